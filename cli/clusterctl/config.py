@@ -1,0 +1,103 @@
+"""Where inventory and state are: `clusterctl.yml`, the environment, options; options win."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from clusterctl.errors import ConfigError
+
+FILE_NAME = "clusterctl.yml"
+_KEYS = {"inventory", "state_dir", "database_url", "operator", "pool"}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of a site.
+
+    Attributes:
+        root: the folder that holds clusterctl.yml (or the working directory); relative paths start there.
+        inventory: the inventory layers, common first.
+        state_dir: database, run directories, lab.
+        database_url: SQLAlchemy URL; empty = SQLite in `state_dir`.
+        operator: who is acting, for the record.
+        pool: name of the pool backend (entry point group `clusterctl.pools`).
+    """
+
+    root: Path
+    inventory: tuple[Path, ...]
+    state_dir: Path
+    database_url: str = ""
+    operator: str = ""
+    pool: str = "local"
+
+    @property
+    def store_url(self) -> str:
+        """The SQLAlchemy URL to open."""
+        return self.database_url or f"sqlite:///{self.state_dir / 'clusterctl.db'}"
+
+
+def find_file(start: Path) -> Path | None:
+    """The nearest clusterctl.yml at or above `start`; CLUSTERCTL_CONFIG overrides."""
+    named = os.environ.get("CLUSTERCTL_CONFIG")
+    if named:
+        return Path(named)
+    return next((d / FILE_NAME for d in (start, *start.parents) if (d / FILE_NAME).is_file()), None)
+
+
+def load(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: Path | None = None) -> Config:
+    """Read clusterctl.yml and lay environment and options over it.
+
+    Raises:
+        ConfigError: the file cannot be read, is not a mapping, or has an unknown key.
+    """
+    here = (start or Path.cwd()).resolve()
+    file = find_file(here)
+    data: dict[str, object] = {}
+    if file is not None:
+        data = _read(file)
+    root = file.resolve().parent if file else here
+    layers = tuple(Path(i) for i in inventory) or tuple(root / str(i) for i in _strings(data.get("inventory", []), file))
+    chosen = state_dir or os.environ.get("CLUSTERCTL_STATE_DIR") or str(data.get("state_dir", ".clusterctl"))
+    return Config(
+        root=root,
+        inventory=layers,
+        state_dir=(root / chosen).resolve(),
+        database_url=os.environ.get("CLUSTERCTL_DATABASE_URL", str(data.get("database_url", ""))),
+        operator=os.environ.get("CLUSTERCTL_OPERATOR", str(data.get("operator", "")) or _whoami()),
+        pool=str(data.get("pool", "local")),
+    )
+
+
+def _whoami() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without a passwd entry
+        return f"uid-{os.getuid()}"
+
+
+def _strings(value: object, file: Path | None) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise ConfigError(detail=f"{file}: inventory: is not a list of paths", hint="write inventory: [inventory/common, inventory/mysite]")
+    return value
+
+
+def _read(file: Path) -> dict[str, object]:
+    try:
+        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise ConfigError(detail=f"{file}: {e.strerror}", hint="set CLUSTERCTL_CONFIG to a readable file, or unset it") from e
+    except yaml.YAMLError as e:
+        raise ConfigError(detail=f"{file}: {e}", hint="correct the YAML") from e
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(detail=f"{file}: is not a mapping", hint="see `clusterctl init` for an example")
+    unknown = sorted(set(map(str, data)) - _KEYS)
+    if unknown:
+        raise ConfigError(detail=f"{file}: unknown key {unknown[0]!r}", hint=f"known keys: {', '.join(sorted(_KEYS))}")
+    return {str(k): v for k, v in data.items()}

@@ -1,0 +1,1 @@
+"""Pure: evidence + profile + baselines -> gate results."""

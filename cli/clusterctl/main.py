@@ -1,0 +1,120 @@
+"""The command line: lazy commands, and the one boundary that turns errors into text and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.metadata import version
+
+import rich_click as click
+
+from clusterctl.errors import ClusterctlError, InterruptedRunError
+from clusterctl.exit_codes import ExitCode
+from clusterctl.render import messages
+
+VERBS: dict[str, str] = {
+    "init": "Write a site folder to start from.",
+    "doctor": "Check this machine and the site's configuration.",
+    "inventory": "List racks and nodes.",
+    "profile": "Show or check the declared state of nodes.",
+    "plan": "Show what provisioning would change.",
+    "provision": "Apply, verify, burn in, admit.",
+    "validate": "Verify nodes against their spec; changes nothing.",
+    "burnin": "Measure and judge: DCGM, RDMA pairs, NCCL.",
+    "judge": "Judge a stored run again, offline.",
+    "parse": "Print the samples in a tool's output.",
+    "admit": "Admit nodes that have complete, passing evidence.",
+    "drain": "Take nodes out of the pool.",
+    "release": "Let a quarantined or drained node try again.",
+    "status": "Where nodes stand.",
+    "history": "The story of one node.",
+    "report": "Write the HTML page of a run.",
+    "lab": "A virtual rack, without hardware.",
+    "completion": "Print the shell completion script.",
+}
+
+
+class LazyGroup(click.RichGroup):
+    """Imports a verb's module only when that verb is used, so that `--help` stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The verbs, in the order of a node's life."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a verb; in the listing, a light stand-in that knows its help line."""
+        if cmd_name not in VERBS:
+            return None
+        if ctx.meta.get("clusterctl.listing"):
+            return click.RichCommand(cmd_name, help=VERBS[cmd_name])
+        module = importlib.import_module(f"clusterctl.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Render the help from the table above, without importing a verb."""
+        ctx.meta["clusterctl.listing"] = True
+        super().format_help(ctx, formatter)  # type: ignore[arg-type]
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"clusterctl {version('clusterctl')}, ansible-core {version('ansible-core')}, Python {sys.version.split()[0]}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, envvar="CLUSTERCTL_DEBUG", help="Show tracebacks.")
+@click.option("--state-dir", metavar="DIR", help="Where database, runs and lab live.  [default: from clusterctl.yml]")
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show versions and exit.")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool, state_dir: str | None) -> None:
+    """Bring racks of bare-metal GPU nodes into service: apply, verify, burn in, admit.
+
+    TARGET is a rack, a group, a node or any Ansible host pattern.
+    """
+    ctx.obj = {"debug": debug, "state_dir": state_dir}
+
+
+def call(argv: list[str]) -> int:
+    """Run a command line and return its exit code; errors become text on stderr."""
+    debug = "--debug" in argv
+    try:
+        result = cli.main(args=argv, prog_name="clusterctl", standalone_mode=False)
+    except click.exceptions.Abort:
+        return _tell(InterruptedRunError(detail="Ctrl-C", hint="run the same command again; it goes on where it stopped"), debug)
+    except KeyboardInterrupt:
+        return _tell(InterruptedRunError(detail="Ctrl-C", hint="run the same command again; it goes on where it stopped"), debug)
+    except click.exceptions.NoArgsIsHelpError as e:
+        e.show()
+        return int(ExitCode.USAGE)
+    except click.ClickException as e:
+        e.show()
+        return int(ExitCode.USAGE)
+    except ClusterctlError as e:
+        return _tell(e, debug)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return int(ExitCode.OK)
+    except Exception as e:  # noqa: BLE001 the boundary: everything unforeseen is told as such, never swallowed
+        if debug:
+            raise
+        messages.unexpected(e)
+        return int(ExitCode.UNEXPECTED)
+    return int(result) if isinstance(result, int) else int(ExitCode.OK)
+
+
+def _tell(error: ClusterctlError, debug: bool) -> int:
+    if debug:
+        messages.traceback(error)
+    messages.error(error)
+    return int(error.exit_code)
+
+
+def run() -> None:
+    """The console script: the one place that exits."""
+    sys.exit(call(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run()

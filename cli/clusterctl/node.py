@@ -1,0 +1,71 @@
+"""What clusterctl knows of a node before touching it: name, place, how to reach it, what it should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How to reach a node, from the inventory's ansible_* variables.
+
+    Attributes:
+        ssh_args: ansible_ssh_common_args + ansible_ssh_extra_args, split (UserKnownHostsFile, ProxyJump ...).
+        kind: ansible_connection; anything but "ssh" goes through a playbook.
+    """
+
+    host: str
+    port: int = 22
+    user: str = "root"
+    key_path: str | None = None
+    ssh_args: tuple[str, ...] = ()
+    become: bool = False
+    become_user: str = "root"
+    python: str = "/usr/bin/python3"
+    kind: str = "ssh"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node stands; empty strings where the inventory does not say. `slot` is its position in the rack."""
+
+    rack: str = ""
+    row: str = ""
+    su: str = ""
+    leaf: str = ""
+    nvlink_domain: str = ""
+    slot: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """The declared state of a class of nodes.
+
+    Attributes:
+        roles: role name -> its variables, templated, secrets left out; in the order of `node_roles`.
+        gates: the `gates_*` variables (what burn-in measures and how it is judged).
+        waivers: per-node deviations `{check, reason, owner, expires}`.
+        digest: sha256 of the canonical JSON of `roles`; a node is admitted under it.
+    """
+
+    roles: Mapping[str, Mapping[str, Any]]
+    gates: Mapping[str, Any]
+    waivers: tuple[Mapping[str, str], ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the inventory with its resolved spec. `groups` are all its groups, nearest last."""
+
+    name: str
+    groups: tuple[str, ...]
+    connection: Connection
+    place: Place
+    spec: NodeSpec
+    bmc_url: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Pools: where admitted nodes go. Backends come by the entry point group `clusterctl.pools`."""

@@ -1,0 +1,1 @@
+"""The only package that prints: results to stdout, progress and errors to stderr."""

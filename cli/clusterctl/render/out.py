@@ -1,0 +1,53 @@
+"""Results on stdout: table, json, yaml. JSON always has a `schema_version` and a `kind`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FORMATS = ("table", "json", "yaml")
+SCHEMA_VERSION = 1
+
+
+def document(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The envelope of every machine-readable result."""
+    return {"schema_version": SCHEMA_VERSION, "kind": kind, **body}
+
+
+def emit(output: str, kind: str, body: Mapping[str, Any]) -> None:
+    """Print a document as json or yaml."""
+    data = document(kind, body)
+    if output == "yaml":
+        import yaml  # noqa: PLC0415 only where asked for
+
+        sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+    else:
+        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def text(content: str) -> None:
+    """Print text as it is."""
+    sys.stdout.write(content if content.endswith("\n") else content + "\n")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """Print a table; plain aligned text where stdout is not a terminal."""
+    if not sys.stdout.isatty():
+        widths = [max(len(str(c)) for c in col) for col in zip(columns, *rows, strict=True)]
+        for line in (columns, *rows):
+            sys.stdout.write("  ".join(str(c).ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() + "\n")
+        return
+    from rich.console import Console  # noqa: PLC0415 heavy, only for people
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    grid = Table(title=title or None, header_style="bold")
+    for column in columns:
+        grid.add_column(column)
+    for row in rows:
+        grid.add_row(*(Text(str(c)) for c in row))
+    Console().print(grid)

@@ -1,0 +1,1 @@
+"""One self-contained HTML page that tells the story of a run."""

@@ -1,0 +1,1 @@
+"""From inventory layers to nodes with a resolved, checked, digested spec."""

@@ -1,0 +1,62 @@
+"""What a check says."""
+
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any, Dict
+
+
+class Outcome(str, Enum):
+    """The five outcomes. Only PASS, NOT_APPLICABLE and WAIVED let a node go on."""
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    COULD_NOT_RUN = "could_not_run"
+    NOT_APPLICABLE = "not_applicable"
+    WAIVED = "waived"
+
+
+class Severity(str, Enum):
+    """How much a failing check matters: critical = never run a job on it, major = not as declared, minor = cosmetic."""
+
+    CRITICAL = "critical"
+    MAJOR = "major"
+    MINOR = "minor"
+
+
+GOOD = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE, Outcome.WAIVED})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check on one node.
+
+    Attributes:
+        check: stable id `<role>.<what>[<item>].<aspect>`, e.g. `hugepages.pages[1G].node0.running`.
+        role: the role whose declared state was checked.
+        expected: what the spec says, as text.
+        found: what the node says, as text; empty where nothing could be read.
+        hint: what to do next.
+        reason: why a check could not run, does not apply or is waived.
+    """
+
+    check: str
+    role: str
+    outcome: Outcome
+    severity: Severity
+    expected: str = ""
+    found: str = ""
+    hint: str = ""
+    reason: str = ""
+
+    def to_json(self) -> Dict[str, Any]:
+        """The finding as plain JSON values."""
+        data = asdict(self)
+        data["outcome"] = self.outcome.value
+        data["severity"] = self.severity.value
+        return data
+
+    @classmethod
+    def from_json(cls, data: Dict[str, Any]) -> "Finding":
+        """The reverse of `to_json`; KeyError or ValueError on anything else."""
+        rest = {k: str(data.get(k, "")) for k in ("expected", "found", "hint", "reason")}
+        return cls(str(data["check"]), str(data["role"]), Outcome(data["outcome"]), Severity(data["severity"]), **rest)
