@@ -1,0 +1,61 @@
+# The two commands of the README: `make demo` and `make test`. Both do all set-up themselves.
+SHELL := /bin/bash
+BIN := .venv/bin
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export MOLECULE_GLOB := molecule/*/molecule.yml
+export ANSIBLE_HOME := $(CURDIR)/build/ansible
+SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
+
+.PHONY: help setup demo demo-down test lint unit integration e2e molecule bench docs lock generate wheel clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+setup: ## Install everything demo and tests need
+	@scripts/setup.sh
+
+demo: setup ## Start the lab rack, provision it, show the result
+	@scripts/demo.sh
+
+demo-down: ## Remove the lab rack
+	@$(BIN)/clusterctl lab down rack-12
+
+test: setup lint unit integration e2e molecule ## Everything CI runs
+
+lint: ## ruff, mypy --strict, yamllint, ansible-lint, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy cli validators tests
+	$(BIN)/yamllint --strict .
+	$(BIN)/ansible-lint --offline -q
+	$(BIN)/python scripts/generate.py --check
+
+unit: ## Fast tests, no containers
+	$(BIN)/pytest tests/unit tests/contract
+
+integration: ## Tests with containers and real processes
+	$(BIN)/pytest tests/integration
+
+e2e: ## The demo flow, asserted
+	$(BIN)/pytest tests/e2e
+
+molecule: ## Roles on containers: check, converge, idempotence, shared validators
+	@for s in $(SCENARIOS); do echo "molecule: $$s"; $(BIN)/molecule test -s $$s || exit 1; done
+
+bench: setup ## The performance suite
+	$(BIN)/python benchmarks/spec_resolution.py
+
+docs: setup ## Build the documentation site into build/site
+	$(BIN)/mkdocs build --strict --site-dir build/site
+
+generate: ## Regenerate READMEs and reference pages
+	$(BIN)/python scripts/generate.py
+
+lock: ## Lock dependencies with hashes
+	scripts/lock.sh
+
+wheel: ## Build the wheel into build/dist
+	$(BIN)/python -m hatchling build -t wheel -d build/dist
+
+clean: ## Remove build output (not the lab)
+	rm -rf build .mypy_cache .ruff_cache

@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import version
 
 import rich_click as click
+from click import exceptions
 
 from clusterctl.errors import ClusterctlError, InterruptedRunError
 from clusterctl.exit_codes import ExitCode
@@ -46,7 +47,7 @@ class LazyGroup(click.RichGroup):
         if cmd_name not in VERBS:
             return None
         if ctx.meta.get("clusterctl.listing"):
-            return click.RichCommand(cmd_name, help=VERBS[cmd_name])
+            return click.RichCommand(name=cmd_name, help=VERBS[cmd_name])
         module = importlib.import_module(f"clusterctl.commands.{cmd_name}")
         command: click.Command = module.command
         return command
@@ -81,13 +82,8 @@ def call(argv: list[str]) -> int:
     debug = "--debug" in argv
     try:
         result = cli.main(args=argv, prog_name="clusterctl", standalone_mode=False)
-    except click.exceptions.Abort:
+    except (exceptions.Abort, KeyboardInterrupt):
         return _tell(InterruptedRunError(detail="Ctrl-C", hint="run the same command again; it goes on where it stopped"), debug)
-    except KeyboardInterrupt:
-        return _tell(InterruptedRunError(detail="Ctrl-C", hint="run the same command again; it goes on where it stopped"), debug)
-    except click.exceptions.NoArgsIsHelpError as e:
-        e.show()
-        return int(ExitCode.USAGE)
     except click.ClickException as e:
         e.show()
         return int(ExitCode.USAGE)
@@ -96,7 +92,7 @@ def call(argv: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return int(ExitCode.OK)
-    except Exception as e:  # noqa: BLE001 the boundary: everything unforeseen is told as such, never swallowed
+    except Exception as e:
         if debug:
             raise
         messages.unexpected(e)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.roles import ROOT
+
+TRACKED = [
+    ROOT / line for line in subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+]
+PYTHON = [p for p in TRACKED if p.suffix == ".py" and p.is_file()]
+CLI = [p for p in PYTHON if "cli/clusterctl" in p.as_posix()]
+TEXT = [
+    p
+    for p in TRACKED
+    if p.is_file() and p.suffix in {".py", ".yml", ".yaml", ".sh", ".md", ".toml", ".cfg", ".txt", ".j2", ".html", ".json"}
+]
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_no_python_file_is_over_400_lines() -> None:
+    assert [relative(p) for p in PYTHON if lines(p) > 400] == []
+
+
+def test_commands_stay_within_80_lines() -> None:
+    assert [relative(p) for p in CLI if p.parent.name == "commands" and lines(p) > 80 and p.name != "options.py"] == []
+
+
+def test_task_files_stay_under_80_lines() -> None:
+    assert [relative(p) for p in (ROOT / "roles").glob("*/tasks/*.yml") if lines(p) >= 80] == []
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {a.name.split(".")[0] for a in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("module", "only"),
+    [
+        ("ansible_runner", "cli/clusterctl/runner.py"),
+        ("ansible", "cli/clusterctl/spec/ansible_worker.py"),
+        ("asyncssh", "cli/clusterctl/transport"),
+    ],
+)
+def test_an_edge_is_imported_in_one_place(module: str, only: str) -> None:
+    assert [relative(p) for p in CLI if module in imports(p) and not relative(p).startswith(only)] == []
+
+
+def test_only_render_prints() -> None:
+    def prints(path: Path) -> bool:
+        tree = ast.parse(path.read_text())
+        calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
+        return any(isinstance(f, ast.Name) and f.id == "print" for f in calls) or "sys.stdout.write" in path.read_text()
+
+    worker_processes = {"cli/clusterctl/spec/ansible_worker.py"}
+    offenders = {relative(p) for p in CLI if prints(p) and "/render/" not in p.as_posix() and "/lab/" not in p.as_posix()}
+    assert offenders - worker_processes == set()
+
+
+def test_one_place_exits() -> None:
+    offenders = [relative(p) for p in CLI if re.search(r"\bsys\.exit\(|\bos\._exit\(", p.read_text()) and "/lab/" not in p.as_posix()]
+    assert offenders in ([], ["cli/clusterctl/main.py"], ["cli/clusterctl/main.py", "cli/clusterctl/spec/ansible_worker.py"])
+
+
+def test_validators_know_neither_click_nor_the_cli() -> None:
+    for path in (p for p in PYTHON if "clusterctl_validators" in p.as_posix() and "tests/" not in relative(p)):
+        assert not imports(path) & {"click", "rich_click", "clusterctl", "ansible_runner"}, relative(path)
+
+
+def test_roles_and_validators_know_nothing_of_lab_or_molecule() -> None:
+    files = [p for p in TRACKED if relative(p).startswith(("roles/", "validators/")) and p.is_file()]
+    assert [relative(p) for p in files if re.search(r"clusterctl-lab|molecule|labd", p.read_text(errors="ignore"))] == []
+
+
+def test_no_machine_path_and_no_registry_host() -> None:
+    machine = re.compile(r"(?<![\w./-])/(work|root|home/[a-z]+)/(?!\.ssh)")
+    registry = re.compile(r"index-url|find-links|trusted-host|pypi\.org|files\.pythonhosted|deb\.debian\.org|registry\.npmjs")
+    own = {"tests/contract/test_house_rules.py", "scripts/lock.sh"}
+    offenders = [
+        relative(p)
+        for p in TEXT
+        if relative(p) not in own and p.suffix != ".md" and (machine.search(p.read_text()) or registry.search(p.read_text()))
+    ]
+    assert offenders == []
+
+
+def test_nothing_is_left_unfinished() -> None:
+    pattern = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
+    files = [p for p in TEXT if p.suffix in {".py", ".yml", ".sh"} and relative(p) != "tests/contract/test_house_rules.py"]
+    assert [relative(p) for p in files if pattern.search(p.read_text())] == []
