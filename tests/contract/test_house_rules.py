@@ -3,11 +3,14 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TRACKED = [
     ROOT / line for line in subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
