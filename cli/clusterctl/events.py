@@ -1,0 +1,172 @@
+"""ansible-runner's event dictionaries -> typed task events. Pure; the live view, the outcome of a run and `plan --ansible` read them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+REBOOT_SUFFIX = "_reboot_required"
+_MESSAGE_LIMIT = 600
+
+
+class TaskStatus(StrEnum):
+    """What became of a task on a node."""
+
+    STARTED = "started"
+    OK = "ok"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    UNREACHABLE = "unreachable"
+    RETRY = "retry"
+
+
+_STATUS = {
+    "runner_on_start": TaskStatus.STARTED,
+    "runner_on_ok": TaskStatus.OK,
+    "runner_on_failed": TaskStatus.FAILED,
+    "runner_on_skipped": TaskStatus.SKIPPED,
+    "runner_on_unreachable": TaskStatus.UNREACHABLE,
+    "runner_retry": TaskStatus.RETRY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEvent:
+    """One task on one node.
+
+    Attributes:
+        role: empty for a task of the playbook itself.
+        action: the module (`ansible.builtin.command`).
+        changed: it changed the node, or would in check mode.
+        ignored: it failed and the play goes on (`ignore_errors`).
+        diff: unified diff, empty without `--diff`.
+        message: why it failed, for people; empty otherwise.
+        reboot: role -> whether it asked for a reboot, from `<role>_reboot_required` facts set by this task.
+    """
+
+    node: str
+    role: str
+    task: str
+    status: TaskStatus
+    action: str = ""
+    changed: bool = False
+    ignored: bool = False
+    diff: str = ""
+    message: str = ""
+    duration_s: float = 0.0
+    reboot: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class HostStats:
+    """Ansible's own count for a node, from the recap."""
+
+    ok: int = 0
+    changed: int = 0
+    failures: int = 0
+    unreachable: int = 0
+
+
+def parse(event: Mapping[str, Any]) -> TaskEvent | None:
+    """The task event in `event`, or None for every other kind of event."""
+    status = _STATUS.get(str(event.get("event", "")))
+    data = event.get("event_data")
+    if status is None or not isinstance(data, dict) or not data.get("host"):
+        return None
+    result = data.get("res")
+    res: dict[str, Any] = result if isinstance(result, dict) else {}
+    failed = status in (TaskStatus.FAILED, TaskStatus.UNREACHABLE)
+    return TaskEvent(
+        node=str(data["host"]),
+        role=str(data.get("role") or ""),
+        task=str(data.get("task") or ""),
+        status=status,
+        action=str(data.get("task_action") or ""),
+        changed=res.get("changed") is True and status is TaskStatus.OK,
+        ignored=data.get("ignore_errors") is True,
+        diff=_diff(res),
+        message=_message(res) if failed else "",
+        duration_s=float(data.get("duration") or 0.0),
+        reboot=dict(_reboot_facts(res)),
+    )
+
+
+def parse_stats(event: Mapping[str, Any]) -> dict[str, HostStats] | None:
+    """The recap by node, or None if `event` is not the recap; a node that was not processed is absent."""
+    if event.get("event") != "playbook_on_stats":
+        return None
+    data = event.get("event_data")
+    if not isinstance(data, dict):
+        return None
+
+    def count(key: str, host: str) -> int:
+        return int((data.get(key) or {}).get(host, 0))
+
+    return {
+        str(host): HostStats(count("ok", host), count("changed", host), count("failures", host), count("dark", host))
+        for host in data.get("processed") or {}
+    }
+
+
+def _results(res: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The result itself and, of a loop, each item's."""
+    items = res.get("results")
+    return [res, *(i for i in items if isinstance(i, dict))] if isinstance(items, list) else [res]
+
+
+def _reboot_facts(res: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    for one in _results(res):
+        facts = one.get("ansible_facts")
+        if not isinstance(facts, dict):
+            continue
+        for name, value in facts.items():
+            if str(name).endswith(REBOOT_SUFFIX):
+                yield str(name).removesuffix(REBOOT_SUFFIX), value is True or str(value).lower() in ("true", "yes", "1")
+
+
+def _message(res: Mapping[str, Any]) -> str:
+    if "censored" in res:
+        return "hidden by no_log; run the printed ansible-playbook line by hand to see it"
+    said: list[str] = []
+    for one in _results(res)[::-1]:
+        if one is res or one.get("failed"):
+            text = next((str(one[k]).strip() for k in ("msg", "stderr", "module_stderr", "reason") if str(one.get(k) or "").strip()), "")
+            if one is res and said and text in ("", "One or more items failed"):
+                continue
+            label = one.get("_ansible_item_label", one.get("item")) if one is not res else None
+            said.append(f"{label}: {text}" if label is not None else text)
+            stderr = str(one.get("stderr") or "").strip()
+            if stderr and stderr not in text:
+                said.append(stderr)
+    joined = "; ".join(reversed([s for s in said if s])) or "no message"
+    return joined if len(joined) <= _MESSAGE_LIMIT else joined[: _MESSAGE_LIMIT - 3] + "..."
+
+
+def _diff(res: Mapping[str, Any]) -> str:
+    parts: list[str] = []
+    for one in _results(res):
+        found = one.get("diff")
+        entries = found if isinstance(found, list) else [found]
+        parts.extend(_one_diff(entry) for entry in entries if isinstance(entry, dict))
+    return "".join(parts)
+
+
+def _one_diff(entry: Mapping[str, Any]) -> str:
+    if entry.get("prepared"):
+        return str(entry["prepared"])
+    before, after = (_lines(entry.get(side)) for side in ("before", "after"))
+    names = [str(entry.get(f"{side}_header") or side) for side in ("before", "after")]
+    return "".join(difflib.unified_diff(before, after, *names, n=1))
+
+
+def _lines(value: Any) -> list[str]:
+    if value is None or value == "":
+        return []
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, sort_keys=True, default=str)
+    return (text if text.endswith("\n") else text + "\n").splitlines(keepends=True)
