@@ -1,0 +1,53 @@
+"""Run the check functions of a validator module against an invented node: files under a folder, commands from a table."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from clusterctl_validators.collecting import role_of_module
+from clusterctl_validators.probe import CommandResult, Probe
+from clusterctl_validators.record import Record, distinct
+from clusterctl_validators.sources import LocalSource
+from clusterctl_validators.spec_view import SpecView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from types import ModuleType
+
+    from clusterctl_validators.finding import Finding
+
+
+class InventedNode(LocalSource):
+    """Files under `root`; a command answers from `commands` by its words joined with blanks, others are not found."""
+
+    def __init__(self, root: Path, commands: Mapping[str, CommandResult | str]) -> None:
+        super().__init__(str(root))
+        self._commands = commands
+
+    def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
+        said = self._commands.get(" ".join(argv), CommandResult(None, error=f"{argv[0]}: No such file or directory"))
+        return CommandResult(0, stdout=said) if isinstance(said, str) else said
+
+
+def run_checks(
+    module: ModuleType, variables: dict[str, Any], root: Path, commands: Mapping[str, CommandResult | str] | None = None
+) -> dict[str, Finding]:
+    """Call every `test_*` function of `module`, in order, and return its findings by check id; exceptions pass through."""
+    role = role_of_module(module)
+    record = Record(role)
+    fixtures = {"spec": SpecView(role, variables), "record": record, "probe": Probe(InventedNode(root, commands or {}))}
+    for name, function in vars(module).items():
+        if name.startswith("test_") and inspect.isfunction(function):
+            function(**{p: fixtures[p] for p in inspect.signature(function).parameters})
+    return {f.check: f for f in distinct(record.findings)}
+
+
+def write_files(root: Path, files: Mapping[str, str]) -> Path:
+    """Write absolute paths under `root`."""
+    for path, text in files.items():
+        target = root / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    return root

@@ -1,0 +1,40 @@
+"""Fixtures that reach the node: on it, or from afar through testinfra's --hosts."""
+
+from typing import Any, Dict
+
+import pytest
+
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.sources import HostSource
+
+
+class LocalProbe:
+    """The checks run on the node itself."""
+
+    @pytest.fixture(scope="session")
+    def probe(self) -> Probe:
+        """Cached reads of this node."""
+        return Probe()
+
+
+class LocalHost:
+    """testinfra without its own plugin: imported only if a check wants it."""
+
+    @pytest.fixture(scope="session")
+    def host(self) -> Any:
+        """The host of testinfra, local backend."""
+        import testinfra  # noqa: PLC0415 30 ms of CPU that most roles do not need
+
+        return testinfra.get_host("local://")
+
+
+class RemoteProbe:
+    """The checks run here, their commands on testinfra's hosts."""
+
+    def __init__(self) -> None:
+        self._probes: Dict[str, Probe] = {}
+
+    @pytest.fixture
+    def probe(self, host: Any) -> Probe:
+        """Cached reads of the host this item is for."""
+        return self._probes.setdefault(host.backend.get_pytest_id(), Probe(HostSource(host)))

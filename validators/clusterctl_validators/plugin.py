@@ -1,0 +1,140 @@
+"""The pytest plugin: fixtures spec, record and probe; a spec's roles become items; findings are kept.
+
+`pytest -p clusterctl_validators.plugin --spec spec.json [--hosts=ssh://node]` runs it by hand.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Dict, Generator, List, Optional
+
+import pytest
+
+from clusterctl_validators.collecting import import_roles, make_items, role_of, validator_problem
+from clusterctl_validators.finding import GOOD, Finding
+from clusterctl_validators.fixtures import LocalProbe, RemoteProbe
+from clusterctl_validators.limit import TimeLimitError, time_limit
+from clusterctl_validators.record import Record, distinct
+from clusterctl_validators.spec_view import SpecView
+
+CHECK_TIMEOUT_S = 20.0
+RECORD = pytest.StashKey[Record]()
+RUN = pytest.StashKey["NodeRun"]()
+
+
+class NodeRun:
+    """One validation of one node.
+
+    Attributes:
+        specs: role -> its variables.
+        limit_s: seconds that one check function may take.
+        findings: what was found so far.
+    """
+
+    def __init__(self, roles: Dict[str, Any], limit_s: float = CHECK_TIMEOUT_S) -> None:
+        self.specs = {role: SpecView(role, variables) for role, variables in roles.items()}
+        self.limit_s = limit_s
+        self.findings: List[Finding] = []
+
+    def complete(self) -> List[Finding]:
+        """All findings; a role without any could not be verified."""
+        seen = {f.role for f in self.findings}
+        silent = [validator_problem(role, "the validator recorded nothing") for role in self.specs if role not in seen]
+        return distinct(self.findings + silent)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options for running by hand."""
+    group = parser.getgroup("clusterctl")
+    group.addoption("--spec", metavar="FILE", help='JSON {"roles": {role: {variable: value}}}: what the node should be.')
+    group.addoption("--check-timeout", type=float, default=CHECK_TIMEOUT_S, metavar="S", help="Seconds that one check may take.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read --spec; choose where probes go."""
+    file = config.getoption("--spec")
+    if file:
+        roles = json.loads(Path(file).read_text(encoding="utf-8"))["roles"]
+        config.stash[RUN] = NodeRun(roles, config.getoption("--check-timeout"))
+    config.pluginmanager.register(RemoteProbe() if config.getoption("hosts", None) else LocalProbe())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> Optional[bool]:
+    """Items from the roles of the spec, unless files were named."""
+    run = session.config.stash.get(RUN, None)
+    if run is None or session.config.args_source is pytest.Config.ArgsSource.ARGS:
+        return None
+    modules, problems = import_roles(run.specs)
+    run.findings += problems
+    session.items = list(make_items(session, modules))
+    session.config.hook.pytest_collection_modifyitems(session=session, config=session.config, items=session.items)
+    session.config.hook.pytest_collection_finish(session=session)
+    session.testscollected = len(session.items)
+    return True
+
+
+@pytest.fixture
+def record(request: pytest.FixtureRequest) -> Record:
+    """Where a check puts its findings."""
+    return record_of(request.node)
+
+
+@pytest.fixture
+def spec(request: pytest.FixtureRequest) -> SpecView:
+    """The variables of the role of this module."""
+    run = request.config.stash.get(RUN, None)
+    role = role_of(request.node)
+    if run is None or role not in run.specs:
+        pytest.fail("no spec for the role {}".format(role), pytrace=False)
+    return run.specs[role]
+
+
+def record_of(item: pytest.Item) -> Record:
+    """The record of an item, made at first use."""
+    return item.stash.setdefault(RECORD, Record(role_of(item)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """A fixture that fails is a check that could not run."""
+    return (yield from _guarded(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Run a check within its time; bad findings fail the item."""
+    result = yield from _guarded(pyfuncitem)
+    bad = [f for f in record_of(pyfuncitem).findings if f.outcome not in GOOD]
+    if bad and RUN in pyfuncitem.config.stash:
+        pytest.fail("\n".join(_line(f) for f in bad), pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Keep what the item recorded."""
+    result = yield
+    run = item.config.stash.get(RUN, None)
+    if run is not None:
+        run.findings += record_of(item).findings
+    return result
+
+
+def _guarded(item: pytest.Item) -> Generator[None, object, object]:
+    """Whatever a check raises becomes a finding `<role>.<function>` of its own."""
+    run = item.config.stash.get(RUN, None)
+    if run is None:
+        return (yield)
+    try:
+        with time_limit(run.limit_s):
+            return (yield)
+    except (Exception, TimeLimitError, pytest.fail.Exception, pytest.skip.Exception) as e:
+        function = getattr(item, "originalname", None) or item.name
+        text = str(e) if isinstance(e, TimeLimitError) else "{}: {}".format(type(e).__name__, e)
+        record_of(item).could_not_run("{}.{}".format(role_of(item), function), text)
+        raise
+
+
+def _line(finding: Finding) -> str:
+    said = finding.reason or "expected {}, found {}".format(finding.expected, finding.found)
+    return "{} {}: {}".format(finding.outcome.value, finding.check, said)

@@ -1,0 +1,86 @@
+"""Cached reads of a node, shared by all its checks: one `dpkg-query`, one `nvidia-smi -q -x` per run."""
+
+import re
+from typing import Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
+
+from clusterctl_validators.facts import Mount, Package, Unit, parse_cmdline, parse_dpkg, parse_mounts, parse_rpm, parse_units
+from clusterctl_validators.sources import CommandResult, LocalSource, ProbeError, Source
+
+__all__ = ["CommandResult", "Mount", "Package", "Probe", "ProbeError", "Unit"]
+
+T = TypeVar("T")
+_VERSIONLOCK = "/etc/dnf/plugins/versionlock.list"
+
+
+class Probe:
+    """What the node says, each question asked once per run.
+
+    `run` never raises; everything else raises ProbeError where the node gives no answer, which makes the check could_not_run.
+    """
+
+    def __init__(self, source: Optional[Source] = None) -> None:
+        self._source = source or LocalSource()
+        self._commands: Dict[Tuple[str, ...], CommandResult] = {}
+        self._files: Dict[str, Optional[str]] = {}
+        self._once: Dict[str, object] = {}
+
+    def run(self, argv: Sequence[str], timeout_s: float = 20) -> CommandResult:
+        """Run a command: no shell, LANG=C, own process group, killed after `timeout_s`."""
+        key = tuple(argv)
+        if key not in self._commands:
+            self._commands[key] = self._source.run(argv, timeout_s)
+        return self._commands[key]
+
+    def read(self, path: str) -> Optional[str]:
+        """The stripped text of a file; None if it is absent."""
+        if path not in self._files:
+            text = self._source.read(path)
+            self._files[path] = None if text is None else text.strip()
+        return self._files[path]
+
+    def glob(self, pattern: str) -> List[str]:
+        """The existing paths that match, sorted."""
+        return self._source.glob(pattern)
+
+    def packages(self) -> Dict[str, Package]:
+        """Every package the package manager knows by name; check `.installed`: dpkg remembers removed ones."""
+        return self._get("packages", self._packages)
+
+    def cmdline(self) -> Dict[str, List[Optional[str]]]:
+        """The running kernel's parameters; None for one without a value, in the order given."""
+        return self._get("cmdline", lambda: parse_cmdline(self._need("/proc/cmdline")))
+
+    def mounts(self) -> List[Mount]:
+        """What is mounted now, in the order of mounting."""
+        return self._get("mounts", lambda: parse_mounts(self._need("/proc/self/mounts")))
+
+    def units(self, names: Sequence[str]) -> Dict[str, Unit]:
+        """The state of systemd units by the names given; an unknown unit has `load_state` not-found."""
+        if not names:
+            return {}
+        return parse_units(names, self._output(["systemctl", "show", "-p", "Id,LoadState,ActiveState,UnitFileState", "--", *names]))
+
+    def _packages(self) -> Dict[str, Package]:
+        dpkg = self.run(["dpkg-query", "-W", "-f", r"${Package}\t${Version}\t${db:Status-Want}\t${db:Status-Status}\n"])
+        if not dpkg.error and dpkg.rc == 0:
+            return parse_dpkg(dpkg.stdout)
+        text = self._output(["rpm", "-qa", "--qf", r"%{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n"])
+        return parse_rpm(text, self.read(_VERSIONLOCK) or "")
+
+    def _need(self, path: str) -> str:
+        text = self.read(path)
+        if text is None:
+            raise ProbeError("{} is absent".format(path))
+        return text
+
+    def _output(self, argv: Sequence[str]) -> str:
+        result = self.run(argv)
+        if result.error or result.rc != 0:
+            said = result.error or re.sub(r"\s+", " ", result.stderr.strip()) or "exit status {}".format(result.rc)
+            raise ProbeError("{}: {}".format(argv[0], said))
+        return result.stdout
+
+    def _get(self, name: str, make: Callable[[], T]) -> T:
+        if name not in self._once:
+            self._once[name] = make()
+        return self._once[name]  # type: ignore[return-value]

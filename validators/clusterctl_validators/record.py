@@ -1,0 +1,64 @@
+"""What a check writes its findings into."""
+
+import json
+from typing import Any, Dict, List
+
+from clusterctl_validators.finding import Finding, Outcome, Severity
+
+_ORDER = (Outcome.PASS, Outcome.WAIVED, Outcome.NOT_APPLICABLE, Outcome.COULD_NOT_RUN, Outcome.FAIL)
+
+
+def as_text(value: Any) -> str:
+    """A value as it is shown and compared: text as it is, None as "", everything else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+class Record:
+    """Collects the findings of one check function. Recording never raises.
+
+    A check id that does not start with `<role>.` cannot be attributed, so it is recorded as could_not_run.
+    """
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+        self.findings: List[Finding] = []
+
+    def equal(self, check: str, expected: Any, found: Any, *, severity: Severity = Severity.MAJOR, hint: str = "") -> None:
+        """Pass if both say the same; 64 equals "64" (kernel files are text), absent (None) equals nothing but absent."""
+        absent = expected is None or found is None
+        same = expected is found if absent else expected == found or as_text(expected) == as_text(found)
+        self.ok(check, same, expected=expected, found=found, severity=severity, hint=hint)
+
+    def ok(
+        self, check: str, condition: bool, *, expected: Any = "", found: Any = "", severity: Severity = Severity.MAJOR, hint: str = ""
+    ) -> None:
+        """Pass if `condition` holds; `expected` and `found` say what it was about."""
+        outcome = Outcome.PASS if condition else Outcome.FAIL
+        self._add(Finding(check, self.role, outcome, severity, as_text(expected), as_text(found), hint))
+
+    def could_not_run(self, check: str, reason: str, severity: Severity = Severity.MAJOR) -> None:
+        """The evidence could not be had; never a pass."""
+        self._add(Finding(check, self.role, Outcome.COULD_NOT_RUN, severity, reason=reason))
+
+    def not_applicable(self, check: str, reason: str) -> None:
+        """The spec does not ask for this on this node."""
+        self._add(Finding(check, self.role, Outcome.NOT_APPLICABLE, Severity.MINOR, reason=reason))
+
+    def _add(self, finding: Finding) -> None:
+        if finding.check.startswith(self.role + "."):
+            self.findings.append(finding)
+            return
+        reason = "the check id does not start with {!r}".format(self.role + ".")
+        self.findings.append(Finding(finding.check, self.role, Outcome.COULD_NOT_RUN, finding.severity, reason=reason))
+
+
+def distinct(findings: List[Finding]) -> List[Finding]:
+    """One finding per check, in order of first mention; of two the worse counts."""
+    chosen: Dict[str, Finding] = {}
+    for finding in findings:
+        other = chosen.get(finding.check)
+        if other is None or _ORDER.index(finding.outcome) > _ORDER.index(other.outcome):
+            chosen[finding.check] = finding
+    return list(chosen.values())

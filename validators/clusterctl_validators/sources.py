@@ -1,0 +1,163 @@
+"""Where a probe gets its answers: this machine, or a testinfra host when debugging from afar."""
+
+import glob
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Protocol, Sequence
+
+OUTPUT_LIMIT_BYTES = 32 * 1024 * 1024
+_SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class ProbeError(Exception):
+    """The node did not answer; the check could not run."""
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """What a command did.
+
+    Attributes:
+        rc: its exit status; None if it did not run to its end.
+        error: why it did not: not found, timed out, too much output; empty if it ran.
+    """
+
+    rc: Optional[int]
+    stdout: str = ""
+    stderr: str = ""
+    error: str = ""
+
+
+class Source(Protocol):
+    """What a probe asks."""
+
+    def read(self, path: str) -> Optional[str]:
+        """The text of a file; None if absent."""
+
+    def glob(self, pattern: str) -> List[str]:
+        """The paths that match, sorted."""
+
+    def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
+        """Run a command; never raises."""
+
+
+class LocalSource:
+    """This machine. `root` is prepended to every path that is read, never to commands."""
+
+    def __init__(self, root: str = "/") -> None:
+        self._root = root.rstrip("/")
+
+    def read(self, path: str) -> Optional[str]:
+        """The text of a file; None if absent. ProbeError if it is there but cannot be read."""
+        try:
+            return Path(self._root + path).read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as e:
+            raise ProbeError("{}: {}".format(path, e.strerror)) from e
+
+    def glob(self, pattern: str) -> List[str]:
+        """The paths that match, sorted."""
+        return sorted(p[len(self._root) :] for p in glob.glob(self._root + pattern))  # noqa: PTH207 pathlib's glob takes no absolute pattern
+
+    def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
+        """Run a command without a shell, in a process group of its own that is killed at the time limit."""
+        env = dict(os.environ, LANG="C", LC_ALL="C", PATH=os.environ.get("PATH", "") + ":" + _SBIN)
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=env,
+                start_new_session=True,
+            )
+        except OSError as e:
+            return CommandResult(None, error="{}: {}".format(argv[0], e.strerror))
+        try:
+            return _collect(process, timeout_s)
+        finally:
+            _end(process)
+
+
+def _collect(process: "subprocess.Popen[bytes]", timeout_s: float) -> CommandResult:
+    """Read both pipes until their end; a killed tool's children may hold them, so the deadline rules, not EOF."""
+    deadline = time.monotonic() + timeout_s
+    parts: Dict[str, List[bytes]] = {"stdout": [], "stderr": []}
+    size = 0
+    error = ""
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ, "stdout")  # type: ignore[arg-type]
+        selector.register(process.stderr, selectors.EVENT_READ, "stderr")  # type: ignore[arg-type]
+        while selector.get_map() and not error:
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            for key, _ in ready:
+                data = os.read(key.fd, 65536)
+                parts[key.data].append(data)
+                size += len(data)
+                if not data:
+                    selector.unregister(key.fileobj)
+            if size > OUTPUT_LIMIT_BYTES:
+                error = "more than {} MiB of output".format(OUTPUT_LIMIT_BYTES // 1024**2)
+            elif time.monotonic() >= deadline and selector.get_map():
+                error = "timed out after {:g} s".format(timeout_s)
+    rc: Optional[int] = None
+    if not error:
+        try:
+            rc = process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            error = "timed out after {:g} s".format(timeout_s)
+    out, err = (b"".join(parts[k]).decode("utf-8", "replace") for k in ("stdout", "stderr"))
+    return CommandResult(rc, out, err, error)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Leave nothing behind; a process in uninterruptible sleep is left to the kernel after one second."""
+    if process.poll() is None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(1)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            process.poll()
+    for pipe in (process.stdout, process.stderr):
+        if pipe:
+            pipe.close()
+
+
+class HostSource:
+    """A testinfra host, for `pytest --hosts=ssh://...`."""
+
+    def __init__(self, host: Any) -> None:
+        self._host = host
+
+    def read(self, path: str) -> Optional[str]:
+        """As LocalSource.read."""
+        if not self._host.file(path).exists:
+            return None
+        result = self.run(["cat", path], 20)
+        if result.rc != 0:
+            raise ProbeError("{}: {}".format(path, result.error or result.stderr.strip()))
+        return result.stdout
+
+    def glob(self, pattern: str) -> List[str]:
+        """As LocalSource.glob, expanded by the remote shell."""
+        if "'" in pattern:
+            raise ProbeError("cannot expand {!r} on another machine".format(pattern))
+        quoted = "".join(c if c in "*?[]" else shlex.quote(c) for c in pattern)
+        result = self._host.run("for p in " + quoted + '; do if [ -e "$p" ]; then printf "%s\\n" "$p"; fi; done')
+        return sorted(result.stdout.splitlines())
+
+    def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
+        """As LocalSource.run; `timeout` of coreutils holds the limit there."""
+        words = ["env", "LANG=C", "LC_ALL=C", "timeout", "-k", "1", "{:g}".format(timeout_s), *argv]
+        result = self._host.run(" ".join(shlex.quote(w) for w in words))
+        if result.rc in (124, 126, 127, 137):
+            reason = "timed out after {:g} s".format(timeout_s) if result.rc in (124, 137) else "{}: cannot be run".format(argv[0])
+            return CommandResult(None, result.stdout, result.stderr, reason)
+        return CommandResult(result.rc, result.stdout, result.stderr)
