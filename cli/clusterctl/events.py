@@ -132,7 +132,7 @@ def _reboot_facts(res: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
 
 def _message(res: Mapping[str, Any]) -> str:
     if "censored" in res:
-        return "hidden by no_log; run the printed ansible-playbook line by hand to see it"
+        return "hidden by no_log"
     said: list[str] = []
     for one in _results(res)[::-1]:
         if one is res or one.get("failed"):

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from clusterctl.events import HostStats, TaskEvent, TaskStatus
+from clusterctl.outcome import HostStatus, Tally, TaskFailure
+
+
+def tally(*events: TaskEvent, stats: dict[str, HostStats] | None = None) -> Tally:
+    made = Tally()
+    for event in events:
+        made.add(event)
+    made.stats = stats
+    return made
+
+
+def event(node: str, status: TaskStatus, **more: object) -> TaskEvent:
+    return TaskEvent(node, "kernel", "Write grub.cfg", status, **more)  # type: ignore[arg-type]
+
+
+def test_a_node_the_recap_does_not_name_was_not_processed() -> None:
+    made = tally(stats={"a": HostStats(ok=3)})
+    assert {n: o.status for n, o in made.outcomes(["a", "b"]).items()} == {"a": HostStatus.OK, "b": HostStatus.NOT_PROCESSED}
+
+
+def test_without_a_recap_no_node_is_ok() -> None:
+    made = tally(event("a", TaskStatus.OK, changed=True))
+    outcome = made.outcomes(["a"])["a"]
+    assert (outcome.status, outcome.ok, outcome.changed) == (HostStatus.NOT_PROCESSED, 1, 1)
+
+
+def test_a_rescued_failure_is_no_failure() -> None:
+    made = tally(event("a", TaskStatus.FAILED, message="m"), stats={"a": HostStats(ok=2, failures=0)})
+    assert made.outcomes(["a"])["a"].status is HostStatus.OK
+    assert made.outcomes(["a"])["a"].failures == ()
+
+
+def test_an_ignored_failure_is_not_listed() -> None:
+    made = tally(
+        event("a", TaskStatus.FAILED, ignored=True), event("a", TaskStatus.FAILED, message="m"), stats={"a": HostStats(failures=1)}
+    )
+    assert made.outcomes(["a"])["a"].failures == (TaskFailure("Write grub.cfg", "kernel", "m"),)
+
+
+def test_unreachable_wins_and_says_why() -> None:
+    made = tally(event("a", TaskStatus.UNREACHABLE, message="Connection refused"), stats={"a": HostStats(unreachable=1, failures=1)})
+    outcome = made.outcomes(["a"])["a"]
+    assert outcome.status is HostStatus.UNREACHABLE
+    assert outcome.failures[0].message == "Connection refused"
+
+
+def test_the_last_word_of_a_role_on_rebooting_counts() -> None:
+    made = tally(
+        event("a", TaskStatus.OK, reboot={"kernel": True, "hugepages": True}),
+        event("a", TaskStatus.OK, reboot={"hugepages": False}),
+        stats={"a": HostStats(ok=2)},
+    )
+    assert made.outcomes(["a"])["a"].reboot_required == ("kernel",)
