@@ -27,6 +27,7 @@ class RawRecord:
         exit_status: None where the command never started or was ended by its time limit.
         error: why there is no exit status (`timed out after 60 s`, `not installed`).
         simulated: the numbers come from a lab, not from hardware.
+        attempts: how often the command was started until its peer answered.
     """
 
     gate: str
@@ -46,6 +47,7 @@ class RawRecord:
     error: str = ""
     tool_version: str = ""
     simulated: bool = False
+    attempts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Sample:
         metric: `busbw`, `bandwidth_average`, `wrong`, `diag_memory` ...
         value: in `unit`; for verdict-like metrics 1.0 = pass, 0.0 = fail.
         op: `all_reduce`, `ib_write_bw` ...; transport: `NET/IB`, `NVLS`, `NET/Socket` ... where the tool says.
+        status: the tool's own word for a verdict (`Pass`, `Skip`, `Warn` ...); empty for numbers.
     """
 
     metric: str
@@ -69,6 +72,7 @@ class Sample:
     op: str = ""
     transport: str = ""
     detail: str = ""
+    status: str = ""
 
 
 class BaselineKind(StrEnum):
@@ -81,7 +85,14 @@ class BaselineKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A number with its provenance. See DESIGN section 8; `source`, `date` and `unit` are never empty."""
+    """A number with its provenance; `source`, `date` and `unit` are never empty.
+
+    Attributes:
+        nodes: number of nodes it holds for; None = any number.
+        size_bytes: message size it holds for; None = the tool's own average or only figure.
+        n, spread: how many measurements it rests on, and their relative spread.
+        tolerance_percent: only for `expected`: the node may be this much below it; a floor is a limit already.
+    """
 
     gate: str
     metric: str
@@ -99,6 +110,12 @@ class Baseline:
     n: int | None = None
     spread: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+    tolerance_percent: float = 0.0
+
+    @property
+    def limit(self) -> float:
+        """The number a measurement is compared with."""
+        return self.value * (1 - self.tolerance_percent / 100)
 
 
 @dataclass(frozen=True, slots=True)
