@@ -53,6 +53,22 @@ class UnknownTargetError(ClusterctlError):
     exit_code = ExitCode.CONFIG
 
 
+class UnknownNodeError(ClusterctlError):
+    """No recorded node matches the target."""
+
+    template = "no recorded node matches {target!r}{near}"
+    hint_template = "`clusterctl status all` lists them; a node is recorded when it is first provisioned or validated"
+    exit_code = ExitCode.CONFIG
+
+
+class UnknownRunError(ClusterctlError):
+    """No run, or several, match."""
+
+    template = "no single run matches {run_id!r}{near}"
+    hint_template = "`clusterctl history NODE` names the runs of a node; `last` is the newest run"
+    exit_code = ExitCode.CONFIG
+
+
 class SpecInvalidError(ClusterctlError):
     """The declared state breaks the schema of a role; every problem is listed at once."""
 
@@ -75,6 +91,14 @@ class IllegalTransitionError(ClusterctlError):
     template = "{node} is {current}: it cannot become {wanted}"
     hint_template = "{hint}"
     exit_code = ExitCode.USAGE
+
+
+class PoolError(ClusterctlError):
+    """The pool cannot be asked or changed, or a change would break its rules."""
+
+    template = "{detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.CONFIG
 
 
 class StoreError(ClusterctlError):
