@@ -1,0 +1,69 @@
+"""The judgement of one GPU's memory, from what nvidia-smi says of it.
+
+Sources of the rules: NVIDIA GPU Memory Error Management (row remapping, SRAM threshold, RMA policy) and Azure's node health check
+`azure_gpu_ecc.nhc` (volatile counts).
+"""
+
+from dataclasses import dataclass
+from typing import Iterator, Optional
+
+from clusterctl_validators.nvidia_smi import Gpu
+
+_RESET = "drain the node, reset the GPU or reboot, then burn in again"
+_RMA = "run the field diagnostic and RMA the GPU"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many errors a GPU may have counted; the declared thresholds."""
+
+    volatile_sram_correctable: int
+    volatile_dram_correctable: int
+    aggregate_sram_uncorrectable: int
+    aggregate_dram_uncorrectable: int
+    remapped_rows: int
+    retired_pages: int
+
+
+@dataclass(frozen=True)
+class MemoryRule:
+    """One comparison.
+
+    Attributes:
+        name: last part of the check id.
+        found: None where this GPU does not report it.
+        expected: the greatest good number, or the good word.
+        hint: what to do if it is broken.
+    """
+
+    name: str
+    found: "Optional[int | str]"
+    expected: "int | str"
+    hint: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the GPU is good by this rule; never for a value that is not reported."""
+        if isinstance(self.expected, int):
+            return isinstance(self.found, int) and self.found <= self.expected
+        return self.found == self.expected
+
+
+def memory_rules(gpu: Gpu, limits: Limits) -> Iterator[MemoryRule]:
+    """The rules for one GPU: page retirement for parts that have it, row remapping for all since Ampere."""
+    now, life = gpu.volatile, gpu.aggregate
+    yield MemoryRule("ecc.volatile.sram_uncorrectable", now.sram_uncorrectable, 0, _RESET)
+    yield MemoryRule("ecc.volatile.dram_uncorrectable", now.dram_uncorrectable, 0, _RESET)
+    yield MemoryRule("ecc.volatile.sram_correctable", now.sram_correctable, limits.volatile_sram_correctable, _RESET)
+    yield MemoryRule("ecc.volatile.dram_correctable", now.dram_correctable, limits.volatile_dram_correctable, _RESET)
+    yield MemoryRule("ecc.aggregate.sram_uncorrectable", life.sram_uncorrectable, limits.aggregate_sram_uncorrectable, _RMA)
+    yield MemoryRule("ecc.aggregate.dram_uncorrectable", life.dram_uncorrectable, limits.aggregate_dram_uncorrectable, _RMA)
+    if gpu.sram_threshold_exceeded is not None:
+        yield MemoryRule("ecc.aggregate.sram_threshold_exceeded", gpu.sram_threshold_exceeded, "No", _RMA)
+    if gpu.retired_pages is not None and gpu.remapped_uncorrectable is None:
+        yield MemoryRule("retired_pages.count", gpu.retired_pages, limits.retired_pages, _RMA)
+        yield MemoryRule("retired_pages.pending", gpu.retirement_pending, "No", _RESET)
+    else:
+        yield MemoryRule("row_remap.uncorrectable", gpu.remapped_uncorrectable, limits.remapped_rows, _RMA)
+        yield MemoryRule("row_remap.pending", gpu.remap_pending, "No", _RESET)
+        yield MemoryRule("row_remap.failure", gpu.remap_failure, "No", _RMA)

@@ -1,0 +1,46 @@
+"""Pure readers of processors, memory and disks: `lscpu -J`, /proc/meminfo, `lsblk -J`."""
+
+import json
+import re
+from typing import Any, Dict, Iterator, List, Optional
+
+_SYSTEM_TARGETS = ("/", "/boot", "/boot/efi", "/usr", "/var", "[SWAP]")
+
+
+class UnreadableInventoryError(ValueError):
+    """The tool's output is not what it prints on a Linux node."""
+
+
+def parse_lscpu(text: str) -> Dict[str, str]:
+    """Field -> value, without the colon, nested fields too. UnreadableInventoryError if the text is no `lscpu -J`."""
+    return {str(e["field"]).rstrip(":"): str(e.get("data") or "") for e in _walk(_load(text, "lscpu"))}
+
+
+def parse_memory_gib(meminfo: str) -> float:
+    """MemTotal of /proc/meminfo. UnreadableInventoryError if it is absent."""
+    found = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
+    if not found:
+        raise UnreadableInventoryError("/proc/meminfo has no MemTotal")
+    return int(found.group(1)) / 1024**2
+
+
+def parse_nvme_data_disks(text: str) -> List[str]:
+    """NVMe disks of `lsblk -J -o NAME,TYPE,MOUNTPOINT` that carry no part of the system."""
+    disks = [d for d in _load(text, "blockdevices") if d.get("type") == "disk" and "nvme" in str(d.get("name"))]
+    return [str(d["name"]) for d in disks if not any(e.get("mountpoint") in _SYSTEM_TARGETS for e in _walk([d]))]
+
+
+def _load(text: str, key: str) -> List[Dict[str, Any]]:
+    try:
+        entries = json.loads(text)[key]
+    except (ValueError, KeyError, TypeError) as e:
+        raise UnreadableInventoryError("no JSON with {!r}: {}".format(key, text.strip()[:80] or "empty")) from e
+    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise UnreadableInventoryError("{!r} is not a list of objects".format(key))
+    return entries
+
+
+def _walk(entries: Optional[List[Dict[str, Any]]]) -> Iterator[Dict[str, Any]]:
+    for entry in entries or []:
+        yield entry
+        yield from _walk(entry.get("children"))

@@ -1,0 +1,203 @@
+"""Pure readers of nvidia-smi: `-q -x` (GPUs), `nvlink -s` (links), `topo -m` (which HCA is near which GPU)."""
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Dict, Optional, Tuple
+
+_LOST = re.compile(r"Unable to determine the device handle|GPU is lost|fallen off the bus|No devices were found", re.IGNORECASE)
+_GPU_HEADER = re.compile(r"^GPU (\d+):")
+_LINK = re.compile(r"^\s+Link (\d+): (.+)$")
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class UnreadableSmiError(ValueError):
+    """nvidia-smi said something that is no answer.
+
+    Attributes:
+        lost: it says that a GPU is gone, which is a finding about the hardware and not about the tool.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.lost = bool(_LOST.search(reason))
+
+
+@dataclass(frozen=True)
+class EccCounts:
+    """Errors counted since the driver was loaded (volatile) or in the GPU's life (aggregate); None = not reported."""
+
+    sram_correctable: Optional[int]
+    sram_uncorrectable: Optional[int]
+    dram_correctable: Optional[int]
+    dram_uncorrectable: Optional[int]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One `<gpu>` of `nvidia-smi -q -x`; None where it says N/A or nothing at all."""
+
+    index: int
+    bus_id: str
+    serial: str
+    model: str
+    vbios: str
+    memory_mib: Optional[int]
+    persistence: Optional[str]
+    ecc_current: Optional[str]
+    ecc_pending: Optional[str]
+    pcie_gen_max: Optional[int]
+    pcie_width_current: Optional[int]
+    pcie_width_max: Optional[int]
+    power_limit_w: Optional[float]
+    power_max_w: Optional[float]
+    fabric_state: Optional[str]
+    fabric_status: Optional[str]
+    volatile: EccCounts
+    aggregate: EccCounts
+    sram_threshold_exceeded: Optional[str]
+    remapped_uncorrectable: Optional[int]
+    remap_pending: Optional[str]
+    remap_failure: Optional[str]
+    retired_pages: Optional[int]
+    retirement_pending: Optional[str]
+    recovery_action: Optional[str]
+
+
+@dataclass(frozen=True)
+class SmiLog:
+    """The answer of `nvidia-smi -q -x`; `attached` is what the driver counts, which may exceed the GPUs it can describe."""
+
+    driver_version: str
+    cuda_version: str
+    attached: int
+    gpus: Tuple[Gpu, ...]
+
+
+def explain(stdout: str, stderr: str, rc: Optional[int], error: str) -> str:
+    """Why nvidia-smi gave no answer, in one line: its own first words, or what kept it from running."""
+    words = (stderr.strip() or stdout.strip()).splitlines()
+    return error or "nvidia-smi exit {}: {}".format(rc, words[0] if words else "no output")
+
+
+@lru_cache(maxsize=4)
+def parse_query(text: str) -> SmiLog:
+    """Read the XML of `nvidia-smi -q -x` (drivers R450 to R595). UnreadableSmiError if it is empty, cut off or no XML."""
+    if not text.strip():
+        raise UnreadableSmiError("nvidia-smi printed nothing")
+    try:
+        root = ET.fromstring(text)  # noqa: S314 the tool of the vendor, run here as root
+    except ET.ParseError as e:
+        first = text.strip().splitlines()[0]
+        raise UnreadableSmiError(first if not first.startswith("<") else "the XML of nvidia-smi ends too soon: {}".format(e)) from e
+    if root.tag != "nvidia_smi_log":
+        raise UnreadableSmiError("not the XML of nvidia-smi -q -x: <{}>".format(root.tag))
+    attached = _integer(root, "attached_gpus")
+    version = _text(root, "driver_version")
+    if attached is None or version is None:
+        raise UnreadableSmiError("nvidia-smi -q -x names neither driver nor attached GPUs")
+    gpus = tuple(_gpu(i, element) for i, element in enumerate(root.findall("gpu")))
+    return SmiLog(version, _text(root, "cuda_version") or "", attached, gpus)
+
+
+def _text(element: ET.Element, *paths: str) -> Optional[str]:
+    for path in paths:
+        said = (element.findtext(path) or "").strip()
+        if said and said not in ("N/A", "[N/A]", "Not Supported"):
+            return said
+    return None
+
+
+def _integer(element: ET.Element, *paths: str) -> Optional[int]:
+    number = _number(element, *paths)
+    return None if number is None else int(number)
+
+
+def _number(element: ET.Element, *paths: str) -> Optional[float]:
+    found = re.match(r"-?\d+(\.\d+)?", _text(element, *paths) or "")
+    return float(found.group(0)) if found else None
+
+
+def _sum(element: ET.Element, *paths: str) -> Optional[int]:
+    parts = [n for n in (_integer(element, p) for p in paths) if n is not None]
+    return sum(parts) if parts else None
+
+
+def _ecc(gpu: ET.Element, kind: str) -> EccCounts:
+    at = "ecc_errors/" + kind + "/"
+    sram = _sum(gpu, at + "sram_uncorrectable", at + "sram_uncorrectable_parity", at + "sram_uncorrectable_secded")
+    # Volta and older count memory as single and double bit.
+    dram_ce = _integer(gpu, at + "dram_correctable", at + "single_bit/device_memory")
+    dram_ue = _integer(gpu, at + "dram_uncorrectable", at + "double_bit/device_memory")
+    return EccCounts(_integer(gpu, at + "sram_correctable", at + "single_bit/total"), sram, dram_ce, dram_ue)
+
+
+def _gpu(index: int, gpu: ET.Element) -> Gpu:
+    link = "pci/pci_gpu_link_info/"
+    retired = "retired_pages/"
+    return Gpu(
+        index=index,
+        bus_id=gpu.get("id", ""),
+        serial=_text(gpu, "serial") or "",
+        model=_text(gpu, "product_name") or "",
+        vbios=_text(gpu, "vbios_version") or "",
+        memory_mib=_integer(gpu, "fb_memory_usage/total"),
+        persistence=_text(gpu, "persistence_mode"),
+        ecc_current=_text(gpu, "ecc_mode/current_ecc"),
+        ecc_pending=_text(gpu, "ecc_mode/pending_ecc"),
+        pcie_gen_max=_integer(gpu, link + "pcie_gen/max_link_gen"),
+        pcie_width_current=_integer(gpu, link + "link_widths/current_link_width"),
+        pcie_width_max=_integer(gpu, link + "link_widths/max_link_width"),
+        power_limit_w=_number(gpu, "gpu_power_readings/current_power_limit", "power_readings/enforced_power_limit"),
+        power_max_w=_number(gpu, "gpu_power_readings/max_power_limit", "power_readings/max_power_limit"),
+        fabric_state=_text(gpu, "fabric/state"),
+        fabric_status=_text(gpu, "fabric/status"),
+        volatile=_ecc(gpu, "volatile"),
+        aggregate=_ecc(gpu, "aggregate"),
+        sram_threshold_exceeded=_text(gpu, "ecc_errors/aggregate/sram_threshold_exceeded"),
+        remapped_uncorrectable=_integer(gpu, "remapped_rows/remapped_row_unc"),
+        remap_pending=_text(gpu, "remapped_rows/remapped_row_pending"),
+        remap_failure=_text(gpu, "remapped_rows/remapped_row_failure"),
+        retired_pages=_sum(gpu, retired + "multiple_single_bit_retirement/retired_count", retired + "double_bit_retirement/retired_count"),
+        retirement_pending=_text(gpu, retired + "pending_retirement"),
+        recovery_action=_text(gpu, "gpu_recovery_action"),
+    )
+
+
+def parse_nvlinks(text: str) -> Dict[int, int]:
+    """Active NVLinks per GPU index from `nvidia-smi nvlink -s`. UnreadableSmiError if no GPU is named."""
+    active: Dict[int, int] = {}
+    gpu = -1
+    for line in text.splitlines():
+        header, link = _GPU_HEADER.match(line), _LINK.match(line)
+        if header:
+            gpu = int(header.group(1))
+            active[gpu] = 0
+        elif link and gpu >= 0 and "GB/s" in link.group(2):
+            active[gpu] += 1
+    if not active:
+        raise UnreadableSmiError("nvidia-smi nvlink -s names no GPU")
+    return active
+
+
+def parse_topology(text: str) -> Dict[str, Dict[int, str]]:
+    """HCA -> GPU index -> path (`PIX`, `PXB`, `PHB`, `NODE`, `SYS`) from `nvidia-smi topo -m`. UnreadableSmiError if it holds no GPU."""
+    columns: Tuple[str, ...] = ()
+    rows: Dict[str, Tuple[str, ...]] = {}
+    names: Dict[str, str] = {}
+    for raw in text.splitlines():
+        line = _ANSI.sub("", raw).strip()
+        words = tuple(line.split())
+        if not columns:
+            columns = tuple(w for w in words if re.match(r"(GPU|NIC|mlx5_)\S*\d+$", w)) if line.startswith("GPU0") else ()
+        elif re.match(r"NIC\d+: \S+$", line):
+            names[words[0].rstrip(":")] = words[1]
+        elif words and re.match(r"(GPU\d+|NIC\d+|mlx5_\S+)$", words[0]):
+            rows[words[0]] = words[1:]
+    if not columns:
+        raise UnreadableSmiError("nvidia-smi topo -m shows no GPU")
+    gpus = {int(c[3:]): i for i, c in enumerate(columns) if c.startswith("GPU")}
+    return {
+        names.get(row, row): {g: cells[i] for g, i in gpus.items() if i < len(cells)} for row, cells in rows.items() if row[:3] != "GPU"
+    }

@@ -1,0 +1,57 @@
+"""HCAs as the kernel shows them below /sys/class/infiniband."""
+
+import re
+from dataclasses import dataclass
+from typing import Dict, Optional, Protocol
+
+ROOT = "/sys/class/infiniband"
+
+
+class Reader(Protocol):
+    """What is asked of a probe."""
+
+    def read(self, path: str) -> Optional[str]:
+        """The stripped text of a file; None if absent."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """One port of an HCA.
+
+    Attributes:
+        state: logical state, e.g. `ACTIVE`, `INIT`, `DOWN`.
+        phys_state: physical state, e.g. `LinkUp`, `Polling`, `Disabled`.
+        rate_gbps: the negotiated rate; None where the kernel's text holds no number.
+        link_layer: `InfiniBand` or `Ethernet`.
+        firmware: of the HCA; empty if not shown.
+    """
+
+    state: str
+    phys_state: str
+    rate_gbps: Optional[float]
+    link_layer: str
+    firmware: str
+
+
+def parse_state(text: str) -> str:
+    """`4: ACTIVE` -> `ACTIVE`."""
+    return text.partition(":")[2].strip() or text.strip()
+
+
+def parse_rate_gbps(text: str) -> Optional[float]:
+    """`400 Gb/sec (4X NDR)` -> 400; None if no rate is in it."""
+    found = re.match(r"\s*(\d+(?:\.\d+)?)\s*Gb/sec", text)
+    return float(found.group(1)) if found else None
+
+
+def read_port(reader: Reader, hca: str, port: int = 1) -> Optional[Port]:
+    """The port; None if the HCA is absent or shows only a part of these files."""
+    at = "{}/{}/ports/{}/".format(ROOT, hca, port)
+    said: Dict[str, str] = {}
+    for name in ("state", "phys_state", "rate", "link_layer"):
+        text = reader.read(at + name)
+        if text is None:
+            return None
+        said[name] = text
+    firmware = reader.read("{}/{}/fw_ver".format(ROOT, hca)) or ""
+    return Port(parse_state(said["state"]), parse_state(said["phys_state"]), parse_rate_gbps(said["rate"]), said["link_layer"], firmware)

@@ -1,0 +1,321 @@
+"""The parts of a node and their health: processors, memory, GPUs, NVLink, HCAs, disks, and what the kernel log says of them."""
+
+from typing import Any, List, Mapping, Optional, Tuple
+
+from clusterctl_validators import kernel_log, nvidia_smi, rdma_sysfs
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.gpu_health import Limits, memory_rules
+from clusterctl_validators.host_inventory import UnreadableInventoryError, parse_lscpu, parse_memory_gib, parse_nvme_data_disks
+from clusterctl_validators.kernel_log import UnreadableLogError, XidEvent
+from clusterctl_validators.nvidia_smi import Gpu, SmiLog, UnreadableSmiError
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.record import Record
+from clusterctl_validators.xid_catalogue import HARMLESS, HINTS, action_for
+
+ROLE = "hardware"
+Spec = Mapping[str, Any]
+
+_UNDECLARED = "not declared for this node"
+_NO_GPUS = "no GPUs are declared for this node"
+_GPU_PCI_CLASSES = ("0x0300", "0x0302")
+_LSBLK = ("lsblk", "-J", "-o", "NAME,TYPE,MOUNTPOINT")
+_RESEAT = "power the node off and reseat it; if it stays so, RMA"
+_CABLE = "reseat or swap the cable and transceiver on both ends, then the HCA, then the switch port"
+
+
+def _smi_text(probe: Probe, *arguments: str) -> str:
+    result = probe.run(["nvidia-smi", *arguments], timeout_s=60)
+    if result.rc != 0:
+        raise UnreadableSmiError(nvidia_smi.explain(result.stdout, result.stderr, result.rc, result.error))
+    return result.stdout
+
+
+def _query(probe: Probe) -> SmiLog:
+    return nvidia_smi.parse_query(_smi_text(probe, "-q", "-x"))
+
+
+def _gpus(spec: Spec, probe: Probe, record: Record, check: str) -> Tuple[Gpu, ...]:
+    """The GPUs to judge; none, with the reason recorded under `check`, if none are declared or nvidia-smi gives no answer."""
+    if not spec["hardware_gpus"]:
+        record.not_applicable(check, _NO_GPUS)
+        return ()
+    try:
+        gpus = _query(probe).gpus
+    except UnreadableSmiError as e:
+        record.could_not_run(check, str(e), Severity.CRITICAL)
+        return ()
+    if not gpus:
+        record.could_not_run(check, "nvidia-smi describes no GPU", Severity.CRITICAL)
+    return gpus
+
+
+def _at(gpu: Gpu) -> str:
+    return "hardware.gpu[{}].".format(gpu.index)
+
+
+def _who(gpu: Gpu, advice: str) -> str:
+    return "GPU at {}, serial {}: {}".format(gpu.bus_id, gpu.serial or "unknown", advice)
+
+
+def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
+    declared = {
+        "Socket(s)": ("sockets", spec["hardware_cpu_sockets"]),
+        "Core(s) per socket": ("cores_per_socket", spec["hardware_cpu_cores_per_socket"]),
+        "Thread(s) per core": ("threads_per_core", spec["hardware_cpu_threads_per_core"]),
+    }
+    wanted = {field: (name, value) for field, (name, value) in declared.items() if value}
+    for name, value in declared.values():
+        if not value:
+            record.not_applicable("hardware.cpu." + name, _UNDECLARED)
+    if not wanted:
+        return
+    result = probe.run(["lscpu", "-J"])
+    try:
+        found = parse_lscpu(result.stdout)
+    except UnreadableInventoryError as e:
+        record.could_not_run("hardware.cpu", "lscpu -J: {}".format(result.error or e))
+        return
+    for field, (name, value) in wanted.items():
+        hint = "compare BIOS settings (SMT, disabled cores) and the processors with the node's order"
+        record.equal("hardware.cpu." + name, value, found.get(field), hint=hint)
+
+
+def test_numa_nodes(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["hardware_numa_nodes"]:
+        record.not_applicable("hardware.numa_nodes", _UNDECLARED)
+        return
+    found = len(probe.glob("/sys/devices/system/node/node[0-9]*"))
+    record.equal("hardware.numa_nodes", spec["hardware_numa_nodes"], found, hint="compare the BIOS settings NPS / SNC with the profile")
+
+
+def test_memory(spec: Spec, record: Record, probe: Probe) -> None:
+    floor = spec["hardware_memory_min_gib"]
+    if not floor:
+        record.not_applicable("hardware.memory", _UNDECLARED)
+        return
+    found = parse_memory_gib(probe.read("/proc/meminfo") or "")
+    hint = "find the missing DIMM in the BMC's inventory and event log, reseat or replace it"
+    record.ok("hardware.memory", found >= floor, expected=">= {} GiB".format(floor), found="{:.0f} GiB".format(found), hint=hint)
+
+
+def test_gpu_count(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = spec["hardware_gpus"]
+    if not wanted:
+        record.not_applicable("hardware.gpus.count", _NO_GPUS)
+        return
+    hint = "see the kernel log for XID 79; power the node off and on, reseat the GPU board, then RMA"
+    pci = [p for p in probe.glob("/sys/bus/pci/devices/*/vendor") if probe.read(p) == "0x10de" and _is_gpu(probe, p)]
+    record.equal("hardware.gpus.on_pci", wanted, len(pci), severity=Severity.CRITICAL, hint=hint)
+    try:
+        log = _query(probe)
+    except UnreadableSmiError as e:
+        if e.lost:
+            record.ok("hardware.gpus.count", False, expected=wanted, found=str(e), severity=Severity.CRITICAL, hint=hint)
+        else:
+            record.could_not_run("hardware.gpus.count", str(e), Severity.CRITICAL)
+        return
+    record.equal("hardware.gpus.count", wanted, min(log.attached, len(log.gpus)), severity=Severity.CRITICAL, hint=hint)
+
+
+def _is_gpu(probe: Probe, vendor_file: str) -> bool:
+    return (probe.read(vendor_file[: -len("vendor")] + "class") or "").startswith(_GPU_PCI_CLASSES)
+
+
+def test_gpu_parts(spec: Spec, record: Record, probe: Probe) -> None:
+    for gpu in _gpus(spec, probe, record, "hardware.gpus.parts"):
+        at = _at(gpu)
+        _declared(record, at + "model", spec["hardware_gpu_model"], gpu.model, _who(gpu, "not the ordered part"))
+        _declared(record, at + "vbios", spec["hardware_gpu_vbios"], gpu.vbios, _who(gpu, "bring the GPU's firmware to the pinned version"))
+        _floor(record, at + "memory_mib", spec["hardware_gpu_memory_min_mib"], gpu.memory_mib, _who(gpu, _RESEAT))
+        # The current generation falls to 1 when idle: the greatest that device and slot agreed on does not.
+        _floor(record, at + "pcie_gen_max", spec["hardware_gpu_pcie_gen"], gpu.pcie_gen_max, _who(gpu, _RESEAT))
+        _floor(record, at + "pcie_width", spec["hardware_gpu_pcie_width"], gpu.pcie_width_current, _who(gpu, _RESEAT))
+
+
+def _declared(record: Record, check: str, wanted: str, found: str, hint: str) -> None:
+    if wanted:
+        record.equal(check, wanted, found, hint=hint)
+    else:
+        record.not_applicable(check, _UNDECLARED)
+
+
+def _floor(record: Record, check: str, wanted: int, found: Optional[int], hint: str) -> None:
+    if not wanted:
+        record.not_applicable(check, _UNDECLARED)
+    elif found is None:
+        record.could_not_run(check, "nvidia-smi does not report it")
+    else:
+        record.ok(check, found >= wanted, expected=">= {}".format(wanted), found=found, hint=hint)
+
+
+def test_gpu_settings(spec: Spec, record: Record, probe: Probe) -> None:
+    ecc = "Enabled" if spec["hardware_gpu_ecc"] else "Disabled"
+    for gpu in _gpus(spec, probe, record, "hardware.gpus.settings"):
+        at = _at(gpu)
+        hint = _who(gpu, "nvidia-smi -i {} -e {}, then reboot".format(gpu.index, int(spec["hardware_gpu_ecc"])))
+        record.equal(at + "ecc_mode.running", ecc, gpu.ecc_current, severity=Severity.CRITICAL, hint=hint)
+        record.equal(at + "ecc_mode.persisted", ecc, gpu.ecc_pending, severity=Severity.CRITICAL, hint=hint)
+        limit = spec["hardware_gpu_power_limit_w"] or gpu.power_max_w
+        if gpu.power_limit_w is None or limit is None:
+            record.could_not_run(at + "power_limit_w", "nvidia-smi does not report it")
+            continue
+        hint = _who(gpu, "nvidia-smi -i {} -pl {:.0f}; look for power capping in the BMC".format(gpu.index, limit))
+        record.ok(at + "power_limit_w", gpu.power_limit_w >= limit, expected=">= {:g}".format(limit), found=gpu.power_limit_w, hint=hint)
+
+
+def test_gpu_memory_health(spec: Spec, record: Record, probe: Probe) -> None:
+    limits = Limits(
+        volatile_sram_correctable=spec["hardware_ecc_sram_correctable_max"],
+        volatile_dram_correctable=spec["hardware_ecc_dram_correctable_max"],
+        aggregate_sram_uncorrectable=spec["hardware_ecc_aggregate_sram_uncorrectable_max"],
+        aggregate_dram_uncorrectable=spec["hardware_ecc_aggregate_dram_uncorrectable_max"],
+        remapped_rows=spec["hardware_remapped_rows_max"],
+        retired_pages=spec["hardware_retired_pages_max"],
+    )
+    for gpu in _gpus(spec, probe, record, "hardware.gpus.memory_health"):
+        if gpu.ecc_current != "Enabled":
+            record.not_applicable(_at(gpu) + "ecc", "without ECC this GPU counts no errors; see ecc_mode")
+            continue
+        for rule in memory_rules(gpu, limits):
+            check = _at(gpu) + rule.name
+            if rule.found is None:
+                record.could_not_run(check, "nvidia-smi does not report it", Severity.CRITICAL)
+                continue
+            expected = "<= {}".format(rule.expected) if isinstance(rule.expected, int) else rule.expected
+            record.ok(check, rule.holds, expected=expected, found=rule.found, severity=Severity.CRITICAL, hint=_who(gpu, rule.hint))
+
+
+def test_gpu_recovery_action(spec: Spec, record: Record, probe: Probe) -> None:
+    for gpu in _gpus(spec, probe, record, "hardware.gpus.recovery_action"):
+        if gpu.recovery_action is None:
+            record.not_applicable(_at(gpu) + "recovery_action", "this driver does not report it (R560 and later do)")
+            continue
+        hint = _who(gpu, "drain the node and do what the driver asks for: {}".format(gpu.recovery_action))
+        record.equal(_at(gpu) + "recovery_action", "None", gpu.recovery_action, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_nvlink_fabric(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["hardware_gpu_fabric"]:
+        record.not_applicable("hardware.gpus.fabric", "these GPUs are on no NVSwitch fabric")
+        return
+    for gpu in _gpus(spec, probe, record, "hardware.gpus.fabric"):
+        hint = _who(
+            gpu,
+            "systemctl status nvidia-fabricmanager; its version must be the driver's; CUDA fails with error 802 until this is Completed",
+        )
+        found = "{}/{}".format(gpu.fabric_state or "N/A", gpu.fabric_status or "N/A")
+        record.equal(_at(gpu) + "fabric", "Completed/Success", found, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = spec["hardware_gpu_nvlinks"]
+    if not wanted or not spec["hardware_gpus"]:
+        record.not_applicable("hardware.gpus.nvlinks", _UNDECLARED if spec["hardware_gpus"] else _NO_GPUS)
+        return
+    try:
+        active = nvidia_smi.parse_nvlinks(_smi_text(probe, "nvlink", "-s"))
+    except UnreadableSmiError as e:
+        record.could_not_run("hardware.gpus.nvlinks", str(e), Severity.CRITICAL)
+        return
+    for index in range(spec["hardware_gpus"]):
+        hint = "GPU {}: reset all GPUs of the board, restart the fabric manager; if links stay down, RMA the GPU or the board".format(index)
+        check = "hardware.gpu[{}].nvlinks".format(index)
+        record.equal(check, wanted, active.get(index, 0), severity=Severity.CRITICAL, hint=hint)
+
+
+def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["hardware_hcas"]:
+        record.not_applicable("hardware.hcas", _UNDECLARED)
+    for hca in spec["hardware_hcas"]:
+        at = "hardware.hca[{}].".format(hca["name"])
+        port = rdma_sysfs.read_port(probe, hca["name"])
+        if port is None:
+            hint = "see lspci and the mlx5_core lines of the kernel log; reseat or replace the HCA"
+            record.ok(at + "present", False, expected="present", found="absent", severity=Severity.CRITICAL, hint=hint)
+            continue
+        record.ok(at + "present", True, expected="present", found="present", severity=Severity.CRITICAL)
+        link = "{}: {}".format(hca["name"], _CABLE)
+        record.equal(at + "state", "ACTIVE", port.state, severity=Severity.CRITICAL, hint=link + "; INIT means no subnet manager")
+        record.equal(at + "phys_state", "LinkUp", port.phys_state, severity=Severity.CRITICAL, hint=link)
+        layer = "mlxconfig -d DEVICE set LINK_TYPE_P1=1 (InfiniBand) or 2 (Ethernet), then reset the HCA"
+        record.equal(at + "link_layer", hca["link_layer"], port.link_layer, severity=Severity.CRITICAL, hint=layer)
+        if port.rate_gbps is None:
+            record.could_not_run(at + "rate_gbps", "the kernel shows no rate", Severity.CRITICAL)
+        else:
+            record.ok(
+                at + "rate_gbps",
+                port.rate_gbps >= hca["rate_gbps"],
+                expected="{:g}".format(hca["rate_gbps"]),
+                found="{:g}".format(port.rate_gbps),
+                severity=Severity.CRITICAL,
+                hint=link,
+            )
+        if hca.get("firmware"):
+            record.equal(at + "firmware", hca["firmware"], port.firmware, hint="flash the pinned firmware, then reset the HCA")
+
+
+def test_hca_affinity(spec: Spec, record: Record, probe: Probe) -> None:
+    near = {h["name"]: h["gpu"] for h in spec["hardware_hcas"] if h.get("gpu") is not None}
+    if not near:
+        record.not_applicable("hardware.hcas.affinity", _UNDECLARED)
+        return
+    try:
+        topology = nvidia_smi.parse_topology(_smi_text(probe, "topo", "-m"))
+    except UnreadableSmiError as e:
+        record.could_not_run("hardware.hcas.affinity", str(e))
+        return
+    for name, gpu in near.items():
+        path = topology.get(name, {}).get(gpu)
+        hint = "{} and GPU {} should share a PCIe switch: check slots and cabling, or correct hardware_hcas".format(name, gpu)
+        record.ok("hardware.hca[{}].gpu".format(name), path in ("PIX", "PXB"), expected="PIX or PXB", found=path or "not listed", hint=hint)
+
+
+def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = spec["hardware_nvme_data_disks"]
+    if not wanted:
+        record.not_applicable("hardware.nvme_data_disks", _UNDECLARED)
+        return
+    result = probe.run(_LSBLK)
+    try:
+        disks = parse_nvme_data_disks(result.stdout)
+    except UnreadableInventoryError as e:
+        record.could_not_run("hardware.nvme_data_disks", "lsblk: {}".format(result.error or e))
+        return
+    hint = "found {}; reseat or replace the missing disk".format(", ".join(disks) or "none")
+    record.ok("hardware.nvme_data_disks", len(disks) >= wanted, expected=wanted, found=len(disks), hint=hint)
+
+
+def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["hardware_gpus"]:
+        record.not_applicable("hardware.xids", _NO_GPUS)
+        return
+    try:
+        events = kernel_log.read(probe)
+    except UnreadableLogError as e:
+        record.could_not_run("hardware.xids", "the kernel log of this boot cannot be read: {}".format(e), Severity.CRITICAL)
+        return
+    tolerated = set(spec["hardware_xids_tolerated"])
+    bad = [x for x in events.xids if x.code not in tolerated and action_for(x.code) not in HARMLESS]
+    harmless = "none to act on ({} harmless)".format(len(events.xids) - len(bad))
+    record.ok(
+        "hardware.xids", not bad, expected="none to act on", found=_list(bad) or harmless, severity=Severity.CRITICAL, hint=_first_hint(bad)
+    )
+    for code in sorted({x.code for x in bad}):
+        same = [x for x in bad if x.code == code]
+        found = "{} times: {}".format(len(same), _list(same))
+        hint = "XID {}: {}".format(code, HINTS[action_for(code)])
+        record.ok("hardware.xid[{}]".format(code), False, expected="none since boot", found=found, severity=Severity.CRITICAL, hint=hint)
+    fatal = [x for x in events.sxids if kernel_log.is_fatal_sxid(x)]
+    hint = "an NVSwitch failed: all GPUs of the board are affected; drain, power the node off and on, then RMA the board"
+    record.ok(
+        "hardware.sxids", not fatal, expected="no fatal one", found=_list(fatal) or "no fatal one", severity=Severity.CRITICAL, hint=hint
+    )
+
+
+def _first_hint(events: List[XidEvent]) -> str:
+    return HINTS[action_for(events[0].code)] if events else ""
+
+
+def _list(events: List[XidEvent], most: int = 5) -> str:
+    words = ["{} at {} {}{}".format(e.code, e.pci, e.detail[:80], " ({})".format(e.time) if e.time else "") for e in events[:most]]
+    return "; ".join(words) + (" and {} more".format(len(events) - most) if len(events) > most else "")

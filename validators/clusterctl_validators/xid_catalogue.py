@@ -1,0 +1,67 @@
+"""What to do about an XID: NVIDIA's XID catalogue as data. An XID that is not listed goes to support, so it fails."""
+
+from enum import Enum
+from typing import Dict, FrozenSet, Tuple
+
+
+class Action(str, Enum):
+    """The catalogue's immediate actions, and its `workflow` entries told apart."""
+
+    IGNORE = "IGNORE"
+    RESTART_APP = "RESTART_APP"
+    SEE_EARLIER_XID = "SEE_EARLIER_XID"
+    RESET_GPU = "RESET_GPU"
+    RESTART_BM = "RESTART_BM"
+    RESTART_VM = "RESTART_VM"
+    CHECK_MECHANICALS = "CHECK_MECHANICALS"
+    UPDATE_SWFW = "UPDATE_SWFW"
+    CHECK_UVM = "CHECK_UVM"
+    CHECK_MEMORY = "CHECK_MEMORY"
+    CHECK_NVLINK = "CHECK_NVLINK"
+    AS_THE_LINE_SAYS = "AS_THE_LINE_SAYS"
+    CONTACT_SUPPORT = "CONTACT_SUPPORT"
+
+
+HARMLESS: FrozenSet[Action] = frozenset({Action.IGNORE, Action.RESTART_APP, Action.SEE_EARLIER_XID})
+
+HINTS: Dict[Action, str] = {
+    Action.RESET_GPU: "drain the node, reset the GPU (nvidia-smi --gpu-reset -i ID), then burn in again",
+    Action.RESTART_BM: "reboot the node; if it comes again, power it off, reseat the GPU board and burn in; then RMA",
+    Action.RESTART_VM: "restart the virtual machine",
+    Action.CHECK_MECHANICALS: "check the auxiliary power cables and the seating of the GPU board",
+    Action.UPDATE_SWFW: "bring driver and firmware to the declared versions",
+    Action.CHECK_UVM: "reset the GPU; if it comes again, take nvidia-bug-report.sh to NVIDIA support",
+    Action.CHECK_MEMORY: "reset the GPU so that the row remapping takes effect, then look at row_remap; RMA if the remapping failed",
+    Action.CHECK_NVLINK: "drain the node and look for SXid lines and link errors of the same time (nvidia-smi nvlink -e); reset, then RMA the board",
+    Action.AS_THE_LINE_SAYS: "do what the line says in its last brackets",
+    Action.CONTACT_SUPPORT: "drain the node and take nvidia-bug-report.sh to NVIDIA support",
+}
+
+_CODES: Tuple[Tuple[Action, str], ...] = (
+    (Action.RESTART_APP, "8 11 13 25 31 32 39 40 41 60 68-72 75-77 80 82-86 88 89 94 96-105 126-135 139"),
+    (Action.RESET_GPU, "46 62 64 95 109 110 119 120 136 140 143 155 156 158"),
+    (Action.RESTART_BM, "79"),
+    (Action.RESTART_VM, "151"),
+    (Action.CHECK_MECHANICALS, "54"),
+    (Action.UPDATE_SWFW, "78"),
+    (Action.CHECK_UVM, "159"),
+    (Action.SEE_EARLIER_XID, "45"),
+    (Action.CHECK_MEMORY, "48 171 172"),
+    (Action.CHECK_NVLINK, "74 144-150"),
+    (Action.AS_THE_LINE_SAYS, "154"),
+    (Action.IGNORE, "14 37 38 43 44 63 66 67 92 93 106-108 121 137 141 152 153 157 160-163"),
+    (Action.CONTACT_SUPPORT, "142 164-170"),
+)
+
+
+def _expand(codes: str) -> Tuple[int, ...]:
+    ends = [tuple(int(n) for n in part.split("-")) for part in codes.split()]
+    return tuple(code for end in ends for code in range(end[0], end[-1] + 1))
+
+
+CATALOGUE: Dict[int, Action] = {code: action for action, codes in _CODES for code in _expand(codes)}
+
+
+def action_for(code: int) -> Action:
+    """The action; CONTACT_SUPPORT for a code that the catalogue does not list."""
+    return CATALOGUE.get(code, Action.CONTACT_SUPPORT)
