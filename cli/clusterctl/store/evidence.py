@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import exists, func, insert, select
 
 from clusterctl.findings import NodeFindings, NodeStatus
 from clusterctl.gates.model import GateResult, Outcome
@@ -16,7 +16,7 @@ from clusterctl_validators.finding import Finding, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sqlalchemy import Connection, Row, Select
+    from sqlalchemy import ColumnElement, Connection, Row, Select, Table
 
 _FINDING_TEXT = ("check", "role", "expected", "found", "hint", "reason")
 _GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint")
@@ -35,20 +35,23 @@ class EvidenceRepository(Repository):
                 "detail": clean(findings.detail),
                 "duration_s": findings.duration_s,
                 "at": self._clock(),
-                "epoch": _epoch(connection, findings.node),
+                **_context(connection, findings.node),
             }
             key = connection.execute(insert(t.validations).values(**head)).inserted_primary_key
             rows = [_finding_values(f) | {"validation_id": key[0] if key else 0, "position": i} for i, f in enumerate(findings.findings)]
             if rows:
                 connection.execute(insert(t.findings), rows)
 
-    def findings(self, node: str, run_id: str | None = None, *, epoch: int | None = None) -> NodeFindings | None:
-        """The newest validation of a node (of that run, of that epoch), or None if there is none."""
+    def findings(self, node: str, run_id: str | None = None, *, current: bool = False) -> NodeFindings | None:
+        """The newest validation of a node (of that run), or None if there is none.
+
+        `current`: only one gathered since the node was last touched, under the spec that is declared now.
+        """
         query = select(t.validations).where(t.validations.c.node == node).order_by(t.validations.c.id.desc()).limit(1)
         if run_id is not None:
             query = query.where(t.validations.c.run_id == run_id)
-        if epoch is not None:
-            query = query.where(t.validations.c.epoch == epoch)
+        if current:
+            query = query.where(_is_current(t.validations))
         with reading(self._engine) as connection:
             head = connection.execute(query).first()
             if head is None:
@@ -69,21 +72,21 @@ class EvidenceRepository(Repository):
         if not rows:
             return
         with writing(self._engine) as connection:
-            epochs = {name: _epoch(connection, name) for name in sorted({r.node for r in rows})}
+            contexts = {name: _context(connection, name) for name in sorted({r.node for r in rows})}
             batch = (connection.execute(select(func.max(t.gate_results.c.batch))).scalar() or 0) + 1
-            values = [_gate_values(r) | {"run_id": run_id, "batch": batch, "epoch": epochs[r.node]} for r in rows]
+            values = [_gate_values(r) | {"run_id": run_id, "batch": batch} | contexts[r.node] for r in rows]
             connection.execute(insert(t.gate_results), values)
 
-    def gate_results(self, node: str, run_id: str | None = None, *, epoch: int | None = None) -> tuple[GateResult, ...]:
-        """The newest verdicts of every gate on a node: of a run, or of an epoch, or of the last run that judged the node."""
+    def gate_results(self, node: str, run_id: str | None = None, *, current: bool = False) -> tuple[GateResult, ...]:
+        """The newest verdicts of every gate on a node: of a run, or of all current evidence, or of the last run that judged the node."""
         query = select(t.gate_results).where(t.gate_results.c.node == node)
         with reading(self._engine) as connection:
-            if run_id is None and epoch is None:
+            if run_id is None and not current:
                 run_id = _last_judging_run(connection, node)
             if run_id is not None:
                 query = query.where(t.gate_results.c.run_id == run_id)
-            if epoch is not None:
-                query = query.where(t.gate_results.c.epoch == epoch)
+            if current:
+                query = query.where(_is_current(t.gate_results))
             return _newest_per_gate(connection, query)
 
 
@@ -100,9 +103,15 @@ def _newest_per_gate(connection: Connection, query: Select[Any]) -> tuple[GateRe
     return tuple(_gate(r) for r in rows if r.batch == newest[r.gate])
 
 
-def _epoch(connection: Connection, node: str) -> int:
-    """The node's epoch; 0 for an unknown node, whose row the foreign key then refuses."""
-    return connection.execute(select(t.nodes.c.epoch).where(t.nodes.c.name == node)).scalar() or 0
+def _context(connection: Connection, node: str) -> dict[str, Any]:
+    """What the evidence of a node holds for; an unknown node's row is then refused by its foreign key."""
+    row = connection.execute(select(t.nodes.c.epoch, t.nodes.c.declared_digest).where(t.nodes.c.name == node)).first()
+    return {"epoch": row.epoch, "spec_digest": row.declared_digest} if row else {"epoch": 0, "spec_digest": ""}
+
+
+def _is_current(evidence: Table) -> ColumnElement[bool]:
+    same = (t.nodes.c.epoch == evidence.c.epoch) & (t.nodes.c.declared_digest == evidence.c.spec_digest)
+    return exists().where(t.nodes.c.name == evidence.c.node).where(same)
 
 
 def _finding_values(finding: Finding) -> dict[str, Any]:

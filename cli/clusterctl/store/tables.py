@@ -1,6 +1,6 @@
 """The tables, in SQLAlchemy Core. Records are frozen dataclasses (`records.py`), so an object mapper would only cost start-up time.
 
-Times are text (`clusterctl.clock`). `epoch` on evidence is the node's epoch when it was saved.
+Times are text (`clusterctl.clock`). `epoch` and `spec_digest` on evidence are the node's epoch and declared digest when it was saved.
 A lease has no foreign keys: it is taken before anything is known of its node.
 """
 
@@ -104,6 +104,7 @@ validations = Table(
     Column("detail", Text, nullable=False),
     Column("duration_s", Float, nullable=False),
     Column("at", MOMENT, nullable=False),
+    Column("spec_digest", WORD, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_validations_node_id", "node", "id"),
 )
@@ -142,6 +143,7 @@ gate_results = Table(
     Column("detail", Text, nullable=False),
     Column("hint", Text, nullable=False),
     Column("simulated", Boolean, nullable=False),
+    Column("spec_digest", WORD, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_gate_results_node_id", "node", "id"),
 )
