@@ -1,0 +1,125 @@
+"""Compare the declared parts of a node with what it shows, as pure functions."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_SYSTEM_TARGETS = {"/", "/boot", "/boot/efi", "/usr", "/var", "[SWAP]"}
+_GPU_CLASSES = ("0x0300", "0x0302")
+_NVIDIA = "0x10de"
+_SMI_FIELDS = (
+    "hardware_gpu_model",
+    "hardware_gpu_memory_min_mib",
+    "hardware_gpu_vbios",
+    "hardware_gpu_pcie_gen",
+    "hardware_gpu_pcie_width",
+)
+
+
+def shortages(declared: dict[str, Any], said: dict[str, str]) -> list[str]:
+    """What the node is short of, one line each; empty if nothing.
+
+    Args:
+        declared: the role's arguments by name.
+        said: raw text by source: `lscpu` (JSON), `meminfo`, `sysfs` (`path:value` lines), `lsblk` (JSON), `nvidia_smi` (CSV; empty without a driver).
+    """
+    files = dict(line.split(":", 1) for line in said["sysfs"].splitlines() if line.startswith("/sys/") and ":" in line)
+    missing = [*_counted(declared, said, files)]
+    for hca in declared["hardware_hcas"]:
+        missing += _hca(hca, files)
+    return missing + [line for row in said["nvidia_smi"].splitlines() for line in _gpu(declared, row)]
+
+
+def _counted(declared: dict[str, Any], said: dict[str, str], files: dict[str, str]) -> Iterator[str]:
+    cpu = _lscpu(said["lscpu"])
+    nodes = [line for line in said["sysfs"].splitlines() if re.fullmatch(r"/sys/devices/system/node/node\d+", line)]
+    gpus = [
+        p for p, v in files.items() if p.endswith("/vendor") and v == _NVIDIA and files.get(p[:-6] + "class", "").startswith(_GPU_CLASSES)
+    ]
+    counts: dict[str, tuple[str, Callable[[], int | None]]] = {
+        "hardware_cpu_sockets": ("processor sockets", lambda: cpu.get("Socket(s)")),
+        "hardware_cpu_cores_per_socket": ("cores per socket", lambda: cpu.get("Core(s) per socket")),
+        "hardware_cpu_threads_per_core": ("threads per core", lambda: cpu.get("Thread(s) per core")),
+        "hardware_numa_nodes": ("NUMA nodes", lambda: len(nodes)),
+        "hardware_memory_min_gib": ("GiB of memory", lambda: _memory_gib(said["meminfo"])),
+        "hardware_gpus": ("GPUs on the PCI bus", lambda: len(gpus)),
+        "hardware_nvme_data_disks": ("NVMe data disks", lambda: _nvme_data_disks(said["lsblk"])),
+    }
+    for argument, (what, count) in counts.items():
+        wanted = declared[argument]
+        if not wanted:
+            continue
+        found = count()
+        if found is None:
+            yield f"{what}: declared {wanted}, but this node does not say how many it has"
+        elif found < wanted:
+            yield f"{what}: declared {wanted}, found {found}"
+
+
+def _lscpu(text: str) -> dict[str, int]:
+    try:
+        entries = json.loads(text)["lscpu"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    fields: dict[str, int] = {}
+    while entries:
+        entry = entries.pop()
+        entries += entry.get("children") or []
+        if re.fullmatch(r"\d+", entry.get("data") or ""):
+            fields[entry["field"].rstrip(":")] = int(entry["data"])
+    return fields
+
+
+def _memory_gib(text: str) -> int | None:
+    found = re.search(r"^MemTotal:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found.group(1)) // 1024**2 if found else None
+
+
+def _nvme_data_disks(text: str) -> int | None:
+    try:
+        devices = json.loads(text)["blockdevices"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return sum(1 for d in devices if d.get("type") == "disk" and "nvme" in d["name"] and not _carries_system(d))
+
+
+def _carries_system(device: dict[str, Any]) -> bool:
+    return device.get("mountpoint") in _SYSTEM_TARGETS or any(_carries_system(c) for c in device.get("children") or [])
+
+
+def _hca(hca: dict[str, Any], files: dict[str, str]) -> Iterator[str]:
+    at = f"/sys/class/infiniband/{hca['name']}/"
+    layer = files.get(at + "ports/1/link_layer")
+    if layer is None:
+        yield f"HCA {hca['name']}: absent"
+        return
+    if layer != hca["link_layer"]:
+        yield f"HCA {hca['name']}: link layer declared {hca['link_layer']}, found {layer}"
+    firmware = files.get(at + "fw_ver", "unknown")
+    if hca.get("firmware") and firmware != hca["firmware"]:
+        yield f"HCA {hca['name']}: firmware declared {hca['firmware']}, found {firmware}"
+
+
+def _gpu(declared: dict[str, Any], row: str) -> Iterator[str]:
+    index, *values = [v.strip() for v in row.split(",")]
+    if len(values) != len(_SMI_FIELDS):
+        yield f"nvidia-smi said {row!r}, which is no row of a GPU"
+        return
+    for argument, found in zip(_SMI_FIELDS, values, strict=True):
+        wanted = declared[argument]
+        short = wanted and (not found.isdigit() or int(found) < wanted if isinstance(wanted, int) else found != wanted)
+        if short:
+            yield f"GPU {index}: {argument} declared {wanted}, found {found}"
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Name -> function."""
+        return {"hardware_shortages": shortages}
