@@ -28,18 +28,33 @@ class NodeRun:
         specs: role -> its variables.
         limit_s: seconds that one check function may take.
         findings: what was found so far.
+        broken: why the run as a whole cannot be trusted; empty if it can.
     """
 
     def __init__(self, roles: Dict[str, Any], limit_s: float = CHECK_TIMEOUT_S) -> None:
         self.specs = {role: SpecView(role, variables) for role, variables in roles.items()}
         self.limit_s = limit_s
         self.findings: List[Finding] = []
+        self.broken = ""
 
     def complete(self) -> List[Finding]:
-        """All findings; a role without any could not be verified."""
+        """All findings; a role without any could not be verified, nor one of a run that broke."""
         seen = {f.role for f in self.findings}
-        silent = [validator_problem(role, "the validator recorded nothing") for role in self.specs if role not in seen]
-        return distinct(self.findings + silent)
+        silent = [role for role in self.specs if self.broken or role not in seen]
+        reason = self.broken or "the validator recorded nothing"
+        return distinct(self.findings + [validator_problem(role, reason) for role in silent])
+
+
+class Given:
+    """A plugin that carries the run in from the program that calls pytest."""
+
+    def __init__(self, run: NodeRun) -> None:
+        self._run = run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Before the plugin looks for it."""
+        config.stash[RUN] = self._run
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -129,10 +144,14 @@ def _guarded(item: pytest.Item) -> Generator[None, object, object]:
         with time_limit(run.limit_s):
             return (yield)
     except (Exception, TimeLimitError, pytest.fail.Exception, pytest.skip.Exception) as e:
-        function = getattr(item, "originalname", None) or item.name
         text = str(e) if isinstance(e, TimeLimitError) else "{}: {}".format(type(e).__name__, e)
-        record_of(item).could_not_run("{}.{}".format(role_of(item), function), text)
+        record_of(item).could_not_run(check_name(item), text)
         raise
+
+
+def check_name(item: pytest.Item) -> str:
+    """The check id that stands for a whole function: `<role>.<function>`."""
+    return "{}.{}".format(role_of(item), getattr(item, "originalname", None) or item.name)
 
 
 def _line(finding: Finding) -> str:

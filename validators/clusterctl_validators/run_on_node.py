@@ -1,0 +1,102 @@
+"""The node's side of a validation: a request on stdin, one line of JSON on stdout, trouble on stderr.
+
+Request: {"schema_version", "node", "nonce", "roles": {role: {variable: value}}, "options": {"check_timeout_s", "total_timeout_s", "read_keys"}}.
+Answer: {"schema_version", "node", "nonce", "bundle", "python", "duration_s", "cpu_s", "findings": [...], "read_keys": {...}}.
+"""
+
+import json
+import os
+import platform
+import resource
+import sys
+import time
+from typing import Any, Dict, List
+
+SCHEMA_VERSION = 1
+EXIT_BAD_REQUEST = 95
+_NICE = 10
+_UNUSED = (
+    "assertion",
+    "cacheprovider",
+    "capture",
+    "debugging",
+    "doctest",
+    "faulthandler",
+    "freeze_support",
+    "junitxml",
+    "legacypath",
+    "logging",
+    "monkeypatch",
+    "nose",
+    "pastebin",
+    "python_path",
+    "recwarn",
+    "reports",
+    "setuponly",
+    "setupplan",
+    "stepwise",
+    "terminal",
+    "threadexception",
+    "tmpdir",
+    "unittest",
+    "unraisableexception",
+    "warnings",
+)
+
+
+def main(bundle: str = "") -> int:
+    """Read the request, run its checks, write the answer.
+
+    Returns:
+        0 when there is an answer, whatever it says; EXIT_BAD_REQUEST when the request is not one of this version.
+    """
+    began = time.monotonic()
+    sys.dont_write_bytecode = True
+    os.nice(_NICE)
+    answer_to = os.dup(1)
+    os.dup2(2, 1)  # whatever a check prints must not end up in the answer
+    try:
+        request = json.loads(sys.stdin.buffer.read().decode("utf-8"))
+        roles: Dict[str, Dict[str, Any]] = request["roles"]
+        version, options = request["schema_version"], request.get("options", {})
+    except (ValueError, KeyError, TypeError) as e:
+        sys.stderr.write("clusterctl: bad request: {}: {}\n".format(type(e).__name__, e))
+        return EXIT_BAD_REQUEST
+    if version != SCHEMA_VERSION:
+        sys.stderr.write("clusterctl: this bundle answers requests of version {}, not {}\n".format(SCHEMA_VERSION, version))
+        return EXIT_BAD_REQUEST
+    answer = {"schema_version": SCHEMA_VERSION, "node": request.get("node", ""), "nonce": request.get("nonce", ""), "bundle": bundle}
+    answer.update(run(roles, options))
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    answer["python"] = platform.python_version()
+    answer["cpu_s"] = round(sum(u.ru_utime + u.ru_stime for u in usage), 3)
+    answer["duration_s"] = round(time.monotonic() - began, 3)
+    with os.fdopen(answer_to, "wb") as out:
+        out.write(json.dumps(answer).encode() + b"\n")
+    return 0
+
+
+def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, Any]:
+    """Run the checks of `roles` and return the findings as plain JSON values."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    import pytest  # noqa: PLC0415 after stdout is safe and byte-code is off
+
+    from clusterctl_validators import plugin  # noqa: PLC0415
+    from clusterctl_validators.fixtures import LocalHost  # noqa: PLC0415
+    from clusterctl_validators.supervise import GRACE_S, Supervisor  # noqa: PLC0415
+
+    node_run = plugin.NodeRun(roles, float(options.get("check_timeout_s", plugin.CHECK_TIMEOUT_S)))
+    supervisor = Supervisor(float(options.get("total_timeout_s", 300)), float(options.get("grace_s", GRACE_S)))
+    code = pytest.main(_arguments(), plugins=[plugin.Given(node_run), plugin, LocalHost(), supervisor])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+        node_run.broken = "pytest ended with {}".format(code)
+    answer: Dict[str, Any] = {"findings": [f.to_json() for f in node_run.complete()]}
+    if options.get("read_keys"):
+        answer["read_keys"] = {role: sorted(view.read_keys) for role, view in node_run.specs.items()}
+    return answer
+
+
+def _arguments() -> List[str]:
+    """No configuration file, no cache, no plug-in that a node has no use for."""
+    blocked = [word for name in _UNUSED for word in ("-p", "no:" + name)]
+    return ["-c", os.devnull, "--rootdir", "/", *blocked]
