@@ -9,9 +9,11 @@ from pathlib import Path
 
 import yaml
 
+from clusterctl.content import content_dir
 from clusterctl.errors import ConfigError
 
 FILE_NAME = "clusterctl.yml"
+COMMON = "@common"
 _KEYS = {"inventory", "state_dir", "database_url", "operator", "pool"}
 
 
@@ -21,7 +23,7 @@ class Config:
 
     Attributes:
         root: the folder that holds clusterctl.yml (or the working directory); relative paths start there.
-        inventory: the inventory layers, common first.
+        inventory: the inventory layers, common first; `@common` in the file stands for the packaged common inventory.
         state_dir: database, run directories, lab.
         database_url: SQLAlchemy URL; empty = SQLite in `state_dir`.
         operator: who is acting, for the record.
@@ -61,7 +63,8 @@ def load(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: P
     if file is not None:
         data = _read(file)
     root = file.resolve().parent if file else here
-    layers = tuple(Path(i) for i in inventory) or tuple(root / str(i) for i in _strings(data.get("inventory", []), file))
+    named = _strings(data.get("inventory", []), file)
+    layers = tuple(_layer(here, i) for i in inventory) or tuple(_layer(root, i) for i in named)
     chosen = state_dir or os.environ.get("CLUSTERCTL_STATE_DIR") or str(data.get("state_dir", ".clusterctl"))
     return Config(
         root=root,
@@ -71,6 +74,13 @@ def load(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: P
         operator=os.environ.get("CLUSTERCTL_OPERATOR", str(data.get("operator", "")) or _whoami()),
         pool=str(data.get("pool", "local")),
     )
+
+
+def _layer(base: Path, name: str) -> Path:
+    """A layer's path; `@common` is the common inventory that comes with clusterctl, `a,b` a list of hosts as Ansible has it."""
+    if "," in name and not (base / name).exists():
+        return Path(name)
+    return content_dir() / "inventory" / "common" if name == COMMON else base / name
 
 
 def _whoami() -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +69,13 @@ class Node:
     spec: NodeSpec
     bmc_url: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def profile(self) -> str:
+        """Its nearest profile group (`profile_hgx_h100_ib`), or an empty string."""
+        return nearest_profile(self.groups)
+
+
+def nearest_profile(groups: Sequence[str]) -> str:
+    """The nearest of `groups` (nearest last) that is a profile, or an empty string."""
+    return next((g for g in reversed(groups) if g.startswith("profile_")), "")

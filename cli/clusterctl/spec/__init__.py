@@ -1,1 +1,1 @@
-"""From inventory layers to nodes with a resolved, checked, digested spec."""
+"""From an inventory and a target to nodes with their resolved, checked declared state."""

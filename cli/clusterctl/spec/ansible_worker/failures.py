@@ -1,0 +1,79 @@
+"""The ways the worker can fail, and Ansible's exceptions turned into one of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.spec.ansible_worker.origins import where
+from clusterctl.spec.problem import shown_path
+from clusterctl.spec.wire import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ansible.errors import AnsibleError
+
+    from clusterctl.spec.problem import Problem
+
+
+_ORIGIN = re.compile(r"^Origin: (?P<file>/.+?):(?P<line>\d+)", re.MULTILINE)
+_VAULT_HINT = (
+    "give the vault password: --vault-id FILE or ANSIBLE_VAULT_PASSWORD_FILE; "
+    "single values (`ansible-vault encrypt_string`) are decrypted only where needed"
+)
+
+
+class WorkerError(Exception):
+    """An expected failure; `to_dict` is what the other side gets."""
+
+    def __init__(self, failure: Failure, **values: Any) -> None:
+        super().__init__(failure.value)
+        self.failure = failure
+        self.values = values
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"failure": self.failure.value, **self.values}
+
+
+def config_failure(detail: str, hint: str = "") -> WorkerError:
+    """The inventory cannot be used."""
+    return WorkerError(Failure.CONFIG, detail=detail, hint=hint)
+
+
+def invalid(problems: tuple[Problem, ...]) -> WorkerError:
+    """The declared state is invalid."""
+    return WorkerError(Failure.INVALID, problems=[p.to_dict() for p in problems])
+
+
+def from_ansible(error: AnsibleError) -> WorkerError:
+    """An error of Ansible while it read inventory or variables, with file and line where it says so."""
+    chain = list(_chain(error))
+    placed = next(((e, *p) for e in chain if (p := _place(e))[0]), None)
+    detail = f"{shown_path(placed[1])}:{placed[2]}: {_message(placed[0])}" if placed else _message(error)
+    if any("vault" in str(e).lower() for e in chain):
+        return config_failure(detail, _VAULT_HINT)
+    return config_failure(detail, "correct the inventory; `ansible-inventory --list` shows the same error")
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def _place(error: BaseException) -> tuple[str, int]:
+    file, line = where(getattr(error, "obj", None))
+    if file and line:
+        return file, line
+    shown = _ORIGIN.search(str(getattr(error, "_formatted_source_context", "") or ""))
+    return (shown["file"], int(shown["line"])) if shown else ("", 0)
+
+
+def _message(error: BaseException) -> str:
+    message = str(getattr(error, "message", "") or error)
+    return " ".join(message.split())

@@ -1,0 +1,137 @@
+"""What is said of one host alone: how to reach it, where it stands, its BMC, its waivers."""
+
+from __future__ import annotations
+
+import getpass
+import shlex
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ansible import constants
+from ansible.module_utils.parsing.convert_bool import boolean
+
+from clusterctl.spec.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CONNECTION = (
+    "ansible_host",
+    "ansible_ssh_host",
+    "ansible_port",
+    "ansible_ssh_port",
+    "ansible_user",
+    "ansible_ssh_user",
+    "ansible_ssh_private_key_file",
+    "ansible_private_key_file",
+    "ansible_ssh_common_args",
+    "ansible_ssh_extra_args",
+    "ansible_become",
+    "ansible_become_user",
+    "ansible_python_interpreter",
+    "ansible_connection",
+)
+PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "bmc_url")
+NAMES = ("node_roles", "waivers", *CONNECTION, *PLACE)
+_WAIVER_KEYS = {"check", "reason", "owner", "expires"}
+_MAX_PORT = 65535
+
+
+def connection(name: str, v: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `node.Connection`.
+
+    Raises:
+        ValueError: a port is no number, arguments cannot be split, a flag is not a boolean; the text names the variable.
+    """
+    key = v.get("ansible_ssh_private_key_file") or v.get("ansible_private_key_file") or constants.DEFAULT_PRIVATE_KEY_FILE
+    python = str(v.get("ansible_python_interpreter") or "auto")
+    kind = str(v.get("ansible_connection") or "ssh")
+    return {
+        "host": str(v.get("ansible_host") or v.get("ansible_ssh_host") or name),
+        "port": _port(v.get("ansible_port") or v.get("ansible_ssh_port") or constants.DEFAULT_REMOTE_PORT or 22),
+        "user": str(v.get("ansible_user") or v.get("ansible_ssh_user") or constants.DEFAULT_REMOTE_USER or getpass.getuser()),
+        "key_path": str(Path(str(key)).expanduser()) if key else None,
+        "ssh_args": [a for n in ("ansible_ssh_common_args", "ansible_ssh_extra_args") for a in _split(n, v.get(n))],
+        "become": _flag("ansible_become", v.get("ansible_become", constants.DEFAULT_BECOME)),
+        "become_user": str(v.get("ansible_become_user") or constants.DEFAULT_BECOME_USER or "root"),
+        "python": "/usr/bin/python3" if python.startswith("auto") else python,
+        "kind": "ssh" if kind in ("ssh", "smart", "ansible.builtin.ssh") else kind.removeprefix("ansible.builtin."),
+    }
+
+
+def place(v: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `node.Place`.
+
+    Raises:
+        ValueError: rack_slot is no number.
+    """
+    texts = {k: str(v.get(k) or "") for k in ("rack", "row", "su", "leaf", "nvlink_domain")}
+    slot = v.get("rack_slot") or 0
+    if not str(slot).isdigit():
+        raise ValueError(f"rack_slot: {slot!r} is not an int")
+    return {**texts, "slot": int(slot)}
+
+
+def labels(v: Mapping[str, Any]) -> dict[str, str]:
+    """`leaf.<rail>`: the switch that each rail of the node is cabled to, from `rail_leaves`.
+
+    Raises:
+        ValueError: rail_leaves is no mapping.
+    """
+    leaves = v.get("rail_leaves") or {}
+    if not isinstance(leaves, dict):
+        raise ValueError(f"rail_leaves: {leaves!r} is not a mapping of rail to leaf")  # noqa: TRY004 one kind of error per value
+    return {f"leaf.{rail}": str(leaf) for rail, leaf in leaves.items()}
+
+
+def waivers(value: Any) -> tuple[list[dict[str, str]], list[Problem]]:
+    """The waivers of a host, and what is wrong with them: each must say what, why, who and until when."""
+    if value is None:
+        return [], []
+    if not isinstance(value, list):
+        return [], [Problem("waivers", f"{value!r} is not a list")]
+    found, problems = [], []
+    for i, item in enumerate(value):
+        wrong = _waiver_problems(item)
+        problems += [Problem(f"waivers[{i}]", w) for w in wrong]
+        if not wrong:
+            found.append({k: str(item[k]) for k in ("check", "reason", "owner", "expires")})
+    return found, problems
+
+
+def _waiver_problems(item: Any) -> list[str]:
+    if not isinstance(item, dict):
+        return [f"{item!r} is not a mapping with check, reason, owner, expires"]
+    missing = [f"{k} is missing" for k in sorted(_WAIVER_KEYS) if not item.get(k)]
+    unknown = [f"{k} is not a key of a waiver" for k in item if k not in _WAIVER_KEYS]
+    expires = str(item.get("expires") or "9999-12-31")
+    return missing + unknown + ([] if _is_date(expires) else [f"expires: {expires!r} is not a date (YYYY-MM-DD)"])
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _port(value: Any) -> int:
+    if not str(value).isdigit() or not 0 < int(value) <= _MAX_PORT:
+        raise ValueError(f"ansible_port: {value!r} is not a port")
+    return int(value)
+
+
+def _split(name: str, value: Any) -> list[str]:
+    try:
+        return shlex.split(str(value or ""))
+    except ValueError as e:
+        raise ValueError(f"{name}: {e}") from e
+
+
+def _flag(name: str, value: Any) -> bool:
+    try:
+        return bool(boolean(value))
+    except TypeError as e:
+        raise ValueError(f"{name}: {value!r} is not a bool") from e

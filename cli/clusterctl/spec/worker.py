@@ -1,0 +1,90 @@
+"""Start the Ansible worker, give it one request, turn its answer into data or a typed error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.errors import ClusterctlError, ConfigError, SpecInvalidError, UnknownTargetError
+from clusterctl.spec.problem import Problem
+from clusterctl.spec.wire import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.spec.wire import Request
+
+_TIMEOUT_S = 600
+_log = logging.getLogger(__name__)
+
+
+class WorkerCrashedError(ClusterctlError):
+    """The worker ended without an answer."""
+
+    template = "inventory and spec could not be resolved: {detail}"
+    hint_template = "run again with --debug; the last lines of the worker are above"
+
+
+def ask(request: Request) -> dict[str, Any]:
+    """The worker's answer.
+
+    Raises:
+        UnknownTargetError: no node matches.
+        ConfigError: the inventory cannot be used.
+        SpecInvalidError: the declared state breaks a schema; `values["items"]` has the problems.
+        WorkerCrashedError: anything else.
+    """
+    argv = [sys.executable, "-m", "clusterctl.spec.ansible_worker"]
+    try:
+        done = subprocess.run(
+            argv,
+            input=json.dumps(request.to_dict()),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=_TIMEOUT_S,
+            env=_environment(request),
+        )
+    except subprocess.TimeoutExpired as e:
+        raise WorkerCrashedError(detail=f"no answer after {_TIMEOUT_S} s") from e
+    _log.debug("%s", done.stderr)
+    try:
+        reply = json.loads(done.stdout)
+    except ValueError as e:
+        raise WorkerCrashedError(detail=f"exit status {done.returncode}\n{done.stderr[-4000:]}") from e
+    if "error" in reply:
+        raise _error(reply["error"], request)
+    result: dict[str, Any] = reply["ok"]
+    return result
+
+
+def _error(error: Mapping[str, Any], request: Request) -> ClusterctlError:
+    match Failure(error["failure"]):
+        case Failure.UNKNOWN_TARGET:
+            return UnknownTargetError(target=error["target"], near=error["near"], layers=", ".join(request.layers))
+        case Failure.CONFIG:
+            return ConfigError(detail=error["detail"], hint=error["hint"])
+        case Failure.INVALID:
+            items = tuple(Problem.from_dict(p) for p in error["problems"])
+            return SpecInvalidError(problems="\n".join(p.text() for p in items), items=items)
+
+
+def _environment(request: Request) -> dict[str, str]:
+    """The caller's, with strict reading: what Ansible would only warn of is an error here."""
+    env = dict(os.environ)
+    if "ANSIBLE_CONFIG" not in env and not Path("ansible.cfg").is_file():
+        env["ANSIBLE_CONFIG"] = str(Path(request.content) / "ansible.cfg")
+    return env | {
+        "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
+        "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_DEPRECATION_WARNINGS": "0",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONUTF8": "1",
+    }
