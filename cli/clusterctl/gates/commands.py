@@ -42,7 +42,7 @@ def rdma_side(settings: RdmaPairSettings, level: Level, hca: Hca, port: int, ser
     if settings.traffic_class is not None:
         words += ["--tclass", str(settings.traffic_class)]
     if settings.gdr:
-        words.append(f"--use_cuda={hca.rail}")
+        words.append(f"--use_cuda={hca.gpu}")
     return (*words, server) if server else tuple(words)
 
 

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Hca:
-    """One RDMA device. HCAs of equal `rail` (from 0) are measured against each other; `rate_gbps` is the line rate."""
+    """One RDMA device. HCAs of equal `rail` (from 0) are measured against each other; `rate_gbps` is the line rate, `gpu` the near GPU."""
 
     name: str
     rail: int
     rate_gbps: float
+    gpu: int = 0
 
 
 def hcas_of(node: Node) -> tuple[Hca, ...]:
@@ -47,7 +48,7 @@ def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or rate <= 0:
             raise _wrong(f"{where}.rate_gbps", f"{rate!r} is not a rate in Gb/s")
         rail = entry.get("rail", len(found))
-        found.append(Hca(str(entry["name"]), int(rail), float(rate)))
+        found.append(Hca(str(entry["name"]), int(rail), float(rate), int(entry.get("gpu", rail))))
     twice = [h for h in found if sum(o.rail == h.rail for o in found) > 1]
     if twice:
         raise _wrong(f"{owner}: hardware_hcas", f"rail {twice[0].rail} occurs twice ({twice[0].name})")

@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""Runs one node's steps of a burn-in and writes down what happened. It never judges.
+
+    burnin_agent.py run DIR       DIR/plan.json -> DIR/records.jsonl, one record per step; DIR/done when all are written
+    burnin_agent.py wait DIR S    until DIR/done is there, at most S seconds
+
+Steps of one batch run at the same time, batches one after the other. The agents of two nodes that meet in a batch ask each other
+over TCP (plan: control_port) how far they are, so that no controller is needed between rounds. Standard library only, Python 3.8+.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO, Any
+
+OUTPUT_LIMIT = 512 * 1024
+LOST_AFTER_S = 20.0
+CLIENT_DELAY_S = 0.3
+RETRY_S = 0.5
+GRACE_S = 3.0
+RUN_WORDS, WAIT_WORDS = 3, 4
+ALL_DONE = 1 << 30
+NOBODY_LISTENS = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
+SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
+ENVIRONMENT = dict(os.environ, PATH=SEARCH, LC_ALL="C")
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")  # noqa: UP017 Python 3.8
+
+
+class Output:
+    """Reads a pipe to its end and keeps its first and last OUTPUT_LIMIT / 2 bytes."""
+
+    def __init__(self, pipe: IO[bytes] | None) -> None:
+        self.pipe = pipe
+        self.head = b""
+        self.tail = b""
+        self.cut = 0
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self) -> None:
+        half = OUTPUT_LIMIT // 2
+        if self.pipe is None:
+            return
+        with self.pipe:
+            while True:
+                chunk = os.read(self.pipe.fileno(), 65536)
+                if not chunk:
+                    return
+                room = half - len(self.head)
+                self.head += chunk[:room]
+                self.tail += chunk[room:] if room > 0 else chunk
+                over = len(self.tail) - half
+                if over > 0:
+                    self.cut += over
+                    self.tail = self.tail[over:]
+
+    def text(self) -> str:
+        """What was kept; a pipe that a grandchild holds open is given up after GRACE_S."""
+        self.thread.join(GRACE_S)
+        middle = f"\n[... {self.cut} bytes left out ...]\n".encode() if self.cut else b""
+        return (self.head + middle + self.tail).decode("utf-8", "replace").replace("\x00", "\ufffd")
+
+
+class Control:
+    """Tells other agents of the same run how far this one is, and asks them."""
+
+    def __init__(self, run: str, listen: str, port: int) -> None:
+        self.run = run
+        self.port = port
+        self.batch = -1
+        dual = not listen and socket.has_dualstack_ipv6()
+        family = socket.AF_INET6 if dual or ":" in listen else socket.AF_INET
+        self.server = socket.create_server((listen, port), family=family, dualstack_ipv6=dual, backlog=128)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self.server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(client,), daemon=True).start()
+
+    def _answer(self, client: socket.socket) -> None:
+        with client:
+            client.settimeout(5)
+            try:
+                asked = client.makefile("rb").readline(256).decode("ascii", "replace").strip()
+                client.sendall(b"%d\n" % self.batch if asked == self.run else b"other run\n")
+            except OSError:
+                return
+
+    def ask(self, address: str) -> int | None:
+        """The batch of the agent at `address`, or None where no agent of this run answers."""
+        try:
+            with socket.create_connection((address, self.port), timeout=2) as peer:
+                peer.settimeout(5)
+                peer.sendall(self.run.encode() + b"\n")
+                return int(peer.makefile("rb").readline(32))
+        except (OSError, ValueError):
+            return None
+
+
+class Agent:
+    """One run of one plan."""
+
+    def __init__(self, directory: Path, plan: dict[str, Any], lock_fd: int) -> None:
+        self.directory = directory
+        self.plan = plan
+        self.lock_fd = lock_fd
+        self.started = time.monotonic()
+        self.deadline = self.started + plan["limit_s"]
+        self.stop = threading.Event()
+        self.why = ""
+        self.processes: set[subprocess.Popen[bytes]] = set()
+        self.writing = threading.Lock()
+        self.versions: dict[tuple[str, ...], tuple[str, bool]] = {}
+        self.asking = threading.Lock()
+        self.out = (directory / "records.jsonl").open("a", encoding="utf-8")
+        self.control: Control | None = None
+        self.control_error = ""
+
+    def run(self) -> None:
+        """Run all batches; every step gets its record whatever happens."""
+        if any(step["peer_address"] for step in self.plan["steps"]):
+            try:
+                self.control = Control(self.plan["run"], self.plan["listen"], self.plan["control_port"])
+            except OSError as e:
+                self.control_error = f"cannot listen on port {self.plan['control_port']}: {e}"
+        limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, ["time limit of the node's plan reached"])
+        limit.daemon = True
+        limit.start()
+        for number in sorted({step["batch"] for step in self.plan["steps"]}):
+            if self.control:
+                self.control.batch = number
+            steps = [step for step in self.plan["steps"] if step["batch"] == number]
+            error = self.meet(next((s for s in steps if s["peer_address"]), None))
+            threads = [threading.Thread(target=self.guarded, args=(step, error if step["peer_address"] else "")) for step in steps]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        limit.cancel()
+        if self.control:
+            self.control.batch = ALL_DONE
+
+    def end(self, why: str) -> None:
+        """End running commands; steps that have not begun are recorded as not run."""
+        self.why = self.why or why
+        self.stop.set()
+        with self.writing:
+            running = list(self.processes)
+        for process in running:
+            kill_group(process, signal.SIGTERM)
+
+    def meet(self, step: dict[str, Any] | None) -> str:
+        """Wait until the peer of this batch is at this batch too; why not, otherwise an empty string."""
+        if step is None or self.control_error:
+            return self.control_error
+        seen = 0.0
+        while not self.stop.is_set():
+            theirs = self.control.ask(step["peer_address"]) if self.control else None
+            clock = time.monotonic()
+            if theirs == step["batch"]:
+                break
+            if theirs is not None and theirs > step["batch"]:
+                return f"{step['peer']} went on without this node"
+            if theirs is None and seen and clock - seen > LOST_AFTER_S:
+                return f"{step['peer']} stopped answering"
+            if theirs is None and not seen and clock - self.started > self.plan["peer_wait_s"]:
+                return f"{step['peer']} never answered at {step['peer_address']} port {self.plan['control_port']}"
+            seen = clock if theirs is not None else seen
+            self.stop.wait(0.2)
+        return ""
+
+    def guarded(self, step: dict[str, Any], error: str) -> None:
+        """A step that breaks this agent is recorded as such; the other steps go on."""
+        record: dict[str, Any] = {
+            "gate": step["gate"], "step": step["name"], "tool": step["tool"], "node": self.plan["node"], "argv": step["argv"],
+            "started_at": now(), "duration_s": 0.0, "stdout": "", "stderr": "",
+            "device": step["device"], "peer": step["peer"], "peer_device": step["peer_device"], "peers": step["peers"], "error": error,
+            "exit_status": None, "tool_version": "", "simulated": False, "attempts": 0,
+        }  # fmt: skip
+        begun = time.monotonic()
+        try:
+            if not error:
+                self.execute(step, record)
+        except Exception as e:  # noqa: BLE001 recorded as this step's error, which is no measurement
+            record["error"] = f"agent: {type(e).__name__}: {e}"
+            record["exit_status"] = None
+        record["duration_s"] = round(time.monotonic() - begun, 3)
+        with self.writing:
+            self.out.write(json.dumps(record) + "\n")
+            self.out.flush()
+            os.fsync(self.out.fileno())
+
+    def execute(self, step: dict[str, Any], record: dict[str, Any]) -> None:
+        """Run the step's command, a client until its server answers, and fill `record`."""
+        program = program_of(step["argv"])
+        if shutil.which(program, path=SEARCH) is None:
+            record["error"] = f"{program}: not installed"
+            return
+        record["tool_version"], record["simulated"] = self.version(step["version_argv"])
+        until = min(time.monotonic() + step["timeout_s"], self.deadline)
+        if step["side"] == "client":
+            self.stop.wait(CLIENT_DELAY_S)
+        while not self.stop.is_set():
+            record["attempts"] += 1
+            self.attempt(step, record, until)
+            said = record["stdout"] + record["stderr"]
+            unheard = step["side"] == "client" and record["exit_status"] not in (0, None) and NOBODY_LISTENS.search(said)
+            if not unheard or time.monotonic() + RETRY_S > until:
+                return
+            self.stop.wait(RETRY_S)
+        if not record["attempts"]:
+            record["error"] = self.why
+
+    def attempt(self, step: dict[str, Any], record: dict[str, Any], until: float) -> None:
+        """One start of the command."""
+        with self.writing:
+            process = subprocess.Popen(  # the children inherit the lock: a killed agent's leftovers keep the node locked
+                step["argv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=ENVIRONMENT, cwd=self.directory, start_new_session=True, pass_fds=[self.lock_fd],
+            )  # fmt: skip
+            self.processes.add(process)
+        out, err = Output(process.stdout), Output(process.stderr)
+        try:
+            process.wait(max(0.1, until - time.monotonic()))
+            timed_out = False
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        stop_group(process)
+        with self.writing:
+            self.processes.discard(process)
+        record["stdout"], record["stderr"] = out.text(), err.text()
+        record["exit_status"] = process.returncode
+        if timed_out or self.stop.is_set():
+            record["exit_status"] = None
+            record["error"] = self.why or f"timed out after {step['timeout_s']} s"
+        elif process.returncode < 0:
+            record["exit_status"] = None
+            record["error"] = f"ended by signal {-process.returncode}"
+
+    def version(self, argv: list[str]) -> tuple[str, bool]:
+        """(first line of what the tool says of its version, whether it says that it is simulated); asked once per tool."""
+        key = tuple(argv)
+        with self.asking:
+            if key not in self.versions:
+                self.versions[key] = tool_version(argv)
+            return self.versions[key]
+
+
+def tool_version(argv: list[str]) -> tuple[str, bool]:
+    """Ask a tool for its version; nothing where it does not answer within ten seconds."""
+    if not argv or shutil.which(argv[0], path=SEARCH) is None:
+        return "", False
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "", False
+    text = done.stdout.decode("utf-8", "replace").strip()
+    first = text.splitlines()[0][:200] if text and done.returncode == 0 else ""
+    return first, "simulated" in text.lower()
+
+
+def program_of(argv: list[str]) -> str:
+    """The program that an argument list starts, behind `env NAME=value ...`."""
+    rest = argv[1:] if argv[0] == "env" else argv
+    return next(word for word in rest if not (argv[0] == "env" and "=" in word))
+
+
+def kill_group(process: subprocess.Popen[bytes], number: int) -> None:
+    """Send a signal to a command and everything it started."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def stop_group(process: subprocess.Popen[bytes]) -> None:
+    """End whatever is left of a command's process group: asked first, then killed."""
+    kill_group(process, signal.SIGTERM)
+    until = time.monotonic() + GRACE_S
+    while process.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    kill_group(process, signal.SIGKILL)
+    process.wait()
+
+
+def refuse(directory: Path, plan: dict[str, Any], why: str) -> None:
+    """Another agent holds this node: every step is recorded as not run."""
+    agent = Agent(directory, plan, -1)
+    for step in plan["steps"]:
+        agent.guarded(step, why)
+
+
+def run(directory: Path) -> int:
+    """Run DIR/plan.json under the node's lock."""
+    (directory / "pid").write_text(str(os.getpid()), encoding="ascii")
+    plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
+    lock_fd = os.open(plan["lock"], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(lock_fd, 200).decode("utf-8", "replace").strip()
+        refuse(directory, plan, f"another burn-in runs on this node ({holder or 'unknown'})")
+    else:
+        os.ftruncate(lock_fd, 0)
+        os.write(lock_fd, f"run {plan['run']}, pid {os.getpid()}".encode())
+        agent = Agent(directory, plan, lock_fd)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: threading.Thread(target=agent.end, args=("interrupted",)).start())
+        agent.run()
+    (directory / "done").write_text("done\n", encoding="ascii")
+    return 0
+
+
+def is_alive(pid_file: Path) -> bool:
+    """Whether the process named in `pid_file` runs; an agent that has not written it yet is about to start."""
+    try:
+        os.kill(int(pid_file.read_text(encoding="ascii")), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
+
+
+def wait(directory: Path, limit_s: float) -> int:
+    """Wait for the agent of `directory`; 1 where it died or is not done in time."""
+    until = time.monotonic() + limit_s
+    while time.monotonic() < until:
+        alive = is_alive(directory / "pid")
+        if (directory / "done").exists():
+            return 0
+        if not alive:
+            sys.stderr.write("the burn-in agent died; the records it had finished are kept\n")
+            return 1
+        time.sleep(0.2)
+    sys.stderr.write(f"the burn-in agent is not done after {limit_s:g} s\n")
+    return 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == RUN_WORDS and sys.argv[1] == "run":
+        sys.exit(run(Path(sys.argv[2])))
+    if len(sys.argv) == WAIT_WORDS and sys.argv[1] == "wait":
+        sys.exit(wait(Path(sys.argv[2]), float(sys.argv[3])))
+    sys.stderr.write(__doc__ or "")
+    sys.exit(2)
