@@ -1,0 +1,127 @@
+"""Where nodes stand: a line per node, rack by rack; or the document `status`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from clusterctl import clock
+from clusterctl.lifecycle import IN_WORK, State
+from clusterctl.render import out
+from clusterctl.render.states import badge, coloured, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from clusterctl.store.records import Lease, NodeRecord, RunRow
+
+# Above this many nodes, the admitted ones of a rack share its heading; the others keep their lines.
+_MANY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What `status` knows. `open_runs` are all that never ended, `unfinished` those of them whose process is gone."""
+
+    nodes: Sequence[NodeRecord]
+    leases: Sequence[Lease]
+    open_runs: Sequence[RunRow]
+    unfinished: Sequence[RunRow]
+
+    @property
+    def held(self) -> dict[str, Lease]:
+        """The leases of runs that are still at work, by node."""
+        dead = {r.id for r in self.unfinished}
+        now = clock.now()
+        return {x.node: x for x in self.leases if x.run_id not in dead and x.expires_at > now and not x.process.is_gone()}
+
+    def left_behind(self, run: RunRow) -> tuple[NodeRecord, ...]:
+        """The shown nodes that a dead run left in the middle of its work."""
+        return tuple(n for n in self.nodes if n.last_run == run.id and n.state in IN_WORK)
+
+
+def show(overview: Overview, output: str) -> None:
+    """Print it."""
+    if output == "table":
+        out.text("\n".join(_lines(overview)))
+    else:
+        out.emit(output, "status", body(overview))
+
+
+def body(overview: Overview) -> dict[str, Any]:
+    """The document, without its envelope. Schema: docs/reference/schemas/status.schema.json."""
+    held = overview.held
+    counts = Counter(n.state for n in overview.nodes)
+    return {
+        "summary": {s.value: counts[s] for s in State if counts[s]},
+        "nodes": [node_json(n) | {"held_by": _held(held.get(n.name))} for n in overview.nodes],
+        "unfinished_runs": [
+            {
+                "id": r.id,
+                "verb": r.verb,
+                "target": r.target,
+                "operator": r.operator,
+                "started_at": r.started_at,
+                "nodes": [n.name for n in overview.left_behind(r)],
+            }
+            for r in overview.unfinished
+        ],
+    }
+
+
+def node_json(node: NodeRecord) -> dict[str, Any]:
+    """A node as every document shows it."""
+    return {
+        "name": node.name,
+        "state": node.state.value,
+        "reason": node.reason,
+        "since": node.since,
+        "rack": node.rack,
+        "slot": node.slot,
+        "profile": node.profile,
+        "spec_digest": node.spec_digest,
+        "declared_digest": node.declared_digest,
+        "spec_moved_on": node.spec_moved_on,
+        "last_run": node.last_run,
+    }
+
+
+def _held(lease: Lease | None) -> dict[str, str] | None:
+    if lease is None:
+        return None
+    return {"holder": lease.holder, "run_id": lease.run_id, "since": lease.acquired_at, "until": lease.expires_at}
+
+
+def _lines(overview: Overview) -> Iterator[str]:
+    width = max((len(n.name) for n in overview.nodes), default=0)
+    held = overview.held
+    many = len(overview.nodes) > _MANY
+    for rack, group in groupby(overview.nodes, key=lambda n: n.rack):
+        nodes = tuple(group)
+        counts = Counter(n.state for n in nodes)
+        yield f"{rack or 'no rack'}: {', '.join(coloured(f'{counts[s]} {s.value}', s) for s in State if counts[s])}"
+        for node in nodes:
+            if not (many and node.state is State.ADMITTED and not node.spec_moved_on):
+                yield _line(node, width, held.get(node.name))
+    for run in overview.unfinished:
+        yield from _unfinished(overview, run)
+    if many:
+        yield f"{len(overview.nodes)} nodes; admitted ones are counted, not listed: `-o json` lists all"
+
+
+def _line(node: NodeRecord, width: int, lease: Lease | None) -> str:
+    told = [printable(node.reason)] if node.reason else []
+    if node.spec_moved_on:
+        told.append("its declared state changed since: `clusterctl plan` says how")
+    if lease is not None:
+        told.append(f"held by {lease.holder} (run {lease.run_id}) since {clock.short(lease.acquired_at)}")
+    return f"  {node.name:<{width}}  {badge(node.state)}  {clock.short(node.since)}  {'; '.join(told)}".rstrip()
+
+
+def _unfinished(overview: Overview, run: RunRow) -> Iterator[str]:
+    left = overview.left_behind(run)
+    where = f"; left in the middle: {', '.join(f'{n.name} ({n.state.value})' for n in left)}" if left else ""
+    yield f"run {run.id} ({run.verb} {run.target}, {run.operator}, {clock.short(run.started_at)}) is unfinished: its process is gone{where}"
+    yield f"  next: `clusterctl {run.verb} {run.target}` starts again; nothing was admitted by that run's end"
