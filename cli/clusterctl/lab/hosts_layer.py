@@ -1,0 +1,74 @@
+"""The inventory layer of a lab: addresses, keys, BMC; written by `lab up`, read like any other layer."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from clusterctl.lab.keys import known_hosts_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from clusterctl.lab.layout import LabNode, LabPaths, LabRack
+
+BMC_USER = "clusterctl"
+APT_LINE = "deb [trusted=yes] file:///opt/clusterctl-lab/apt ./"
+_HEADER = "# Written by `clusterctl lab up`; `clusterctl lab down` removes it.\n"
+
+
+def write_layer(paths: LabPaths, racks: Sequence[LabRack]) -> None:
+    """Write `hosts/hosts.yml`, the BMC secret (0600, random, made once) and `known_hosts` for all racks of this lab."""
+    nodes = [node for rack in racks for node in rack.nodes]
+    paths.known_hosts.write_text(known_hosts_text(paths, nodes), encoding="ascii")
+    secret = paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml"
+    secret.parent.mkdir(parents=True, exist_ok=True)
+    if not secret.exists():
+        _write_secret(secret, {"bmc_user": BMC_USER, "bmc_password": secrets.token_urlsafe(18)})
+    children = {rack.group: {"hosts": dict.fromkeys(n.name for n in rack.nodes)} for rack in racks}
+    hosts = {node.name: {"ansible_host": node.address, "bmc_url": node.bmc_url} for node in nodes}
+    groups = {"clusterctl_lab": {"hosts": hosts, "vars": _shared(paths)}, "profile_lab": {"hosts": dict.fromkeys(hosts)}, **children}
+    text = _HEADER + yaml.safe_dump({"all": {"children": groups}}, sort_keys=False)
+    (paths.hosts_dir / "hosts.yml").write_text(text, encoding="utf-8")
+
+
+def bmc_credentials(paths: LabPaths) -> tuple[str, str]:
+    """User and password of the lab's BMCs."""
+    data = yaml.safe_load((paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml").read_text(encoding="utf-8"))
+    return str(data["bmc_user"]), str(data["bmc_password"])
+
+
+def remove_layer(paths: LabPaths) -> None:
+    """Forget all nodes; the folder stays, for clusterctl.yml names it."""
+    for file in (paths.hosts_dir / "hosts.yml", paths.known_hosts):
+        file.unlink(missing_ok=True)
+
+
+def ssh_args(paths: LabPaths) -> str:
+    """The ssh options that check host keys against the lab's own list."""
+    return f"-o UserKnownHostsFile={paths.known_hosts} -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null"
+
+
+def node_names(nodes: Iterable[LabNode]) -> str:
+    """For a message."""
+    return ", ".join(n.name for n in nodes)
+
+
+def _shared(paths: LabPaths) -> dict[str, Any]:
+    return {
+        "ansible_user": "root",
+        "ansible_ssh_private_key_file": str(paths.key),
+        "ansible_ssh_common_args": ssh_args(paths),
+        "ansible_python_interpreter": "/usr/bin/python3",
+        "bmc_ca_file": str(paths.root / "bmc-ca.pem"),
+        "lab_apt_repository": APT_LINE,
+    }
+
+
+def _write_secret(path: Path, data: dict[str, str]) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write("# The password of the lab's BMCs on the loopback of this machine.\n" + yaml.safe_dump(data))

@@ -1,0 +1,124 @@
+"""Boot of a lab node: the machine's own /proc/sys, /sys and kernel log, then systemd.
+
+Runs as the first process of the container. All writes to kernel settings inside the node reach copies on a tmpfs:
+the host's kernel is never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+import uuid
+from typing import TYPE_CHECKING
+
+from . import machine, procfs, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma
+from .cmdline import FIRST_BOOT, GRUB_CFG, from_grub_cfg
+from .hugepages import from_cmdline
+from .mounts import bind, move, new_tree
+from .state import read_faults
+from .tree import copy_values, link, write
+
+if TYPE_CHECKING:
+    from .hugepages import HugePages
+
+RUN = "/run/clusterctl-lab"
+SEED = "/var/lib/clusterctl-lab"
+# Real files of /proc/sys that belong to this container alone.
+_OWN_SYS = ("kernel/random/uuid", "kernel/hostname", "kernel/domainname")
+
+
+def main() -> None:
+    """Make the surface, start the supervisor, become systemd."""
+    node = socket.gethostname()
+    cmdline = _next_cmdline()
+    pages = from_cmdline(cmdline, machine.NUMA_NODES, machine.HUGE_KIB_PER_NODE)
+    boot_id = str(uuid.uuid4())
+    os.makedirs(RUN, exist_ok=True)
+    write(RUN, {"simulated": "The hardware of this node is simulated by clusterctl lab.", "boot_id": boot_id})
+    _sysfs(node, cmdline, pages)
+    _proc_sys(cmdline, boot_id, pages)
+    _proc_files(cmdline, pages)
+    _identity()
+    _kernel_log()
+    os.execv("/sbin/init", ["/sbin/init"])  # noqa: S606 no shell: this process becomes systemd
+
+
+def _next_cmdline() -> str:
+    if os.path.exists(GRUB_CFG):
+        with open(GRUB_CFG, encoding="utf-8") as file:
+            return from_grub_cfg(file.read()) or FIRST_BOOT
+    return FIRST_BOOT
+
+
+def _sysfs(node: str, cmdline: str, pages: HugePages) -> None:
+    root = new_tree(f"{RUN}/sys")
+    faults = read_faults()
+    for real in ("fs", "class/net", "devices/virtual/net"):
+        os.makedirs(f"{root}/{real}")
+        bind(f"/sys/{real}", f"{root}/{real}")
+    missing = faults.missing_gpus()
+    write(root, sysfs_cpu.files(cmdline))
+    write(root, sysfs_memory.files(cmdline, pages))
+    write(root, sysfs_rdma.files(node, faults.trained_gbps()))
+    write(root, sysfs_pci.files(missing))
+    link(root, sysfs_cpu.links() | sysfs_rdma.links() | sysfs_pci.links(missing))
+    for empty in ("module", "block", "class/dmi", "kernel/debug", "kernel/config", "kernel/security", "power"):
+        os.makedirs(f"{root}/{empty}", exist_ok=True)
+    move(root, "/sys")
+
+
+def _proc_sys(cmdline: str, boot_id: str, pages: HugePages) -> None:
+    root = new_tree(f"{RUN}/proc-sys")
+    for name in os.listdir("/proc/sys"):
+        if name != "net":
+            copy_values(f"/proc/sys/{name}", f"{root}/{name}")
+    for name in os.listdir("/proc/sys/net"):
+        os.makedirs(f"{root}/net/{name}", exist_ok=True)
+        if name != "core":  # the other folders belong to the network namespace of this container
+            bind(f"/proc/sys/net/{name}", f"{root}/net/{name}")
+    copy_values("/proc/sys/net/core", f"{root}/net/core")
+    write(root, procfs.sys_files(cmdline, boot_id, pages.total(pages.default_kib)))
+    for own in _OWN_SYS:
+        if os.path.exists(f"/proc/sys/{own}"):
+            bind(f"/proc/sys/{own}", f"{root}/{own}")
+    move(root, "/proc/sys")
+
+
+def _proc_files(cmdline: str, pages: HugePages) -> None:
+    folder = f"{RUN}/proc"
+    os.makedirs(f"{folder}/driver", exist_ok=True)
+    os.makedirs(f"{folder}/irq/default", exist_ok=True)
+    write(folder, {"cmdline": cmdline, "meminfo": sysfs_memory.meminfo(pages), "cpuinfo": procfs.cpuinfo(), "sysrq-trigger": ""})
+    write(folder, {"swaps": procfs.SWAPS.encode(), "modules": b"", "irq/default_smp_affinity": machine.cpu_mask(list(range(machine.CPUS)))})
+    for name in ("cmdline", "meminfo", "cpuinfo", "swaps", "modules", "driver", "irq", "sysrq-trigger"):
+        if os.path.exists(f"/proc/{name}"):  # a kernel without modules has no /proc/modules
+            bind(f"{folder}/{name}", f"/proc/{name}")
+
+
+def _identity() -> None:
+    """The host key and the authorized key come from outside; a key made later in the node stays."""
+    key = "/etc/ssh/ssh_host_ed25519_key"
+    if not os.path.exists(key):
+        shutil.copyfile(f"{SEED}/ssh_host_ed25519_key", key)
+        shutil.copyfile(f"{SEED}/ssh_host_ed25519_key.pub", f"{key}.pub")
+        os.chmod(key, 0o600)
+    os.makedirs("/root/.ssh", mode=0o700, exist_ok=True)
+    shutil.copyfile(f"{SEED}/authorized_keys", "/root/.ssh/authorized_keys")
+    os.chmod("/root/.ssh/authorized_keys", 0o600)
+
+
+def _kernel_log() -> None:
+    """A pipe in the place of /dev/kmsg: journald reads kernel messages of this node from it, never the host's."""
+    if os.path.lexists("/dev/kmsg"):
+        os.unlink("/dev/kmsg")
+    os.mkfifo("/dev/kmsg", 0o644)
+    if os.fork() == 0:
+        os.setsid()
+        program = [sys.executable, "-IS", "/opt/clusterctl-lab/image_files/run.py", "labd"]
+        os.execv(program[0], program)  # noqa: S606
+
+
+if __name__ == "__main__":
+    main()

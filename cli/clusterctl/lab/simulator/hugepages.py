@@ -1,0 +1,66 @@
+"""Huge pages of the simulated machine: asked for at boot or by writing, given as far as memory allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .cmdline import words
+
+SIZES_KIB = {"2M": 2048, "1G": 1048576, "2048K": 2048, "1048576K": 1048576}
+DEFAULT_KIB = 2048
+
+
+@dataclass
+class HugePages:
+    """Pages by (NUMA node, page size in KiB). `node_kib`: memory of a node that huge pages may take."""
+
+    nodes: int
+    node_kib: int
+    pages: dict[tuple[int, int], int] = field(default_factory=dict)
+    default_kib: int = DEFAULT_KIB
+
+    def __post_init__(self) -> None:
+        for node in range(self.nodes):
+            for size in (2048, 1048576):
+                self.pages.setdefault((node, size), 0)
+
+    def total(self, size_kib: int) -> int:
+        """Pages of a size over all NUMA nodes."""
+        return sum(n for (_, size), n in self.pages.items() if size == size_kib)
+
+    def set_node(self, node: int, size_kib: int, wanted: int) -> int:
+        """Ask for `wanted` pages on one node; returns how many there are then, which may be fewer."""
+        taken = sum(n * size for (at, size), n in self.pages.items() if at == node and size != size_kib)
+        self.pages[node, size_kib] = max(0, min(wanted, (self.node_kib - taken) // size_kib))
+        return self.pages[node, size_kib]
+
+    def set_total(self, size_kib: int, wanted: int) -> int:
+        """Ask for `wanted` pages spread evenly over the nodes, as a write to vm.nr_hugepages does."""
+        share, rest = divmod(max(0, wanted), self.nodes)
+        for node in range(self.nodes):
+            self.set_node(node, size_kib, share + (1 if node < rest else 0))
+        return self.total(size_kib)
+
+
+def from_cmdline(cmdline: str, nodes: int, node_kib: int) -> HugePages:
+    """Huge pages after boot with this command line (`hugepagesz=`, `hugepages=N` or `0:N,1:N`, `default_hugepagesz=`)."""
+    result = HugePages(nodes, node_kib)
+    size = result.default_kib
+    for name, value in words(cmdline):
+        if name in ("hugepagesz", "default_hugepagesz") and value and value.upper() in SIZES_KIB:
+            size = SIZES_KIB[value.upper()]
+            if name == "default_hugepagesz":
+                result.default_kib = size
+        elif name == "hugepages" and value:
+            _ask(result, size, value)
+    return result
+
+
+def _ask(pages: HugePages, size_kib: int, value: str) -> None:
+    if value.isdigit():
+        pages.set_total(size_kib, int(value))
+        return
+    for part in value.split(","):
+        node, _, count = part.partition(":")
+        if node.isdigit() and count.isdigit() and int(node) < pages.nodes:
+            pages.set_node(int(node), size_kib, int(count))

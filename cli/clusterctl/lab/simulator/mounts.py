@@ -1,0 +1,35 @@
+"""The mount system call, without starting a process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+BIND = 4096
+MOVE = 8192
+RECURSIVE = 16384
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+    """Mount; OSError with the target's name if it fails."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(source.encode(), target.encode(), kind.encode(), flags, data.encode() or None):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), target)
+
+
+def bind(source: str, target: str) -> None:
+    """Show `source` at `target`, with all that is mounted below it."""
+    mount(source, target, flags=BIND | RECURSIVE)
+
+
+def new_tree(target: str) -> str:
+    """An empty tmpfs at a new folder `target`."""
+    os.makedirs(target)
+    mount("clusterctl-lab", target, "tmpfs", data="mode=755")
+    return target
+
+
+def move(source: str, target: str) -> None:
+    """Move the mount at `source` to `target`."""
+    mount(source, target, flags=MOVE)

@@ -1,0 +1,107 @@
+"""/proc: the values of /proc/sys on a fresh system, and single files."""
+
+from __future__ import annotations
+
+from . import machine
+from .cmdline import last
+
+# What a distribution kernel starts with on this machine; keys are paths below /proc/sys.
+_FRESH: dict[str, str | int] = {
+    "vm/swappiness": 60,
+    "vm/dirty_ratio": 20,
+    "vm/dirty_background_ratio": 10,
+    "vm/zone_reclaim_mode": 0,
+    "vm/overcommit_memory": 0,
+    "vm/max_map_count": 65530,
+    "vm/min_free_kbytes": 90112,
+    "vm/nr_hugepages": 0,
+    "vm/nr_hugepages_mempolicy": 0,
+    "vm/nr_overcommit_hugepages": 0,
+    "vm/numa_stat": 1,
+    "vm/stat_interval": 1,
+    "vm/compaction_proactiveness": 20,
+    "vm/watermark_scale_factor": 10,
+    "vm/vfs_cache_pressure": 100,
+    "kernel/numa_balancing": 1,
+    "kernel/nmi_watchdog": 1,
+    "kernel/watchdog": 1,
+    "kernel/soft_watchdog": 1,
+    "kernel/watchdog_thresh": 10,
+    "kernel/hung_task_timeout_secs": 120,
+    "kernel/panic": 0,
+    "kernel/panic_on_oops": 0,
+    "kernel/sched_autogroup_enabled": 1,
+    "kernel/randomize_va_space": 2,
+    "kernel/perf_event_paranoid": 4,
+    "kernel/kptr_restrict": 1,
+    "kernel/dmesg_restrict": 1,
+    "kernel/sysrq": 176,
+    "kernel/pid_max": 4194304,
+    "kernel/threads-max": 16511180,
+    "kernel/core_pattern": "core",
+    "kernel/timer_migration": 1,
+    "kernel/sched_rt_runtime_us": 950000,
+    "fs/file-max": 9223372036854775807,
+    "fs/nr_open": 1048576,
+    "fs/aio-max-nr": 65536,
+    "fs/inotify/max_user_instances": 128,
+    "fs/inotify/max_user_watches": 1048576,
+    "fs/suid_dumpable": 2,
+}
+# Of /proc/sys/net/core, a network namespace shows only some; the rest belongs to the whole machine.
+_FRESH_NET_CORE: dict[str, str | int] = {
+    "rmem_max": 212992,
+    "wmem_max": 212992,
+    "rmem_default": 212992,
+    "wmem_default": 212992,
+    "optmem_max": 131072,
+    "netdev_max_backlog": 1000,
+    "netdev_budget": 300,
+    "netdev_budget_usecs": 2000,
+    "busy_poll": 0,
+    "busy_read": 0,
+    "default_qdisc": "fq_codel",
+    "bpf_jit_enable": 1,
+    "rps_sock_flow_entries": 0,
+    "somaxconn": 4096,
+}
+
+
+def sys_files(cmdline: str, boot_id: str, huge_total: int) -> dict[str, str | int | bytes]:
+    """Files below /proc/sys, as this boot starts with."""
+    result: dict[str, str | int | bytes] = dict(_FRESH)
+    result |= {f"net/core/{name}": value for name, value in _FRESH_NET_CORE.items()}
+    result |= {"kernel/random/boot_id": boot_id, "vm/nr_hugepages": huge_total, "vm/nr_hugepages_mempolicy": huge_total}
+    for word, path in (("nmi_watchdog", "kernel/nmi_watchdog"), ("numa_balancing", "kernel/numa_balancing")):
+        value = last(cmdline, word)
+        if value is not None:
+            result[path] = {"enable": 1, "disable": 0}.get(value, value)
+    return result
+
+
+def cpuinfo() -> str:
+    """/proc/cpuinfo."""
+    blocks = []
+    cores = machine.SOCKETS * machine.CORES_PER_SOCKET
+    for cpu in range(machine.CPUS):
+        core = cpu % cores
+        rows = {
+            "processor": cpu,
+            "vendor_id": "GenuineIntel",
+            "cpu family": 6,
+            "model": 143,
+            "model name": machine.CPU_MODEL,
+            "stepping": 8,
+            "cpu MHz": "2000.000",
+            "cache size": "107520 KB",
+            "physical id": core // machine.CORES_PER_SOCKET,
+            "siblings": machine.CORES_PER_SOCKET * machine.THREADS_PER_CORE,
+            "core id": core % machine.CORES_PER_SOCKET,
+            "cpu cores": machine.CORES_PER_SOCKET,
+            "flags": "fpu sse sse2 ht lm constant_tsc pdpe1gb avx2 avx512f amx_tile",
+        }
+        blocks.append("".join(f"{name}\t: {value}\n" for name, value in rows.items()))
+    return "\n".join(blocks)
+
+
+SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"

@@ -1,0 +1,103 @@
+"""/sys for memory: NUMA nodes, huge pages, transparent huge pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import machine
+from .cmdline import last
+
+if TYPE_CHECKING:
+    from .hugepages import HugePages
+
+THP_CHOICES = {
+    "enabled": ("always", "madvise", "never"),
+    "defrag": ("always", "defer", "defer+madvise", "madvise", "never"),
+    "shmem_enabled": ("always", "within_size", "advise", "never", "deny", "force"),
+}
+_THP_DEFAULT = {"enabled": "always", "defrag": "madvise", "shmem_enabled": "never"}
+THP = "kernel/mm/transparent_hugepage"
+
+
+def files(cmdline: str, pages: HugePages) -> dict[str, str | int | bytes]:
+    """All files, relative to /sys."""
+    everyone = machine.cpu_list(list(range(machine.NUMA_NODES)))
+    base = "devices/system/node"
+    result: dict[str, str | int | bytes] = {
+        f"{base}/{name}": everyone for name in ("online", "possible", "has_cpu", "has_memory", "has_normal_memory")
+    }
+    for node in range(machine.NUMA_NODES):
+        cpus = machine.cpus_of_numa_node(node)
+        distances = " ".join("10" if other == node else "21" for other in range(machine.NUMA_NODES))
+        result |= {
+            f"{base}/node{node}/cpulist": machine.cpu_list(cpus),
+            f"{base}/node{node}/cpumap": machine.cpu_mask(cpus),
+            f"{base}/node{node}/distance": distances,
+        }
+    for name, default in _THP_DEFAULT.items():
+        chosen = (last(cmdline, "transparent_hugepage") or default) if name == "enabled" else default
+        result[f"{THP}/{name}"] = bracket(chosen, THP_CHOICES[name])
+    result |= {f"{THP}/use_zero_page": 1, f"{THP}/khugepaged/defrag": 1, f"{THP}/khugepaged/scan_sleep_millisecs": 10000}
+    result |= {f"{THP}/hpage_pmd_size": 2097152, "kernel/mm/ksm/run": 0}
+    return result | page_files(pages)
+
+
+def page_files(pages: HugePages) -> dict[str, str | int | bytes]:
+    """The files that follow the number of huge pages."""
+    result: dict[str, str | int | bytes] = {}
+    for size in (2048, 1048576):
+        total = pages.total(size)
+        result |= _counters(f"kernel/mm/hugepages/hugepages-{size}kB", total)
+        for extra in ("nr_hugepages_mempolicy", "nr_overcommit_hugepages", "resv_hugepages"):
+            result[f"kernel/mm/hugepages/hugepages-{size}kB/{extra}"] = total if extra == "nr_hugepages_mempolicy" else 0
+        for node in range(pages.nodes):
+            result |= _counters(f"devices/system/node/node{node}/hugepages/hugepages-{size}kB", pages.pages[node, size])
+    for node in range(pages.nodes):
+        result[f"devices/system/node/node{node}/meminfo"] = _node_meminfo(node, pages)
+    return result
+
+
+def bracket(chosen: str, choices: tuple[str, ...]) -> str:
+    """`always [madvise] never`, as the kernel shows the choice."""
+    return " ".join(f"[{c}]" if c == chosen else c for c in choices)
+
+
+def meminfo(pages: HugePages) -> str:
+    """/proc/meminfo."""
+    huge = sum(n * size for (_, size), n in pages.pages.items())
+    default = pages.total(pages.default_kib)
+    free = machine.MEMORY_KIB - huge - 12 * 1048576
+    values = {
+        "MemTotal": machine.MEMORY_KIB,
+        "MemFree": free,
+        "MemAvailable": free,
+        "Buffers": 52428,
+        "Cached": 4194304,
+        "SwapCached": 0,
+        "Active": 2097152,
+        "Inactive": 2097152,
+        "SwapTotal": 0,
+        "SwapFree": 0,
+        "Dirty": 128,
+        "Slab": 1048576,
+        "CommitLimit": machine.MEMORY_KIB // 2,
+        "Committed_AS": 4194304,
+        "AnonHugePages": 0,
+    }
+    lines = [f"{name + ':':<15} {value:>9} kB" for name, value in values.items()]
+    counts = {"HugePages_Total": default, "HugePages_Free": default, "HugePages_Rsvd": 0, "HugePages_Surp": 0}
+    lines += [f"{name + ':':<16} {value:>7}" for name, value in counts.items()]
+    return "\n".join([*lines, f"Hugepagesize:   {pages.default_kib:>9} kB", f"Hugetlb:        {huge:>9} kB"])
+
+
+def _counters(path: str, count: int) -> dict[str, str | int | bytes]:
+    return {f"{path}/nr_hugepages": count, f"{path}/free_hugepages": count, f"{path}/surplus_hugepages": 0}
+
+
+def _node_meminfo(node: int, pages: HugePages) -> str:
+    total = machine.MEMORY_KIB // pages.nodes
+    huge = sum(n * size for (at, size), n in pages.pages.items() if at == node)
+    count = pages.pages[node, pages.default_kib]
+    rows = {"MemTotal": f"{total:>13} kB", "MemFree": f"{total - huge - 6 * 1048576:>14} kB"}
+    rows |= {"HugePages_Total": f"{count:>5}", "HugePages_Free": f"{count:>6}", "HugePages_Surp": f"{0:>6}"}
+    return "\n".join(f"Node {node} {name}: {value}" for name, value in rows.items())

@@ -1,0 +1,107 @@
+"""/sys/class/infiniband: eight HCAs with one NDR port each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COUNTERS = [
+    "VL15_dropped",
+    "excessive_buffer_overrun_errors",
+    "link_downed",
+    "link_error_recovery",
+    "local_link_integrity_errors",
+    "multicast_rcv_packets",
+    "multicast_xmit_packets",
+    "port_rcv_constraint_errors",
+    "port_rcv_data",
+    "port_rcv_errors",
+    "port_rcv_packets",
+    "port_rcv_remote_physical_errors",
+    "port_rcv_switch_relay_errors",
+    "port_xmit_constraint_errors",
+    "port_xmit_data",
+    "port_xmit_discards",
+    "port_xmit_packets",
+    "port_xmit_wait",
+    "symbol_error",
+    "unicast_rcv_packets",
+    "unicast_xmit_packets",
+]
+HW_COUNTERS = [
+    "duplicate_request",
+    "implied_nak_seq_err",
+    "lifespan",
+    "local_ack_timeout_err",
+    "out_of_buffer",
+    "out_of_sequence",
+    "packet_seq_err",
+    "req_cqe_error",
+    "req_cqe_flush_error",
+    "req_remote_access_errors",
+    "req_remote_invalid_request",
+    "resp_cqe_error",
+    "resp_cqe_flush_error",
+    "resp_local_length_error",
+    "resp_remote_access_errors",
+    "rnr_nak_retry_err",
+    "roce_adp_retrans",
+    "roce_adp_retrans_to",
+    "roce_slow_restart",
+    "roce_slow_restart_cnps",
+    "roce_slow_restart_trans",
+    "rx_atomic_requests",
+    "rx_dct_connect",
+    "rx_icrc_encapsulated",
+    "rx_read_requests",
+    "rx_write_requests",
+]
+_RATES = {400: "400 Gb/sec (4X NDR)", 200: "200 Gb/sec (4X HDR)", 100: "100 Gb/sec (4X EDR)"}
+
+
+def files(node: str, trained_gbps: Mapping[str, int]) -> dict[str, str | int | bytes]:
+    """All files, relative to /sys. `trained_gbps`: HCAs whose link did not train at the line rate."""
+    result: dict[str, str | int | bytes] = {}
+    for index in range(machine.HCAS):
+        name = f"mlx5_{index}"
+        result |= _hca(f"class/infiniband/{name}", node, index, trained_gbps.get(name, machine.LINE_RATE_GBPS))
+    return result
+
+
+def links() -> dict[str, str]:
+    """`device` of each HCA points at its PCI function."""
+    return {
+        f"class/infiniband/mlx5_{i}/device": f"../../../devices/pci0000:{bus}/0000:{bus}:00.0" for i, bus in enumerate(machine.HCA_BUSES)
+    }
+
+
+def _hca(path: str, node: str, index: int, rate_gbps: int) -> dict[str, str | int | bytes]:
+    guid = machine.hca_guid(node, index)
+    port = f"{path}/ports/1"
+    result: dict[str, str | int | bytes] = {
+        f"{path}/board_id": "MT_0000000838",
+        f"{path}/fw_ver": machine.HCA_FIRMWARE,
+        f"{path}/hca_type": "MT4129",
+        f"{path}/hw_rev": 0,
+        f"{path}/node_desc": f"{node} mlx5_{index}",
+        f"{path}/node_guid": guid,
+        f"{path}/node_type": "1: CA",
+        f"{path}/sys_image_guid": guid,
+        f"{port}/cap_mask": "0xa751e848",
+        f"{port}/gids/0": f"fe80:0000:0000:0000:{guid}",
+        f"{port}/lid": f"0x{machine.hca_lid(node, index):x}",
+        f"{port}/lid_mask_count": 0,
+        f"{port}/link_layer": "InfiniBand",
+        f"{port}/phys_state": "5: LinkUp",
+        f"{port}/pkeys/0": "0xffff",
+        f"{port}/rate": _RATES[rate_gbps],
+        f"{port}/sm_lid": "0x1",
+        f"{port}/sm_sl": 0,
+        f"{port}/state": "4: ACTIVE",
+    }
+    result |= {f"{port}/counters/{name}": 0 for name in COUNTERS}
+    return result | {f"{port}/hw_counters/{name}": 10 if name == "lifespan" else 0 for name in HW_COUNTERS}
