@@ -1,0 +1,84 @@
+"""What the hugepages role computes, as pure functions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_KEYS = ("default_hugepagesz", "hugepagesz", "hugepages")
+_LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+\S+[ \t]*(.*)$", re.MULTILINE)
+_GRUBBY = re.compile(r'^args="(.*)"$', re.MULTILINE)
+_PATH = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+")
+_MODE = re.compile(r"[0-7]{3,4}")
+_FOLDERS = {"2M": "hugepages-2048kB", "1G": "hugepages-1048576kB"}
+
+
+def input_errors(pages: list[dict[str, Any]], mounts: list[dict[str, Any]]) -> list[str]:
+    """What is wrong with the declared pages and mounts, one line per item; types are checked before."""
+    errors = []
+    seen = set()
+    for i, page in enumerate(pages):
+        where = f"hugepages_pages[{i}]"
+        if int(page["count"]) < 0:
+            errors.append(f"{where}.count: {page['count']} is below 0")
+        if int(page["node"]) < 0:
+            errors.append(f"{where}.node: {page['node']} is below 0")
+        key = (page["size"], int(page["node"]))
+        if key in seen:
+            errors.append(f"{where}: {page['size']} on node {page['node']} is declared twice")
+        seen.add(key)
+    paths = [mount["path"] for mount in mounts]
+    for i, mount in enumerate(mounts):
+        if not _PATH.fullmatch(mount["path"]):
+            errors.append(f"hugepages_mounts[{i}].path: {mount['path']!r} is not a plain absolute path")
+        if paths.index(mount["path"]) != i:
+            errors.append(f"hugepages_mounts[{i}].path: {mount['path']} is declared twice")
+        if not _MODE.fullmatch(str(mount.get("mode", "1770"))):
+            errors.append(f"hugepages_mounts[{i}].mode: {mount['mode']!r} is not octal")
+    return errors
+
+
+def words(pages: list[dict[str, Any]], on_cmdline: bool, default_size: str) -> list[str]:
+    """The words for the command line: the total of each size, which the kernel spreads over its nodes."""
+    result = [f"default_hugepagesz={default_size}"] if default_size else []
+    if on_cmdline:
+        for size in sorted({p["size"] for p in pages}):
+            result += [f"hugepagesz={size}", f"hugepages={sum(int(p['count']) for p in pages if p['size'] == size)}"]
+    return result
+
+
+def own_words(cmdline: str) -> list[str]:
+    """The words of a command line that belong to this role; their order matters."""
+    return [word for word in cmdline.split() if word.partition("=")[0] in _KEYS]
+
+
+def boot_lines(text: str) -> list[str]:
+    """The arguments of every normal entry of grub.cfg or of `grubby --info=ALL`."""
+    lines = _GRUBBY.findall(text) or _LINUX.findall(text)
+    return [line for line in lines if "single" not in line.split()]
+
+
+def boots_with(text: str, declared: list[str]) -> bool:
+    """Whether every normal boot entry carries exactly the declared words."""
+    lines = boot_lines(text)
+    return bool(lines) and all(own_words(line) == declared for line in lines)
+
+
+def unit_name(path: str) -> str:
+    """The name of the mount unit of a path, as systemd-escape makes it."""
+    return path.strip("/").replace("-", r"\x2d").replace("/", "-") + ".mount"
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Any]:
+        """Ansible asks for them here."""
+        return {
+            "hugepages_boots_with": boots_with,
+            "hugepages_errors": input_errors,
+            "hugepages_folder": _FOLDERS.__getitem__,
+            "hugepages_own_words": own_words,
+            "hugepages_unit_name": unit_name,
+            "hugepages_words": words,
+        }

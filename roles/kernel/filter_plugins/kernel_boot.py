@@ -1,0 +1,185 @@
+"""What the kernel role knows of command lines and boot menus, as pure functions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_VALUE = re.compile(r"[^\s\"'`$\\]+")
+_WORD = re.compile(r'(?:"[^"]*"|[^\s"])+')
+_HUGEPAGES = {"hugepages", "hugepagesz", "default_hugepagesz"}
+_ENTRY = re.compile(r"^(\s*)(menuentry|submenu)\b.*?(?:\$menuentry_id_option|--id)\s+'?([^'\s{]+)'?", re.MULTILINE)
+_LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+(\S+)[ \t]*(.*)$", re.MULTILINE)
+
+
+def canonical(name: str) -> str:
+    """The kernel takes `-` and `_` in a parameter's name as the same."""
+    return name.replace("-", "_")
+
+
+def values(declared: Any) -> list[str | None]:
+    """The values a parameter must have, in order; empty = absent, None = without a value."""
+    if declared is False:
+        return []
+    items = declared if isinstance(declared, list) else [declared]
+    return [None if item is True else str(item) for item in items]
+
+
+def cmdline_errors(declared: dict[str, Any]) -> list[str]:
+    """What is wrong with kernel_cmdline, one line per parameter."""
+    errors = []
+    for name, value in declared.items():
+        where = f"kernel_cmdline.{name}"
+        if not _NAME.fullmatch(str(name)):
+            errors.append(f"{where}: not a parameter name")
+        elif canonical(name) in _HUGEPAGES:
+            errors.append(f"{where}: belongs to the role hugepages (hugepages_pages)")
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(value, list) and (isinstance(item, bool) or not value):
+                errors.append(f"{where}: a list holds values, not flags")
+            elif not isinstance(item, (bool, int, float, str)):
+                errors.append(f"{where}: {item!r} is neither a flag, a number nor text")
+            elif isinstance(item, str) and not _VALUE.fullmatch(item):
+                errors.append(f"{where}: {item!r} is empty or holds blanks, quotes or shell characters")
+    return errors
+
+
+def cmdline_words(declared: dict[str, Any]) -> list[str]:
+    """The words to append to a command line."""
+    return [name if item is None else f"{name}={item}" for name, value in declared.items() for item in values(value)]
+
+
+def cmdline_pattern(name: str) -> str:
+    """A parameter's name as a shell pattern that matches it however it is spelt."""
+    return re.sub(r"[-_]", "[-_]", name)
+
+
+def parse(cmdline: str) -> dict[str, list[str | None]]:
+    """A command line by canonical parameter name."""
+    found: dict[str, list[str | None]] = {}
+    for word in _WORD.findall(cmdline):
+        name, equals, value = word.partition("=")
+        found.setdefault(canonical(name.strip('"')), []).append(value.strip('"') if equals else None)
+    return found
+
+
+def cmdline_differences(cmdline: str, declared: dict[str, Any]) -> list[str]:
+    """How a command line differs from what is declared; a repeated equal value is no difference."""
+    found = parse(cmdline)
+    differences = []
+    for name, value in declared.items():
+        expected, got = values(value), found.get(canonical(name), [])
+        same = got == expected if isinstance(value, list) else sorted(set(got), key=str) == expected
+        if not same:
+            differences.append(f"{name}: declared {_say(name, expected)}, found {_say(name, got)}")
+    return differences
+
+
+def _say(name: str, items: list[str | None]) -> str:
+    return " ".join(name if i is None else f"{name}={i}" for i in items) or "(absent)"
+
+
+def boot_entries(grub_cfg: str) -> list[dict[str, str]]:
+    """The entries of a GRUB menu: `id` (submenu>entry), `kernel` (path), `args`."""
+    marks = sorted([*_ENTRY.finditer(grub_cfg), *_LINUX.finditer(grub_cfg)], key=lambda m: m.start())
+    entries, submenu, entry = [], "", ""
+    for mark in marks:
+        if mark.re is _ENTRY:
+            indent, kind, name = mark.groups()
+            if kind == "submenu":
+                submenu = name
+            else:
+                entry = f"{submenu}>{name}" if submenu and indent else name
+        else:
+            entries.append({"id": entry, "kernel": mark.group(1), "args": mark.group(2).strip()})
+    return entries
+
+
+def menu_differences(grub_cfg: str, declared: dict[str, Any]) -> list[str]:
+    """How the menu's entries differ from what is declared; recovery entries do not get the default arguments and are left out."""
+    normal = [e for e in boot_entries(grub_cfg) if "recovery" not in e["id"] and "single" not in e["args"].split()]
+    if not normal:
+        return ["the boot menu has no entry that starts a kernel"]
+    return sorted(
+        {d for e in normal for d in cmdline_differences(e["args"], declared)} | {r for e in normal for r in _repeated(e["args"], declared)}
+    )
+
+
+def _repeated(args: str, declared: dict[str, Any]) -> list[str]:
+    found = parse(args)
+    single = [n for n, v in declared.items() if not isinstance(v, list)]
+    return [f"{n}: given {len(found[canonical(n)])} times" for n in single if len(found.get(canonical(n), [])) > 1]
+
+
+def entry_of_release(grub_cfg: str, release: str) -> str:
+    """The id of the menu entry that starts a kernel release; empty if there is none."""
+    return next((e["id"] for e in boot_entries(grub_cfg) if e["kernel"].endswith(f"vmlinuz-{release}") and "recovery" not in e["id"]), "")
+
+
+def default_kernel(grub_cfg: str) -> str:
+    """The path of the kernel that the menu starts by default; empty if that cannot be told (a saved entry)."""
+    chosen = re.search(r'^\s*set default="([^"$]*)"', grub_cfg, re.MULTILINE)
+    entries = boot_entries(grub_cfg)
+    if not chosen or not entries:
+        return ""
+    if chosen.group(1) in {"", "0"}:
+        return entries[0]["kernel"]
+    return next((e["kernel"] for e in entries if e["id"] == chosen.group(1)), "")
+
+
+def grubby_args(info: str) -> list[str]:
+    """The arguments of every entry that `grubby --info=ALL` lists."""
+    return re.findall(r'^args="(.*)"$', info, re.MULTILINE)
+
+
+def module_name(name: str) -> str:
+    """As the kernel shows it below /sys/module."""
+    return name.replace("-", "_")
+
+
+def builtin_modules(listing: str) -> list[str]:
+    """The names in a modules.builtin file."""
+    return [module_name(re.sub(r"\.ko.*$", "", line.rsplit("/", 1)[-1])) for line in listing.split()]
+
+
+def option_files(options: dict[str, dict[str, Any]]) -> list[str]:
+    """Where loaded modules show their options; grep takes two files at least to name them, hence /dev/null."""
+    files = [f"/sys/module/{module_name(m)}/parameters/{module_name(o)}" for m, given in options.items() for o in given]
+    return [*files, "/dev/null"] if files else []
+
+
+def option_differences(lines: list[str], options: dict[str, dict[str, Any]]) -> list[str]:
+    """Options of loaded modules that differ; lines are `path:value`. A module that shows nothing is not loaded or keeps it to itself."""
+    found = dict(line.split(":", 1) for line in lines)
+    pairs = [(f"/sys/module/{module_name(m)}/parameters/{module_name(o)}", v) for m, given in options.items() for o, v in given.items()]
+    return [
+        f"{path}: declared {value}, found {found[path]}" for path, value in pairs if path in found and _plain(found[path]) != _plain(value)
+    ]
+
+
+def _plain(value: Any) -> str:
+    text = str(int(value)) if isinstance(value, bool) else str(value).strip()
+    return {"Y": "1", "N": "0"}.get(text, text)
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Any]:
+        """Ansible asks for them here."""
+        return {
+            "kernel_boot_entries": boot_entries,
+            "kernel_builtin_modules": builtin_modules,
+            "kernel_cmdline_differences": cmdline_differences,
+            "kernel_cmdline_errors": cmdline_errors,
+            "kernel_cmdline_pattern": cmdline_pattern,
+            "kernel_cmdline_words": cmdline_words,
+            "kernel_default_kernel": default_kernel,
+            "kernel_entry_of_release": entry_of_release,
+            "kernel_grubby_args": grubby_args,
+            "kernel_menu_differences": menu_differences,
+            "kernel_module_name": module_name,
+            "kernel_option_differences": option_differences,
+            "kernel_option_files": option_files,
+        }

@@ -1,0 +1,149 @@
+"""What the os_tuning role computes, as pure functions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_KEY = re.compile(r"[a-z0-9_]+([./][A-Za-z0-9_-]+)+")
+_LIMIT = re.compile(r"-1|\d+|unlimited|infinity")
+_SYSTEMD_LIMITS = frozenset(
+    (
+        "CPU",
+        "FSIZE",
+        "DATA",
+        "STACK",
+        "CORE",
+        "RSS",
+        "NOFILE",
+        "AS",
+        "NPROC",
+        "MEMLOCK",
+        "LOCKS",
+        "SIGPENDING",
+        "MSGQUEUE",
+        "NICE",
+        "RTPRIO",
+        "RTTIME",
+    )
+)
+_SYSTEMD_VALUE = re.compile(r"(infinity|\d+[KMGTPE]?)(:(infinity|\d+[KMGTPE]?))?")
+_ASSIGNMENT = re.compile(r"^(?P<path>[^:]+):(?P<line>\s*-?(?P<key>[^#;=\s][^=]*?)\s*=\s*(?P<value>.*?)\s*)$")
+_OWN = "90-clusterctl.conf"
+
+
+def sysctl_errors(declared: dict[str, Any]) -> list[str]:
+    """What is wrong with os_tuning_sysctl, one line per setting."""
+    errors = []
+    for key, value in declared.items():
+        where = f"os_tuning_sysctl.{key}"
+        if not _KEY.fullmatch(str(key)):
+            errors.append(f"{where}: not the name of a kernel setting")
+        if isinstance(value, bool):
+            errors.append(f"{where}: a boolean; write 0 or 1")
+        elif not isinstance(value, (int, float, str)):
+            errors.append(f"{where}: neither a number nor text")
+        elif str(value).strip() == "" or "\n" in str(value):
+            errors.append(f"{where}: empty, or more than one line")
+        if re.match(r"vm\.nr_hugepages|vm\.nr_overcommit", str(key)):
+            errors.append(f"{where}: belongs to the role hugepages")
+    return errors
+
+
+def limit_errors(limits: list[dict[str, Any]], systemd: dict[str, Any]) -> list[str]:
+    """What is wrong with the limits; types and choices are checked before."""
+    errors = [
+        f"os_tuning_limits[{i}].value: {limit['value']!r} is neither a number nor unlimited"
+        for i, limit in enumerate(limits)
+        if not _LIMIT.fullmatch(str(limit["value"]))
+    ]
+    errors += [
+        f"os_tuning_limits[{i}].domain: {limit['domain']!r} holds blanks"
+        for i, limit in enumerate(limits)
+        if re.search(r"\s", limit["domain"])
+    ]
+    errors += [f"os_tuning_systemd_limits.{name}: systemd knows no such limit" for name in systemd if name not in _SYSTEMD_LIMITS]
+    errors += [
+        f"os_tuning_systemd_limits.{name}: {value!r} is neither a number nor infinity"
+        for name, value in systemd.items()
+        if isinstance(value, bool) or not _SYSTEMD_VALUE.fullmatch(str(value))
+    ]
+    return errors
+
+
+def sysctl_lines(values: dict[str, Any]) -> list[str]:
+    """`key = value`, blanks made plain: as sysctl(8) prints them."""
+    return [f"{dotted(key)} = {' '.join(str(value).split())}" for key, value in values.items()]
+
+
+def dotted(key: str) -> str:
+    """The dotted spelling of a key; with a slash first, dots and slashes swap."""
+    head = re.search(r"[./]", key)
+    return key.translate(str.maketrans("./", "/.")) if head and head.group() == "/" else key
+
+
+def sysctl_conflicts(grepped: list[str], declared: dict[str, Any]) -> list[dict[str, str]]:
+    """Assignments in files that are read after ours and say something else; `grepped` are `path:line`."""
+    own = {dotted(key): " ".join(str(value).split()) for key, value in declared.items()}
+    conflicts = []
+    for text in grepped:
+        match = _ASSIGNMENT.match(text)
+        if not match or not _is_later(match["path"]):
+            continue
+        key = dotted(match["key"])
+        if key in own and own[key] != " ".join(match["value"].split()):
+            conflicts.append({"path": match["path"], "line": match["line"]})
+    return conflicts
+
+
+def _is_later(path: str) -> bool:
+    return path == "/etc/sysctl.conf" or path.rsplit("/", 1)[-1] > _OWN
+
+
+def unit_states(shown: str, names: list[str]) -> dict[str, dict[str, str]]:
+    """The blocks of `systemctl show -p LoadState,ActiveState,UnitFileState`, one per name in the order asked."""
+    blocks = shown.strip().split("\n\n")
+    said = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks]
+    return dict(zip(names, said, strict=True)) if names else {}
+
+
+def units_to_start(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
+    """Of `names`, those that do not run or are not enabled."""
+    return [n for n in names if states[n]["ActiveState"] != "active" or not states[n]["UnitFileState"].startswith("enabled")]
+
+
+def units_running(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
+    """Of `names`, those that run."""
+    return [n for n in names if _runs(states[n])]
+
+
+def units_to_stop(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
+    """Of `names`, those that run or start at boot."""
+    return [n for n in names if _runs(states[n]) or states[n]["UnitFileState"].startswith("enabled")]
+
+
+def units_to_mask(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
+    """Of `names`, those that something could start."""
+    return [n for n in names if states[n]["UnitFileState"] != "masked"]
+
+
+def _runs(state: dict[str, str]) -> bool:
+    return state["ActiveState"] not in {"inactive", "failed"}
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Any]:
+        """Ansible asks for them here."""
+        return {
+            "os_tuning_limit_errors": limit_errors,
+            "os_tuning_sysctl_conflicts": sysctl_conflicts,
+            "os_tuning_sysctl_errors": sysctl_errors,
+            "os_tuning_sysctl_lines": sysctl_lines,
+            "os_tuning_unit_states": unit_states,
+            "os_tuning_units_running": units_running,
+            "os_tuning_units_to_mask": units_to_mask,
+            "os_tuning_units_to_start": units_to_start,
+            "os_tuning_units_to_stop": units_to_stop,
+        }
