@@ -58,7 +58,7 @@ def imports(path: Path) -> set[str]:
     ("module", "only"),
     [
         ("ansible_runner", "cli/clusterctl/runner.py"),
-        ("ansible", "cli/clusterctl/spec/ansible_worker.py"),
+        ("ansible", "cli/clusterctl/spec/ansible_worker"),
         ("asyncssh", "cli/clusterctl/transport"),
     ],
 )
@@ -72,14 +72,14 @@ def test_only_render_prints() -> None:
         calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
         return any(isinstance(f, ast.Name) and f.id == "print" for f in calls) or "sys.stdout.write" in path.read_text()
 
-    worker_processes = {"cli/clusterctl/spec/ansible_worker.py"}
+    worker_processes = {"cli/clusterctl/spec/ansible_worker"}
     offenders = {relative(p) for p in CLI if prints(p) and "/render/" not in p.as_posix() and "/lab/" not in p.as_posix()}
     assert offenders - worker_processes == set()
 
 
 def test_one_place_exits() -> None:
     offenders = [relative(p) for p in CLI if re.search(r"\bsys\.exit\(|\bos\._exit\(", p.read_text()) and "/lab/" not in p.as_posix()]
-    assert offenders in ([], ["cli/clusterctl/main.py"], ["cli/clusterctl/main.py", "cli/clusterctl/spec/ansible_worker.py"])
+    assert offenders in ([], ["cli/clusterctl/main.py"], ["cli/clusterctl/main.py", "cli/clusterctl/spec/ansible_worker"])
 
 
 def test_validators_know_neither_click_nor_the_cli() -> None:

@@ -25,6 +25,18 @@ def limit_option(function: F) -> F:
     return click.option("-l", "--limit", metavar="PATTERN", help="Further limit TARGET to a host pattern.")(function)
 
 
+def extra_vars_option(function: F) -> F:
+    """`-e`, as Ansible's own."""
+    text = "Variables over all others: NAME=VALUE, JSON or @FILE. Never secrets: they are recorded."
+    return click.option("-e", "--extra-vars", multiple=True, metavar="VARS", help=text)(function)
+
+
+def vault_option(function: F) -> F:
+    """`--vault-id`, as Ansible's own."""
+    text = "Vault password file; ANSIBLE_VAULT_PASSWORD_FILE works, too."
+    return click.option("--vault-id", "vault_ids", multiple=True, metavar="[LABEL@]FILE", help=text)(function)
+
+
 def output_option(function: F) -> F:
     """`-o table|json|yaml`."""
     return click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="Format of the result.")(

@@ -67,7 +67,8 @@ def list_hosts(layers: Sequence[Path], target: str = "all", *, limit: str | None
     """
     reply = ask(_request(Operation.HOSTS, layers, target, limit=limit, vault_ids=vault_ids))
     hosts = tuple(Host(h["name"], tuple(h["groups"]), Place(**h["place"])) for h in reply["hosts"])
-    return Topology(groups={g: tuple(names) for g, names in reply["groups"].items()}, hosts=hosts)
+    groups, children = ({g: tuple(names) for g, names in reply[k].items()} for k in ("groups", "children"))
+    return Topology(groups=groups, children=children, hosts=hosts)
 
 
 def _request(

@@ -29,12 +29,27 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """What an inventory holds. `groups` has the empty ones, too."""
+    """What an inventory holds.
+
+    Attributes:
+        groups: group -> its hosts and those of its children; empty groups are there, too.
+        children: group -> the groups directly below it.
+    """
 
     groups: Mapping[str, tuple[str, ...]]
+    children: Mapping[str, tuple[str, ...]]
     hosts: tuple[Host, ...]
 
     @property
     def profiles(self) -> tuple[str, ...]:
-        """All groups that are profiles."""
-        return tuple(sorted(g for g in self.groups if g.startswith("profile_")))
+        """All `profile_*` groups."""
+        return tuple(sorted(g for g in self.groups if _is_profile(g)))
+
+    @property
+    def idle_profiles(self) -> tuple[str, ...]:
+        """The profiles without a node, but for those that only hold what other profiles share."""
+        return tuple(p for p in self.profiles if not self.groups[p] and not any(map(_is_profile, self.children[p])))
+
+
+def _is_profile(group: str) -> bool:
+    return group.startswith("profile_")

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.errors import ClusterctlError, ConfigError, SpecInvalidError, UnknownTargetError
+from clusterctl.errors import ClusterctlError, ConfigError, UnknownTargetError
+from clusterctl.spec.invalid import invalid
 from clusterctl.spec.problem import Problem
 from clusterctl.spec.wire import Failure
 
@@ -36,7 +37,7 @@ def ask(request: Request) -> dict[str, Any]:
     Raises:
         UnknownTargetError: no node matches.
         ConfigError: the inventory cannot be used.
-        SpecInvalidError: the declared state breaks a schema; `values["items"]` has the problems.
+        SpecInvalidError: the declared state breaks a schema.
         WorkerCrashedError: anything else.
     """
     argv = [sys.executable, "-m", "clusterctl.spec.ansible_worker"]
@@ -71,8 +72,7 @@ def _error(error: Mapping[str, Any], request: Request) -> ClusterctlError:
         case Failure.CONFIG:
             return ConfigError(detail=error["detail"], hint=error["hint"])
         case Failure.INVALID:
-            items = tuple(Problem.from_dict(p) for p in error["problems"])
-            return SpecInvalidError(problems="\n".join(p.text() for p in items), items=items)
+            return invalid(Problem.from_dict(p) for p in error["problems"])
 
 
 def _environment(request: Request) -> dict[str, str]:

@@ -57,8 +57,12 @@ class Resolution:
         """
         hosts = [self._host(h, self._alone(h, places.PLACE)) for h in self._hosts]
         self._stop_on_problems()
-        groups = {str(n): [str(h.name) for h in g.get_hosts()] for n, g in self._session.inventory.groups.items() if n != "all"}
-        return {"groups": groups, "hosts": hosts}
+        groups = {str(n): g for n, g in self._session.inventory.groups.items() if n != "all"}
+        return {
+            "groups": {n: [str(h.name) for h in g.get_hosts()] for n, g in groups.items()},
+            "children": {n: [str(c.name) for c in g.child_groups] for n, g in groups.items()},
+            "hosts": hosts,
+        }
 
     def nodes(self) -> dict[str, Any]:
         """Nodes, and the values of their roles by class.

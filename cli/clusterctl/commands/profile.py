@@ -1,0 +1,86 @@
+"""`clusterctl profile`: the declared state of nodes, and whether it is sound."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, load_config, output_option, vault_option
+from clusterctl.errors import SpecInvalidError, UsageProblemError
+from clusterctl.render import profile as render
+from clusterctl.spec.check import Checked, check_inventory
+from clusterctl.spec.groups import SpecGroup, by_digest
+from clusterctl.spec.invalid import problems_of
+from clusterctl.spec.load import list_hosts, load_nodes, load_profile
+from clusterctl.spec.near import did_you_mean
+
+Words = tuple[str, ...]
+
+
+@click.group("profile")
+def command() -> None:
+    """Show or check the declared state of nodes."""
+
+
+@command.command("list")
+@inventory_option
+@output_option
+@click.pass_context
+def list_(ctx: click.Context, *, inventory: Words, output: str) -> None:
+    """List the profiles and how many nodes are in each."""
+    render.profiles(output, list_hosts(load_config(ctx, inventory).inventory))
+
+
+@command.command()
+@click.argument("target", metavar="TARGET|PROFILE")
+@click.option("--role", metavar="ROLE", help="Show the variables of this role only.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Format of the result.")
+@inventory_option
+@limit_option
+@extra_vars_option
+@vault_option
+@click.pass_context
+def show(
+    ctx: click.Context,
+    *,
+    target: str,
+    role: str | None,
+    output: str,
+    inventory: Words,
+    limit: str | None,
+    extra_vars: Words,
+    vault_ids: Words,
+) -> None:
+    """Show the resolved spec and digest of TARGET, each distinct one once; secrets are left out."""
+    layers = load_config(ctx, inventory).inventory
+    name = target.replace("-", "_")
+    if name.startswith("profile_"):
+        groups: tuple[SpecGroup, ...] = (SpecGroup(name, (), load_profile(layers, name, extra_vars=extra_vars, vault_ids=vault_ids)),)
+    else:
+        groups = by_digest(load_nodes(layers, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids))
+    known = {r for g in groups for r in g.spec.roles}
+    if role is not None and role not in known:
+        raise UsageProblemError(
+            detail=f"{target} has no role {role!r}{did_you_mean(role, known)}", hint=f"its roles: {', '.join(sorted(known))}"
+        )
+    render.specs(output, groups, role)
+
+
+@command.command()
+@click.argument("target", required=False)
+@inventory_option
+@extra_vars_option
+@vault_option
+@output_option
+@click.pass_context
+def check(ctx: click.Context, *, target: str | None, inventory: Words, extra_vars: Words, vault_ids: Words, output: str) -> None:
+    """Check variables against the roles' schemas, of TARGET or of all nodes and profiles; every problem at once."""
+    layers = load_config(ctx, inventory).inventory
+    try:
+        if target is None:
+            render.checked(output, check_inventory(layers, extra_vars=extra_vars, vault_ids=vault_ids))
+            return
+        nodes = load_nodes(layers, target, extra_vars=extra_vars, vault_ids=vault_ids)
+        render.checked(output, Checked(len(nodes), len(by_digest(nodes)), ()))
+    except SpecInvalidError as e:
+        render.problems(output, problems_of(e))
+        raise
