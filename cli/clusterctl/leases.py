@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from clusterctl.store.store import Store
 
 DEFAULT_TTL_S = 900
 
@@ -67,3 +75,18 @@ def _stat(pid: int) -> list[str] | None:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
         return None
+
+
+@contextmanager
+def lease_for(store: Store, names: Iterable[str], *, verb: str, holder: str, ttl_s: float = DEFAULT_TTL_S) -> Iterator[None]:
+    """Hold nodes while a short command that is no run works on them.
+
+    Raises:
+        LeaseHeldError: somebody else works on one of them.
+    """
+    ticket = f"{verb}-{secrets.token_hex(6)}"
+    store.acquire(names, run_id=ticket, holder=holder, ttl_s=ttl_s)
+    try:
+        yield
+    finally:
+        store.release(ticket)

@@ -1,0 +1,124 @@
+"""Admitting on stored evidence: complete, passing, current, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl import admission_record, clock
+from clusterctl.admission import NodeVerdict, decide
+from clusterctl.errors import IllegalTransitionError
+from clusterctl.leases import lease_for
+from clusterctl.lifecycle import State, is_legal, way_out
+from clusterctl.outcome import HostOutcome, HostStatus
+from clusterctl.rundir import RunDir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.gates.model import Baseline
+    from clusterctl.node import Node
+    from clusterctl.pool.base import Pool
+    from clusterctl.store.records import AdmissionRecord, NodeRecord
+    from clusterctl.store.store import Store
+
+_WAY = (State.PROVISIONED, State.VALIDATED, State.BURNED_IN)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node with what its profile expects of it at the chosen level."""
+
+    node: Node
+    gates: tuple[str, ...]
+    baselines: tuple[Baseline, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What became of a candidate; `verdict.admit` says whether it is admitted now."""
+
+    verdict: NodeVerdict
+    from_state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Admitter:
+    """Admits on behalf of an operator; `versions` go into the records."""
+
+    store: Store
+    pool: Pool
+    operator: str
+    versions: Mapping[str, str]
+
+    def admit(self, candidates: Sequence[Candidate]) -> tuple[Admission, ...]:
+        """Admit every candidate whose current evidence allows it; the others stay where they are. Nodes must be registered.
+
+        Raises:
+            LeaseHeldError: a run works on one of them; none was admitted.
+            IllegalTransitionError: a node with good evidence is in a state that does not lead to `admitted`.
+            PoolError: somebody else took a node out of the pool.
+        """
+        with lease_for(self.store, [c.node.name for c in candidates], verb="admit", holder=self.operator):
+            return tuple(self._admit(c) for c in candidates)
+
+    def _admit(self, candidate: Candidate) -> Admission:
+        record = self.store.node(candidate.node.name)
+        if record is None:
+            raise ValueError(f"{candidate.node.name} was not registered before its admission")
+        verdict = self._verdict(candidate, record)
+        if verdict.admit:
+            self._proceed(candidate, record, verdict)
+            # The record first: a kill in between leaves a node that is admitted and idle, and the same command again puts it in.
+            self.pool.admit(record.name, f"admitted by {self.operator}")
+        return Admission(verdict, record.state)
+
+    def _verdict(self, candidate: Candidate, record: NodeRecord) -> NodeVerdict:
+        applied = any(s.to_state is State.PROVISIONED and s.epoch == record.epoch for s in self.store.history(record.name))
+        return decide(
+            record.name,
+            expected_roles=tuple(candidate.node.spec.roles),
+            expected_gates=candidate.gates,
+            findings=self.store.findings(record.name, current=True),
+            gate_results=self.store.gate_results(record.name, current=True),
+            outcome=HostOutcome(record.name, HostStatus.OK) if applied else None,
+        )
+
+    def _proceed(self, candidate: Candidate, record: NodeRecord, verdict: NodeVerdict) -> None:
+        if record.state is State.ADMITTED:
+            return
+        if not (record.state in _WAY or is_legal(record.state, State.ADMITTED)):
+            hint = way_out(record.name, record.state)
+            raise IllegalTransitionError(node=record.name, current=record.state.value, wanted=State.ADMITTED.value, hint=hint)
+        if record.state in _WAY:
+            for step in _WAY[_WAY.index(record.state) + 1 :]:
+                self._move(record, step)
+            self.store.save_admission(self._entry(candidate, record, verdict))
+        self._move(record, State.ADMITTED)
+
+    def _move(self, record: NodeRecord, to: State) -> None:
+        self.store.transition(record.name, to, run_id="", operator=self.operator, reason="complete evidence in the record")
+
+    def _entry(self, candidate: Candidate, record: NodeRecord, verdict: NodeVerdict) -> AdmissionRecord:
+        """The admission record, in the run directory of the node's last run as well."""
+        run, findings = self.store.run(record.last_run), self.store.findings(record.name, current=True)
+        if findings is None:
+            raise ValueError(f"{record.name} passed without findings")
+        rundir = RunDir.open(Path(run.directory))
+        entry = admission_record.build(
+            verdict,
+            run_id=run.id,
+            spec_digest=candidate.node.spec.digest,
+            operator=self.operator,
+            at=clock.now(),
+            expected_roles=tuple(candidate.node.spec.roles),
+            expected_gates=candidate.gates,
+            findings=findings,
+            gate_results=self.store.gate_results(record.name, current=True),
+            baselines=candidate.baselines,
+            evidence=rundir.digests(),
+            versions=self.versions,
+        )
+        rundir.write_text(f"admission/{record.name}.json", entry.document)
+        return entry

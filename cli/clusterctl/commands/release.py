@@ -1,0 +1,25 @@
+"""`clusterctl release`: let a node start again."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from clusterctl.commands.options import load_config, output_option, target_argument
+
+
+@click.command("release")
+@target_argument
+@click.option("--reason", default="released", show_default=True, metavar="TEXT", help="What was done about it, for the record.")
+@output_option
+@click.pass_context
+def command(ctx: click.Context, target: str, reason: str, output: str) -> None:
+    """Let the quarantined, drained, returned (rma) or retired nodes of TARGET be provisioned again. Admits nothing."""
+    from clusterctl.pool.moves import release  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.render import moves as view  # noqa: PLC0415
+    from clusterctl.store import Store  # noqa: PLC0415
+    from clusterctl.store.targets import match  # noqa: PLC0415
+
+    config = load_config(ctx)
+    with Store.open(config.store_url) as store:
+        moves = release(store, match(store.nodes(), target), operator=config.operator, reason=reason)
+    view.show("release", moves, output)

@@ -1,0 +1,85 @@
+"""Draining and releasing: the pool and the record change together, in the order that is safe to be killed in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl import clock
+from clusterctl.errors import IllegalTransitionError, PoolError
+from clusterctl.leases import lease_for
+from clusterctl.lifecycle import State, is_legal, way_out
+from clusterctl.pool.breaker import Breaker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.pool.base import Pool
+    from clusterctl.store.records import NodeRecord
+    from clusterctl.store.store import Store
+
+RELEASABLE = frozenset({State.QUARANTINED, State.DRAINED, State.RMA, State.RETIRED})
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What was done with a node. `from_state` equals `to_state` where nothing was."""
+
+    node: str
+    from_state: State
+    to_state: State
+    detail: str = ""
+
+
+def drain(store: Store, pool: Pool, nodes: Sequence[NodeRecord], *, operator: str, reason: str, force: bool = False) -> tuple[Move, ...]:
+    """Take nodes out: first from the pool, then in the record, so that a kill in between leaves nothing admitted in the pool.
+
+    Raises:
+        IllegalTransitionError: one of them cannot be drained; none was.
+        PoolError: it would take too much of the pool out at once, and `force` is not given; none was.
+        LeaseHeldError: a run works on one of them; none was drained.
+    """
+    _check(nodes, State.DRAINED)
+    names = [n.name for n in nodes]
+    breaker = Breaker()
+    members, removed = pool.members(), pool.removed_since(clock.after(clock.now(), -breaker.window_s))
+    if not force and breaker.trips(members, removed, names):
+        raise PoolError(
+            detail=f"draining {len(members & set(names))} of {len(members)} pool members would take out more than "
+            f"{breaker.limit_percent:.0f} % within {breaker.window_s / 60:.0f} min",
+            hint="drain fewer, wait, or say --force if it is meant",
+        )
+    with lease_for(store, names, verb="drain", holder=operator):
+        return tuple(_drain(store, pool, n, operator, reason) for n in nodes)
+
+
+def _drain(store: Store, pool: Pool, node: NodeRecord, operator: str, reason: str) -> Move:
+    pool.remove(node.name, f"drained by {operator}: {reason}")
+    store.transition(node.name, State.DRAINED, run_id="", operator=operator, reason=reason)
+    return Move(node.name, node.state, State.DRAINED, reason)
+
+
+def release(store: Store, nodes: Sequence[NodeRecord], *, operator: str, reason: str) -> tuple[Move, ...]:
+    """Let nodes start again as `registered`. Admits nothing.
+
+    Raises:
+        IllegalTransitionError: one of them is in no state to be released from; none was.
+        LeaseHeldError: a run works on one of them; none was released.
+    """
+    for node in nodes:
+        if node.state not in RELEASABLE:
+            raise IllegalTransitionError(node=node.name, current=node.state.value, wanted="released", hint=way_out(node.name, node.state))
+    with lease_for(store, [n.name for n in nodes], verb="release", holder=operator):
+        return tuple(_release(store, n, operator, reason) for n in nodes)
+
+
+def _release(store: Store, node: NodeRecord, operator: str, reason: str) -> Move:
+    store.transition(node.name, State.REGISTERED, run_id="", operator=operator, reason=reason)
+    return Move(node.name, node.state, State.REGISTERED, reason)
+
+
+def _check(nodes: Sequence[NodeRecord], wanted: State) -> None:
+    for node in nodes:
+        if not is_legal(node.state, wanted):
+            hint = way_out(node.name, node.state)
+            raise IllegalTransitionError(node=node.name, current=node.state.value, wanted=wanted.value, hint=hint)
