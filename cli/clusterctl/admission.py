@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ReasonKind(StrEnum):
-    """What kept a node out."""
+    """What kept a node out. REFUSED: the evidence is good, but its state or its pool says no."""
 
     UNREACHABLE = "unreachable"
     ROLE_FAILED = "role_failed"
@@ -32,6 +32,7 @@ class ReasonKind(StrEnum):
     GATE_FAILED = "gate_failed"
     GATE_COULD_NOT_RUN = "gate_could_not_run"
     GATE_MISSING = "gate_missing"
+    REFUSED = "refused"
 
 
 K = ReasonKind
@@ -44,6 +45,7 @@ EXIT_CODES: dict[ReasonKind, ExitCode] = {
     K.GATE_FAILED: ExitCode.GATE_FAILED,
     K.GATE_COULD_NOT_RUN: ExitCode.GATE_FAILED,
     K.GATE_MISSING: ExitCode.GATE_FAILED,
+    K.REFUSED: ExitCode.CONFIG,
 }
 
 
@@ -112,6 +114,7 @@ def decide(
 
 
 _ORDER = (
+    K.REFUSED,
     K.UNREACHABLE,
     K.ROLE_FAILED,
     K.GATE_FAILED,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl import admission_record, clock
-from clusterctl.admission import NodeVerdict, decide
-from clusterctl.errors import IllegalTransitionError
+from clusterctl.admission import NodeVerdict, Reason, ReasonKind, decide
+from clusterctl.errors import ClusterctlError, IllegalTransitionError, PoolError
 from clusterctl.leases import lease_for
 from clusterctl.lifecycle import State, is_legal, way_out
 from clusterctl.outcome import HostOutcome, HostStatus
@@ -57,8 +57,6 @@ class Admitter:
 
         Raises:
             LeaseHeldError: a run works on one of them; none was admitted.
-            IllegalTransitionError: a node with good evidence is in a state that does not lead to `admitted`.
-            PoolError: somebody else took a node out of the pool.
         """
         with lease_for(self.store, [c.node.name for c in candidates], verb="admit", holder=self.operator):
             return tuple(self._admit(c) for c in candidates)
@@ -68,10 +66,18 @@ class Admitter:
         if record is None:
             raise ValueError(f"{candidate.node.name} was not registered before its admission")
         verdict = self._verdict(candidate, record)
-        if verdict.admit:
+        if not verdict.admit:
+            return Admission(verdict, record.state)
+        try:
             self._proceed(candidate, record, verdict)
+        except IllegalTransitionError as e:
+            return _refused(verdict, record.state, e)
+        try:
             # The record first: a kill in between leaves a node that is admitted and idle, and the same command again puts it in.
             self.pool.admit(record.name, f"admitted by {self.operator}")
+        except PoolError as e:
+            self._move(record, State.DRAINED, str(e))
+            return _refused(verdict, record.state, e)
         return Admission(verdict, record.state)
 
     def _verdict(self, candidate: Candidate, record: NodeRecord) -> NodeVerdict:
@@ -97,8 +103,8 @@ class Admitter:
             self.store.save_admission(self._entry(candidate, record, verdict))
         self._move(record, State.ADMITTED)
 
-    def _move(self, record: NodeRecord, to: State) -> None:
-        self.store.transition(record.name, to, run_id="", operator=self.operator, reason="complete evidence in the record")
+    def _move(self, record: NodeRecord, to: State, reason: str = "complete evidence in the record") -> None:
+        self.store.transition(record.name, to, run_id="", operator=self.operator, reason=reason)
 
     def _entry(self, candidate: Candidate, record: NodeRecord, verdict: NodeVerdict) -> AdmissionRecord:
         """The admission record, in the run directory of the node's last run as well."""
@@ -122,3 +128,7 @@ class Admitter:
         )
         rundir.write_text(f"admission/{record.name}.json", entry.document)
         return entry
+
+
+def _refused(verdict: NodeVerdict, state: State, error: ClusterctlError) -> Admission:
+    return Admission(replace(verdict, admit=False, reasons=(Reason(ReasonKind.REFUSED, str(error), hint=error.hint),)), state)
