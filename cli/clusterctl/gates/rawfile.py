@@ -72,8 +72,11 @@ def read_all(run_directory: Path) -> tuple[RawRecord, ...]:
 def _read(file: Path) -> Sequence[RawRecord]:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-        if data["schema_version"] != SCHEMA_VERSION:
-            raise ValueError(f"schema_version is {data['schema_version']}, not {SCHEMA_VERSION}")
-        return [record_from(r) for r in data["records"]]
+        version, records = data["schema_version"], [record_from(r) for r in data["records"]]
     except (ValueError, KeyError, TypeError, OSError) as e:
         raise ConfigError(detail=f"{file}: is not a file of raw records: {e}", hint="restore the run directory from a copy") from e
+    if version != SCHEMA_VERSION:
+        raise ConfigError(
+            detail=f"{file}: schema_version is {version!r}, this clusterctl reads {SCHEMA_VERSION}", hint="use the clusterctl that wrote it"
+        )
+    return records
