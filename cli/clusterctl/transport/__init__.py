@@ -1,0 +1,1 @@
+"""SSH to many nodes at once: the only package that imports asyncssh."""

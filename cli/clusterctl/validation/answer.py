@@ -1,0 +1,121 @@
+"""From what a node said to its findings. Pure; what is not clearly an answer to our question is never a pass."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.findings import NodeFindings, NodeStatus
+from clusterctl.transport.outcome import Exited, Trouble
+from clusterctl_validators import launcher
+from clusterctl_validators.finding import Finding, Outcome, Severity
+from clusterctl_validators.run_on_node import EXIT_BAD_REQUEST, SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from clusterctl.transport.outcome import TransportError
+    from clusterctl.validation.request import Request
+
+LIMIT_BYTES = 8 * 1024 * 1024
+_REFUSED = frozenset({launcher.EXIT_DAMAGED, launcher.EXIT_ABSENT, launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_BAD_REQUEST})
+_NOT_FOUND = frozenset({126, 127})
+_LINES = 5
+_DETAIL_LIMIT = 500
+_STATUS = {
+    Trouble.UNREACHABLE: NodeStatus.UNREACHABLE,
+    Trouble.AUTH_FAILED: NodeStatus.AUTH_FAILED,
+    Trouble.HOST_KEY_UNKNOWN: NodeStatus.HOST_KEY_CHANGED,
+    Trouble.HOST_KEY_CHANGED: NodeStatus.HOST_KEY_CHANGED,
+    Trouble.TIMED_OUT: NodeStatus.TIMED_OUT,
+    Trouble.DISCONNECTED: NodeStatus.UNREACHABLE,
+    Trouble.TOO_MUCH_OUTPUT: NodeStatus.CRASHED,
+}
+
+
+class _NotAnAnswerError(Exception):
+    def __init__(self, status: NodeStatus, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def bundle_is_absent(exited: Exited) -> bool:
+    """Whether the node asks for the bundle."""
+    return exited.rc == launcher.EXIT_ABSENT and b"clusterctl: " in exited.stderr
+
+
+def from_trouble(node: str, error: TransportError, duration_s: float) -> NodeFindings:
+    """A conversation that broke."""
+    return NodeFindings(node, _STATUS[error.trouble], error.detail, (), duration_s)
+
+
+def from_exit(request: Request, exited: Exited, duration_s: float) -> NodeFindings:
+    """A command that ended."""
+    try:
+        findings = _findings(request, exited)
+    except _NotAnAnswerError as e:
+        said = _first_lines(exited.stderr)
+        detail = f"{e}: {said}" if said else str(e)
+        return NodeFindings(request.node, e.status, detail, (), duration_s)
+    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s)
+
+
+def _findings(request: Request, exited: Exited) -> tuple[Finding, ...]:
+    if exited.rc in _NOT_FOUND:
+        by_sudo = b"sudo" in exited.stderr
+        raise _NotAnAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
+    if exited.rc == 1 and exited.stderr.lstrip().startswith(b"sudo:"):
+        raise _NotAnAnswerError(NodeStatus.AUTH_FAILED, "may not become root")
+    if exited.rc in _REFUSED and b"clusterctl: " in exited.stderr:
+        raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
+    if exited.rc != 0:
+        raise _NotAnAnswerError(NodeStatus.CRASHED, "ended by a signal" if exited.rc is None else f"ended with status {exited.rc}")
+    return _complete(request, _checked(request, _document(exited.stdout)))
+
+
+def _document(stdout: bytes) -> dict[str, Any]:
+    """The last line: a login script may have chattered before it."""
+    line = stdout.rstrip().rpartition(b"\n")[2]
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as e:
+        raise _NotAnAnswerError(NodeStatus.CRASHED, f"its answer is not JSON ({len(stdout)} bytes)") from e
+    if not isinstance(data, dict) or "schema_version" not in data:
+        raise _NotAnAnswerError(NodeStatus.CRASHED, "its answer is not one of ours")
+    return data
+
+
+def _checked(request: Request, data: dict[str, Any]) -> tuple[Finding, ...]:
+    if data["schema_version"] != SCHEMA_VERSION:
+        raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, f"answers in version {data['schema_version']!r}, not {SCHEMA_VERSION}")
+    if data.get("bundle") != request.bundle:
+        raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, "answered by another bundle than was sent")
+    if data.get("node") != request.node or data.get("nonce") != request.nonce:
+        raise _NotAnAnswerError(NodeStatus.CRASHED, f"its answer is for another question (node {data.get('node')!r})")
+    try:
+        findings = tuple(Finding.from_json({k: _clean(v) for k, v in one.items()}) for one in data["findings"])
+    except (KeyError, ValueError, TypeError, AttributeError) as e:
+        raise _NotAnAnswerError(NodeStatus.CRASHED, f"its findings are damaged ({type(e).__name__}: {e})") from e
+    strange = sorted({f.role for f in findings} - set(request.roles))
+    if strange:
+        raise _NotAnAnswerError(NodeStatus.CRASHED, f"it answers for roles that were not asked: {_clean(', '.join(strange))}")
+    return findings
+
+
+def _complete(request: Request, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """A role that was asked for and is not answered could not be verified."""
+    answered = {f.role for f in findings}
+    silent = [role for role in request.roles if role not in answered]
+    reason = "the node's answer does not mention this role"
+    return findings + tuple(Finding(f"{r}.validator", r, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason) for r in silent)
+
+
+def _first_lines(stderr: bytes) -> str:
+    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    text: str = _clean(" | ".join(line.removeprefix("clusterctl: ") for line in lines[:_LINES]))
+    return text if len(text) <= _DETAIL_LIMIT else text[: _DETAIL_LIMIT - 3] + "..."
+
+
+def _clean(value: Any) -> Any:
+    """Text without what would move a terminal's cursor or break an encoder."""
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in value)

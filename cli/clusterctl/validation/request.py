@@ -1,0 +1,71 @@
+"""What is sent to a node: the command, the launcher, the request. Pure."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl_validators import launcher
+from clusterctl_validators.run_on_node import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from clusterctl.bundle import Bundle
+    from clusterctl.node import Node
+    from clusterctl.validation.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to one node.
+
+    Attributes:
+        nonce: comes back in the answer, so that no answer counts for another question.
+        roles: the roles that must have findings.
+        body: the request as JSON.
+    """
+
+    node: str
+    nonce: str
+    bundle: str
+    roles: tuple[str, ...]
+    body: bytes
+
+
+def make(node: Node, bundle: Bundle, settings: Settings) -> Request:
+    """The request for a node: all its roles, or those that `settings.only` can mean."""
+    roles = {name: dict(variables) for name, variables in node.spec.roles.items() if may_match(settings.only, name)}
+    nonce = secrets.token_hex(8)
+    body = {
+        "schema_version": SCHEMA_VERSION,
+        "node": node.name,
+        "nonce": nonce,
+        "roles": roles,
+        "options": {"check_timeout_s": settings.check_timeout_s, "total_timeout_s": settings.checks_timeout_s},
+    }
+    return Request(node.name, nonce, bundle.sha256, tuple(roles), json.dumps(body, default=str).encode())
+
+
+def may_match(glob: str, role: str) -> bool:
+    """Whether a glob over check ids can mean a check of this role; the empty glob means all."""
+    literal = glob.replace("?", "*").partition("*")[0]
+    name, dot, _ = literal.partition(".")
+    if dot or literal == glob:
+        return role == name or not glob
+    return role.startswith(name) or name.startswith(role)
+
+
+@lru_cache(maxsize=1)
+def launcher_source() -> bytes:
+    """The first bytes of the node's stdin."""
+    return Path(launcher.__file__).read_bytes()
+
+
+def command(mode: str, bundle: Bundle, python: str) -> list[str]:
+    """The words to run on the node; -I and -S keep its environment and site packages out, -B its disk clean."""
+    start = f"import sys; exec(sys.stdin.buffer.read({len(launcher_source())}))"
+    oldest = ".".join(map(str, bundle.min_python))
+    return [python, "-I", "-S", "-B", "-c", start, mode, bundle.sha256, str(bundle.size), oldest]

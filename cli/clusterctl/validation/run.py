@@ -1,0 +1,89 @@
+"""Ask many nodes at once."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl import bundle as bundle_module
+from clusterctl import waivers
+from clusterctl.transport import ssh_args
+from clusterctl.transport.fanout import each
+from clusterctl.transport.ssh import SshClient
+from clusterctl.validation import over_ansible, over_ssh
+from clusterctl.validation.settings import Settings
+from clusterctl_validators.finding import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from clusterctl.bundle import Bundle
+    from clusterctl.findings import NodeFindings
+    from clusterctl.node import Node
+    from clusterctl_validators.finding import Finding
+
+SSH_KINDS = frozenset({"ssh", "smart", "ansible.builtin.ssh"})
+
+
+def validate(
+    nodes: Sequence[Node],
+    state_dir: Path,
+    *,
+    inventory: Sequence[Path] = (),
+    settings: Settings | None = None,
+    on_result: Callable[[NodeFindings], None] | None = None,
+) -> tuple[NodeFindings, ...]:
+    """Verify nodes against their spec; changes nothing but the bundle kept on them.
+
+    Args:
+        nodes: whom to ask.
+        state_dir: where the bundle is cached.
+        inventory: the layers, for nodes that are not reached by SSH.
+        settings: limits; None = the usual ones.
+        on_result: called with each node's findings as it answers, in this thread.
+
+    Returns:
+        One entry per node, in the order of `nodes`, waivers applied.
+
+    Raises:
+        ConfigError: a waiver or the ssh arguments of a node are invalid (no node was asked), or the bundle cannot be built.
+    """
+    chosen = settings or Settings()
+    bundle = bundle_module.build(state_dir)
+    waived = {n.name: waivers.parse(n.spec.waivers, n.name) for n in nodes}
+    by_ssh = [n for n in nodes if n.connection.kind in SSH_KINDS]
+    for node in by_ssh:
+        ssh_args.parse(node.connection.ssh_args)
+    results: dict[str, NodeFindings] = {}
+
+    def done(found: NodeFindings) -> None:
+        judged = replace(found, findings=_select(waivers.apply(found.findings, waived[found.node], chosen.day), chosen.only))
+        results[found.node] = judged
+        if on_result:
+            on_result(judged)
+
+    if by_ssh:
+        asyncio.run(_ask_all(by_ssh, bundle, chosen, done))
+    others = [n for n in nodes if n.connection.kind not in SSH_KINDS]
+    if others:
+        for found in over_ansible.ask(others, bundle, chosen, inventory, state_dir):
+            done(found)
+    return tuple(results[n.name] for n in nodes)
+
+
+async def _ask_all(nodes: Sequence[Node], bundle: Bundle, settings: Settings, done: Callable[[NodeFindings], None]) -> None:
+    async with SshClient(settings.connect_timeout_s) as client:
+
+        async def work(node: Node) -> None:
+            done(await over_ssh.ask(client, node, bundle, settings))
+
+        await each(nodes, work, settings.concurrency)
+
+
+def _select(findings: tuple[Finding, ...], only: str) -> tuple[Finding, ...]:
+    """The findings that are meant; one that could not run may hide a meant one, so it stays."""
+    if not only:
+        return findings
+    return tuple(f for f in findings if waivers.matches(only, f.check) or f.outcome is Outcome.COULD_NOT_RUN)
