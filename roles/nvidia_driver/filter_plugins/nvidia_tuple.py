@@ -1,0 +1,174 @@
+"""What goes with what in NVIDIA's stack, as pure functions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+_FULL = re.compile(r"\d{3}\.\d{2,3}(\.\d{2})?")
+_UPSTREAM = re.compile(r"(?:\d+:)?(?P<upstream>[^-]+)(?:-.*)?")
+_LOADED = re.compile(r"NVRM version:\s+NVIDIA UNIX (?P<text>.*?)\s+(?P<version>\d{3}\.\d{2,3}(?:\.\d{2})?)\s")
+# Parameters that the module lists under another name in /proc/driver/nvidia/params (kernel-open/nvidia/nv-reg.h).
+_LISTED_AS = {"RestrictProfilingToAdminUsers": "RmProfilingAdminOnly"}
+
+
+def upstream(version: str) -> str:
+    """`1:4.5.2-1` -> `4.5.2`, `2.28.9-1+cuda13.0` -> `2.28.9`."""
+    found = _UPSTREAM.fullmatch(version)
+    return found.group("upstream") if found else version
+
+
+def tuple_errors(
+    versions: Mapping[str, str], wish: Mapping[str, str], packages: Sequence[Mapping[str, str]], catalogue: Mapping[str, Any]
+) -> list[str]:
+    """Why this tuple cannot work, one line each; empty if nothing speaks against it.
+
+    Args:
+        versions: full version by component (`driver`, `fabric_manager`, `persistenced`, `dcgm`, `container_toolkit`), empty = none.
+        wish: `kernel_module`, `architecture`, `cuda`; the last two may be empty.
+        packages: `component`, `name`, `version` of each package.
+        catalogue: the facts of `nvidia_versions`; without them only versions are compared.
+    """
+    errors = [*_version_errors(versions), *_package_errors(versions, packages)]
+    if wish["kernel_module"] == "open":
+        wrong = [
+            p["name"] for p in packages if re.fullmatch(r"nvidia-(dkms|driver|kernel-dkms)(-\d+)?(-server)?|cuda-drivers(-\d+)?", p["name"])
+        ]
+    else:
+        wrong = [p["name"] for p in packages if re.search(r"(^|-)open($|-)", p["name"])]
+    errors += [f"{name} is not a package of the {wish['kernel_module']} kernel module" for name in wrong]
+    return errors if errors or not catalogue else [*_catalogue_errors(versions, wish, packages, catalogue)]
+
+
+def _version_errors(versions: Mapping[str, str]) -> Iterator[str]:
+    driver = versions["driver"]
+    if not _FULL.fullmatch(driver):
+        yield f"driver {driver}: not a full version such as 580.126.20"
+    for component, name in (("fabric_manager", "fabric manager"), ("persistenced", "persistence daemon")):
+        if versions[component] and versions[component] != driver:
+            yield f"{name} {versions[component]} does not go with driver {driver}: they must be the same version, to the last digit"
+
+
+def _package_errors(versions: Mapping[str, str], packages: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    names = [p["name"] for p in packages]
+    for name in sorted({n for n in names if names.count(n) > 1}):
+        yield f"{name} is declared twice"
+    for component, version in versions.items():
+        own = [p for p in packages if p["component"] == component]
+        if version and not own:
+            yield f"{component} {version} is declared without a package"
+        for package in own:
+            if not version:
+                yield f"{package['name']} is declared, but no version of {component}"
+            elif upstream(package["version"]) != version:
+                yield f"{package['name']} {package['version']} is not {component} {version}"
+
+
+def _catalogue_errors(
+    versions: Mapping[str, str], wish: Mapping[str, str], packages: Sequence[Mapping[str, str]], catalogue: Mapping[str, Any]
+) -> Iterator[str]:
+    driver = versions["driver"]
+    branch = driver.split(".")[0]
+    branches = catalogue["branches"]
+    if branch not in branches:
+        known = ", ".join(f"R{b} ({facts['type']})" for b, facts in branches.items())
+        yield f"driver {driver}: R{branch} is no data-centre branch of the catalogue, which knows {known}"
+        return
+    yield from _cuda_errors(driver, wish["cuda"], catalogue)
+    yield from _architecture_errors(branch, wish, catalogue)
+    for package in packages:
+        expected = branches[branch]["fabric_manager_package"]
+        if package["name"].startswith("nvidia-fabricmanager") and package["name"] != expected:
+            yield f"{package['name']}: R{branch} calls this package {expected}"
+    family = catalogue["dcgm_packages"].get(versions["dcgm"].split(".")[0], "")
+    for package in packages:
+        if package["component"] == "dcgm" and not (family and re.fullmatch(re.escape(family) + r"(-[a-z]\S*)?", package["name"])):
+            yield f"{package['name']} is not of DCGM {versions['dcgm']}" + (f", whose packages are named {family}-..." if family else "")
+
+
+def _cuda_errors(driver: str, cuda: str, catalogue: Mapping[str, Any]) -> Iterator[str]:
+    if not cuda:
+        return
+    if cuda not in catalogue["cuda_toolkits"]:
+        yield f"CUDA {cuda} is not in the catalogue, which knows {', '.join(catalogue['cuda_toolkits'])}"
+        return
+    least = catalogue["cuda_minimum_driver"][cuda.split(".", maxsplit=1)[0]]
+    if _numbers(driver) < _numbers(least):
+        yield f"CUDA {cuda} needs driver {least} or later, not {driver}"
+
+
+def _architecture_errors(branch: str, wish: Mapping[str, str], catalogue: Mapping[str, Any]) -> Iterator[str]:
+    if not wish["architecture"]:
+        return
+    facts = catalogue["architectures"][wish["architecture"]]
+    if wish["kernel_module"] not in facts["kernel_modules"]:
+        yield f"{wish['architecture']} GPUs have no {wish['kernel_module']} kernel module, only {' and '.join(facts['kernel_modules'])}"
+    if int(branch) < facts["first_branch"]:
+        yield f"{wish['architecture']} GPUs need branch R{facts['first_branch']} or later, not R{branch}"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in version.split("."))
+
+
+def installed_packages(text: str) -> dict[str, dict[str, Any]]:
+    """Installed packages by name from `name TAB version TAB wanted TAB status` lines: `version`, `held`."""
+    rows = [line.split("\t") for line in text.splitlines() if line.count("\t") == 3]  # noqa: PLR2004 four columns
+    return {name: {"version": version, "held": wanted == "hold"} for name, version, wanted, status in rows if status == "installed"}
+
+
+def wrong_packages(packages: Sequence[Mapping[str, str]], present: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Declared packages that are absent or of another version, each with `found`."""
+    found = [(p, present.get(p["name"], {}).get("version", "")) for p in packages]
+    return [{"name": p["name"], "version": p["version"], "found": v} for p, v in found if v != p["version"]]
+
+
+def loaded_module(text: str) -> dict[str, str]:
+    """Version and flavour of the loaded module from /proc/driver/nvidia/version; both empty if none is loaded."""
+    found = _LOADED.search(text + " ")
+    if not found:
+        return {"version": "", "flavour": ""}
+    return {"version": found.group("version"), "flavour": "open" if "Open Kernel Module" in found.group("text") else "proprietary"}
+
+
+def parameter_differences(declared: Mapping[str, Any], text: str) -> list[str]:
+    """Declared parameters that /proc/driver/nvidia/params shows with another value, or not at all."""
+    running = {name.strip(): value.strip().strip('"') for name, _, value in (line.partition(":") for line in text.splitlines())}
+    listed = {name: running.get(_listed(name), running.get(name.removeprefix("NVreg_"))) for name in declared}
+    return [f"{name}={_value(value)}, running {listed[name]}" for name, value in declared.items() if listed[name] != _value(value)]
+
+
+def _listed(name: str) -> str:
+    plain = name.removeprefix("NVreg_")
+    return _LISTED_AS.get(plain, plain)
+
+
+def _value(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def modprobe_options(declared: Mapping[str, Any]) -> str:
+    """The `options nvidia` line, text in double quotes."""
+    words = [
+        f'{name}="{value}"' if isinstance(value, str) and not value.isdigit() else f"{name}={_value(value)}"
+        for name, value in declared.items()
+    ]
+    return " ".join(["options nvidia", *words])
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Name -> function."""
+        return {
+            "nvidia_tuple_errors": tuple_errors,
+            "nvidia_packages": installed_packages,
+            "nvidia_wrong_packages": wrong_packages,
+            "nvidia_loaded_module": loaded_module,
+            "nvidia_parameter_differences": parameter_differences,
+            "nvidia_modprobe_options": modprobe_options,
+        }
