@@ -48,6 +48,6 @@ def test_a_documented_command_line_is_accepted(line: str) -> None:
         assert command is not None, f"no verb {name}"
         group = command
         context = click.Context(command, info_name=name, parent=context)
-    if "--help" in words or (not words and isinstance(group, click.Group)):
+    if "--help" in words or not words:
         return
     group.parse_args(context, words)
