@@ -65,7 +65,7 @@ def _into_pool(work: Work, name: str) -> None:
         work.edges.pool.admit(name, f"admitted in run {work.run_id}")
     except PoolError as e:
         work.move(name, State.DRAINED, Step.ADMIT, str(e))
-        reason = Reason(ReasonKind.CHECKS_MISSING, str(e), hint=e.hint)
+        reason = Reason(ReasonKind.REFUSED, str(e), hint=e.hint)
         work.end(name, State.DRAINED, ExitCode.CHANGES_PENDING, str(e), (reason,))
     else:
         work.end(name, State.ADMITTED, ExitCode.OK)

@@ -119,6 +119,7 @@ class Work:
         touched = name in self.plans and name in self.alive
         self.results[name] = NodeResult(name, state, exit_code, reason, reasons, changed, spent, touched)
         self.edges.store.note_node(self.run_id, name, phase=Step.DONE.value, outcome=state.value, detail=reason)
+        self.tell(NodeMoved(name, state, Step.DONE, reason))
         if name in self.alive:
             self.alive.remove(name)
 

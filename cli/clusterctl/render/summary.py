@@ -1,0 +1,101 @@
+"""The result of a provisioning run: lines for people, a document for programs. The plan before it, too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.exit_codes import ExitCode
+from clusterctl.lifecycle import State
+from clusterctl.provisioning.model import Action
+from clusterctl.render import messages, out
+from clusterctl.render.states import SIGNS, coloured, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterctl.provisioning.model import NodeResult, Plan, Result
+
+_REASONS = 3
+
+
+def show(result: Result, output: str) -> None:
+    """The result on stdout, the run's line on stderr."""
+    if output == "table":
+        out.text("\n".join(lines(result)))
+    else:
+        out.emit(output, "provision", document(result))
+    messages.note(f"Run {result.run_id}: {headline(result)}. Details: clusterctl report {result.run_id}")
+
+
+def headline(result: Result) -> str:
+    """`5 admitted, 1 quarantined`: states in the order of good news first, then what was not even reached."""
+    if result.declined:
+        return "nothing was touched"
+    order = [State.ADMITTED, State.QUARANTINED, *(s for s in State if s not in (State.ADMITTED, State.QUARANTINED))]
+    parts = [f"{result.counts[s.value]} {s.value.replace('_', ' ')}" for s in order if result.counts.get(s.value)]
+    lost = sum(n.exit_code is ExitCode.UNREACHABLE and n.state is not State.QUARANTINED for n in result.nodes)
+    return ", ".join(parts) + (f" ({lost} of these unreachable)" if lost else "")
+
+
+def lines(result: Result) -> Iterator[str]:
+    """The summary."""
+    mark = "  (simulated)" if result.simulated else ""
+    changed = sum(n.changed for n in result.nodes)
+    yield f"{headline(result)}{mark}"
+    for node in result.nodes:
+        if node.exit_code is not ExitCode.OK:
+            yield from _node(node)
+    yield f"{changed} changed in {result.duration_s:.0f} s"
+
+
+def _node(node: NodeResult) -> Iterator[str]:
+    head = coloured(f"{SIGNS[node.state]} {node.node}", node.state)
+    if not node.reasons:
+        yield f"{head}: {printable(node.reason)}"
+    for number, reason in enumerate(node.reasons[:_REASONS]):
+        yield f"{head}: {printable(reason.text)}" if number == 0 else f"  also {printable(reason.text)}"
+        if reason.hint:
+            yield f"  hint: {printable(reason.hint)}"
+    if len(node.reasons) > _REASONS:
+        yield f"  and {len(node.reasons) - _REASONS} more: clusterctl history {node.node}"
+
+
+def document(result: Result) -> dict[str, Any]:
+    """The document, without its envelope. Schema: docs/reference/schemas/provision.schema.json."""
+    return {
+        "run_id": result.run_id,
+        "exit_code": int(result.exit_code),
+        "declined": result.declined,
+        "simulated": result.simulated,
+        "duration_s": round(result.duration_s, 1),
+        "counts": dict(result.counts),
+        "changed": sum(n.changed for n in result.nodes),
+        "nodes": [
+            {
+                "name": n.node,
+                "state": n.state.value,
+                "reason": n.reason,
+                "reasons": [{"kind": r.kind.value, "text": r.text, "device": r.device, "hint": r.hint} for r in n.reasons],
+                "changed": n.changed,
+                "duration_s": round(n.duration_s, 1),
+                "touched": n.touched,
+                "exit_code": int(n.exit_code),
+            }
+            for n in result.nodes
+        ],
+    }
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """What provisioning is about to do, in the manner of terraform."""
+    for node in plan.nodes:
+        if node.action is Action.WORK:
+            what = ", ".join(node.roles) if node.roles else "burn-in only"
+            yield f"~ {node.node} ({node.state.value}): {what} [{node.why}]"
+        else:
+            yield f"  {node.node} ({node.state.value}): {printable(node.why)}"
+    roles = {r for n in plan.work for r in n.roles}
+    leaving = sum(n.state is State.ADMITTED for n in plan.work)
+    yield f"Plan: {len(plan.work)} nodes, {len(roles)} roles to change." + (
+        f" {leaving} admitted nodes leave the pool first." if leaving else ""
+    )

@@ -1,0 +1,183 @@
+"""A provisioning run without nodes: a real store and pool, stand-ins for SSH, Ansible and the gates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.events import TaskEvent, TaskStatus
+from clusterctl.findings import NodeFindings, NodeStatus
+from clusterctl.gates.model import GateResult
+from clusterctl.node import Connection, Node, NodeSpec, Place
+from clusterctl.outcome import HostOutcome, HostStatus, RunOutcome, RunStatus, TaskFailure
+from clusterctl.pool.local import LocalPool
+from clusterctl.provisioning.flow import provision
+from clusterctl.provisioning.model import Options
+from clusterctl.provisioning.session import session
+from clusterctl.provisioning.work import Edges, Work
+from clusterctl.rundir import RunDir
+from clusterctl.store import Store
+from clusterctl_validators.finding import Finding, Outcome, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from clusterctl.lifecycle import State
+    from clusterctl.provisioning.model import Plan, Progress, Result
+    from clusterctl.runner import PlaybookRequest
+
+ROLES = ("kernel", "hugepages")
+GATES = ("dcgm_diag", "rdma_pair")
+
+
+def node(name: str, digest: str = "d1", roles: Sequence[str] = ROLES) -> Node:
+    """A node of rack r12."""
+    spec = NodeSpec(roles={r: {} for r in roles}, gates={}, waivers=(), digest=digest)
+    return Node(name, ("rack_12", "profile_lab"), Connection(name), Place(rack="r12", slot=int(name[-1])), spec)
+
+
+def finding(role: str, outcome: Outcome = Outcome.PASS, severity: Severity = Severity.MAJOR) -> Finding:
+    """The check of a role that the test decides on."""
+    return Finding(f"{role}.value.running", role, outcome, severity, "1", "1" if outcome is Outcome.PASS else "0", f"run role {role}")
+
+
+@dataclass
+class World:
+    """Nodes that remember what was done to them.
+
+    Attributes:
+        bad: node -> roles that are not as declared; a role that is applied is taken out, unless it is in `incurable`.
+        lost: node -> how it cannot be reached.
+        role_fails: nodes on which Ansible fails; `ansible_lost`: that become unreachable in the middle.
+        reboot: roles that ask for a reboot.
+        gate_fails: nodes whose rdma_pair fails; `gates_silent`: no gate says anything.
+        calls: what was called with whom, in order.
+    """
+
+    state_dir: Path
+    names: Sequence[str] = ("r12-n01", "r12-n02", "r12-n03")
+    digest: str = "d1"
+    bad: dict[str, set[str]] = field(default_factory=dict)
+    incurable: set[str] = field(default_factory=set)
+    severity: Severity = Severity.MAJOR
+    lost: dict[str, NodeStatus] = field(default_factory=dict)
+    role_fails: set[str] = field(default_factory=set)
+    ansible_lost: set[str] = field(default_factory=set)
+    no_return: set[str] = field(default_factory=set)
+    reboot: set[str] = field(default_factory=set)
+    gate_fails: set[str] = field(default_factory=set)
+    gates: Callable[[Sequence[Node]], Sequence[GateResult]] | None = None
+    before: Callable[[str], None] = lambda _what: None
+    calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    told: list[Progress] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
+    answer: bool = True
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.state_dir / 'clusterctl.db'}"
+
+    def states(self) -> dict[str, State]:
+        with Store.open(self.url) as store:
+            return {n.name: n.state for n in store.nodes()}
+
+    def reasons(self) -> dict[str, str]:
+        with Store.open(self.url) as store:
+            return {n.name: n.reason for n in store.nodes()}
+
+    def members(self) -> frozenset[str]:
+        with Store.open(self.url) as store:
+            return LocalPool.create(store).members()
+
+    def run(self, *names: str, confirm: Callable[[Plan], bool] | None = None, **options: Any) -> Result:
+        """One `provision` over the named nodes, or all."""
+        nodes = [node(n, self.digest) for n in names or self.names]
+        rundir = RunDir.create(self.state_dir, "provision")
+        with Store.open(self.url) as store:
+            store.register(nodes)
+            wanted = [n.name for n in nodes]
+            with session(store, rundir, target="rack-12", operator="ada", nodes=wanted, argv=["provision", "rack-12"]) as keeper:
+                work = self.work(store, rundir, nodes, Options(**options))
+                work.lease_lost = keeper.lost.is_set
+                return provision(work, confirm or self.confirm, {}, {})
+
+    def work(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: Options) -> Work:
+        edges = Edges(store, LocalPool.create(store), self.play, self.validate, self.burn_in, lambda _n: GATES)
+        return Work(edges, options, rundir, (), "ada", {n.name: n for n in nodes}, self.told.append)
+
+    def confirm(self, plan: Plan) -> bool:
+        self.plans.append(plan)
+        return self.answer
+
+    def validate(self, nodes: Sequence[Node]) -> list[NodeFindings]:
+        self._call("validate", [n.name for n in nodes])
+        return [self._findings(n) for n in nodes]
+
+    def _findings(self, one: Node) -> NodeFindings:
+        if one.name in self.lost:
+            return NodeFindings(one.name, self.lost[one.name], "as the test says", (), 0.1)
+        bad = self.bad.get(one.name, set())
+        found = [finding(r, Outcome.FAIL if r in bad else Outcome.PASS, self.severity) for r in one.spec.roles]
+        found += [Finding(f"{r}.file.persisted", r, Outcome.PASS, Severity.MAJOR) for r in one.spec.roles]
+        return NodeFindings(one.name, NodeStatus.OK, "", tuple(found), 0.1)
+
+    def play(
+        self,
+        request: PlaybookRequest,
+        artifacts: Path,  # noqa: ARG002 the signature of run_playbook
+        on_event: Callable[[TaskEvent], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,  # noqa: ARG002
+    ) -> RunOutcome:
+        what = request.playbook.removesuffix(".yml")
+        self._call(f"{what} {','.join(request.tags)}".strip(), request.nodes)
+        hosts = {n: self._played(n, what, request.tags, on_event) for n in request.nodes}
+        return RunOutcome(RunStatus.COMPLETED, hosts, f"ansible-playbook {request.playbook}", 0.1)
+
+    def _played(self, name: str, what: str, roles: Sequence[str], on_event: Callable[[TaskEvent], None] | None) -> HostOutcome:
+        if on_event:
+            on_event(TaskEvent(name, roles[0] if roles else "", "Do it", TaskStatus.OK, changed=True))
+        if what == "reboot":
+            if name in self.no_return:
+                return HostOutcome(name, HostStatus.FAILED, failures=(TaskFailure("Reboot and wait for SSH", "", "timed out"),))
+            return HostOutcome(name, HostStatus.OK, 1, 1)
+        if name in self.ansible_lost:
+            return HostOutcome(name, HostStatus.UNREACHABLE, failures=(TaskFailure("Write", "kernel", "Connection reset by peer"),))
+        if name in self.role_fails:
+            return HostOutcome(name, HostStatus.FAILED, 1, 0, (TaskFailure("Install", roles[0], "no such package"),))
+        bad = self.bad.get(name, set())
+        cured = bad & set(roles) - self.incurable
+        self.bad[name] = bad - cured
+        return HostOutcome(name, HostStatus.OK, len(roles), len(cured), (), tuple(sorted(self.reboot & cured)))
+
+    def burn_in(
+        self,
+        nodes: Sequence[Node],
+        partners: Sequence[Node],  # noqa: ARG002 the signature of the edge
+        on_event: Callable[[TaskEvent], None],  # noqa: ARG002
+    ) -> Sequence[GateResult]:
+        self._call("burn_in", [n.name for n in nodes])
+        if self.gates is not None:
+            return self.gates(nodes)
+        return [self.gate(n.name, g) for n in nodes for g in GATES]
+
+    def gate(self, name: str, gate: str) -> GateResult:
+        bad = gate == "rdma_pair" and name in self.gate_fails
+        return GateResult(
+            gate,
+            name,
+            Outcome.FAIL if bad else Outcome.PASS,
+            "floor",
+            "bandwidth",
+            ">= 360 Gb/s",
+            "196 Gb/s" if bad else "390 Gb/s",
+            device="mlx5_3" if bad else "",
+            source="a published floor",
+            detail="all its partners were fine with others" if bad else "",
+            hint="reseat the cable of mlx5_3",
+            simulated=True,
+        )
+
+    def _call(self, what: str, names: Sequence[str]) -> None:
+        self.calls.append((what, tuple(names)))
+        self.before(what)
