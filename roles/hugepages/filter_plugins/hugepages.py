@@ -10,7 +10,6 @@ _LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+\S+[ \t]*(.*)$", re.MULTILINE)
 _GRUBBY = re.compile(r'^args="(.*)"$', re.MULTILINE)
 _PATH = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+")
 _MODE = re.compile(r"[0-7]{3,4}")
-_FOLDERS = {"2M": "hugepages-2048kB", "1G": "hugepages-1048576kB"}
 
 
 def input_errors(pages: list[dict[str, Any]], mounts: list[dict[str, Any]]) -> list[str]:
@@ -77,7 +76,6 @@ class FilterModule:
         return {
             "hugepages_boots_with": boots_with,
             "hugepages_errors": input_errors,
-            "hugepages_folder": _FOLDERS.__getitem__,
             "hugepages_own_words": own_words,
             "hugepages_unit_name": unit_name,
             "hugepages_words": words,

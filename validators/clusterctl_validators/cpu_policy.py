@@ -1,0 +1,58 @@
+"""Frequency governors and idle states of all CPUs, in one line each; and the file that restores them."""
+
+from collections import Counter
+from typing import Dict, List
+
+from clusterctl_validators.probe import Probe, ProbeError
+
+CONFIG = "/etc/clusterctl/os-tuning.conf"
+_CPUS = "/sys/devices/system/cpu/cpu[0-9]*"
+
+
+def chosen(text: str) -> str:
+    """`madvise` of `always [madvise] never`."""
+    return text.partition("[")[2].partition("]")[0] if "[" in text else text
+
+
+def governors(probe: Probe) -> str:
+    """The governor of all CPUs, or how many have which."""
+    found = Counter(probe.read(path) or "(empty)" for path in probe.glob(_CPUS + "/cpufreq/scaling_governor"))
+    if not found:
+        return "(no cpufreq)"
+    return next(iter(found)) if len(found) == 1 else _counts(found)
+
+
+def idle_states(probe: Probe, latency_max_us: int) -> str:
+    """As `as_declared`, or which states are on or off against it.
+
+    Raises:
+        ProbeError: the kernel shows no idle states, or not their latencies.
+    """
+    wrong: List[str] = []
+    states = probe.glob(_CPUS + "/cpuidle/state[0-9]*")
+    if not states:
+        raise ProbeError("this kernel shows no idle states (cpuidle)")
+    for state in states:
+        latency, disable = probe.read(state + "/latency"), probe.read(state + "/disable")
+        if latency is None or disable is None:
+            raise ProbeError("{}: latency or disable is absent".format(state))
+        should_be_off = int(latency) > latency_max_us
+        if (disable != "0") != should_be_off:
+            name = probe.read(state + "/name") or state.rpartition("/")[2]
+            wrong.append("{} ({} us) is {}".format(name, latency, "on" if should_be_off else "off"))
+    return _counts(Counter(wrong)) if wrong else as_declared(latency_max_us)
+
+
+def as_declared(latency_max_us: int) -> str:
+    """What `idle_states` says where all is as declared."""
+    return "states above {} us off".format(latency_max_us)
+
+
+def written(probe: Probe) -> Dict[str, str]:
+    """What the service restores at boot."""
+    lines = (probe.read(CONFIG) or "").splitlines()
+    return {name: value for name, equals, value in (line.partition("=") for line in lines) if equals and not name.startswith("#")}
+
+
+def _counts(found: "Counter[str]") -> str:
+    return ", ".join("{} on {} CPUs".format(what, n) for what, n in sorted(found.items()))

@@ -1,0 +1,167 @@
+"""The kernel that runs and the one that boots next: command line, package, modules and their options."""
+
+import re
+from typing import Any, Dict, List, Optional, Tuple
+
+from clusterctl_validators.boot_menu import as_words, boot_entries, by_canonical_name, canonical, default_kernel, parse_args
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.probe import Probe, ProbeError
+from clusterctl_validators.record import Record
+from clusterctl_validators.spec_view import SpecView
+
+ROLE = "kernel"
+REBOOT = "reboot the node: the running kernel was started with other parameters"
+APPLY = "apply the role kernel"
+
+
+def wanted(value: Any) -> List[Optional[str]]:
+    """The values a parameter must have: none = absent, None = without a value."""
+    if value is False:
+        return []
+    return [None if v is True else str(v) for v in (value if isinstance(value, list) else [value])]
+
+
+def test_running_command_line(spec: SpecView, probe: Probe, record: Record) -> None:
+    declared: Dict[str, Any] = spec["kernel_cmdline"]
+    if not declared:
+        record.not_applicable("kernel.cmdline", "no parameter is declared")
+        return
+    running = by_canonical_name(probe.cmdline())
+    for name, value in declared.items():
+        found = running.get(canonical(name), [])
+        if not isinstance(value, list) and len(set(found)) == 1:
+            found = found[:1]  # the same value given twice does no harm to a running kernel
+        expected = as_words(name, wanted(value))
+        record.equal("kernel.cmdline[{}].running".format(name), expected, as_words(name, found), hint=REBOOT)
+
+
+def test_next_command_line(spec: SpecView, probe: Probe, record: Record) -> None:
+    declared: Dict[str, Any] = spec["kernel_cmdline"]
+    if not declared:
+        return
+    menus = [parse_args(entry.args) for entry in boot_entries(probe)]
+    for name, value in declared.items():
+        expected = as_words(name, wanted(value))
+        found = [as_words(name, menu.get(canonical(name), [])) for menu in menus]
+        worst = next((f for f in found if f != expected), expected)
+        record.equal("kernel.cmdline[{}].persisted".format(name), expected, worst, hint=APPLY)
+
+
+def test_packages(spec: SpecView, probe: Probe, record: Record) -> None:
+    package, version, hold = spec["kernel_package"], spec["kernel_version"], spec["kernel_hold"]
+    extra: List[str] = spec["kernel_extra_packages"]
+    if not package:
+        record.not_applicable("kernel.package", "kernel_package is empty")
+        return
+    installed = probe.packages()
+    for name in [package, *extra]:
+        found = installed.get(name)
+        there = found is not None and found.installed
+        check = "kernel.package[{}]".format(name)
+        record.equal(check + ".version", version, found.version if found and there else "(not installed)", hint=APPLY)
+        hint = "an upgrade could move the kernel away from its drivers: " + APPLY
+        record.equal(check + ".held", hold, bool(found and found.held), hint=hint)
+
+
+def test_release(spec: SpecView, probe: Probe, record: Record) -> None:
+    release = spec["kernel_release"]
+    if not release:
+        record.not_applicable("kernel.release", "kernel_release is empty")
+        return
+    uname = probe.run(["uname", "-r"])
+    if uname.error or uname.rc != 0:
+        record.could_not_run("kernel.release.running", "uname: " + (uname.error or uname.stderr.strip()), Severity.CRITICAL)
+    else:
+        record.equal("kernel.release.running", release, uname.stdout.strip(), severity=Severity.CRITICAL, hint="reboot the node")
+    try:
+        boots = default_kernel(probe).rpartition("vmlinuz-")[2]
+    except ProbeError as e:
+        record.could_not_run("kernel.release.persisted", str(e))
+    else:
+        record.equal("kernel.release.persisted", release, boots, hint=APPLY)
+
+
+def test_modules(spec: SpecView, probe: Probe, record: Record) -> None:
+    modules: List[str] = spec["kernel_modules"]
+    if not modules:
+        record.not_applicable("kernel.modules", "no module is declared")
+        return
+    builtin = _builtin(probe)
+    at_boot = set(_words(probe, "/etc/modules-load.d/*.conf"))
+    for name in modules:
+        check = "kernel.modules[{}]".format(name)
+        loaded = _loaded(probe, name) or _plain(name) in builtin
+        record.ok(check + ".running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=APPLY)
+        persisted = _plain(name) in at_boot
+        found = "in modules-load.d" if persisted else "not in modules-load.d"
+        record.ok(check + ".persisted", persisted, expected="in modules-load.d", found=found, hint=APPLY)
+
+
+def test_absent_modules(spec: SpecView, probe: Probe, record: Record) -> None:
+    lines = {" ".join([verb, _plain(name), *rest]) for verb, name, *rest in _modprobe_lines(probe)}
+    for name in spec["kernel_modules_absent"]:
+        check = "kernel.modules_absent[{}]".format(name)
+        loaded = _loaded(probe, name)
+        record.ok(check + ".running", not loaded, expected="not loaded", found="loaded" if loaded else "not loaded", hint="reboot the node")
+        ways = ["blacklist " + _plain(name), "install {} /bin/false".format(_plain(name))]
+        missing = [way for way in ways if way not in lines]
+        found = "missing: " + ", ".join(missing) if missing else "forbidden"
+        record.ok(check + ".persisted", not missing, expected="forbidden", found=found, hint=APPLY)
+
+
+def test_module_options(spec: SpecView, probe: Probe, record: Record) -> None:
+    persisted: Dict[str, str] = {}
+    for verb, module, *options in _modprobe_lines(probe):
+        if verb == "options":
+            persisted.update({"{}.{}".format(_plain(module), o.partition("=")[0]): o.partition("=")[2] for o in options})
+    for module, options in spec["kernel_module_options"].items():
+        for option, value in options.items():
+            check = "kernel.module_options[{}.{}]".format(module, option)
+            found = persisted.get("{}.{}".format(_plain(module), option), "(not set)")
+            record.equal(check + ".persisted", _option(value), _option(found), hint=APPLY)
+            _running_option(probe, record, check + ".running", (module, option), value)
+
+
+def _running_option(probe: Probe, record: Record, check: str, key: Tuple[str, str], value: Any) -> None:
+    module, option = key
+    if not _loaded(probe, module):
+        record.not_applicable(check, "{} is not loaded".format(module))
+        return
+    found = probe.read("/sys/module/{}/parameters/{}".format(_plain(module), option))
+    if found is None:
+        record.could_not_run(check, "{} shows no parameter {}; waive this check if it is hidden".format(module, option))
+    else:
+        record.equal(check, _option(value), _option(found), hint="reload the module or reboot the node")
+
+
+def _option(value: Any) -> str:
+    text = str(int(value)) if isinstance(value, bool) else str(value).strip()
+    return {"Y": "1", "N": "0"}.get(text, text)
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _loaded(probe: Probe, name: str) -> bool:
+    return bool(probe.glob("/sys/module/" + _plain(name)))
+
+
+def _builtin(probe: Probe) -> List[str]:
+    release = probe.run(["uname", "-r"])
+    listing = probe.read("/lib/modules/{}/modules.builtin".format(release.stdout.strip())) if release.rc == 0 else None
+    return [_plain(re.sub(r"\.ko.*$", "", line.rpartition("/")[2])) for line in (listing or "").splitlines()]
+
+
+def _words(probe: Probe, pattern: str) -> List[str]:
+    texts = [probe.read(path) or "" for path in probe.glob(pattern)]
+    return [_plain(line.strip()) for text in texts for line in text.splitlines() if line.strip() and line.strip()[0] not in "#;"]
+
+
+def _modprobe_lines(probe: Probe) -> List[List[str]]:
+    """The lines of modprobe.d, in the order modprobe reads them: by file name, /etc before /usr/lib of the same name."""
+    files: Dict[str, str] = {}
+    for folder in ("/usr/lib/modprobe.d", "/run/modprobe.d", "/etc/modprobe.d"):
+        files.update({path.rpartition("/")[2]: path for path in probe.glob(folder + "/*.conf")})
+    lines = [line.split() for name in sorted(files) for line in (probe.read(files[name]) or "").splitlines()]
+    return [words for words in lines if len(words) > 1 and not words[0].startswith("#")]

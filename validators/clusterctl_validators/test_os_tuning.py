@@ -1,0 +1,253 @@
+"""The operating system as tuned: kernel settings, CPU and memory policy, limits, services, time, firewall."""
+
+from typing import Any, Dict, List, Set, Tuple
+
+from clusterctl_validators import chrony, cpu_policy, limits
+from clusterctl_validators.probe import Probe, ProbeError, Unit
+from clusterctl_validators.record import Record
+from clusterctl_validators.spec_view import SpecView
+from clusterctl_validators.sysctl_files import dotted, plain, proc_path, restored_at_boot
+
+ROLE = "os_tuning"
+APPLY = "apply the role os_tuning"
+POLICY_UNIT = "clusterctl-os-tuning.service"
+FIREWALLS = ("ufw.service", "firewalld.service", "nftables.service")
+UPGRADERS = (
+    *("unattended-upgrades.service", "apt-daily.timer", "apt-daily-upgrade.timer"),
+    *("dnf-automatic.timer", "dnf-automatic-install.timer", "dnf-automatic-download.timer", "packagekit.service"),
+)
+
+
+def test_sysctl(spec: SpecView, probe: Probe, record: Record) -> None:
+    declared: Dict[str, Any] = spec["os_tuning_sysctl"]
+    if not declared:
+        record.not_applicable("os_tuning.sysctl", "no kernel setting is declared")
+        return
+    restored = restored_at_boot(probe)
+    for key, value in declared.items():
+        check = "os_tuning.sysctl[{}]".format(key)
+        found = probe.read(proc_path(key))
+        if found is None:
+            record.ok(check + ".running", False, expected=plain(value), found="(no such setting)", hint="load the module that brings it")
+        else:
+            record.equal(check + ".running", plain(value), plain(found), hint=APPLY)
+        at_boot, file = restored.get(dotted(key), ("(not set)", ""))
+        same = at_boot == plain(value)
+        said = at_boot if same or not file else "{} in {}".format(at_boot, file)
+        record.ok(check + ".persisted", same, expected=plain(value), found=said, hint=APPLY)
+
+
+def test_huge_page_policy(spec: SpecView, probe: Probe, record: Record) -> None:
+    for name, value in (("enabled", spec["os_tuning_thp_enabled"]), ("defrag", spec["os_tuning_thp_defrag"])):
+        check = "os_tuning.thp_{}".format(name)
+        if value:
+            found = probe.read("/sys/kernel/mm/transparent_hugepage/" + name)
+            record.equal(check + ".running", value, cpu_policy.chosen(found) if found is not None else None, hint=APPLY)
+            _persisted(probe, record, check, "thp_" + name, value)
+        else:
+            record.not_applicable(check, "not managed")
+
+
+def test_governor(spec: SpecView, probe: Probe, record: Record) -> None:
+    governor = spec["os_tuning_governor"]
+    if governor:
+        hint = "no cpufreq: let the operating system control P-states in the BIOS; else " + APPLY
+        record.equal("os_tuning.governor.running", governor, cpu_policy.governors(probe), hint=hint)
+        _persisted(probe, record, "os_tuning.governor", "governor", governor)
+    else:
+        record.not_applicable("os_tuning.governor", "not managed")
+
+
+def test_idle_states(spec: SpecView, probe: Probe, record: Record) -> None:
+    latency = int(spec["os_tuning_idle_latency_max_us"])
+    if latency >= 0:
+        found = cpu_policy.idle_states(probe, latency)
+        record.equal("os_tuning.idle_latency_max_us.running", cpu_policy.as_declared(latency), found, hint=APPLY)
+        _persisted(probe, record, "os_tuning.idle_latency_max_us", "idle_latency_max_us", latency)
+    else:
+        record.not_applicable("os_tuning.idle_latency_max_us", "not managed")
+
+
+def test_tuned(spec: SpecView, probe: Probe, record: Record) -> None:
+    profile = spec["os_tuning_tuned_profile"]
+    if not profile:
+        record.not_applicable("os_tuning.tuned_profile", "not managed")
+        return
+    unit = probe.units(["tuned.service"])["tuned.service"]
+    verified = probe.run(["tuned-adm", "verify", "--ignore-missing"])
+    if verified.error:
+        record.could_not_run("os_tuning.tuned_profile.running", verified.error)
+    else:
+        good = unit.active and verified.rc == 0
+        found = "{}, {}".format(unit.active_state, "verified" if verified.rc == 0 else "verification failed")
+        record.ok("os_tuning.tuned_profile.running", good, expected="active, verified", found=found, hint="see /var/log/tuned/tuned.log")
+    said = "{}, {}".format(probe.read("/etc/tuned/active_profile") or "(none)", unit.file_state or unit.load_state)
+    record.equal("os_tuning.tuned_profile.persisted", profile + ", enabled", said, hint=APPLY)
+
+
+def test_swap(spec: SpecView, probe: Probe, record: Record) -> None:
+    if not spec["os_tuning_swap_off"]:
+        record.not_applicable("os_tuning.swap", "not managed")
+        return
+    swaps = probe.read("/proc/swaps")
+    if swaps is None:
+        record.could_not_run("os_tuning.swap.running", "/proc/swaps is absent")
+    else:
+        on = [line.split()[0] for line in swaps.splitlines()[1:]]
+        record.equal("os_tuning.swap.running", "off", ", ".join(on) or "off", hint=APPLY)
+    fstab = [line.split() for line in (probe.read("/etc/fstab") or "").splitlines()]
+    found = [words[0] for words in fstab if len(words) > 2 and words[2] == "swap" and not words[0].startswith("#")]
+    target = probe.units(["swap.target"])["swap.target"].file_state
+    found += [] if target == "masked" else ["swap.target is {}".format(target or "there")]
+    record.equal("os_tuning.swap.persisted", "off", ", ".join(found) or "off", hint=APPLY)
+
+
+def test_irqbalance(spec: SpecView, probe: Probe, record: Record) -> None:
+    policy, args = spec["os_tuning_irqbalance"], spec["os_tuning_irqbalance_args"]
+    if policy == "disabled":
+        _off(record, "os_tuning.irqbalance", probe.units(["irqbalance.service"])["irqbalance.service"])
+    elif policy == "enabled":
+        _on(record, "os_tuning.irqbalance", probe.units(["irqbalance.service"])["irqbalance.service"])
+        running = probe.run(["pgrep", "-a", "-x", "irqbalance"]).stdout
+        missing = [a for a in args.split() if a not in running.split()]
+        said = "missing: " + " ".join(missing) if missing else args
+        record.equal("os_tuning.irqbalance_args.running", args, said, hint="restart irqbalance")
+        drop_in = probe.read("/etc/systemd/system/irqbalance.service.d/90-clusterctl.conf") or ""
+        written = 'IRQBALANCE_ARGS={}"'.format(args) in drop_in
+        record.ok("os_tuning.irqbalance_args.persisted", written, expected=args, found=drop_in.rpartition("\n")[2], hint=APPLY)
+    else:
+        record.not_applicable("os_tuning.irqbalance", "not managed")
+
+
+def test_services(spec: SpecView, probe: Probe, record: Record) -> None:
+    on, off, masked = spec["os_tuning_services_enabled"], spec["os_tuning_services_disabled"], spec["os_tuning_services_masked"]
+    units = probe.units(sorted({*on, *off, *masked}))
+    if not units:
+        record.not_applicable("os_tuning.services", "no service is declared")
+    for name in on:
+        _on(record, "os_tuning.services[{}]".format(name), units[name])
+    for name in off:
+        _off(record, "os_tuning.services[{}]".format(name), units[name])
+    for name in masked:
+        _masked(record, "os_tuning.services[{}]".format(name), units[name])
+
+
+def test_firewall(spec: SpecView, probe: Probe, record: Record) -> None:
+    if not spec["os_tuning_firewall_off"]:
+        record.not_applicable("os_tuning.firewall", "not managed")
+        return
+    for name, unit in probe.units(FIREWALLS).items():
+        _masked(record, "os_tuning.firewall[{}]".format(name), unit)
+
+
+def test_auto_upgrades(spec: SpecView, probe: Probe, record: Record) -> None:
+    if not spec["os_tuning_auto_upgrades_off"]:
+        record.not_applicable("os_tuning.auto_upgrades", "not managed")
+        return
+    for name, unit in probe.units(UPGRADERS).items():
+        if unit.load_state != "not-found":
+            _masked(record, "os_tuning.auto_upgrades[{}]".format(name), unit)
+    periodic = probe.run(["apt-config", "dump", "APT::Periodic"])
+    if periodic.error:
+        record.not_applicable("os_tuning.auto_upgrades.periodic", "this node has no APT")
+        return
+    lines = [
+        line for line in periodic.stdout.splitlines() if line.startswith(("APT::Periodic::Enable", "APT::Periodic::Unattended-Upgrade"))
+    ]
+    on = [line for line in lines if not line.endswith('"0";')]
+    said = "; ".join(on) if on else "off" if len(lines) == 2 else "not set"
+    record.equal("os_tuning.auto_upgrades.periodic", "off", said, hint=APPLY)
+
+
+def test_login_limits(spec: SpecView, probe: Probe, record: Record) -> None:
+    declared: List[Dict[str, Any]] = spec["os_tuning_limits"]
+    if not declared:
+        record.not_applicable("os_tuning.limits", "no limit is declared")
+        return
+    files = limits.pam_limits(probe)
+    for limit in declared:
+        domain, item = limit["domain"], limit["item"]
+        for kind in limits.kinds(limit["type"]):
+            check = "os_tuning.limits[{} {} {}]".format(domain, kind, item)
+            found = files.get((domain, kind, item), "(not set)")
+            record.equal(check + ".persisted", limits.unlimited(limit["value"]), found, hint=APPLY)
+            _login_limit(probe, record, check + ".running", (domain, kind, item), limit["value"])
+
+
+def _login_limit(probe: Probe, record: Record, check: str, key: Tuple[str, str, str], value: Any) -> None:
+    domain, kind, item = key
+    if domain.startswith(("@", "%")) or item not in limits.PROC_ROWS:
+        record.not_applicable(check, "no login to try it with")
+        return
+    user = "nobody" if domain == "*" else domain
+    session = probe.run(["su", "-s", "/bin/sh", "-c", "cat /proc/self/limits", user])
+    row = limits.parse_proc_limits(session.stdout).get(limits.PROC_ROWS[item][0])
+    if session.error or session.rc != 0 or row is None:
+        record.could_not_run(check, "no session for {}: {}".format(user, session.error or session.stderr.strip() or "no limits shown"))
+        return
+    record.equal(check, limits.proc_value(item, value), row[0] if kind == "soft" else row[1], hint="is pam_limits in /etc/pam.d?")
+
+
+def test_service_limits(spec: SpecView, probe: Probe, record: Record) -> None:
+    declared: Dict[str, Any] = spec["os_tuning_systemd_limits"]
+    if not declared:
+        record.not_applicable("os_tuning.systemd_limits", "no limit is declared")
+        return
+    shown = probe.run(["systemctl", "show", "--property=" + ",".join("DefaultLimit{0},DefaultLimit{0}Soft".format(n) for n in declared)])
+    if shown.error or shown.rc != 0:
+        raise ProbeError("systemctl show: " + (shown.error or shown.stderr.strip()))
+    running = dict(line.partition("=")[::2] for line in shown.stdout.splitlines())
+    persisted = {kind: limits.manager_settings(probe, kind) for kind in ("system", "user")}
+    for name, value in declared.items():
+        check, setting = "os_tuning.systemd_limits[{}]".format(name), "DefaultLimit" + name
+        soft_hard = "{}:{}".format(running.get(setting + "Soft", ""), running.get(setting, ""))
+        record.equal(check + ".running", ":".join(limits.systemd_value(value)), soft_hard, hint="systemctl daemon-reexec")
+        for kind, settings in persisted.items():
+            record.equal("{}.persisted_{}".format(check, kind), str(value), settings.get(setting, "(not set)"), hint=APPLY)
+
+
+def test_time(spec: SpecView, probe: Probe, record: Record) -> None:
+    sources: List[Dict[str, Any]] = spec["os_tuning_time_sources"]
+    offset = int(spec["os_tuning_time_offset_max_us"])
+    if spec["os_tuning_time_sync"] != "chrony":
+        record.not_applicable("os_tuning.time_sync", "not managed")
+        return
+    units = [u for u in probe.units(["chrony.service", "chronyd.service"]).values() if u.load_state == "loaded"]
+    found = "{}, {}".format(
+        "active" if any(u.active for u in units) else "not active", "enabled" if any(u.enabled for u in units) else "not enabled"
+    )
+    record.equal("os_tuning.time_sync", "active, enabled", found, hint=APPLY)
+    expected = sorted(" ".join([s.get("kind", "server"), s["address"], s.get("options", "iburst")]).strip() for s in sources)
+    record.equal("os_tuning.time_sources.persisted", "; ".join(expected), "; ".join(chrony.configured(probe)), hint=APPLY)
+    names: Set[str] = {s["address"] for s in sources}
+    record.equal("os_tuning.time_sources.running", ", ".join(sorted(names)), ", ".join(chrony.asked(probe)), hint="restart chrony")
+    if offset:
+        ok, said = chrony.clock(probe, offset)
+        expected_offset = "synchronised, within {} us".format(offset)
+        record.ok(
+            "os_tuning.time_offset_max_us", ok, expected=expected_offset, found=said, hint="see `chronyc tracking` and `chronyc sources`"
+        )
+
+
+def _persisted(probe: Probe, record: Record, check: str, name: str, value: object) -> None:
+    """The policy's own service restores it at boot: it must be enabled, and its file must say so."""
+    unit = probe.units([POLICY_UNIT])[POLICY_UNIT]
+    written = cpu_policy.written(probe).get(name, "(not set)")
+    said = "{}, service {}".format(written, unit.file_state or unit.load_state)
+    record.equal(check + ".persisted", "{}, service enabled".format(value), said, hint=APPLY)
+
+
+def _on(record: Record, check: str, unit: Unit) -> None:
+    record.equal(check + ".running", "active", unit.active_state, hint=APPLY)
+    record.equal(check + ".persisted", "enabled", unit.file_state or unit.load_state, hint=APPLY)
+
+
+def _off(record: Record, check: str, unit: Unit) -> None:
+    record.ok(check + ".running", unit.active_state in ("inactive", "failed"), expected="inactive", found=unit.active_state, hint=APPLY)
+    found = unit.file_state or unit.load_state
+    record.ok(check + ".persisted", not unit.file_state.startswith("enabled"), expected="not enabled", found=found, hint=APPLY)
+
+
+def _masked(record: Record, check: str, unit: Unit) -> None:
+    record.ok(check + ".running", unit.active_state in ("inactive", "failed"), expected="inactive", found=unit.active_state, hint=APPLY)
+    record.equal(check + ".persisted", "masked", unit.file_state or unit.load_state, hint=APPLY)
