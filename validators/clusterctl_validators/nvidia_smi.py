@@ -42,6 +42,7 @@ class Gpu:
     bus_id: str
     serial: str
     model: str
+    architecture: Optional[str]
     vbios: str
     memory_mib: Optional[int]
     persistence: Optional[str]
@@ -141,6 +142,7 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         bus_id=gpu.get("id", ""),
         serial=_text(gpu, "serial") or "",
         model=_text(gpu, "product_name") or "",
+        architecture=_text(gpu, "product_architecture"),
         vbios=_text(gpu, "vbios_version") or "",
         memory_mib=_integer(gpu, "fb_memory_usage/total"),
         persistence=_text(gpu, "persistence_mode"),

@@ -1,0 +1,94 @@
+"""NCCL: the library that jobs load and the settings they get."""
+
+import re
+from typing import Any, Dict, Mapping
+
+from clusterctl_validators.file_mode import read_mode
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.pinned_packages import check_package
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.record import Record
+
+ROLE = "nccl"
+Spec = Mapping[str, Any]
+
+CONF = "/etc/nccl.conf"
+_LIBRARIES = (
+    "/usr/lib/*/libnccl.so.2.*",
+    "/usr/lib64/libnccl.so.2.*",
+    "/usr/local/lib/libnccl.so.2.*",
+    "/usr/local/cuda*/lib64/libnccl.so.2.*",
+)
+_ENVIRONMENT = ("/etc/environment", "/etc/environment.d/*.conf", "/etc/profile.d/*.sh", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc")
+_ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?(NCCL_[A-Z0-9_]+)\s*=\s*[\"']?(.*?)[\"']?\s*(?:#.*)?$")
+_PROVISION = "`clusterctl provision NODE` puts it back"
+
+
+def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["nccl_packages"]:
+        record.not_applicable("nccl.packages", "the library is not managed")
+    for package in spec["nccl_packages"]:
+        check_package(record, probe, package, spec["nccl_hold"])
+
+
+def test_library(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = spec["nccl_version"]
+    if not wanted:
+        record.not_applicable("nccl.library", "the library is not managed")
+        return
+    files = sorted({path for pattern in _LIBRARIES for path in probe.glob(pattern)})
+    versions = sorted({path.rsplit("libnccl.so.", 1)[1] for path in files})
+    hint = "found {}: a second copy may be loaded instead; remove it".format(", ".join(files) or "none")
+    record.equal("nccl.library", wanted, ", ".join(versions) or "absent", hint=hint)
+
+
+def _declared(spec: Spec) -> Dict[str, str]:
+    settings = {name: str(int(v)) if isinstance(v, bool) else str(v) for name, v in spec["nccl_settings"].items()}
+    if spec["nccl_topology_file"]:
+        settings["NCCL_TOPO_FILE"] = spec["nccl_topology_file"]
+    return settings
+
+
+def parse_conf(text: str) -> Dict[str, str]:
+    """`NAME=value` lines; NCCL takes the rest of the line as it is."""
+    pairs = (line.partition("=") for line in text.splitlines() if "=" in line and not line.lstrip().startswith("#"))
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def test_settings(spec: Spec, record: Record, probe: Probe) -> None:
+    declared = _declared(spec)
+    text = probe.read(CONF)
+    if not declared:
+        record.equal("nccl.conf", "absent", "absent" if text is None else "present", hint=_PROVISION)
+        return
+    found = parse_conf(text or "")
+    for name in sorted({*declared, *found}):
+        wanted = declared.get(name, "not set")
+        record.equal("nccl.conf[{}]".format(name), wanted, found.get(name, "not set"), hint=_PROVISION)
+    mode = read_mode(probe, CONF)
+    hint = "jobs of users must be able to read it: chmod 644 " + CONF
+    record.equal("nccl.conf.mode", "root 644", "{} {}".format(mode.owner, mode.mode) if mode else "absent", hint=hint)
+
+
+def test_topology_file(spec: Spec, record: Record, probe: Probe) -> None:
+    path = spec["nccl_topology_file"]
+    if not path:
+        record.not_applicable("nccl.topology_file", "not declared")
+        return
+    text = probe.read(path) or ""
+    expected = "{} with a <system> in it".format(path)
+    found = expected if "<system" in text else "no topology" if text else "absent or empty"
+    hint = "NCCL searches by itself, silently, if it cannot read this file"
+    record.ok("nccl.topology_file", "<system" in text, expected=expected, found=found, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_environment(spec: Spec, record: Record, probe: Probe) -> None:
+    declared = _declared(spec)
+    others = []
+    for path in sorted({p for pattern in _ENVIRONMENT for p in probe.glob(pattern)}):
+        for line in (probe.read(path) or "").splitlines():
+            found = _ASSIGNMENT.match(line)
+            if found and declared.get(found.group(1)) != found.group(2):
+                others.append("{}: {}={}".format(path, found.group(1), found.group(2)))
+    hint = "the environment of a job wins over {}: remove these lines, or declare them in nccl_settings".format(CONF)
+    record.ok("nccl.environment", not others, expected="nothing else sets NCCL_*", found="; ".join(others) or "nothing else", hint=hint)

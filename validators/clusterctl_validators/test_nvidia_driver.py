@@ -1,0 +1,224 @@
+"""The driver tuple: what is loaded and answers now, and what packages, files and units bring back at the next boot."""
+
+import re
+from typing import Any, Mapping, Optional, Sequence
+
+from clusterctl_validators import nvidia_module, nvidia_smi
+from clusterctl_validators.file_mode import FileMode, read_mode
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.nvidia_smi import SmiLog, UnreadableSmiError
+from clusterctl_validators.pinned_packages import check_package
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.record import Record
+
+ROLE = "nvidia_driver"
+Spec = Mapping[str, Any]
+
+OPTIONS_FILE = "/etc/modprobe.d/90-clusterctl-nvidia.conf"
+PEERMEM_FILE = "/etc/modules-load.d/nvidia-peermem.conf"
+DROPIN = "/etc/systemd/system/nvidia-persistenced.service.d/90-clusterctl.conf"
+APT_SOURCE = "/etc/apt/sources.list.d/nvidia.sources"
+DNF_SOURCE = "/etc/yum.repos.d/nvidia.repo"
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*")
+_REBOOT = "reboot the node: the module in the kernel is not the installed one"
+_PROVISION = "`clusterctl provision NODE` puts it back"
+# nvidia-smi names generations of the GPU; a Grace part is told by its processor.
+_ARCHITECTURES = {"ada": "Ada Lovelace", "grace_hopper": "Hopper", "grace_blackwell": "Blackwell"}
+
+
+def _query(probe: Probe) -> SmiLog:
+    result = probe.run(["nvidia-smi", "-q", "-x"], timeout_s=60)
+    if result.rc != 0:
+        raise UnreadableSmiError(nvidia_smi.explain(result.stdout, result.stderr, result.rc, result.error))
+    return nvidia_smi.parse_query(result.stdout)
+
+
+def _tool_version(record: Record, probe: Probe, check: str, wanted: str, argv: Sequence[str]) -> None:
+    """What a tool says of itself; a tool that is absent or says nothing did not pass."""
+    result = probe.run(argv)
+    found = _VERSION.search(result.stdout or result.stderr)
+    if result.error or not found:
+        record.could_not_run(check, "{}: {}".format(" ".join(argv), result.error or "exit {}, no version".format(result.rc)))
+        return
+    record.equal(check, wanted, found.group(0), hint="the package is of another version, or another copy is first on PATH")
+
+
+def _unit(record: Record, probe: Probe, check: str, name: str, wanted: bool = True) -> None:
+    unit = probe.units([name])[name]
+    running, persisted = ("active", "enabled") if wanted else ("inactive", "disabled")
+    hint = "systemctl status {}; journalctl -b -u {}".format(name, name)
+    record.equal(check + ".running", running, unit.active_state, severity=Severity.CRITICAL if wanted else Severity.MAJOR, hint=hint)
+    record.equal(check + ".persisted", persisted, unit.file_state, hint="systemctl {} {}".format("enable" if wanted else "disable", name))
+
+
+def _file(record: Record, probe: Probe, check: str, path: str) -> Optional[str]:
+    """The text of a file that must be there, its owner and mode checked."""
+    text = probe.read(path)
+    record.ok(check + ".present", text is not None, expected=path, found=path if text is not None else "absent", hint=_PROVISION)
+    if text is not None:
+        mode = read_mode(probe, path)
+        words = "{0.owner} {0.mode}".format(mode) if isinstance(mode, FileMode) else None
+        record.equal(check + ".mode", "root 644", words, severity=Severity.MINOR, hint=_PROVISION)
+    return text
+
+
+def test_loaded_module(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted, flavour = spec["nvidia_driver_version"], spec["nvidia_driver_kernel_module"]
+    text = probe.read("/proc/driver/nvidia/version")
+    if text is None:
+        hint = "reboot the node, or see why the module does not load: modprobe nvidia; dkms status"
+        record.equal("nvidia_driver.version.running", wanted, "no module loaded", severity=Severity.CRITICAL, hint=hint)
+        return
+    loaded = nvidia_module.parse_version(text)
+    record.equal("nvidia_driver.version.running", wanted, loaded.version, severity=Severity.CRITICAL, hint=_REBOOT)
+    record.equal("nvidia_driver.kernel_module.running", flavour, loaded.flavour, severity=Severity.CRITICAL, hint=_REBOOT)
+
+
+def test_installed_module(spec: Spec, record: Record, probe: Probe) -> None:
+    version = probe.run(["modinfo", "-F", "version", "nvidia"])
+    if version.error:
+        record.could_not_run("nvidia_driver.version.persisted", version.error)
+        return
+    found = version.stdout.strip() or "this kernel has no nvidia module"
+    hint = "dkms status; the headers of the running kernel must be installed"
+    record.equal("nvidia_driver.version.persisted", spec["nvidia_driver_version"], found, severity=Severity.CRITICAL, hint=hint)
+    licence = probe.run(["modinfo", "-F", "license", "nvidia"]).stdout.strip()
+    flavour = nvidia_module.flavour_of_license(licence) if licence else "none"
+    record.equal(
+        "nvidia_driver.kernel_module.persisted", spec["nvidia_driver_kernel_module"], flavour, severity=Severity.CRITICAL, hint=hint
+    )
+
+
+def test_nvidia_smi(spec: Spec, record: Record, probe: Probe) -> None:
+    try:
+        log = _query(probe)
+    except UnreadableSmiError as e:
+        record.could_not_run("nvidia_driver.nvidia_smi", str(e), Severity.CRITICAL)
+        return
+    record.equal("nvidia_driver.nvidia_smi", spec["nvidia_driver_version"], log.driver_version, severity=Severity.CRITICAL, hint=_REBOOT)
+    _cuda(record, spec["nvidia_driver_cuda_version"], log.cuda_version)
+    _architecture(record, spec["nvidia_driver_gpu_architecture"], log)
+    if not spec["nvidia_driver_persistenced_version"]:
+        record.not_applicable("nvidia_driver.persistence_mode", "no persistence daemon is declared")
+        return
+    for gpu in log.gpus:
+        check = "nvidia_driver.gpu[{}].persistence_mode".format(gpu.index)
+        hint = "systemctl restart nvidia-persistenced; without it every job pays the start of the driver, and settings are lost"
+        record.equal(check, "Enabled", gpu.persistence, hint=hint)
+
+
+def _cuda(record: Record, wanted: str, found: str) -> None:
+    if not wanted:
+        record.not_applicable("nvidia_driver.cuda_version", "no CUDA version is declared")
+        return
+    major = int(wanted.partition(".")[0])
+    enough = bool(found) and int(found.partition(".")[0]) >= major
+    hint = "the driver is too old for this toolkit; see nvidia_versions in the inventory"
+    expected = "CUDA {}.x or later".format(major)
+    record.ok("nvidia_driver.cuda_version", enough, expected=expected, found=found or "not reported", hint=hint)
+
+
+def _architecture(record: Record, wanted: str, log: SmiLog) -> None:
+    check = "nvidia_driver.gpu_architecture"
+    found = sorted({g.architecture for g in log.gpus if g.architecture})
+    if not wanted or not found:
+        record.not_applicable(check, "nvidia-smi does not report it (R525 and later do)" if wanted else "not declared")
+        return
+    name = _ARCHITECTURES.get(wanted, wanted.capitalize())
+    record.equal(check, name, ", ".join(found), hint="correct nvidia_driver_gpu_architecture, or find out whose GPUs these are")
+
+
+def test_fabric_manager(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = spec["nvidia_driver_fabric_manager_version"]
+    if not wanted:
+        record.not_applicable("nvidia_driver.fabric_manager", "none is declared")
+        return
+    _tool_version(record, probe, "nvidia_driver.fabric_manager.version", wanted, ["nv-fabricmanager", "--version"])
+    _unit(record, probe, "nvidia_driver.fabric_manager.service", "nvidia-fabricmanager.service")
+
+
+def test_persistence_daemon(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = spec["nvidia_driver_persistenced_version"]
+    if not wanted:
+        record.not_applicable("nvidia_driver.persistenced", "none is declared")
+        return
+    _tool_version(record, probe, "nvidia_driver.persistenced.version", wanted, ["nvidia-persistenced", "--version"])
+    _unit(record, probe, "nvidia_driver.persistenced.service", "nvidia-persistenced.service")
+    text = _file(record, probe, "nvidia_driver.persistenced.dropin", DROPIN)
+    if text is not None:
+        starts = [line for line in text.splitlines() if line.startswith("ExecStart=/")]
+        good = bool(starts) and "--persistence-mode" in starts[-1].split()
+        found = starts[-1] if starts else "no ExecStart"
+        record.ok("nvidia_driver.persistenced.dropin.content", good, expected="--persistence-mode", found=found, hint=_PROVISION)
+
+
+def test_dcgm(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = spec["nvidia_driver_dcgm_version"]
+    if not wanted:
+        record.not_applicable("nvidia_driver.dcgm", "none is declared")
+        return
+    _tool_version(record, probe, "nvidia_driver.dcgm.version", wanted, ["dcgmi", "--version"])
+    _unit(record, probe, "nvidia_driver.dcgm.service", "nvidia-dcgm.service", spec["nvidia_driver_dcgm_hostengine"])
+
+
+def test_container_toolkit(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = spec["nvidia_driver_container_toolkit_version"]
+    if not wanted:
+        record.not_applicable("nvidia_driver.container_toolkit", "none is declared")
+        return
+    _tool_version(record, probe, "nvidia_driver.container_toolkit.version", wanted, ["nvidia-ctk", "--version"])
+
+
+def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["nvidia_driver_packages"]:
+        record.not_applicable("nvidia_driver.packages", "none are declared")
+    for package in spec["nvidia_driver_packages"]:
+        check_package(record, probe, package, spec["nvidia_driver_hold"])
+
+
+def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
+    repository = spec["nvidia_driver_repository"]
+    if not repository:
+        record.not_applicable("nvidia_driver.repository", "the node's own sources are used")
+        return
+    wanted = [*repository.get("uris", []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
+    text = _file(record, probe, "nvidia_driver.repository", APT_SOURCE if repository.get("uris") else DNF_SOURCE)
+    if text is not None:
+        missing = [uri for uri in wanted if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]
+        expected = ", ".join(wanted)
+        record.ok(
+            "nvidia_driver.repository.address", not missing, expected=expected, found=", ".join(missing) + " missing", hint=_PROVISION
+        )
+
+
+def test_module_parameters(spec: Spec, record: Record, probe: Probe) -> None:
+    declared = nvidia_module.as_written(spec["nvidia_driver_module_parameters"])
+    if not declared:
+        found = "absent" if probe.read(OPTIONS_FILE) is None else "present"
+        record.equal("nvidia_driver.parameters.file", "absent", found, hint=_PROVISION)
+        return
+    text = _file(record, probe, "nvidia_driver.parameters.file", OPTIONS_FILE)
+    written = nvidia_module.parse_options(text or "")
+    params = probe.read("/proc/driver/nvidia/params")
+    running = None if params is None else nvidia_module.parse_parameters(params)
+    for name, value in declared.items():
+        at = "nvidia_driver.parameter[{}].".format(name)
+        record.equal(at + "persisted", value, written.get(name, "absent"), hint=_PROVISION)
+        if running is None:
+            record.could_not_run(at + "running", "no NVIDIA module is loaded")
+            continue
+        known = [running[n] for n in nvidia_module.listed_names(name) if n in running]
+        record.equal(at + "running", value, known[0] if known else "not listed", hint="reboot: parameters are read when the module loads")
+
+
+def test_peermem(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["nvidia_driver_peermem"]:
+        found = "absent" if probe.read(PEERMEM_FILE) is None else "present"
+        record.equal("nvidia_driver.peermem.persisted", "absent", found, hint=_PROVISION)
+        return
+    text = _file(record, probe, "nvidia_driver.peermem.file", PEERMEM_FILE) or ""
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    record.equal("nvidia_driver.peermem.persisted", "nvidia-peermem", " ".join(lines) or "absent", hint=_PROVISION)
+    loaded = bool(probe.glob("/sys/module/nvidia_peermem"))
+    hint = "reboot, or modprobe nvidia-peermem; without it GPUDirect RDMA falls back to host memory"
+    record.ok("nvidia_driver.peermem.running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=hint)
