@@ -80,10 +80,12 @@ class ClassResolver:
             return {}, secrets
         public = {n: role.public(n, v) for n, v in raw.items()} if role else raw
         rendered = render(self._loader, public, context, lambda n: self._place(n, host, role))
-        if role is None or rendered.problems:
+        if role is None:
             return rendered.values, rendered.problems
         checked = check(role.open_options, rendered.values)
-        return checked.values, [self._problem(b, raw, host, role) for b in checked.breaches]
+        failed = {p.path for p in rendered.problems}
+        found = [self._problem(b, raw, host, role) for b in checked.breaches if not b.path or b.path[0] not in failed]
+        return checked.values, rendered.problems + found
 
     def _vaulted(self, name: str) -> frozenset[str]:
         return self._definitions.closure([name]).vaulted

@@ -50,8 +50,7 @@ def invalid(problems: tuple[Problem, ...]) -> WorkerError:
 def from_ansible(error: AnsibleError) -> WorkerError:
     """An error of Ansible while it read inventory or variables, with file and line where it says so."""
     chain = list(_chain(error))
-    placed = next(((e, *p) for e in chain if (p := _place(e))[0]), None)
-    detail = f"{shown_path(placed[1])}:{placed[2]}: {_message(placed[0])}" if placed else _message(error)
+    detail = next((f"{p}: {_message(e)}" for e in chain if (p := _place(e))), _message(error))
     if any("vault" in str(e).lower() for e in chain):
         return config_failure(detail, _VAULT_HINT)
     return config_failure(detail, "correct the inventory; `ansible-inventory --list` shows the same error")
@@ -66,12 +65,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
-def _place(error: BaseException) -> tuple[str, int]:
+def _place(error: BaseException) -> str:
     file, line = where(getattr(error, "obj", None))
-    if file and line:
-        return file, line
-    shown = _ORIGIN.search(str(getattr(error, "_formatted_source_context", "") or ""))
-    return (shown["file"], int(shown["line"])) if shown else ("", 0)
+    if not line and (shown := _ORIGIN.search(str(getattr(error, "_formatted_source_context", "") or ""))):
+        file, line = shown["file"], int(shown["line"])
+    return f"{shown_path(file)}:{line}" if line else shown_path(file)
 
 
 def _message(error: BaseException) -> str:

@@ -42,7 +42,7 @@ def orphan_group_vars(layers: Iterable[str], groups: Iterable[str]) -> Iterator[
         for entry in sorted(base.glob("group_vars/*")):
             name = entry.stem if entry.suffix in _EXTENSIONS else entry.name
             if name not in known and not name.startswith(".") and not name.endswith("~"):
-                yield Problem("", f"there is no group {name!r}{did_you_mean(name, known)}: nothing reads this", str(entry))
+                yield Problem("", f"there is no group {name!r}, so nothing reads this{did_you_mean(name, known)}", str(entry))
 
 
 def shared_addresses(connections: Mapping[str, tuple[Any, Mapping[str, Any]]], variables: InventoryVariables) -> Iterator[Problem]:

@@ -17,11 +17,7 @@ NOWHERE: Place = ("", 0)
 def where(value: object) -> Place:
     """File and line of a loaded value; NOWHERE for booleans, None and computed values."""
     origin = Origin.get_tag(value)
-    if origin is None:
-        return NOWHERE
-    if origin.path:
-        return str(origin.path), int(origin.line_num or 0)
-    return str(origin.description or ""), 0
+    return (str(origin.path), int(origin.line_num or 0)) if origin is not None and origin.path else NOWHERE
 
 
 def where_key(mapping: Mapping[Any, Any], key: object) -> Place:

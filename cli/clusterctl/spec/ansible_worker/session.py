@@ -55,8 +55,9 @@ def open_session(request: Request) -> Session:
     except AnsibleError as e:
         raise config_failure(f"vault: {e.message}", "--vault-id takes FILE or LABEL@FILE") from e
     try:
+        variables = VariableManager(loader=loader)
         inventory = InventoryManager(loader=loader, sources=list(request.layers))
-        variables = VariableManager(loader=loader, inventory=inventory)
+        variables.set_inventory(inventory)
     except AnsibleError as e:
         raise _yaml_error(loader, request.layers) or from_ansible(e) from e
     _check_group_names(inventory)
