@@ -7,7 +7,8 @@ from .cmdline import last
 
 # Out of the box: the governor of the intel_pstate driver's passive mode, and all idle states on.
 GOVERNOR = "powersave"
-_IDLE_STATES = ("POLL", "C1", "C1E", "C6")
+# Names and exit latencies (us) of intel_idle on Sapphire Rapids.
+_IDLE_STATES = (("POLL", 0), ("C1", 1), ("C1E", 2), ("C6", 290))
 
 
 def files(cmdline: str) -> dict[str, str | int | bytes]:
@@ -60,8 +61,9 @@ def _cpu(path: str, cpu: int) -> dict[str, str | int | bytes]:
         f"{path}/topology/core_siblings_list": machine.cpu_list(package),
         f"{path}/topology/core_siblings": machine.cpu_mask(package),
     }
-    for state, name in enumerate(_IDLE_STATES):
-        result |= {f"{path}/cpuidle/state{state}/name": name, f"{path}/cpuidle/state{state}/disable": 0}
+    for state, (name, latency_us) in enumerate(_IDLE_STATES):
+        folder = f"{path}/cpuidle/state{state}"
+        result |= {f"{folder}/name": name, f"{folder}/latency": latency_us, f"{folder}/disable": 0}
     return result
 
 
