@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from clusterctl.exit_codes import ExitCode, worst
+from clusterctl_validators.finding import GOOD
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from clusterctl_validators.finding import Finding
 
 
@@ -37,3 +42,27 @@ class NodeFindings:
     detail: str
     findings: tuple[Finding, ...]
     duration_s: float
+
+
+HINTS: Mapping[NodeStatus, str] = {
+    NodeStatus.UNREACHABLE: "check its power, network and SSH, then run again",
+    NodeStatus.AUTH_FAILED: "check ansible_user, its key and its sudo rights, then run again",
+    NodeStatus.HOST_KEY_CHANGED: "if the node is new or was reinstalled on purpose, renew its line in known_hosts; else somebody answers in its place",
+    NodeStatus.TIMED_OUT: "a hung mount or tool on the node; look there, then run again",
+    NodeStatus.PYTHON_MISSING: "install python3 on the node, or set ansible_python_interpreter",
+    NodeStatus.BUNDLE_REFUSED: "the node needs a newer Python, or a private folder: /var/lib/clusterctl of mode 0700",
+    NodeStatus.CRASHED: "look at what the node said; a login script that prints, a full disk or a killed process can be behind it",
+}
+_LOST = frozenset({NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT})
+
+
+def exit_code(results: Iterable[NodeFindings]) -> ExitCode:
+    """What validating these nodes came to: all as declared, a node not reached, or a check that failed or could not run."""
+    return worst([_exit_code(r) for r in results])
+
+
+def _exit_code(result: NodeFindings) -> ExitCode:
+    if result.status in _LOST:
+        return ExitCode.UNREACHABLE
+    bad = result.status is not NodeStatus.OK or any(f.outcome not in GOOD for f in result.findings)
+    return ExitCode.VALIDATOR_FAILED if bad else ExitCode.OK

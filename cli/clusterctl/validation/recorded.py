@@ -1,0 +1,74 @@
+"""A validation as a run: a row, a directory, findings in the store."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from clusterctl import clock
+from clusterctl.exit_codes import ExitCode
+from clusterctl.findings import exit_code
+from clusterctl.rundir import RunDir
+from clusterctl.store import Store
+from clusterctl.store.records import RunRow, RunStatus
+from clusterctl.validation.run import validate
+from clusterctl.versions import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from clusterctl.config import Config
+    from clusterctl.findings import NodeFindings
+    from clusterctl.node import Node
+    from clusterctl.validation.settings import Settings
+
+
+@dataclass(slots=True)
+class ReadOnlyRun:
+    """A run that looks and changes nothing; `code` and `summary` are recorded at its end."""
+
+    rundir: RunDir
+    store: Store
+    code: ExitCode = ExitCode.OK
+    summary: dict[str, object] = field(default_factory=dict)
+
+
+@contextmanager
+def read_only_run(verb: str, target: str, nodes: Sequence[Node], config: Config) -> Iterator[ReadOnlyRun]:
+    """Record a run around the body, whatever end it takes.
+
+    Raises:
+        StoreError: the state directory or the database cannot be used.
+    """
+    with Store.open(config.store_url) as store:
+        store.register(nodes)
+        run = ReadOnlyRun(RunDir.create(config.state_dir, verb), store)
+        row = RunRow(run.rundir.id, verb, target, config.operator, clock.now(), tuple(sys.argv[1:]), versions(), str(run.rundir.path))
+        store.start_run(row, [n.name for n in nodes])
+        try:
+            yield run
+        except BaseException as e:
+            stopped = isinstance(e, KeyboardInterrupt)
+            code = ExitCode.INTERRUPTED if stopped else getattr(e, "exit_code", ExitCode.UNEXPECTED)
+            status = RunStatus.INTERRUPTED if stopped else RunStatus.FAILED
+            store.finish_run(run.rundir.id, status, int(code), {"error": f"{type(e).__name__}: {e}"})
+            raise
+        store.finish_run(run.rundir.id, RunStatus.DONE, int(run.code), run.summary)
+
+
+def validate_recorded(
+    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: Settings, on_result: Callable[[NodeFindings], None]
+) -> tuple[NodeFindings, ...]:
+    """Validate and keep the findings; those of a part of the checks (`settings.only`) are no evidence and stay out of the store."""
+
+    def keep(found: NodeFindings) -> None:
+        if not settings.only:
+            run.store.save_findings(run.rundir.id, found)
+        on_result(found)
+
+    results = validate(nodes, config.state_dir, inventory=config.inventory, settings=settings, on_result=keep)
+    run.code = exit_code(results)
+    run.summary = {"nodes": len(results), "not_as_declared": [r.node for r in results if exit_code([r]) is not ExitCode.OK]}
+    return results
