@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from clusterctl.admission import Reason
     from clusterctl.events import TaskEvent
+    from clusterctl.gates.settings import Level
     from clusterctl.lifecycle import State
 
 
@@ -51,7 +52,7 @@ class Options:
         ansible_args: Ansible's own options, as typed.
     """
 
-    level: str = "quick"
+    level: Level = "quick"
     roles: tuple[str, ...] = ()
     all_roles: bool = False
     retest: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.exit_codes import ExitCode
+from clusterctl.exit_codes import ExitCode, worst
 from clusterctl.lifecycle import State
 from clusterctl.provisioning.model import Action
 from clusterctl.render import messages, out
@@ -13,7 +13,7 @@ from clusterctl.render.states import SIGNS, coloured, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clusterctl.provisioning.model import NodeResult, Plan, Result
+    from clusterctl.provisioning.model import NodePlan, NodeResult, Plan, Result
 
 _REASONS = 3
 
@@ -83,6 +83,33 @@ def document(result: Result) -> dict[str, Any]:
             }
             for n in result.nodes
         ],
+    }
+
+
+def show_plan(plan: Plan, output: str = "") -> None:
+    """The plan: on stdout as a result of its own if a format is given, else on stderr, before the question."""
+    if output in ("", "table"):
+        text = "\n".join(plan_lines(plan))
+        show = out.text if output else messages.note
+        show(text)
+    else:
+        out.emit(output, "provision-plan", {"exit_code": int(plan_code(plan)), "nodes": [_plan_json(n) for n in plan.nodes]})
+
+
+def plan_code(plan: Plan) -> ExitCode:
+    """8 if something is to be done, else the worst of what is wrong with nodes that are left alone."""
+    return worst([ExitCode.CHANGES_PENDING if n.action is Action.WORK else n.exit_code for n in plan.nodes])
+
+
+def _plan_json(node: NodePlan) -> dict[str, Any]:
+    return {
+        "name": node.node,
+        "state": node.state.value,
+        "action": node.action.value,
+        "why": node.why,
+        "roles": list(node.roles),
+        "failing_checks": list(node.failing),
+        "exit_code": int(node.exit_code),
     }
 
 
