@@ -1,0 +1,85 @@
+"""`kill -9` and SIGTERM on a process that provisions (with stand-ins for SSH and Ansible)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.exit_codes import ExitCode
+from clusterctl.lifecycle import State
+from clusterctl.provisioning.resume import take_over
+from clusterctl.store import Store
+from clusterctl.store.records import RunStatus
+from support.provisioning import World
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CODE = """
+import sys, time
+from pathlib import Path
+from support.provisioning import World
+from clusterctl.errors import ClusterctlError
+state_dir, where = Path(sys.argv[1]), sys.argv[2]
+def hang(what):
+    if what.startswith(where):
+        (state_dir / "hangs").touch()
+        time.sleep(60)
+world = World(state_dir, bad={n: {"kernel"} for n in World(state_dir).names}, before=hang)
+try:
+    world.run()
+except ClusterctlError as e:
+    print(e.hint)
+    sys.exit(int(e.exit_code))
+"""
+
+
+def killed(state_dir: Path, where: str, number: signal.Signals) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    child = subprocess.Popen([sys.executable, "-c", CODE, str(state_dir), where], env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 30
+        while not (state_dir / "hangs").exists():
+            assert child.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        child.send_signal(number)
+        out, _ = child.communicate(timeout=20)
+        return subprocess.CompletedProcess(child.args, child.returncode, out)
+    finally:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.parametrize("where", ["provision", "burn_in"])
+def test_after_kill_9_the_next_run_tells_and_goes_on(tmp_path: Path, where: str) -> None:
+    assert killed(tmp_path, where, signal.SIGKILL).returncode == -signal.SIGKILL
+    world = World(tmp_path)
+    assert world.members() == frozenset()
+    assert State.ADMITTED not in world.states().values()
+    with Store.open(world.url) as store:
+        dead = store.unfinished_runs()
+        assert len(dead) == 1
+        told = take_over(store, world.names)
+        assert dead[0].id in told[0]
+        assert store.run(dead[0].id).status is RunStatus.ABANDONED
+        assert store.unfinished_runs() == ()
+    assert world.run().exit_code is ExitCode.OK, "its leases died with it"
+    assert set(world.states().values()) == {State.ADMITTED}
+
+
+def test_sigterm_is_like_ctrl_c(tmp_path: Path) -> None:
+    ended = killed(tmp_path, "burn_in", signal.SIGTERM)
+    assert ended.returncode == ExitCode.INTERRUPTED
+    assert "--resume" in ended.stdout
+    world = World(tmp_path)
+    assert set(world.states().values()) == {State.PROVISIONING}
+    with Store.open(world.url) as store:
+        assert store.leases() == ()
+        assert store.runs()[0].status is RunStatus.INTERRUPTED

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.errors import InterruptedRunError, UnknownRunError, UsageProblemError
+from clusterctl.provisioning.model import Options
+from clusterctl.provisioning.resume import remember, resumed, take_over
+from clusterctl.rundir import RunDir
+from clusterctl.store import Store
+from clusterctl.store.records import RunStatus
+from support.provisioning import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path, role_fails={"r12-n01"}, bad={n: {"kernel"} for n in ("r12-n01", "r12-n02", "r12-n03")})
+
+
+@pytest.fixture
+def store(world: World) -> Iterator[Store]:
+    with Store.open(world.url) as opened:
+        yield opened
+
+
+def interrupted(world: World) -> str:
+    def stop(what: str) -> None:
+        if what == "burn_in":
+            raise KeyboardInterrupt
+
+    world.before = stop
+    with pytest.raises(InterruptedRunError):
+        world.run()
+    with Store.open(world.url) as store:
+        return store.runs()[0].id
+
+
+def test_what_is_left_of_an_interrupted_run_and_its_options_come_back(world: World, store: Store) -> None:
+    run = interrupted(world)
+    rundir = RunDir.open(world.state_dir / "runs" / run)
+    options = Options(level="full", roles=("kernel",), reboot=False, partners=("r12-n09",), ansible_args=("-e", "x=1"))
+    remember(rundir, (world.state_dir,), "rack-12", options)
+    left = resumed(store, run[:-2], ("--become",))
+    assert left.nodes == ("r12-n02", "r12-n03"), "the first was quarantined, so its way ended"
+    assert left.options == Options(level="full", roles=("kernel",), reboot=False, partners=("r12-n09",), ansible_args=("--become",))
+    assert left.inventory == (world.state_dir,)
+
+
+def test_a_finished_run_cannot_be_resumed(world: World, store: Store) -> None:
+    run = world.run().run_id
+    with pytest.raises(UsageProblemError, match="nothing of run"):
+        resumed(store, run, ())
+
+
+def test_an_unknown_run_cannot_be_resumed(store: Store) -> None:
+    with pytest.raises(UnknownRunError):
+        resumed(store, "2020", ())
+
+
+def test_a_run_at_work_is_neither_resumed_nor_taken_over(world: World, store: Store) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def look(what: str) -> None:
+        if what == "burn_in":
+            with pytest.raises(UsageProblemError, match="still at work"):
+                resumed(store, "last", ())
+            seen.append(take_over(store, world.names))
+
+    world.before = look
+    world.run()
+    assert seen == [()]
+    assert store.run("last").status is RunStatus.DONE
