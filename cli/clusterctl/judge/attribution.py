@@ -1,0 +1,102 @@
+"""Which end of a bad link is at fault: from who was fine with whom. Pure, and independent of the order of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+End = tuple[str, str]
+_ENOUGH = 2
+
+
+class LinkState(StrEnum):
+    """What a run between two devices showed; BROKEN is no measurement."""
+
+    OK = "ok"
+    LOW = "low"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One run between two devices, each (node, device). `value` and `rate_gbps` in Gb/s; `reason` where it is BROKEN."""
+
+    one: End
+    other: End
+    state: LinkState
+    value: float = 0.0
+    floor: float = 0.0
+    rate_gbps: float = 0.0
+    source: str = ""
+    reason: str = ""
+    rule: str = ""
+
+    def far(self, end: End) -> End:
+        """The device at the other side of `end`."""
+        return self.other if end == self.one else self.one
+
+
+class Graph:
+    """The links of a gate, by device."""
+
+    def __init__(self, links: Sequence[Link], trusted: Collection[str] = ()) -> None:
+        self._links: dict[End, list[Link]] = {}
+        self._trusted = frozenset(trusted)
+        for link in links:
+            self._links.setdefault(link.one, []).append(link)
+            self._links.setdefault(link.other, []).append(link)
+        self.slow = self._culprits(LinkState.LOW, {LinkState.OK})
+        self.dead = self._culprits(LinkState.BROKEN, {LinkState.OK, LinkState.LOW})
+
+    def of(self, end: End, *states: LinkState) -> tuple[Link, ...]:
+        """The links of a device, all or those in some states."""
+        return tuple(link for link in self._links.get(end, ()) if not states or link.state in states)
+
+    def unexplained(self, end: End, state: LinkState) -> tuple[Link, ...]:
+        """Links in a bad state whose other end is not the one at fault."""
+        guilty = self.slow if state is LinkState.LOW else self.dead
+        found = [link for link in self.of(end, state) if link.far(end) not in guilty]
+        if state is LinkState.BROKEN:  # a device that never ran with anybody explains its own broken links
+            found = [link for link in found if self.of(link.far(end), LinkState.OK, LinkState.LOW)]
+        return tuple(found)
+
+    def fine_elsewhere(self, end: End, but: End) -> bool:
+        """Whether a device is trusted, or was fine with another one than `but`."""
+        return end[0] in self._trusted or any(link.far(end) != but for link in self.of(end, LinkState.OK))
+
+    def _culprits(self, bad: LinkState, good: set[LinkState]) -> frozenset[End]:
+        guilty: set[End] = set()
+        while True:
+            share = {end: self._share(end, bad, good, guilty) for end in self._links}
+            new = {end for end in self._links if end not in guilty and self._is_guilty(end, bad, good, guilty, share)}
+            if not new:
+                return frozenset(guilty)
+            guilty |= new
+
+    def _share(self, end: End, bad: LinkState, good: set[LinkState], guilty: set[End]) -> float:
+        lows = [link for link in self.of(end, bad) if link.far(end) not in guilty]
+        total = len(lows) + len(self.of(end, *good))
+        return len(lows) / total if total else 0.0
+
+    def _is_guilty(self, end: End, bad: LinkState, good: set[LinkState], guilty: set[End], share: dict[End, float]) -> bool:
+        """A device is at fault where it is bad with all its partners, or with most of them and worse off than each of those.
+
+        Either takes a partner that is known to be good: one that was fine with somebody else, or a trusted node.
+        """
+        if end[0] in self._trusted:
+            return False
+        partners = [link.far(end) for link in self.of(end, bad) if link.far(end) not in guilty]
+        if any(p[0] in self._trusted for p in partners) and share[end] == 1:
+            return True
+        if not any(self._good_with_another(p, end, good) for p in partners):
+            return False
+        if share[end] == 1:
+            return len(self.of(end, bad)) >= _ENOUGH
+        return len(partners) >= _ENOUGH and share[end] > 0.5 and all(share[end] > share[p] for p in partners)  # noqa: PLR2004 most
+
+    def _good_with_another(self, end: End, but: End, good: set[LinkState]) -> bool:
+        return end[0] in self._trusted or any(link.far(end) != but for link in self.of(end, *good))
