@@ -140,6 +140,9 @@ class Lives(RuleBasedStateMachine):
         return record.state
 
     @rule(wanted=st.sampled_from(State))
+    def any_step(self, wanted: State) -> None:
+        self.step(wanted)
+
     def step(self, wanted: State) -> None:
         before = self.state
         try:
@@ -150,13 +153,16 @@ class Lives(RuleBasedStateMachine):
             assert wanted in LEGAL[before]
             assert self.state is wanted
 
-    @precondition(lambda self: State.ADMITTED not in LEGAL[self.state])
+    @precondition(lambda self: self.state not in {State.ADMITTED, State.RMA, State.RETIRED})
     @rule()
-    def forward(self) -> None:
-        way = (State.PROVISIONING, State.PROVISIONED, State.VALIDATED, State.BURNED_IN)
-        following = next((s for s in reversed(way) if s in LEGAL[self.state]), None)
-        if following is not None:
-            bring(self.store, NAME, following)
+    def good_run(self) -> None:
+        burn_in(self.store, a_run(), digest=self.digest)
+
+    @rule(path=st.lists(st.sampled_from([State.ADMITTED, State.DRAINED, State.QUARANTINED]), min_size=1, max_size=5))
+    def in_and_out(self, path: list[State]) -> None:
+        for wanted in path:
+            self.step(wanted)
+            self.whatever_is_admitted_was_burned_in_since_it_was_last_touched()
 
     @rule(current=st.booleans())
     def record(self, current: bool) -> None:
@@ -193,4 +199,4 @@ class Lives(RuleBasedStateMachine):
 
 
 TestLives = Lives.TestCase
-TestLives.settings = settings(max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+TestLives.settings = settings(max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
