@@ -83,9 +83,12 @@ class Plan:
     @property
     def summary(self) -> str:
         """The last line."""
-        last = f"Plan: {_count(len(self.to_change), 'node')}, {_count(len(self.roles), 'role')} to change."
-        lost = [n for n in self.nodes if n.status is not NodeStatus.OK]
-        return f"{_count(len(lost), 'node')} could not be asked. {last}" if lost else last
+        return f"Plan: {_count(len(self.to_change), 'node')}, {_count(len(self.roles), 'role')} to change."
+
+    @property
+    def lost(self) -> tuple[NodePlan, ...]:
+        """The nodes of which nothing is known."""
+        return tuple(n for n in self.nodes if n.status is not NodeStatus.OK)
 
 
 def make_plan(results: Iterable[NodeFindings]) -> Plan:

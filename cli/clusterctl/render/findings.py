@@ -70,14 +70,10 @@ def _node(result: NodeFindings) -> Iterator[str]:
     bad = [f for f in result.findings if f.outcome not in GOOD]
     if bad:
         yield f"{result.node}  {len(bad)} of {len(result.findings)} checks"
-    for finding in bad:
-        yield from _finding(finding)
-
-
-def _finding(finding: Finding) -> Iterator[str]:
-    yield f"    {finding.severity.value:<8}  {finding.check}  {_WORDS[finding.outcome]}: {said(finding)}"
-    if finding.hint:
-        yield f"{'':14}hint: {one_line(finding.hint)}"
+    for finding, following in zip(bad, [*bad[1:], None], strict=True):
+        yield f"    {finding.severity.value:<8}  {finding.check}  {_WORDS[finding.outcome]}: {said(finding)}"
+        if finding.hint and (following is None or following.hint != finding.hint):
+            yield f"{'':14}hint: {one_line(finding.hint)}"
 
 
 def said(finding: Finding) -> str:

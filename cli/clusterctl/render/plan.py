@@ -30,6 +30,8 @@ def show(plan: Plan, body: dict[str, Any], output: str) -> None:
     for node in plan.nodes:
         groups.setdefault(_lines(node), []).append(node.node)
     lines = [line for told, names in groups.items() if told for line in (_names(names), *told, "")]
+    if plan.lost:
+        lines.append(f"Of {len(plan.lost)} of {len(plan.nodes)} nodes nothing is known.")
     out.text("\n".join([*lines, plan.summary]))
 
 
