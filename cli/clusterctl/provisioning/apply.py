@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from clusterctl.provisioning.model import NodePlan
     from clusterctl.provisioning.work import Work
 
-_LOG = "the whole output is in ansible/ of the run directory"
-
 
 def un_admit(work: Work) -> None:
     """Take every node out of the pool and record that it is being changed, before anything touches it."""
@@ -60,25 +58,26 @@ def apply(work: Work) -> None:
         for name in names:
             work.merge(outcome.hosts[name])
             if outcome.hosts[name].status is not HostStatus.OK:
-                work.quarantine(name, Step.APPLY, failed(outcome, outcome.hosts[name]))
+                work.quarantine(name, Step.APPLY, failed(work, outcome, name))
     for name in tuple(work.alive):
         work.applied.setdefault(name, HostOutcome(name, HostStatus.OK))
         work.move(name, State.PROVISIONED, Step.APPLY)
 
 
-def failed(run: RunOutcome, host: HostOutcome) -> tuple[Reason, ...]:
+def failed(work: Work, run: RunOutcome, name: str) -> tuple[Reason, ...]:
     """Why a node did not come through a playbook."""
+    host, hint = run.hosts[name], f"Ansible's whole output: {work.rundir.path}/ansible"
     if host.status is HostStatus.UNREACHABLE:
         said = host.failures[-1].message if host.failures else "no message"
         return (Reason(ReasonKind.UNREACHABLE, f"unreachable while it was changed: {said}", hint="check its power, network and SSH"),)
     if host.failures:
         last = host.failures[-1]
         where = f"role {last.role}: {last.task}" if last.role else last.task
-        return (Reason(ReasonKind.ROLE_FAILED, f"{where}: {last.message}", hint=_LOG),)
+        return (Reason(ReasonKind.ROLE_FAILED, f"{where}: {last.message}", hint=hint),)
     why: Mapping[RunStatus, str] = {
         RunStatus.TIMED_OUT: "the playbook ran out of time",
         RunStatus.CANCELLED: "the playbook was cancelled",
         RunStatus.COULD_NOT_START: f"the playbook could not start: {run.detail}",
         RunStatus.COMPLETED: "the playbook ended without reaching it",
     }
-    return (Reason(ReasonKind.ROLE_FAILED, why[run.status], hint=_LOG),)
+    return (Reason(ReasonKind.ROLE_FAILED, why[run.status], hint=hint),)

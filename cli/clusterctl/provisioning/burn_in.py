@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 def burn_in(work: Work) -> None:
     """Run the gates of the chosen level over all living nodes, with the partners."""
-    if not work.alive:
-        return
     work.tell(StepStarted(Step.BURN_IN, tuple(work.alive), work.options.level))
     results = work.edges.burn_in(work.living(), work.partners, lambda event: work.tell(TaskSeen(Step.BURN_IN, event)))
     work.gate_results = [r for r in results if r.node in work.alive]

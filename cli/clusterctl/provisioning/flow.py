@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterctl.errors import InterruptedRunError, PoolError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from clusterctl.provisioning.model import Plan
     from clusterctl.provisioning.work import Work
 
-_STEPS = (apply, reboot, verify, burn_in)
+_STEPS = {Step.APPLY: apply, Step.REBOOT: reboot, Step.VERIFY: verify, Step.BURN_IN: burn_in}
 
 
 def provision(
@@ -46,13 +47,10 @@ def provision(
     step = Step.APPLY
     try:
         un_admit(work)
-        for do in _STEPS:
-            step = Step(do.__name__.replace("_", " "))
-            _hold(work)
-            do(work)
-        step = Step.ADMIT
-        _hold(work)
-        admit(work, baselines, versions)
+        for step, do in (_STEPS | {Step.ADMIT: partial(admit, baselines=baselines, versions=versions)}).items():
+            if work.alive:
+                _hold(work)
+                do(work)
     except BaseException as e:
         _record_stop(work, step, e)
         raise

@@ -34,4 +34,4 @@ def reboot(work: Work) -> None:
     outcome = work.playbook(request, Step.REBOOT)
     for name in names:
         if outcome.hosts[name].status is not HostStatus.OK:
-            work.quarantine(name, Step.REBOOT, failed(outcome, outcome.hosts[name]))
+            work.quarantine(name, Step.REBOOT, failed(work, outcome, name))
