@@ -29,6 +29,8 @@ class Site:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
 
-    def nodes(self, target: str = "all", *, limit: str | None = None, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = ()) -> tuple[Node, ...]:
+    def nodes(
+        self, target: str = "all", *, limit: str | None = None, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = ()
+    ) -> tuple[Node, ...]:
         """Resolve against the roles of the tests."""
         return load_nodes(self.layers, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids, content=CONTENT)
