@@ -107,14 +107,15 @@ class Admitter:
         self.store.transition(record.name, to, run_id="", operator=self.operator, reason=reason)
 
     def _entry(self, candidate: Candidate, record: NodeRecord, verdict: NodeVerdict) -> AdmissionRecord:
-        """The admission record, in the run directory of the node's last run as well."""
-        run, findings = self.store.run(record.last_run), self.store.findings(record.name, current=True)
+        """The admission record; written into the directories of the runs that gathered its evidence as well."""
+        findings = self.store.findings(record.name, current=True)
         if findings is None:
             raise ValueError(f"{record.name} passed without findings")
-        rundir = RunDir.open(Path(run.directory))
+        runs = [self.store.run(run_id) for run_id in self.store.evidence_runs(record.name)]
+        folders = [RunDir.open(Path(r.directory)) for r in runs]
         entry = admission_record.build(
             verdict,
-            run_id=run.id,
+            run_id=runs[-1].id,
             spec_digest=candidate.node.spec.digest,
             operator=self.operator,
             at=clock.now(),
@@ -123,10 +124,11 @@ class Admitter:
             findings=findings,
             gate_results=self.store.gate_results(record.name, current=True),
             baselines=candidate.baselines,
-            evidence=rundir.digests(),
+            evidence={f"{d.id}/{file}": digest for d in folders for file, digest in d.digests().items()},
             versions=self.versions,
         )
-        rundir.write_text(f"admission/{record.name}.json", entry.document)
+        for folder in folders:
+            folder.write_text(f"admission/{record.name}.json", entry.document)
         return entry
 
 

@@ -22,5 +22,6 @@ def command(ctx: click.Context, target: str, output: str) -> None:
 
     with Store.open(load_config(ctx).store_url) as store:
         nodes = match(store.nodes(), target)
-        overview = view.Overview(nodes, store.leases(), store.running(), store.unfinished_runs())
+        dead = tuple(view.Unfinished(r, store.left_behind(r.id)) for r in store.unfinished_runs())
+        overview = view.Overview(nodes, store.leases(), dead)
     view.show(overview, output)

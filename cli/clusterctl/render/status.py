@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from clusterctl import clock
-from clusterctl.lifecycle import IN_WORK, State
+from clusterctl.lifecycle import State
 from clusterctl.render import out
 from clusterctl.render.states import badge, coloured, printable
 
@@ -22,24 +22,34 @@ _MANY = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A run that never ended and whose process is gone; `left` are the nodes it left in the middle of the work."""
+
+    run: RunRow
+    left: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
-    """What `status` knows. `open_runs` are all that never ended, `unfinished` those of them whose process is gone."""
+    """What `status` knows."""
 
     nodes: Sequence[NodeRecord]
     leases: Sequence[Lease]
-    open_runs: Sequence[RunRow]
-    unfinished: Sequence[RunRow]
+    dead_runs: Sequence[Unfinished]
 
     @property
     def held(self) -> dict[str, Lease]:
         """The leases of runs that are still at work, by node."""
-        dead = {r.id for r in self.unfinished}
+        dead = {u.run.id for u in self.dead_runs}
         now = clock.now()
         return {x.node: x for x in self.leases if x.run_id not in dead and x.expires_at > now and not x.process.is_gone()}
 
-    def left_behind(self, run: RunRow) -> tuple[NodeRecord, ...]:
-        """The shown nodes that a dead run left in the middle of its work."""
-        return tuple(n for n in self.nodes if n.last_run == run.id and n.state in IN_WORK)
+    @property
+    def unfinished(self) -> tuple[Unfinished, ...]:
+        """The dead runs that still matter to the shown nodes: nothing was done with them since."""
+        shown = {n.name for n in self.nodes}
+        last = {n.last_run for n in self.nodes}
+        return tuple(u for u in self.dead_runs if shown & set(u.left) or u.run.id in last)
 
 
 def show(overview: Overview, output: str) -> None:
@@ -59,14 +69,14 @@ def body(overview: Overview) -> dict[str, Any]:
         "nodes": [node_json(n) | {"held_by": _held(held.get(n.name))} for n in overview.nodes],
         "unfinished_runs": [
             {
-                "id": r.id,
-                "verb": r.verb,
-                "target": r.target,
-                "operator": r.operator,
-                "started_at": r.started_at,
-                "nodes": [n.name for n in overview.left_behind(r)],
+                "id": u.run.id,
+                "verb": u.run.verb,
+                "target": u.run.target,
+                "operator": u.run.operator,
+                "started_at": u.run.started_at,
+                "nodes": list(u.left),
             }
-            for r in overview.unfinished
+            for u in overview.unfinished
         ],
     }
 
@@ -105,8 +115,8 @@ def _lines(overview: Overview) -> Iterator[str]:
         for node in nodes:
             if not (many and node.state is State.ADMITTED and not node.spec_moved_on):
                 yield _line(node, width, held.get(node.name))
-    for run in overview.unfinished:
-        yield from _unfinished(overview, run)
+    for dead in overview.unfinished:
+        yield from _unfinished(dead)
     if many:
         yield f"{len(overview.nodes)} nodes; admitted ones are counted, not listed: `-o json` lists all"
 
@@ -120,8 +130,9 @@ def _line(node: NodeRecord, width: int, lease: Lease | None) -> str:
     return f"  {node.name:<{width}}  {badge(node.state)}  {clock.short(node.since)}  {'; '.join(told)}".rstrip()
 
 
-def _unfinished(overview: Overview, run: RunRow) -> Iterator[str]:
-    left = overview.left_behind(run)
-    where = f"; left in the middle: {', '.join(f'{n.name} ({n.state.value})' for n in left)}" if left else ""
+def _unfinished(dead: Unfinished) -> Iterator[str]:
+    run = dead.run
+    where = f"; left in the middle: {', '.join(dead.left)}" if dead.left else ""
     yield f"run {run.id} ({run.verb} {run.target}, {run.operator}, {clock.short(run.started_at)}) is unfinished: its process is gone{where}"
-    yield f"  next: `clusterctl {run.verb} {run.target}` starts again; nothing was admitted by that run's end"
+    resume = f"`clusterctl provision --resume {run.id}` goes on" if run.verb == "provision" else f"`clusterctl {run.verb} {run.target}`"
+    yield f"  next: {resume}; nothing was admitted by its end"

@@ -89,6 +89,15 @@ class EvidenceRepository(Repository):
                 query = query.where(_is_current(t.gate_results))
             return _newest_per_gate(connection, query)
 
+    def evidence_runs(self, node: str) -> tuple[str, ...]:
+        """The runs that gathered a node's current evidence."""
+        found: set[str] = set()
+        with reading(self._engine) as connection:
+            for table in (t.validations, t.gate_results):
+                query = select(table.c.run_id).where(table.c.node == node, _is_current(table)).distinct()
+                found |= set(connection.execute(query).scalars())
+        return tuple(sorted(found))
+
 
 def _last_judging_run(connection: Connection, node: str) -> str | None:
     query = select(t.gate_results.c.run_id).where(t.gate_results.c.node == node).order_by(t.gate_results.c.id.desc()).limit(1)

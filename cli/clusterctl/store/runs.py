@@ -86,11 +86,6 @@ class RunRepository(Repository):
         with reading(self._engine) as connection:
             return tuple(_row(r) for r in connection.execute(query))
 
-    def running(self) -> tuple[RunRow, ...]:
-        """Runs that never said they ended, whether their process still runs or not; oldest first."""
-        with reading(self._engine) as connection:
-            return _open_runs(connection)
-
     def unfinished_runs(self) -> tuple[RunRow, ...]:
         """Runs that never said they ended and whose process is gone (killed, or its host rebooted); oldest first."""
         now = self._clock()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from clusterctl.errors import IllegalTransitionError
-from clusterctl.lifecycle import VOIDS_EVIDENCE, State, is_legal, way_out
+from clusterctl.lifecycle import IN_WORK, VOIDS_EVIDENCE, State, is_legal, way_out
 from clusterctl.store import tables as t
 from clusterctl.store.base import Repository, clean
 from clusterctl.store.engine import reading, writing
@@ -64,6 +64,18 @@ class TransitionRepository(Repository):
         with reading(self._engine) as connection:
             rows = connection.execute(select(t.transitions).where(t.transitions.c.node == name).order_by(t.transitions.c.id))
             return tuple(_row(r) for r in rows)
+
+    def left_behind(self, run_id: str) -> tuple[str, ...]:
+        """The nodes whose last step was one of this run and that are still in the middle of the work, by name."""
+        newest = select(func.max(t.transitions.c.id)).where(t.transitions.c.node == t.nodes.c.name).scalar_subquery()
+        query = (
+            select(t.nodes.c.name)
+            .join(t.transitions, (t.transitions.c.node == t.nodes.c.name) & (t.transitions.c.id == newest))
+            .where(t.transitions.c.run_id == run_id, t.nodes.c.state.in_([s.value for s in IN_WORK]))
+            .order_by(t.nodes.c.name)
+        )
+        with reading(self._engine) as connection:
+            return tuple(connection.execute(query).scalars())
 
 
 def _admissible_digest(connection: Connection, node: Row[Any]) -> str:
