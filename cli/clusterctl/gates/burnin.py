@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.errors import ConfigError
 from clusterctl.gates.coverage import coverage
+from clusterctl.gates.header import FILE, Header, header_of, read_header
 from clusterctl.gates.measure import measure
 from clusterctl.gates.plan import GatePlan, make_plan
 from clusterctl.gates.profile import profile_of
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from clusterctl.gates.model import GateResult, RawRecord
     from clusterctl.node import Node
     from clusterctl.rundir import RunDir
+
+__all__ = ["Header", "expected_gates", "level_named", "read_header", "run_burnin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,36 +94,27 @@ def run_burnin(
     subjects = work.subjects
     early = tuple(g for g in work.gates if g not in GROUP_GATES)
     plan = work.plan(everyone, early)
-    rundir.write_json("gates/burnin.json", _header(work, plan, {}))
+    impossible: dict[tuple[str, str], str] = {**plan.impossible}
+    _write_header(work, rundir, plan, impossible)
     records: tuple[RawRecord, ...] = measure(plan, rundir, config, "nodes", on_event) if early else ()
     results = judge(subjects, records, level=work.level, gates=early, impossible=plan.impossible)
-    impossible: dict[tuple[str, str], str] = {**plan.impossible}
     late = tuple(g for g in work.gates if g in GROUP_GATES)
     if late:
         bad = not_passed(results)
         good = [n for n in everyone if n.name not in bad]
         second = work.plan(good, late)
         impossible |= second.impossible
-        rundir.write_json("gates/burnin.json", _header(work, plan, second.impossible))
+        _write_header(work, rundir, plan, impossible)
         records = (*records, *measure(second, rundir, config, "group", on_event))
         results = judge(subjects, records, level=work.level, gates=work.gates, impossible=impossible)
     rundir.write_json("gates/results.json", {"schema_version": 1, "results": [asdict(r) for r in results]})
     return results
 
 
-def _header(work: _Burnin, plan: GatePlan, more: Mapping[tuple[str, str], str]) -> dict[str, object]:
-    """What a later `judge` needs besides records and profiles."""
-    pairs = asdict(coverage((*work.nodes, *work.partners), plan)) if "rdma_pair" in work.gates else None
-    impossible = {**plan.impossible, **more}
-    return {
-        "schema_version": 1,
-        "level": work.level,
-        "gates": list(work.gates),
-        "nodes": [n.name for n in work.nodes],
-        "partners": [n.name for n in work.partners],
-        "impossible": [{"gate": g, "node": n, "why": why} for (g, n), why in impossible.items()],
-        "pair_coverage": pairs,
-    }
+def _write_header(work: _Burnin, rundir: RunDir, plan: GatePlan, impossible: Mapping[tuple[str, str], str]) -> None:
+    pairs = coverage((*work.nodes, *work.partners), plan) if "rdma_pair" in work.gates else None
+    header = header_of(work.level, work.gates, work.nodes, work.partners, impossible=impossible, pairs=pairs)
+    rundir.write_json(FILE, header.to_json())
 
 
 def _today() -> date:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PLAYBOOK_MARGIN_S = 300
 _FORKS = 50
+NODE_UNREACHABLE = "node unreachable"
 
 
 def measure(
@@ -109,5 +110,5 @@ def _why(node: str, outcome: RunOutcome) -> str:
     if host is None or host.status is HostStatus.NOT_PROCESSED:
         return "the measuring play never reached the node"
     if host.status is HostStatus.UNREACHABLE:
-        return "node unreachable" + "".join(f": {f.message}" for f in host.failures)
+        return NODE_UNREACHABLE + "".join(f": {f.message}" for f in host.failures)
     return "; ".join(f.message for f in host.failures) or "its agent left the step out"

@@ -1,0 +1,56 @@
+"""`clusterctl burnin TARGET`: measure and judge."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument, vault_option
+
+
+@click.command("burnin")
+@target_argument
+@inventory_option
+@limit_option
+@vault_option
+@click.option(
+    "--level", type=click.Choice(("quick", "standard", "full")), default="standard", show_default=True, help="How much to measure."
+)
+@click.option("--gates", default="", metavar="GATE,...", help="Only these gates of the level.")
+@click.option("--partners", default="", metavar="PATTERN", help="Known-good nodes to measure with; they are not judged.")
+@click.option("--in-service", is_flag=True, help="Measure nodes that are admitted, too; jobs there will suffer.")
+@output_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    target: str,
+    inventory: tuple[str, ...],
+    limit: str | None,
+    vault_ids: tuple[str, ...],
+    level: str,
+    gates: str,
+    partners: str,
+    in_service: bool,
+    output: str,
+) -> int:
+    """Measure the nodes of TARGET and judge what they reach: DCGM, RDMA pairs, NCCL.
+
+    Exits with 0 if all gates passed, 7 if one failed or could not run, 4 if a node was not reached. Admits nobody.
+    """
+    from clusterctl.gates.burnin import read_header, run_burnin  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.gates.recorded import burnin_run  # noqa: PLC0415
+    from clusterctl.render import gates as view  # noqa: PLC0415
+    from clusterctl.spec.load import load_nodes  # noqa: PLC0415
+
+    config = load_config(ctx, inventory)
+    nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)
+    names = {n.name for n in nodes}
+    found = load_nodes(config.inventory, partners, vault_ids=vault_ids) if partners else ()
+    others = tuple(n for n in found if n.name not in names)
+    only = tuple(g.strip() for g in gates.split(",") if g.strip()) or None
+    with burnin_run(target, nodes, others, config, in_service=in_service) as run:
+        run.results = run_burnin(nodes, run.rundir, config, level, partners=others, gates=only)
+    header = read_header(run.rundir.path)
+    body = {"run": run.rundir.id, "directory": str(run.rundir.path), "level": level, "gates": list(header.gates)}
+    view.show("burnin", output, {**body, "pair_coverage": header.pair_coverage}, run.results, [n.name for n in nodes])
+    return int(run.code)
