@@ -1,0 +1,19 @@
+"""`clusterctl init DIR`: a site folder to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import rich_click as click
+
+from clusterctl.render import messages, out
+from clusterctl.spec.site import write_site
+
+
+@click.command("init")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+def command(folder: Path) -> None:
+    """Write a site folder: clusterctl.yml and a commented inventory with two example nodes."""
+    for file in write_site(folder):
+        out.text(str(file))
+    messages.note(f"next: cd {folder} && clusterctl doctor && clusterctl profile check")
