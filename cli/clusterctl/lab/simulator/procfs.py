@@ -65,6 +65,8 @@ _FRESH_NET_CORE: dict[str, str | int] = {
     "rps_sock_flow_entries": 0,
     "somaxconn": 4096,
 }
+# The size of the neighbour table belongs to the first network namespace; a container does not see it.
+NEIGHBOUR_TABLE: dict[str, str | int | bytes] = {"default/gc_thresh1": 128, "default/gc_thresh2": 512, "default/gc_thresh3": 1024}
 
 
 def sys_files(cmdline: str, boot_id: str, huge_total: int) -> dict[str, str | int | bytes]:
