@@ -33,7 +33,7 @@ MEANINGS: dict[ExitCode, str] = {
     ExitCode.INTERRUPTED: "interrupted or timed out; the state of the nodes is recorded",
 }
 
-_PRECEDENCE = (
+PRECEDENCE = (
     ExitCode.UNEXPECTED,
     ExitCode.INTERRUPTED,
     ExitCode.USAGE,
@@ -49,4 +49,4 @@ _PRECEDENCE = (
 
 def worst(codes: list[ExitCode]) -> ExitCode:
     """The code to exit with when several things happened: the first of the documented precedence that occurs."""
-    return min(codes, key=_PRECEDENCE.index, default=ExitCode.OK)
+    return min(codes, key=PRECEDENCE.index, default=ExitCode.OK)

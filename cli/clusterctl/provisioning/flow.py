@@ -47,8 +47,9 @@ def provision(
     step = Step.APPLY
     try:
         un_admit(work)
-        for step, do in (_STEPS | {Step.ADMIT: partial(admit, baselines=baselines, versions=versions)}).items():
+        for current, do in (_STEPS | {Step.ADMIT: partial(admit, baselines=baselines, versions=versions)}).items():
             if work.alive:
+                step = current
                 _hold(work)
                 do(work)
     except BaseException as e:

@@ -1,0 +1,86 @@
+"""docs/reference/cli.md and exit-codes.md, from the commands and the enum themselves; `--check` fails where one is stale."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from clusterctl.exit_codes import MEANINGS, PRECEDENCE, ExitCode
+from clusterctl.main import VERBS, cli
+
+REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+MARK = "<!-- Written by scripts/cli_reference.py. -->"
+
+
+def main(argv: list[str]) -> int:
+    """Write the pages, or with `--check` name the stale ones."""
+    stale = []
+    for name, text in {"cli.md": commands(), "exit-codes.md": exit_codes()}.items():
+        file = REFERENCE / name
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale.append(file)
+            if "--check" not in argv:
+                file.write_text(text, encoding="utf-8")
+    for file in stale:
+        print(f"{'stale' if '--check' in argv else 'wrote'}: {file.relative_to(REFERENCE.parents[1])}")
+    return int("--check" in argv and bool(stale))
+
+
+def commands() -> str:
+    """The page of all verbs."""
+    context = click.Context(cli, info_name="clusterctl")
+    lines = [MARK, "", "# Commands", "", "Results go to stdout, progress to stderr. [Exit codes](exit-codes.md) are the same for all.", ""]
+    lines += ["Global options, before the verb:", "", *_options(cli, context)]
+    for verb in VERBS:
+        command = cli.get_command(context, verb)
+        if command is not None:
+            lines += _command(command, verb, context, depth=2)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def exit_codes() -> str:
+    """The page of the exit codes."""
+    rows = [f"| {int(code)} | {MEANINGS[code]} |" for code in ExitCode]
+    order = ", ".join(str(int(code)) for code in PRECEDENCE)
+    return "\n".join(
+        [
+            MARK,
+            "",
+            "# Exit codes",
+            "",
+            "The same for every command. An exit code is never a count.",
+            "",
+            "| code | meaning |",
+            "|---|---|",
+            *rows,
+            "",
+            f"Where several happen in one run, the first of these counts: {order}.",
+            "",
+        ]
+    )
+
+
+def _command(command: click.Command, path: str, parent: click.Context, depth: int) -> list[str]:
+    context = click.Context(command, info_name=path.rsplit(" ", 1)[-1], parent=parent)
+    usage = " ".join(command.collect_usage_pieces(context))
+    lines = ["", f"{'#' * depth} {path}", "", f"    clusterctl {path} {usage}", ""]
+    lines += [paragraph.replace("\n", " ").strip() + "\n" for paragraph in (command.help or "").split("\n\n")]
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                lines += _command(inner, f"{path} {name}", context, depth + 1)
+        return lines
+    return [*lines, *_options(command, context)]
+
+
+def _options(command: click.Command, context: click.Context) -> list[str]:
+    records = [p.get_help_record(context) for p in command.get_params(context)]
+    rows = [f"| `{names.replace('|', '/')}` | {' '.join(text.split()).replace('|', '/')} |" for names, text in filter(None, records)]
+    return ["| option | |", "|---|---|", *rows, ""]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
