@@ -50,9 +50,19 @@ def _problems_of(entry: Baseline, known_gates: Sequence[str], today: date) -> li
         found.append(f".unit: {entry.unit!r}; {entry.metric} is in {unit}")
     if entry.tolerance_percent and entry.kind is not BaselineKind.EXPECTED:
         found.append(f".tolerance_percent: a {entry.kind} is a limit already; the tolerance would be applied twice")
-    if entry.expires and date.fromisoformat(entry.expires) < today:
+    expires = _day(entry.expires)
+    if entry.expires and expires is None:
+        found.append(f".expires: {entry.expires!r} is no date")
+    elif expires is not None and expires < today:
         found.append(f".expires: expired on {entry.expires} ({entry.source}); renew it, or remove it")
     return found
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _same_scope(one: Baseline, other: Baseline) -> bool:

@@ -14,18 +14,14 @@ def tournament(players: Sequence[T]) -> tuple[tuple[tuple[T, T], ...], ...]:
     """Rounds of disjoint pairs in which everybody meets everybody exactly once.
 
     n players need n-1 rounds, or n rounds when n is odd (each player then rests once). The first of a pair is the server;
-    the sides change from round to round, so that each direction of a link is used.
+    from three players on everybody is server with some and client with others, so that each direction of a link is used.
     """
-    circle: list[T | None] = [*players]
-    if len(circle) % 2:
-        circle.append(None)
+    circle = list(range(len(players) + len(players) % 2))
     half = len(circle) // 2
     rounds = []
-    for number in range(len(circle) - 1):
-        pairs: list[tuple[T, T]] = []
-        for left, right in zip(circle[:half], reversed(circle[half:]), strict=True):
-            if left is not None and right is not None:
-                pairs.append((left, right) if number % 2 == 0 else (right, left))
-        rounds.append(tuple(pairs))
+    for _ in range(len(circle) - 1):
+        meetings = [(min(p), max(p)) for p in zip(circle[:half], reversed(circle[half:]), strict=True)]
+        sides = [(one, other) if (one + other) % 2 else (other, one) for one, other in meetings if other < len(players)]
+        rounds.append(tuple((players[server], players[client]) for server, client in sides))
         circle = [circle[0], circle[-1], *circle[1:-1]]
     return tuple(r for r in rounds if r)

@@ -1,0 +1,135 @@
+"""Nodes, profiles and raw records for tests of burn-in."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from clusterctl.gates.model import RawRecord
+from clusterctl.gates.plan import make_plan
+from clusterctl.gates.profile import profile_of
+from clusterctl.node import Connection, Node, NodeSpec, Place
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.gates.plan import GatePlan
+    from clusterctl.gates.settings import Level
+
+TODAY = date(2026, 1, 15)
+CASES = ROOT / "tests" / "cases"
+SOURCE = {"source": "tests", "date": "2026-01"}
+RDMA_FLOOR = {"gate": "rdma_pair", "metric": "bandwidth_average", "kind": "floor", "value": 360.0, "unit": "Gb/s", **SOURCE}
+NODE_FLOOR = {"gate": "nccl_node", "metric": "busbw", "kind": "floor", "value": 460.0, "unit": "GB/s", "nodes": 1, **SOURCE}
+GROUP_FLOOR = {"gate": "nccl_group", "metric": "busbw", "kind": "floor", "value": 80.0, "unit": "GB/s", **SOURCE}
+ALL = ["dcgm_diag", "nccl_node", "rdma_pair", "nccl_group"]
+
+
+def gates(**changes: Any) -> dict[str, Any]:
+    """The `gates_*` variables of a test profile, with changes."""
+    base: dict[str, Any] = {
+        "gates_levels": {"quick": ["dcgm_diag"], "standard": list(ALL), "full": list(ALL)},
+        "gates_settings": {},
+        "gates_baselines": [dict(RDMA_FLOOR), dict(NODE_FLOOR), dict(GROUP_FLOOR)],
+    }
+    return {**base, **changes}
+
+
+def node(name: str, *, rails: int = 2, gpus: int = 8, declared: Mapping[str, Any] | None = None, host: str = "") -> Node:
+    """A node with `rails` HCAs of 400 Gb/s."""
+    hcas = [{"name": f"mlx5_{i}", "rail": i, "rate_gbps": 400, "gpu": i} for i in range(rails)]
+    hardware = {"hardware_hcas": hcas, "hardware_gpus": gpus}
+    spec = NodeSpec({"hardware": hardware}, dict(declared if declared is not None else gates()), (), "sha256:0")
+    return Node(name, (), Connection(host or f"10.0.0.{name.lstrip('abcdefghijklmnopqrstuvwxyz-') or 1}"), Place(), spec)
+
+
+def nodes(count: int, **how: Any) -> tuple[Node, ...]:
+    """`n1` to `n<count>`."""
+    return tuple(node(f"n{i}", **how) for i in range(1, count + 1))
+
+
+def plan(of: Sequence[Node], wanted: Sequence[str] = ALL, level: Level = "standard") -> GatePlan:
+    """The plan of some nodes."""
+    return make_plan(of, {n.name: profile_of(n, TODAY) for n in of}, level, wanted)
+
+
+def perftest(gbps: float, size: int = 8388608) -> str:
+    """What ib_write_bw -D prints at its end."""
+    return (
+        "---------------------------------------------------------------------------------------\n"
+        "                    RDMA_Write BW Test\n"
+        " Dual-port       : OFF\t\tDevice         : mlx5_0\n"
+        "---------------------------------------------------------------------------------------\n"
+        " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+        f" {size}    58000            0.00               {gbps:.2f}              0.005871\n"
+        "---------------------------------------------------------------------------------------\n"
+    )
+
+
+def nccl(busbw: float, *, wrong: str = "0", via: str = "P2P/CUMEM", size: int = 17179869184, ranks: int = 8, closing: str = "0 OK") -> str:
+    """What all_reduce_perf prints, with the channel lines of NCCL_DEBUG=INFO."""
+    devices = "".join(
+        f"#  Rank {i:2} Group  0 Pid {100 + i} on n1 device {i % 8:2} [0000:1b:00] NVIDIA H100 80GB HBM3\n" for i in range(ranks)
+    )
+    channel = f"n1:100:120 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via {via}\n" if via else ""
+    row = f"{size} {size // 4} float sum -1 65000 270.0 {busbw:.2f} {wrong} 65000 270.0 {busbw:.2f} {wrong}\n"
+    return (
+        f"# Using devices\n{devices}NCCL version 2.28.9+cuda13.0\n{channel}"
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n"
+        f"{row}# Out of bounds values : {closing}\n# Avg bus bandwidth    : {busbw}\n"
+    )
+
+
+def record(gate: str, name: str, stdout: str, **more: Any) -> RawRecord:
+    """A raw record that ended with exit status 0."""
+    tools = {"rdma_pair": "perftest", "dcgm_diag": "dcgmi_diag", "nvbandwidth": "nvbandwidth"}
+    argv = {"dcgm_diag": ("dcgmi", "diag", "-r", "2", "-j"), "nvbandwidth": ("nvbandwidth", "-j")}
+    fields: dict[str, Any] = {
+        "step": "solo",
+        "tool": tools.get(gate, "nccl_tests"),
+        "argv": argv.get(gate, ("env", "NCCL_DEBUG=INFO", "all_reduce_perf", "-g", "8")),
+        "started_at": "2026-01-15T00:00:00+00:00",
+        "duration_s": 1.0,
+        "exit_status": 0,
+        "stderr": "",
+    }
+    return RawRecord(gate=gate, node=name, stdout=stdout, **{**fields, **more})
+
+
+def link(one: str, other: str, rail: int, number: int, found: float | str) -> tuple[RawRecord, RawRecord]:
+    """Both records of one pair run: a bandwidth in Gb/s, or why there is none."""
+    broken = isinstance(found, str)
+    text = "" if isinstance(found, str) else perftest(found)
+    sides = []
+    for side, own, peer in (("client", one, other), ("server", other, one)):
+        more = {"error": str(found) if broken else "", "exit_status": None if broken else 0}
+        device = f"mlx5_{rail}"
+        sides.append(
+            record(
+                "rdma_pair",
+                own,
+                text,
+                step=f"round{number}.rail{rail}.{side}",
+                argv=("ib_write_bw",),
+                device=device,
+                peer=peer,
+                peer_device=device,
+                **more,
+            )
+        )
+    return sides[0], sides[1]
+
+
+def load_case(folder: str, name: str) -> dict[str, Any]:
+    """`tests/cases/<folder>/<name>/case.yml`."""
+    data: dict[str, Any] = yaml.safe_load((CASES / folder / name / "case.yml").read_text(encoding="utf-8"))
+    return data
+
+
+def case_names(folder: str, prefix: str = "") -> list[str]:
+    """The cases of a folder."""
+    return sorted(p.parent.name for p in (CASES / folder).glob("*/case.yml") if p.parent.name.startswith(prefix))

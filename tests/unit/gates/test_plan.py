@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterctl.errors import ConfigError
+from clusterctl.gates.step import Side, Step
+from support.gates import gates, node, nodes, plan
+
+
+def pair_steps(count: int, **how: int) -> list[tuple[str, Step]]:
+    return [(name, s) for name, own in plan(nodes(count, **how), ["rdma_pair"]).steps.items() for s in own]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 17), st.integers(1, 4))
+def test_both_sides_of_a_meeting_agree(count: int, rails: int) -> None:
+    steps = pair_steps(count, rails=rails)
+    by_meeting: dict[int, list[tuple[str, Step]]] = {}
+    for name, step in steps:
+        by_meeting.setdefault((step.round, step.port).__hash__() ^ hash(frozenset({name, step.peer})), []).append((name, step))
+    for sides in by_meeting.values():
+        (one, first), (other, second) = sides
+        assert (first.peer, second.peer) == (other, one)
+        assert (first.device, first.peer_device) == (second.peer_device, second.device)
+        assert {first.side, second.side} == {Side.SERVER, Side.CLIENT}
+        assert first.port == second.port
+        assert first.batch == second.batch
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 12), st.integers(1, 4))
+def test_a_node_never_uses_a_port_twice_and_is_in_one_round_at_a_time(count: int, rails: int) -> None:
+    for own in plan(nodes(count, rails=rails), ["rdma_pair"]).steps.values():
+        assert len({s.port for s in own}) == len(own)
+        for _, batch in groupby(own, key=lambda s: s.batch):
+            same = list(batch)
+            assert len({s.peer for s in same}) == 1
+            assert len(same) == rails
+        assert len({s.name for s in own}) == len(own)
+
+
+def test_the_client_connects_to_the_servers_address() -> None:
+    for name, step in pair_steps(3):
+        host = f"10.0.0.{step.peer[1:]}"
+        assert step.peer_address == host
+        assert (step.argv[-1] == host) == (step.side is Side.CLIENT), name
+
+
+def test_a_peer_address_of_the_inventory_wins_over_the_ssh_address() -> None:
+    some = [node(f"n{i}", declared=gates(gates_peer_address=f"192.168.7.{i}")) for i in (1, 2)]
+    assert {s.peer_address for own in plan(some, ["rdma_pair"]).steps.values() for s in own} == {"192.168.7.1", "192.168.7.2"}
+
+
+def test_commands_are_argument_lists_with_the_profile_s_values() -> None:
+    declared = gates(gates_settings={"rdma_pair": {"gid_index": 3, "traffic_class": 106, "gdr": True, "duration_s": 7}})
+    made = plan([node("n1", declared=declared), node("n2", declared=declared)], ["rdma_pair"])
+    server = next(s for s in made.steps["n1"] if s.device == "mlx5_1")
+    assert " ".join(server.argv) == (
+        f"ib_write_bw -d mlx5_1 -p {server.port} -s 8388608 -q 4 -D 7 -F --report_gbits -x 3 --tclass 106 --use_cuda=1"
+    )
+
+
+def test_levels_choose_gates_and_diagnostic() -> None:
+    quick = plan(nodes(2), level="quick")
+    assert [s.gate for s in quick.steps["n1"]] == ["dcgm_diag"]
+    assert quick.steps["n1"][0].argv == ("dcgmi", "diag", "-r", "1", "-j")
+    assert plan(nodes(2), level="full").steps["n1"][0].argv[3] == "3"
+
+
+def test_node_gates_come_before_pairs_before_the_group() -> None:
+    own = plan(nodes(3)).steps["n1"]
+    assert [gate for gate, _ in groupby(s.gate for s in sorted(own, key=lambda s: s.batch))] == [
+        "dcgm_diag",
+        "nccl_node",
+        "rdma_pair",
+        "nccl_group",
+    ]
+
+
+def test_a_group_run_starts_on_one_node_and_names_all() -> None:
+    made = plan(nodes(3), ["nccl_group"])
+    assert [len(own) for own in made.steps.values()] == [1, 0, 0]
+    step = made.steps["n1"][0]
+    assert step.peers == ("n1", "n2", "n3")
+    assert step.argv[:6] == ("mpirun", "--allow-run-as-root", "-np", "24", "--host", "10.0.0.1:8,10.0.0.2:8,10.0.0.3:8")
+    assert "NCCL_DEBUG=INFO" in step.argv
+
+
+@pytest.mark.parametrize("gate", ["rdma_pair", "nccl_group"])
+def test_a_gate_for_several_nodes_is_impossible_with_one(gate: str) -> None:
+    made = plan(nodes(1), [gate])
+    assert made.steps["n1"] == ()
+    assert "--partners" in made.impossible[gate, "n1"]
+
+
+def test_a_node_without_hcas_is_named() -> None:
+    made = plan([*nodes(2), node("n3", rails=0)], ["rdma_pair"])
+    assert made.impossible == {("rdma_pair", "n3"): "hardware_hcas declares no HCA"}
+
+
+def test_limited_rounds_are_the_first_of_the_tournament() -> None:
+    declared = gates(gates_settings={"rdma_pair": {"rounds": 2}})
+    made = plan([node(f"n{i}", declared=declared) for i in range(1, 9)], ["rdma_pair"])
+    assert {s.round for own in made.steps.values() for s in own} == {0, 1}
+
+
+def test_ports_that_do_not_fit_are_an_error() -> None:
+    declared = gates(gates_settings={"rdma_pair": {"base_port": 60000}})
+    some = [node(f"n{i}", rails=8, declared=declared) for i in range(1, 801)]
+    with pytest.raises(ConfigError, match="base_port: 800 nodes need 6392 ports"):
+        plan(some, ["rdma_pair"])
+
+
+def test_the_time_limit_holds_all_batches() -> None:
+    made = plan(nodes(4))
+    batches = {s.batch: s.timeout_s for own in made.steps.values() for s in own}
+    assert made.limit_s >= sum(batches.values()) + made.peer_wait_s
+
+
+def test_the_plan_is_a_function_of_its_input() -> None:
+    assert plan(nodes(5)) == plan(nodes(5))
+    assert replace(plan(nodes(5)), level="full") != plan(nodes(5))

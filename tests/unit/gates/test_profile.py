@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from clusterctl.errors import ConfigError
+from clusterctl.gates.model import BaselineKind
+from clusterctl.gates.profile import profile_of
+from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, node
+
+ALL_FLOORS = [RDMA_FLOOR, NODE_FLOOR, GROUP_FLOOR]
+
+
+def problems(**changes: Any) -> str:
+    with pytest.raises(ConfigError) as told:
+        profile_of(node("n1", rails=8, declared=gates(**changes)), TODAY)
+    assert told.value.hint
+    return str(told.value)
+
+
+def baseline(**changes: Any) -> list[dict[str, Any]]:
+    return [{**RDMA_FLOOR, **changes}, NODE_FLOOR, GROUP_FLOOR]
+
+
+def test_a_good_profile_is_typed() -> None:
+    profile = profile_of(node("n1", declared=gates()), TODAY)
+    assert profile.levels["quick"] == ("dcgm_diag",)
+    assert profile.for_gate("rdma_pair")[0].kind is BaselineKind.FLOOR
+    assert profile.settings.rdma_pair.size_bytes == 8388608
+
+
+@pytest.mark.parametrize("kind", ["floor", "expected"])
+def test_a_number_above_the_line_rate_is_refused(kind: str) -> None:
+    text = problems(gates_baselines=[*ALL_FLOORS, {**RDMA_FLOOR, "value": 420.0, "kind": kind}])
+    assert "gates_baselines[3] (rdma_pair bandwidth_average).value: 420 Gb/s is above the line rate, 400 Gb/s" in text
+
+
+@pytest.mark.parametrize(("nodes", "value", "refused"), [(None, 800.0, True), (2, 487.9, False), (8, 900.0, True), (8, 386.0, False)])
+def test_a_group_floor_that_the_nics_cannot_carry_is_refused(nodes: int | None, value: float, refused: bool) -> None:
+    declared = gates(gates_baselines=[RDMA_FLOOR, NODE_FLOOR, {**GROUP_FLOOR, "nodes": nodes, "value": value}])
+    if not refused:
+        assert profile_of(node("n1", rails=8, declared=declared), TODAY)
+        return
+    assert "(nccl_group busbw).value" in problems(**declared)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, -1, None])
+def test_a_zero_or_missing_baseline_names_its_metric(value: float | None) -> None:
+    assert "gates_baselines[0] (rdma_pair bandwidth_average).value: is zero, negative or missing" in problems(
+        gates_baselines=baseline(value=value)
+    )
+
+
+def test_a_tolerance_on_a_floor_would_count_twice() -> None:
+    assert "tolerance_percent: a floor is a limit already" in problems(gates_baselines=baseline(tolerance_percent=10.0))
+
+
+def test_a_tolerance_beside_a_floor_for_the_same_figure_would_count_twice() -> None:
+    entries = [*baseline(), {**RDMA_FLOOR, "kind": "expected", "value": 392.0, "tolerance_percent": 5.0}]
+    assert "a floor for the same figure exists" in problems(gates_baselines=entries)
+
+
+def test_an_expectation_with_a_tolerance_is_a_limit() -> None:
+    declared = gates(
+        gates_baselines=[{**RDMA_FLOOR, "kind": "expected", "value": 400.0, "tolerance_percent": 10.0}, NODE_FLOOR, GROUP_FLOOR]
+    )
+    assert profile_of(node("n1", declared=declared), TODAY).for_gate("rdma_pair")[0].limit == pytest.approx(360.0)
+
+
+@pytest.mark.parametrize("key", ["source", "date", "unit", "kind", "value"])
+def test_provenance_is_required(key: str) -> None:
+    entry = {k: v for k, v in RDMA_FLOOR.items() if k != key}
+    assert f"gates_baselines[0].{key}: missing" in problems(gates_baselines=[entry, NODE_FLOOR, GROUP_FLOOR])
+
+
+def test_an_empty_source_is_no_provenance() -> None:
+    assert "gates_baselines[0].source" in problems(gates_baselines=baseline(source=""))
+
+
+def test_an_expired_baseline_is_named() -> None:
+    text = problems(gates_baselines=baseline(expires="2026-01-14"))
+    assert "gates_baselines[0] (rdma_pair bandwidth_average).expires: expired on 2026-01-14 (tests)" in text
+    assert profile_of(node("n1", declared=gates(gates_baselines=baseline(expires="2026-01-15"))), date(2026, 1, 15))
+
+
+def test_an_impossible_date_is_told() -> None:
+    assert "expires" in problems(gates_baselines=baseline(expires="2026-13-45"))
+
+
+def test_all_problems_are_told_at_once() -> None:
+    text = problems(gates_levels={"quick": ["dcgm"], "standard": []}, gates_baselines=baseline(value=0, gate="rdma_pairs"))
+    assert "gates_levels.quick[0]: unknown gate 'dcgm'" in text
+    assert "gates_levels.full: missing" in text
+    assert "gates_levels.standard: is empty" in text
+    assert "unknown gate 'rdma_pairs'" in text
+    assert "is zero" in text
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"rdma_pair": {"duration": 3}}, "gates_settings.rdma_pair.duration: unknown key"),
+        ({"rdma_pairs": {}}, "gates_settings.rdma_pairs: unknown key"),
+        ({"rdma_pair": {"size_bytes": "8M"}}, "gates_settings.rdma_pair.size_bytes: should be a valid integer, is '8M'"),
+        ({"rdma_pair": {"duration_s": {"quick": 5}}}, "gates_settings.rdma_pair.duration_s: level standard is missing"),
+        ({"dcgm_diag": {"diag_level": 5}}, "gates_settings.dcgm_diag.diag_level"),
+        ({"nccl_node": {"collective": "allreduce"}}, "gates_settings.nccl_node.collective"),
+    ],
+)
+def test_settings_are_checked_with_their_path(settings: dict[str, Any], told: str) -> None:
+    assert told in problems(gates_settings=settings)
+
+
+def test_a_misspelt_variable_is_told() -> None:
+    assert "gates_baseline: unknown variable" in problems(gates_baseline=[])
+
+
+def test_parts_that_a_profile_is_put_together_from_are_no_variables_of_their_own() -> None:
+    assert profile_of(node("n1", declared=gates(gates_settings_site={}, gates_baselines_gpu=[])), TODAY)
+
+
+def test_a_gate_without_a_floor_could_never_be_judged() -> None:
+    assert "no floor for nccl_group" in problems(gates_baselines=[RDMA_FLOOR, NODE_FLOOR])
+
+
+def test_a_node_without_gates_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="gates_levels: missing"):
+        profile_of(node("n1", declared={}), TODAY)
+
+
+def test_hcas_are_checked() -> None:
+    wrong = node("n1", declared=gates())
+    hardware = {"hardware_hcas": [{"name": "mlx5_0", "rate_gbps": 0}], "hardware_gpus": 8}
+    broken = type(wrong)(wrong.name, (), wrong.connection, wrong.place, type(wrong.spec)({"hardware": hardware}, gates(), (), ""))
+    with pytest.raises(ConfigError, match=r"hardware_hcas\[0\].rate_gbps 0 is not a rate"):
+        profile_of(broken, TODAY)

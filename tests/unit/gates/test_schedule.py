@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterctl.gates.coverage import coverage
+from clusterctl.gates.schedule import tournament
+from support.gates import CASES, nodes, plan
+
+EXPECTED = yaml.safe_load((CASES / "schedule" / "tournaments.yml").read_text())
+
+
+@pytest.mark.parametrize("case", EXPECTED, ids=lambda c: f"n={c['nodes']}")
+def test_every_node_meets_every_other_once(case: dict[str, int]) -> None:
+    rounds = tournament(range(case["nodes"]))
+    pairs = [frozenset(p) for r in rounds for p in r]
+    assert len(rounds) == case["rounds"]
+    assert len(pairs) == len(set(pairs)) == case["pairs"]
+
+
+@given(st.integers(0, 80))
+def test_rounds_are_disjoint_and_complete(count: int) -> None:
+    rounds = tournament(range(count))
+    for pairs in rounds:
+        seen = [p for pair in pairs for p in pair]
+        assert len(seen) == len(set(seen))
+        assert len(pairs) == count // 2
+    assert {frozenset(p) for r in rounds for p in r} == {frozenset(c) for c in combinations(range(count), 2)}
+
+
+@given(st.integers(2, 40))
+def test_the_schedule_is_the_same_every_time_and_uses_both_directions(count: int) -> None:
+    assert tournament(range(count)) == tournament(range(count))
+    if count > 2:
+        servers = {s for r in tournament(range(count)) for s, _ in r}
+        clients = {c for r in tournament(range(count)) for _, c in r}
+        assert servers == clients == set(range(count))
+
+
+@pytest.mark.parametrize("case", EXPECTED, ids=lambda c: f"n={c['nodes']}")
+def test_every_node_and_hca_is_covered_or_named(case: dict[str, int]) -> None:
+    some = nodes(case["nodes"])
+    found = coverage(some, plan(some, ["rdma_pair"]))
+    assert found.pairs == found.possible_pairs == case["pairs"]
+    assert found.known_devices == 2 * case["nodes"]
+    assert len(found.uncovered) == found.known_devices - found.devices
+    assert found.uncovered == (() if case["nodes"] > 1 else ("n1/mlx5_0", "n1/mlx5_1"))
+
+
+def test_an_hca_whose_rail_nobody_else_has_is_named() -> None:
+    some = (*nodes(2, rails=2), nodes(3, rails=3)[2])
+    found = coverage(some, plan(some, ["rdma_pair"]))
+    assert found.uncovered == ("n3/mlx5_2",)
+    assert "not covered: n3/mlx5_2" in str(found)
