@@ -28,7 +28,7 @@ def shortages(declared: dict[str, Any], said: dict[str, str]) -> list[str]:
         declared: the role's arguments by name.
         said: raw text by source: `lscpu` (JSON), `meminfo`, `sysfs` (`path:value` lines), `lsblk` (JSON), `nvidia_smi` (CSV; empty without a driver).
     """
-    files = dict(line.split(":", 1) for line in said["sysfs"].splitlines() if line.startswith("/sys/") and ":" in line)
+    files = {path: value for path, _, value in (line.rpartition(":") for line in said["sysfs"].splitlines())}
     missing = [*_counted(declared, said, files)]
     for hca in declared["hardware_hcas"]:
         missing += _hca(hca, files)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.filters import filter_plugin
+from support.gpu_node import declared
+from support.recorded import recorded
+
+plugin = filter_plugin("hardware", "hardware_parts")
+GPU = "{i}, NVIDIA H100 80GB HBM3, 81559, 96.00.CF.00.01, 5, 16"
+
+
+def said(**changes: str) -> dict[str, str]:
+    """The raw texts of a node that has what the profile declares."""
+    gpus = [f"/sys/bus/pci/devices/0000:{0x10 + i:02x}:00.0" for i in range(8)] + ["/sys/bus/pci/devices/0000:05:00.0"]
+    lines = [f"{g}/vendor:0x10de" for g in gpus] + [f"{g}/class:0x030200" for g in gpus[:8]] + [f"{gpus[8]}/class:0x068000"]
+    lines += [f"/sys/class/infiniband/mlx5_{i}/ports/1/link_layer:InfiniBand" for i in range(8)]
+    lines += [f"/sys/class/infiniband/mlx5_{i}/fw_ver:28.39.3560" for i in range(8)]
+    lines += ["/sys/devices/system/node/node0", "/sys/devices/system/node/node1"]
+    disks = ",".join(f'{{"name": "nvme{i}n1", "type": "disk", "mountpoint": null}}' for i in range(8))
+    healthy = {
+        "lscpu": recorded("lscpu/sparecores-gcp-a3-highgpu-8g.json").read_text(),
+        "meminfo": "MemTotal:       2113376000 kB\n",
+        "sysfs": "\n".join(lines),
+        "lsblk": f'{{"blockdevices": [{disks}]}}',
+        "nvidia_smi": "\n".join(GPU.format(i=i) for i in range(8)),
+    }
+    return {**healthy, **changes}
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    return declared("hardware", **{"hardware_cpu_cores_per_socket": 52, **changes})
+
+
+def test_a_node_with_every_part() -> None:
+    assert plugin.shortages(spec(), said()) == []
+
+
+def test_before_any_driver_the_bus_is_enough() -> None:
+    assert plugin.shortages(spec(), said(nvidia_smi="")) == []
+
+
+def test_every_shortage_is_named_at_once() -> None:
+    node = said()
+    node["sysfs"] = "\n".join(
+        line for line in node["sysfs"].splitlines() if "mlx5_3/" not in line and "0000:17:" not in line and not line.endswith("node1")
+    )
+    node["meminfo"] = "MemTotal: 1056688000 kB\n"
+    assert plugin.shortages(spec(hardware_cpu_sockets=4), node) == [
+        "processor sockets: declared 4, found 2",
+        "NUMA nodes: declared 2, found 1",
+        "GiB of memory: declared 1900, found 1007",
+        "GPUs on the PCI bus: declared 8, found 7",
+        "HCA mlx5_3: absent",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"lscpu": "not JSON"}, "processor sockets: declared 2, but this node does not say"),
+        ({"meminfo": ""}, "GiB of memory: declared 1900, but this node does not say"),
+        ({"lsblk": ""}, "NVMe data disks: declared 8, but this node does not say"),
+        ({"nvidia_smi": "No devices were found"}, "no row of a GPU"),
+        ({"nvidia_smi": GPU.format(i=3).replace("81559", "65247")}, "GPU 3: hardware_gpu_memory_min_mib declared 81559, found 65247"),
+        ({"nvidia_smi": GPU.format(i=3).replace("HBM3", "PCIe")}, "GPU 3: hardware_gpu_model"),
+        ({"nvidia_smi": GPU.format(i=0).replace(" 5, 16", " 5, 8")}, "GPU 0: hardware_gpu_pcie_width declared 16, found 8"),
+        ({"nvidia_smi": GPU.format(i=0).replace("81559", "[N/A]")}, "found [N/A]"),
+    ],
+)
+def test_a_node_that_does_not_say_is_short(changes: dict[str, str], line: str) -> None:
+    assert line in "; ".join(plugin.shortages(spec(), said(**changes)))
+
+
+def test_link_layer_and_pinned_firmware() -> None:
+    hcas = [
+        {"name": "mlx5_0", "link_layer": "Ethernet", "rate_gbps": 400},
+        {"name": "mlx5_1", "link_layer": "InfiniBand", "firmware": "28.43.2566"},
+    ]
+    assert plugin.shortages(spec(hardware_hcas=hcas), said()) == [
+        "HCA mlx5_0: link layer declared Ethernet, found InfiniBand",
+        "HCA mlx5_1: firmware declared 28.43.2566, found 28.39.3560",
+    ]
+
+
+def test_more_than_declared_is_not_short_and_zero_is_not_declared() -> None:
+    assert plugin.shortages(spec(hardware_gpus=4, hardware_cpu_sockets=0, hardware_nvme_data_disks=0), said(lsblk="")) == []

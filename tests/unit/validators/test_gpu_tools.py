@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl_validators import test_gpu_tools as module
+from clusterctl_validators.finding import GOOD, Finding, Outcome
+from clusterctl_validators.probe import CommandResult
+from support.checks import run_checks
+from support.gpu_node import DPKG, declared, dpkg
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PACKAGES = declared("gpu_tools")["gpu_tools_packages"]
+ANSWERS: dict[str, CommandResult | str] = {
+    "ib_write_bw --version": "Version: 6.18\n",
+    "all_reduce_perf --help": "USAGE: all_reduce_perf \n\t[-t,--nthreads <num threads>] \n",
+    "nvbandwidth --help": "nvbandwidth CLI:\n  -h [ --help ]\n",
+    "dcgmi --version": "\ndcgmi  version: 4.5.2\n\n",
+    "mpirun --version": "mpirun (Open MPI) 4.1.6\n\nReport bugs to http://www.open-mpi.org/community/help/\n",
+}
+
+
+def check(root: Path, said: dict[str, CommandResult | str] | None = None, **changes: Any) -> dict[str, Finding]:
+    return run_checks(module, declared("gpu_tools", **changes), root, {DPKG: dpkg(PACKAGES), **ANSWERS, **(said or {})})
+
+
+def bad(findings: dict[str, Finding]) -> dict[str, str]:
+    return {k: f.found or f.reason for k, f in findings.items() if f.outcome not in GOOD}
+
+
+def test_every_tool_is_there_and_answers(tmp_path: Path) -> None:
+    findings = check(tmp_path)
+    assert bad(findings) == {}
+    assert len(findings) == 3 * len(PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("command", "answer", "name", "found"),
+    [
+        ("ib_write_bw --version", "Version: 5.5\n", "perftest", "Version: 5.5"),
+        ("nvbandwidth --help", "", "nvbandwidth", "nothing (exit 0)"),
+        (
+            "all_reduce_perf --help",
+            CommandResult(127, stderr="all_reduce_perf: error while loading shared libraries: libnccl.so.2"),
+            "nccl-tests",
+            "error while loading",
+        ),
+        ("mpirun --version", "mpirun (Open MPI) 5.0.5\n", "openmpi-bin", "5.0.5"),
+    ],
+)
+def test_a_tool_that_does_not_answer_as_declared(command: str, answer: CommandResult | str, name: str, found: str, tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, {command: answer}))
+    assert set(faults) == {f"gpu_tools.package[{name}].command"}
+    assert found in faults[f"gpu_tools.package[{name}].command"]
+
+
+def test_a_tool_that_cannot_be_started_could_not_be_judged(tmp_path: Path) -> None:
+    finding = check(tmp_path, {"dcgmi --version": CommandResult(None, error="timed out after 30 s")})
+    assert finding["gpu_tools.package[datacenter-gpu-manager-4-cuda13].command"].outcome is Outcome.COULD_NOT_RUN
+
+
+def test_packages(tmp_path: Path) -> None:
+    moved = dpkg(PACKAGES, perftest=("25.04.0-1", "hold"), nvbandwidth=("0.9-1", "install"), openmpi_bin=("", ""))
+    assert bad(check(tmp_path, {DPKG: moved})) == {
+        "gpu_tools.package[perftest].version": "25.04.0-1",
+        "gpu_tools.package[nvbandwidth].held": "not held",
+        "gpu_tools.package[openmpi-bin].version": "absent",
+    }
+
+
+def test_nothing_declared(tmp_path: Path) -> None:
+    assert {f.outcome for f in check(tmp_path, gpu_tools_packages=[]).values()} == {Outcome.NOT_APPLICABLE}

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl_validators import test_nccl as module
+from clusterctl_validators.finding import GOOD, Finding
+from support.checks import run_checks, write_files
+from support.gpu_node import DPKG, declared, dpkg
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONF = (
+    "# Written by clusterctl\nNCCL_IB_HCA==mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_7\n"
+    "NCCL_IB_PCI_RELAXED_ORDERING=1\nNCCL_IGNORE_CPU_AFFINITY=1\n"
+)
+FILES = {module.CONF: CONF, "/usr/lib/x86_64-linux-gnu/libnccl.so.2.28.9": "", "/etc/environment": "PATH=/usr/bin\n"}
+PACKAGES = declared("nccl")["nccl_packages"]
+
+
+def check(
+    root: Path, *, files: dict[str, str | None] | None = None, packages: str = "", mode: str = "root 644", **changes: Any
+) -> dict[str, Finding]:
+    present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
+    said = {DPKG: packages or dpkg(PACKAGES), f"stat -c %U %a {module.CONF}": mode + "\n"}
+    return run_checks(module, declared("nccl", **changes), write_files(root, present), said)
+
+
+def bad(findings: dict[str, Finding]) -> dict[str, str]:
+    return {k: f.found or f.reason for k, f in findings.items() if f.outcome not in GOOD}
+
+
+def test_a_node_as_declared(tmp_path: Path) -> None:
+    findings = check(tmp_path)
+    assert bad(findings) == {}
+    assert findings["nccl.conf[NCCL_IB_HCA]"].found.startswith("=mlx5_0,")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (CONF.replace("RELAXED_ORDERING=1", "RELAXED_ORDERING=0"), {"nccl.conf[NCCL_IB_PCI_RELAXED_ORDERING]": "0"}),
+        (CONF.replace(",mlx5_7", ",mlx5_6"), {"nccl.conf[NCCL_IB_HCA]": "=mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_6"}),
+        (CONF + "NCCL_DEBUG=INFO\n", {"nccl.conf[NCCL_DEBUG]": "INFO"}),
+        (CONF.replace("NCCL_IGNORE_CPU_AFFINITY=1\n", ""), {"nccl.conf[NCCL_IGNORE_CPU_AFFINITY]": "not set"}),
+    ],
+)
+def test_settings_that_moved(text: str, found: dict[str, str], tmp_path: Path) -> None:
+    assert bad(check(tmp_path, files={module.CONF: text})) == found
+
+
+def test_a_file_that_users_cannot_read(tmp_path: Path) -> None:
+    assert bad(check(tmp_path, mode="root 600")) == {"nccl.conf.mode": "root 600"}
+
+
+def test_no_settings_means_no_file(tmp_path: Path) -> None:
+    assert bad(check(tmp_path, nccl_settings={})) == {"nccl.conf": "present"}
+    assert bad(check(tmp_path / "gone", files={module.CONF: None}, nccl_settings={})) == {}
+
+
+def test_an_absent_file_names_every_setting(tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, files={module.CONF: None}))
+    assert faults["nccl.conf[NCCL_IB_HCA]"] == "not set"
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("/etc/environment", 'NCCL_IB_TIMEOUT="22"'),
+        ("/etc/profile.d/nccl.sh", "export NCCL_IB_HCA=mlx5_0"),
+        ("/etc/environment.d/50-nccl.conf", "NCCL_DEBUG=INFO"),
+    ],
+)
+def test_the_environment_would_win_over_the_file(path: str, line: str, tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, files={path: line + "\n"}))
+    assert set(faults) == {"nccl.environment"}
+    assert path in faults["nccl.environment"]
+
+
+def test_the_environment_may_say_the_same(tmp_path: Path) -> None:
+    same = "#export NCCL_DEBUG=INFO\nexport NCCL_IB_PCI_RELAXED_ORDERING=1\n"
+    assert bad(check(tmp_path, files={"/etc/profile.d/nccl.sh": same})) == {}
+
+
+def test_a_second_copy_of_the_library(tmp_path: Path) -> None:
+    finding = check(tmp_path, files={"/usr/local/cuda-13.0/lib64/libnccl.so.2.26.2": ""})["nccl.library"]
+    assert finding.found == "2.26.2, 2.28.9"
+    assert "/usr/local/cuda-13.0/lib64/libnccl.so.2.26.2" in finding.hint
+
+
+def test_a_package_without_its_library(tmp_path: Path) -> None:
+    assert bad(check(tmp_path, files={"/usr/lib/x86_64-linux-gnu/libnccl.so.2.28.9": None})) == {"nccl.library": "absent"}
+
+
+def test_packages(tmp_path: Path) -> None:
+    packages = dpkg(PACKAGES, libnccl2=("2.30.4-1+cuda13.2", "install"))
+    assert bad(check(tmp_path, packages=packages)) == {
+        "nccl.package[libnccl2].version": "2.30.4-1+cuda13.2",
+        "nccl.package[libnccl2].held": "not held",
+    }
+    assert bad(check(tmp_path / "unmanaged", packages="x\t1\tinstall\tinstalled\n", nccl_packages=[], nccl_version="")) == {}
+
+
+def test_the_topology_file(tmp_path: Path) -> None:
+    path = "/opt/site/topo.xml"
+    conf = CONF + f"NCCL_TOPO_FILE={path}\n"
+    good: dict[str, str | None] = {module.CONF: conf, path: '<system version="1"></system>\n'}
+    assert bad(check(tmp_path, files=good, nccl_topology_file=path)) == {}
+    for number, text in enumerate((None, "", "<html/>")):
+        faults = bad(check(tmp_path / str(number), files={**good, path: text}, nccl_topology_file=path))
+        assert set(faults) == {"nccl.topology_file"}

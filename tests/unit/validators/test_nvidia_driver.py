@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl_validators import nvidia_module
+from clusterctl_validators import test_nvidia_driver as module
+from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
+from clusterctl_validators.probe import CommandResult
+from support.checks import run_checks, write_files
+from support.gpu_node import DPKG, QUERY, declared, dpkg, edit_gpu, smi_xml, systemctl, unit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = {
+    "/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build  (dvs-builder@U22)\nGCC version:  gcc\n",
+    "/proc/driver/nvidia/params": 'RmProfilingAdminOnly: 0\nNvLinkDisable: 0\nRegistryDwords: ""\n',
+    module.OPTIONS_FILE: "# Written by clusterctl\noptions nvidia NVreg_RestrictProfilingToAdminUsers=0 NVreg_NvLinkDisable=0\n",
+    module.PEERMEM_FILE: "# Written by clusterctl\nnvidia-peermem\n",
+    module.DROPIN: "[Service]\nExecStart=\nExecStart=/usr/bin/nvidia-persistenced --user root --persistence-mode --verbose\n",
+    module.APT_SOURCE: "Types: deb\nURIs: https://repo.site.example/nvidia\nSuites: noble\nSigned-By: /usr/share/keyrings/nvidia.asc\n",
+    "/sys/module/nvidia_peermem/refcnt": "0",
+}
+REPOSITORY = {"uris": ["https://repo.site.example/nvidia"], "suites": ["noble"], "signed_by": "/usr/share/keyrings/nvidia.asc"}
+PACKAGES = declared("nvidia_driver")["nvidia_driver_packages"]
+FM, PERSISTENCED, DCGM = (f"nvidia-{name}.service" for name in ("fabricmanager", "persistenced", "dcgm"))
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    return declared("nvidia_driver", **{"nvidia_driver_repository": REPOSITORY, **changes})
+
+
+def commands() -> dict[str, CommandResult | str]:
+    return {
+        QUERY: smi_xml().replace("590.48.01", "580.126.20").replace("<cuda_version>13.1<", "<cuda_version>13.0<"),
+        DPKG: dpkg(PACKAGES),
+        "modinfo -F version nvidia": "580.126.20\n",
+        "modinfo -F license nvidia": "Dual MIT/GPL\n",
+        "nv-fabricmanager --version": "Fabric Manager version is : 580.126.20\n",
+        "nvidia-persistenced --version": "nvidia-persistenced:  version 580.126.20\n  The NVIDIA Persistence Daemon.\n",
+        "dcgmi --version": "\ndcgmi  version: 4.5.2\n\n",
+        "nvidia-ctk --version": "NVIDIA Container Toolkit CLI version 1.18.2\ncommit: abc\n",
+        **{systemctl(name): unit() for name in (FM, PERSISTENCED, DCGM)},
+        **{f"stat -c %U %a {path}": "root 644\n" for path in FILES},
+    }
+
+
+def check(
+    root: Path,
+    said: dict[str, CommandResult | str] | None = None,
+    *,
+    wanted: dict[str, Any] | None = None,
+    files: dict[str, str | None] | None = None,
+) -> dict[str, Finding]:
+    """Findings of a healthy node where `said` and `files` differ; None takes a file away."""
+    present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
+    return run_checks(module, wanted or spec(), write_files(root, present), {**commands(), **(said or {})})
+
+
+def bad(findings: dict[str, Finding]) -> dict[str, str]:
+    return {k: f.found or f.reason for k, f in findings.items() if f.outcome not in GOOD}
+
+
+def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
+    findings = check(tmp_path)
+    assert bad(findings) == {}
+    assert all(f.outcome is Outcome.PASS for f in findings.values())
+    assert len(findings) > 50
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (
+            {"modinfo -F version nvidia": CommandResult(1, stderr="modinfo: ERROR: Module nvidia not found.")},
+            {"version.persisted": "this kernel has no"},
+        ),
+        ({"modinfo -F version nvidia": "580.95.05\n"}, {"version.persisted": "580.95.05"}),
+        ({"modinfo -F license nvidia": "NVIDIA\n"}, {"kernel_module.persisted": "proprietary"}),
+        ({"nv-fabricmanager --version": "Fabric Manager version is : 580.82.07\n"}, {"fabric_manager.version": "580.82.07"}),
+        ({"nv-fabricmanager --version": ""}, {"fabric_manager.version": "no version"}),
+        ({"nvidia-persistenced --version": CommandResult(None, error="not found")}, {"persistenced.version": "not found"}),
+        ({"dcgmi --version": "dcgmi  version: 4.4.1\n"}, {"dcgm.version": "4.4.1"}),
+        ({"nvidia-ctk --version": "NVIDIA Container Toolkit CLI version 1.17.8\n"}, {"container_toolkit.version": "1.17.8"}),
+        ({systemctl(FM): unit("failed")}, {"fabric_manager.service.running": "failed"}),
+        ({systemctl(FM): unit(file="disabled")}, {"fabric_manager.service.persisted": "disabled"}),
+        (
+            {systemctl(PERSISTENCED): unit("inactive", "disabled")},
+            {"persistenced.service.running": "inactive", "persistenced.service.persisted": "disabled"},
+        ),
+        ({systemctl(DCGM): unit("activating")}, {"dcgm.service.running": "activating"}),
+        ({f"stat -c %U %a {module.OPTIONS_FILE}": "root 600\n"}, {"parameters.file.mode": "root 600"}),
+    ],
+)
+def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, said))
+    assert set(faults) == {f"nvidia_driver.{name}" for name in found}
+    for name, text in found.items():
+        assert text in faults[f"nvidia_driver.{name}"]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        (
+            {"/proc/driver/nvidia/version": FILES["/proc/driver/nvidia/version"].replace("580.126.20", "580.65.06")},
+            {"version.running": "580.65.06"},
+        ),
+        (
+            {"/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.126.20  Fri Sep 13 10:10:01 UTC 2024\n"},
+            {"kernel_module.running": "proprietary"},
+        ),
+        ({"/proc/driver/nvidia/version": None}, {"version.running": "no module loaded"}),
+        (
+            {"/proc/driver/nvidia/params": "RmProfilingAdminOnly: 1\nNvLinkDisable: 0\n"},
+            {"parameter[NVreg_RestrictProfilingToAdminUsers].running": "1"},
+        ),
+        (
+            {module.OPTIONS_FILE: "options nvidia NVreg_NvLinkDisable=1\n"},
+            {"parameter[NVreg_RestrictProfilingToAdminUsers].persisted": "absent", "parameter[NVreg_NvLinkDisable].persisted": "1"},
+        ),
+        ({module.DROPIN: "[Service]\nExecStart=/usr/bin/nvidia-persistenced --verbose\n"}, {"persistenced.dropin.content": "--verbose"}),
+        ({module.DROPIN: None}, {"persistenced.dropin.present": "absent"}),
+        ({module.PEERMEM_FILE: None}, {"peermem.file.present": "absent", "peermem.persisted": "absent"}),
+        ({"/sys/module/nvidia_peermem/refcnt": None}, {"peermem.running": "not loaded"}),
+        (
+            {module.APT_SOURCE: "Types: deb\nURIs: https://elsewhere.example/\n"},
+            {"repository.address": "https://repo.site.example/nvidia missing"},
+        ),
+    ],
+)
+def test_what_a_file_says(files: dict[str, str | None], found: dict[str, str], tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, files=files))
+    assert set(faults) == {f"nvidia_driver.{name}" for name in found}
+    for name, text in found.items():
+        assert text in faults[f"nvidia_driver.{name}"]
+
+
+def test_packages_moved_missing_and_not_held(tmp_path: Path) -> None:
+    moved = dpkg(
+        PACKAGES,
+        nvidia_fabricmanager=("580.159.04-1", "hold"),
+        libnvidia_nscq=("", ""),
+        nvidia_persistenced=("580.126.20-1ubuntu1", "install"),
+    )
+    assert bad(check(tmp_path, {DPKG: moved})) == {
+        "nvidia_driver.package[nvidia-fabricmanager].version": "580.159.04-1",
+        "nvidia_driver.package[libnvidia-nscq].version": "absent",
+        "nvidia_driver.package[nvidia-persistenced].held": "not held",
+    }
+
+
+def test_holding_can_be_declined(tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, wanted=spec(nvidia_driver_hold=False)))
+    assert set(faults) == {f"nvidia_driver.package[{p['name']}].held" for p in PACKAGES}
+
+
+def test_a_driver_library_that_does_not_match_the_module(tmp_path: Path) -> None:
+    answer = CommandResult(18, stdout="Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 580.126\n")
+    finding = check(tmp_path, {QUERY: answer})["nvidia_driver.nvidia_smi"]
+    assert finding.outcome is Outcome.COULD_NOT_RUN
+    assert finding.severity is Severity.CRITICAL
+    assert "mismatch" in finding.reason
+
+
+def test_what_nvidia_smi_says_of_the_node(tmp_path: Path) -> None:
+    xml = str(commands()[QUERY])
+    xml = edit_gpu(xml, 2, {"<persistence_mode>Enabled<": "<persistence_mode>Disabled<"}).replace(
+        "<cuda_version>13.0<", "<cuda_version>12.8<"
+    )
+    xml = xml.replace("<product_architecture>Hopper<", "<product_architecture>Ampere<").replace(
+        "<driver_version>580.126.20", "<driver_version>570.124.06"
+    )
+    assert bad(check(tmp_path, {QUERY: xml})) == {
+        "nvidia_driver.nvidia_smi": "570.124.06",
+        "nvidia_driver.cuda_version": "12.8",
+        "nvidia_driver.gpu_architecture": "Ampere",
+        "nvidia_driver.gpu[2].persistence_mode": "Disabled",
+    }
+
+
+def test_grace_hopper_is_hopper_to_nvidia_smi(tmp_path: Path) -> None:
+    assert bad(check(tmp_path, wanted=spec(nvidia_driver_gpu_architecture="grace_hopper"))) == {}
+
+
+def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
+    bare = spec(
+        nvidia_driver_fabric_manager_version="",
+        nvidia_driver_persistenced_version="",
+        nvidia_driver_dcgm_version="",
+        nvidia_driver_container_toolkit_version="",
+        nvidia_driver_cuda_version="",
+        nvidia_driver_gpu_architecture="",
+        nvidia_driver_packages=[],
+        nvidia_driver_repository={},
+        nvidia_driver_module_parameters={},
+        nvidia_driver_peermem=False,
+    )
+    gone: dict[str, str | None] = {module.OPTIONS_FILE: None, module.PEERMEM_FILE: None}
+    assert bad(check(tmp_path, wanted=bare, files=gone)) == {}
+    left = bad(check(tmp_path / "left", wanted=bare))
+    assert left == {"nvidia_driver.parameters.file": "present", "nvidia_driver.peermem.persisted": "present"}
+
+
+def test_a_host_engine_that_should_be_off(tmp_path: Path) -> None:
+    wanted = spec(nvidia_driver_dcgm_hostengine=False)
+    assert set(bad(check(tmp_path, wanted=wanted))) == {"nvidia_driver.dcgm.service.running", "nvidia_driver.dcgm.service.persisted"}
+    assert bad(check(tmp_path / "off", {systemctl(DCGM): unit("inactive", "disabled")}, wanted=wanted)) == {}
+
+
+def test_a_dnf_repository(tmp_path: Path) -> None:
+    wanted = spec(nvidia_driver_repository={"baseurl": "https://repo.site.example/rhel9", "gpgcheck": True})
+    files = {module.DNF_SOURCE: "[nvidia]\nbaseurl = https://repo.site.example/rhel9\n"}
+    stat: dict[str, CommandResult | str] = {f"stat -c %U %a {module.DNF_SOURCE}": "root 644\n"}
+    assert bad(check(tmp_path, stat, wanted=wanted, files=dict(files))) == {}
+
+
+def test_garbage_in_proc_is_no_module() -> None:
+    with pytest.raises(nvidia_module.UnreadableModuleError):
+        nvidia_module.parse_version("garbage")
+
+
+def test_quoted_options() -> None:
+    text = 'options nvidia NVreg_RegistryDwords="PeerMappingOverride=1;" NVreg_NvLinkDisable=0\noptions nvidia_uvm uvm_disable_hmm=1\n'
+    assert nvidia_module.parse_options(text) == {"NVreg_RegistryDwords": "PeerMappingOverride=1;", "NVreg_NvLinkDisable": "0"}

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clusterctl_validators import nvidia_smi
+from clusterctl_validators.nvidia_smi import UnreadableSmiError
+from support.gpu_node import smi_xml
+from support.recorded import RECORDED, recorded
+
+QUERIES = sorted(RECORDED.glob("nvidia-smi/**/*.xml")) + sorted(RECORDED.glob("_synthetic-by-source/*.xml"))
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.name)
+def test_every_recorded_query_is_understood(path: object) -> None:
+    log = nvidia_smi.parse_query(recorded(str(path)).read_text())
+    assert log.driver_version.count(".") >= 1
+    assert log.gpus
+    assert [g.index for g in log.gpus] == list(range(len(log.gpus)))
+    for gpu in log.gpus:
+        assert gpu.bus_id
+        assert gpu.model
+        assert gpu.memory_mib
+
+
+def test_an_h100_of_driver_590() -> None:
+    log = nvidia_smi.parse_query(smi_xml())
+    gpu = log.gpus[0]
+    assert (log.driver_version, log.cuda_version, log.attached, len(log.gpus)) == ("590.48.01", "13.1", 8, 8)
+    assert (gpu.model, gpu.architecture, gpu.serial, gpu.vbios) == ("NVIDIA H100 80GB HBM3", "Hopper", "1652323049512", "96.00.CF.00.01")
+    assert (gpu.memory_mib, gpu.pcie_gen_max, gpu.pcie_width_current, gpu.power_limit_w, gpu.power_max_w) == (81559, 4, 16, 700.0, 700.0)
+    assert (gpu.fabric_state, gpu.fabric_status, gpu.remap_failure, gpu.recovery_action) == ("Completed", "Success", "No", "None")
+    assert gpu.volatile == nvidia_smi.EccCounts(0, 0, 0, 0)
+    assert gpu.retired_pages is None
+
+
+def test_a_v100_counts_single_and_double_bits() -> None:
+    gpu = nvidia_smi.parse_query(recorded("nvidia-smi/sparecores/aws-p3.16xlarge.xml").read_text()).gpus[0]
+    assert gpu.volatile.dram_uncorrectable == 0
+    assert gpu.retired_pages == 0
+    assert gpu.remapped_uncorrectable is None
+
+
+@given(cut=st.integers(min_value=0, max_value=200))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_cut_off_answer_is_never_half_an_answer(cut: int) -> None:
+    text = smi_xml().rstrip()
+    with pytest.raises(UnreadableSmiError):
+        nvidia_smi.parse_query(text[: len(text) * cut // 201])
+
+
+@given(st.text())
+@settings(deadline=None)
+def test_garbage_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableSmiError):
+        nvidia_smi.parse_query(text)
+
+
+@pytest.mark.parametrize("line", recorded("nvidia-smi/lost-gpu-stderr-variants.txt").read_text().splitlines() if RECORDED.exists() else [])
+def test_the_words_of_a_lost_gpu(line: str) -> None:
+    assert UnreadableSmiError(line).lost
+
+
+def test_a_driver_that_is_not_loaded_is_no_lost_gpu() -> None:
+    assert not UnreadableSmiError("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.").lost
+
+
+def test_nvlinks() -> None:
+    text = recorded("nvidia-smi/capture-h100-80gb-hbm3-590.48.01/capabilities-nvlink-s.txt").read_text()
+    assert nvidia_smi.parse_nvlinks(text) == {0: 18}
+
+
+def test_inactive_nvlinks_count_as_none() -> None:
+    assert nvidia_smi.parse_nvlinks(recorded("nvidia-smi/azure-nhc-bad_nvlink_status.txt").read_text()) == {6: 0}
+
+
+def test_no_nvlinks_at_all() -> None:
+    with pytest.raises(UnreadableSmiError):
+        nvidia_smi.parse_nvlinks("")
+
+
+def test_topology_of_eight_gpus_and_four_hcas() -> None:
+    topology = nvidia_smi.parse_topology(recorded("nvidia-smi/llmaction-topo-2.txt").read_text())
+    assert sorted(topology) == ["mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"]
+    assert topology["mlx5_1"][3] == "PIX"
+    assert topology["mlx5_3"][0] == "SYS"
+
+
+def test_topology_with_underlined_header() -> None:
+    assert nvidia_smi.parse_topology(recorded("nvidia-smi/capture-h100-80gb-hbm3-590.48.01/capabilities-topo-m.txt").read_text()) == {}
+
+
+def test_no_topology() -> None:
+    with pytest.raises(UnreadableSmiError):
+        nvidia_smi.parse_topology("Failed to initialize NVML: Unknown Error\n")
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "rc", "error", "said"),
+    [
+        ("", "", None, "nvidia-smi: No such file or directory", "No such file"),
+        ("Failed to initialize NVML\nmore", "", 18, "", "nvidia-smi exit 18: Failed to initialize NVML"),
+        ("", "", 255, "", "nvidia-smi exit 255: no output"),
+    ],
+)
+def test_why_there_is_no_answer(stdout: str, stderr: str, rc: int | None, error: str, said: str) -> None:
+    assert said in nvidia_smi.explain(stdout, stderr, rc, error)
