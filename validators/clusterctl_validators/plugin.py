@@ -80,6 +80,8 @@ def pytest_collection(session: pytest.Session) -> Optional[bool]:
     if run is None or session.config.args_source is pytest.Config.ArgsSource.ARGS:
         return None
     modules, problems = import_roles(run.specs)
+    if problems and session.config.getoption("--spec"):
+        raise pytest.UsageError("; ".join(_line(p) for p in problems))
     run.findings += problems
     session.items = list(make_items(session, modules))
     session.config.hook.pytest_collection_modifyitems(session=session, config=session.config, items=session.items)

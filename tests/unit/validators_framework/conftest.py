@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.node_run import example_bundle
+
+if TYPE_CHECKING:
+    from clusterctl.bundle import Bundle
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    return example_bundle(tmp_path_factory.mktemp("state"))

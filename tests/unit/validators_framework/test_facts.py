@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterctl_validators.facts import Mount, Package, Unit, parse_cmdline, parse_dpkg, parse_mounts, parse_rpm, parse_units
+from clusterctl_validators.sources import ProbeError
+
+
+def test_dpkg() -> None:
+    text = (
+        "bash\t5.2-1\tinstall\tinstalled\n"
+        "nvidia-open\t580.1\thold\tinstalled\n"
+        "gone\t1.0\tdeinstall\tconfig-files\n"
+        "libc6\t2.36\tinstall\tinstalled\n"
+        "libc6\t\tunknown\tnot-installed\n"
+    )
+    assert parse_dpkg(text) == {
+        "bash": Package("5.2-1", held=False, installed=True),
+        "nvidia-open": Package("580.1", held=True, installed=True),
+        "gone": Package("1.0", held=False, installed=False),
+        "libc6": Package("2.36", held=False, installed=True),
+    }
+
+
+@pytest.mark.parametrize("text", ["bash\n", "bash\t1\n", "a\tb\tc\td\te\n"])
+def test_dpkg_that_makes_no_sense_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="values to unpack"):
+        parse_dpkg(text)
+
+
+def test_rpm_and_its_locks() -> None:
+    locks = "# a comment\nnvidia-driver-3:580.1-1.el9.*\nkernel-6.1-2.el9\n"
+    found = parse_rpm("nvidia-driver\t3:580.1-1.el9\nkernel\t6.1-2.el9\nkernel-core\t6.1-2.el9\n", locks)
+    assert {n: p.held for n, p in found.items()} == {"nvidia-driver": True, "kernel": True, "kernel-core": False}
+    assert found["nvidia-driver"].version == "3:580.1-1.el9"
+
+
+def test_cmdline() -> None:
+    text = 'BOOT_IMAGE=/vmlinuz quiet hugepagesz=1G hugepages=64 hugepagesz=2M hugepages=0 dyndbg="file a.c +p" "spaced=a b" empty=\n'
+    assert parse_cmdline(text) == {
+        "BOOT_IMAGE": ["/vmlinuz"],
+        "quiet": [None],
+        "hugepagesz": ["1G", "2M"],
+        "hugepages": ["64", "0"],
+        "dyndbg": ["file a.c +p"],
+        "spaced": ["a b"],
+        "empty": [""],
+    }
+
+
+WORD = st.text(
+    st.characters(codec="ascii", exclude_characters=' "=\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f', categories=["L", "N", "P", "S"]), min_size=1
+)
+
+
+@given(st.lists(st.tuples(WORD, st.none() | WORD)))
+def test_cmdline_round_trip(words: list[tuple[str, str | None]]) -> None:
+    text = " ".join(n if v is None else f"{n}={v}" for n, v in words)
+    flat = [(n, v) for n, values in parse_cmdline(text).items() for v in values]
+    assert sorted(flat, key=str) == sorted(words, key=str)
+
+
+def test_mounts() -> None:
+    text = "hugetlbfs /mnt/huge\\0401G hugetlbfs rw,relatime,pagesize=1024M 0 0\nserver:/a /data nfs4 ro 0 0\n"
+    assert parse_mounts(text) == [
+        Mount("hugetlbfs", "/mnt/huge 1G", "hugetlbfs", ("rw", "relatime", "pagesize=1024M")),
+        Mount("server:/a", "/data", "nfs4", ("ro",)),
+    ]
+
+
+BLOCKS = """Id=nvidia-persistenced.service
+LoadState=loaded
+ActiveState=active
+UnitFileState=enabled
+
+Id=irqbalance.service
+LoadState=masked
+ActiveState=inactive
+UnitFileState=masked
+
+Id=nosuch.service
+LoadState=not-found
+ActiveState=inactive
+UnitFileState=
+"""
+
+
+def test_units() -> None:
+    assert parse_units(["nvidia-persistenced", "irqbalance", "nosuch"], BLOCKS) == {
+        "nvidia-persistenced": Unit(active=True, enabled=True, active_state="active", file_state="enabled", load_state="loaded"),
+        "irqbalance": Unit(active=False, enabled=False, active_state="inactive", file_state="masked", load_state="masked"),
+        "nosuch": Unit(active=False, enabled=False, active_state="inactive", file_state="", load_state="not-found"),
+    }
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "b", "c", "d"]])
+def test_units_answered_in_another_number_are_not_guessed(names: list[str]) -> None:
+    with pytest.raises(ProbeError, match="asked for"):
+        parse_units(names, BLOCKS)

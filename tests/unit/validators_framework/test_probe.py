@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl_validators.probe import CommandResult, Probe, ProbeError
+from support.checks import InventedNode, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+DPKG = r"dpkg-query -W -f ${Package}\t${Version}\t${db:Status-Want}\t${db:Status-Status}\n"
+RPM = r"rpm -qa --qf %{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n"
+SHOW = "systemctl show -p Id,LoadState,ActiveState,UnitFileState -- "
+
+
+class Counting(InventedNode):
+    calls = 0
+
+    def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
+        self.calls += 1
+        return super().run(argv, timeout_s)
+
+
+def test_each_question_is_asked_once(tmp_path: Path) -> None:
+    node = Counting(tmp_path, {"nvidia-smi -q": "text", DPKG: "bash\t1\tinstall\tinstalled\n"})
+    probe = Probe(node)
+    assert probe.run(["nvidia-smi", "-q"]) is probe.run(["nvidia-smi", "-q"])
+    assert probe.packages() is probe.packages()
+    assert node.calls == 2
+
+
+def test_a_file_is_a_snapshot(tmp_path: Path) -> None:
+    file = tmp_path / "value"
+    file.write_text(" 1 \n")
+    probe = Probe(InventedNode(tmp_path, {}))
+    assert probe.read("/value") == "1"
+    file.write_text("2")
+    assert probe.read("/value") == "1"
+    assert probe.read("/absent") is None
+
+
+def test_rpm_where_there_is_no_dpkg(tmp_path: Path) -> None:
+    write_files(tmp_path, {"/etc/dnf/plugins/versionlock.list": "kernel-6.1-2.el9"})
+    packages = Probe(InventedNode(tmp_path, {RPM: "kernel\t6.1-2.el9\n"})).packages()
+    assert packages["kernel"].held
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (CommandResult(None, error="timed out after 20 s"), "systemctl: timed out after 20 s"),
+        (CommandResult(1, stderr="Failed to connect\n to bus"), "systemctl: Failed to connect to bus"),
+        (CommandResult(1), "systemctl: exit status 1"),
+    ],
+)
+def test_no_answer_is_not_an_empty_answer(tmp_path: Path, said: CommandResult, error: str) -> None:
+    probe = Probe(InventedNode(tmp_path, {SHOW + "ssh": said}))
+    with pytest.raises(ProbeError, match=error):
+        probe.units(["ssh"])
+    with pytest.raises(ProbeError, match="rpm: "):
+        probe.packages()
+    with pytest.raises(ProbeError, match="/proc/self/mounts is absent"):
+        probe.mounts()
+    with pytest.raises(ProbeError, match="/proc/cmdline is absent"):
+        probe.cmdline()
+
+
+def test_this_machine() -> None:
+    probe = Probe()
+    assert probe.cmdline() is not None
+    assert any(m.target == "/proc" for m in probe.mounts())
+    assert probe.units([]) == {}
