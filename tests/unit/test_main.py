@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import rich_click as click
+from click.exceptions import Abort
+
+from clusterctl import main
+from clusterctl.errors import LabError
+from clusterctl.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def ends_with(monkeypatch: pytest.MonkeyPatch) -> Callable[[object], None]:
+    """Make `clusterctl status` end with an exception or a value."""
+
+    def install(end: object) -> None:
+        @click.command("status")
+        def command() -> object:
+            if isinstance(end, BaseException):
+                raise end
+            return end
+
+        monkeypatch.setattr(main.LazyGroup, "get_command", lambda _self, _ctx, _name: command)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        (None, ExitCode.OK),
+        (ExitCode.GATE_FAILED, ExitCode.GATE_FAILED),
+        (LabError(detail="no podman", hint="apt install podman"), ExitCode.UNEXPECTED),
+        (click.UsageError("bad"), ExitCode.USAGE),
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED),
+        (Abort(), ExitCode.INTERRUPTED),
+        (ValueError("a bug"), ExitCode.UNEXPECTED),
+    ],
+    ids=repr,
+)
+def test_every_end_has_its_exit_code(ends_with: Callable[[object], None], end: object, code: ExitCode) -> None:
+    ends_with(end)
+    assert main.call(["status"]) == code
+
+
+def test_an_error_is_text_and_hint_without_a_traceback(ends_with: Callable[[object], None], capsys: pytest.CaptureFixture[str]) -> None:
+    ends_with(LabError(detail="no podman", hint="apt install podman"))
+    main.call(["status"])
+    captured = capsys.readouterr()
+    assert captured.err == "error: lab: no podman\nhint: apt install podman\n"
+    assert captured.out == ""
+
+
+def test_a_bug_is_told_without_a_traceback_unless_asked(ends_with: Callable[[object], None], capsys: pytest.CaptureFixture[str]) -> None:
+    ends_with(ValueError("a bug"))
+    main.call(["status"])
+    assert "Traceback" not in capsys.readouterr().err
+    with pytest.raises(ValueError, match="a bug"):
+        main.call(["--debug", "status"])
+
+
+def test_debug_shows_the_traceback_of_an_error_too(ends_with: Callable[[object], None], capsys: pytest.CaptureFixture[str]) -> None:
+    ends_with(LabError(detail="no podman", hint="h"))
+    main.call(["--debug", "status"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [["nonsense"], ["status", "--nonsense"], ["provision"], ["provision", "x", "--level", "huge"]])
+def test_a_wrong_command_line_is_2(argv: list[str]) -> None:
+    assert main.call(argv) == ExitCode.USAGE
+
+
+def test_help_lists_every_verb_and_imports_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(re.search(rf"\b{verb}\b", text) for verb in main.VERBS)
+
+
+def test_help_is_light() -> None:
+    code = (
+        "import sys; from clusterctl.main import call; call(['--help'])\n"
+        "heavy = {'sqlalchemy', 'pydantic', 'asyncssh', 'ansible', 'ansible_runner', 'jinja2', 'rich.live'} & set(sys.modules)\n"
+        "sys.exit(', '.join(sorted(heavy)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("verb", list(main.VERBS))
+def test_every_verb_has_a_module_with_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call([verb, "--help"]) == 0
+    assert "Usage:" in capsys.readouterr().out
+
+
+def test_provision_without_a_terminal_and_without_yes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CLUSTERCTL_YES", raising=False)
+    monkeypatch.setattr("sys.stdin", (tmp_path / "in").open("w+"))
+    assert main.call(["provision", "rack-12"]) == ExitCode.USAGE
+    assert "CLUSTERCTL_YES" in capsys.readouterr().err
+
+
+def test_a_reader_that_went_away_is_no_error(ends_with: Callable[[object], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[bool] = []
+    monkeypatch.setattr("sys.stderr", type("Stderr", (), {"close": lambda _self: closed.append(True)})())
+    ends_with(BrokenPipeError())
+    assert main.call(["status"]) == ExitCode.OK
+    assert closed
