@@ -11,11 +11,13 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 @target_argument
 @click.option("--reason", required=True, metavar="TEXT", help="Why, for the record and the scheduler.")
 @click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once.")
+@click.option("--quarantine", is_flag=True, help="Quarantine them: what proved them good no longer counts.")
 @output_option
 @click.pass_context
-def command(ctx: click.Context, target: str, reason: str, force: bool, output: str) -> None:
+def command(ctx: click.Context, *, target: str, reason: str, force: bool, quarantine: bool, output: str) -> None:
     """Take the nodes of TARGET out of the pool. Nothing runs on them; running jobs are the scheduler's to end."""
-    from clusterctl.pool.loader import load_pool  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.lifecycle import State  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.pool.loader import load_pool  # noqa: PLC0415
     from clusterctl.pool.moves import drain  # noqa: PLC0415
     from clusterctl.render import moves as view  # noqa: PLC0415
     from clusterctl.store import Store  # noqa: PLC0415
@@ -24,5 +26,6 @@ def command(ctx: click.Context, target: str, reason: str, force: bool, output: s
     config = load_config(ctx)
     with Store.open(config.store_url) as store:
         nodes = match(store.nodes(), target)
-        moves = drain(store, load_pool(config.pool, store), nodes, operator=config.operator, reason=reason, force=force)
+        to = State.QUARANTINED if quarantine else State.DRAINED
+        moves = drain(store, load_pool(config.pool, store), nodes, operator=config.operator, reason=reason, force=force, to=to)
     view.show("drain", moves, output)

@@ -31,15 +31,26 @@ class Move:
     detail: str = ""
 
 
-def drain(store: Store, pool: Pool, nodes: Sequence[NodeRecord], *, operator: str, reason: str, force: bool = False) -> tuple[Move, ...]:
+def drain(
+    store: Store,
+    pool: Pool,
+    nodes: Sequence[NodeRecord],
+    *,
+    operator: str,
+    reason: str,
+    force: bool = False,
+    to: State = State.DRAINED,
+) -> tuple[Move, ...]:
     """Take nodes out: first from the pool, then in the record, so that a kill in between leaves nothing admitted in the pool.
+
+    `to` is `drained`, or `quarantined`: then what proved a node good no longer counts.
 
     Raises:
         IllegalTransitionError: one of them cannot be drained; none was.
         PoolError: it would take too much of the pool out at once, and `force` is not given; none was.
         LeaseHeldError: a run works on one of them; none was drained.
     """
-    _check(nodes, State.DRAINED)
+    _check(nodes, to)
     names = [n.name for n in nodes]
     breaker = Breaker()
     members, removed = pool.members(), pool.removed_since(clock.after(clock.now(), -breaker.window_s))
@@ -50,13 +61,13 @@ def drain(store: Store, pool: Pool, nodes: Sequence[NodeRecord], *, operator: st
             hint="drain fewer, wait, or say --force if it is meant",
         )
     with lease_for(store, names, verb="drain", holder=operator):
-        return tuple(_drain(store, pool, n, operator, reason) for n in nodes)
+        return tuple(_drain(store, pool, n, to, operator=operator, reason=reason) for n in nodes)
 
 
-def _drain(store: Store, pool: Pool, node: NodeRecord, operator: str, reason: str) -> Move:
-    pool.remove(node.name, f"drained by {operator}: {reason}")
-    store.transition(node.name, State.DRAINED, run_id="", operator=operator, reason=reason)
-    return Move(node.name, node.state, State.DRAINED, reason)
+def _drain(store: Store, pool: Pool, node: NodeRecord, to: State, *, operator: str, reason: str) -> Move:
+    pool.remove(node.name, f"{to.value} by {operator}: {reason}")
+    store.transition(node.name, to, run_id="", operator=operator, reason=reason)
+    return Move(node.name, node.state, to, reason)
 
 
 def release(store: Store, nodes: Sequence[NodeRecord], *, operator: str, reason: str) -> tuple[Move, ...]:

@@ -1,0 +1,120 @@
+"""The playbooks that need no node, run by hand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lifecycle import State
+from clusterctl.pool.local import LocalPool
+from clusterctl.store import Store
+from support.provisioning import World, node
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INVENTORY = """
+all:
+  vars: {ansible_connection: local, rack: r12}
+  hosts:
+    r12-n01: {node_roles: [hardware, kernel], waivers: [{check: a, reason: b, owner: c, expires: 2027-01-01}]}
+    r12-n02: {node_roles: [kernel]}
+  children:
+    wrong:
+      hosts:
+        no-roles: {}
+        roles-no-list: {node_roles: kernel}
+        wrong-order: {node_roles: [kernel, hardware]}
+        no-rack: {node_roles: [kernel], rack: ""}
+        half-waiver: {node_roles: [kernel], waivers: [{check: a}]}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    (tmp_path / "hosts.yml").write_text(INVENTORY)
+    return World(tmp_path)
+
+
+def play(world: World, name: str, *args: str) -> subprocess.CompletedProcess[str]:
+    folder = Path(sys.executable).parent
+    environment = os.environ | {
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "CLUSTERCTL_STATE_DIR": str(world.state_dir),
+        "CLUSTERCTL_OPERATOR": "ada",
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    argv: Sequence[str] = ["ansible-playbook", "-i", str(world.state_dir / "hosts.yml"), str(ROOT / "playbooks" / name), *args]
+    return subprocess.run(argv, env=environment, cwd=ROOT, check=False, capture_output=True, text=True, timeout=120)
+
+
+def registered(world: World, *members: str) -> None:
+    with Store.open(world.url) as store:
+        store.register([node(n) for n in ("r12-n01", "r12-n02")])
+        for name in members:
+            LocalPool.create(store).admit(name, "for the test")
+
+
+def test_preflight_accepts_what_is_right(world: World) -> None:
+    done = play(world, "preflight.yml", "-l", "all:!wrong")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("no-roles", "node_roles is missing or empty"),
+        ("roles-no-list", "node_roles is missing or empty"),
+        ("wrong-order", "known roles, in order"),
+        ("no-rack", "rack is not set"),
+        ("half-waiver", "lacks one of check, reason, owner, expires"),
+    ],
+)
+def test_preflight_says_what_is_wrong(world: World, host: str, said: str) -> None:
+    done = play(world, "preflight.yml", "-l", host)
+    assert done.returncode == 2
+    assert said in done.stdout
+
+
+def test_drain_goes_through_clusterctl(world: World) -> None:
+    registered(world, "r12-n01", "r12-n02")
+    done = play(world, "drain.yml", "-l", "r12-n01", "-e", '{"drain_reason": "fan 3 is dead"}')
+    assert done.returncode == 0, done.stdout
+    assert world.states() == {"r12-n01": State.DRAINED, "r12-n02": State.REGISTERED}
+    assert world.reasons()["r12-n01"] == "fan 3 is dead"
+    assert world.members() == {"r12-n02"}
+
+
+def test_half_the_pool_goes_only_by_force(world: World) -> None:
+    registered(world, "r12-n01", "r12-n02")
+    assert play(world, "drain.yml", "-l", "r12-n01,r12-n02", "-e", "drain_reason=x").returncode == 2
+    assert world.members() == {"r12-n01", "r12-n02"}
+    assert play(world, "drain.yml", "-l", "r12-n01,r12-n02", "-e", "drain_reason=x drain_force=true").returncode == 0
+    assert world.members() == frozenset()
+
+
+def test_quarantine_voids_what_proved_a_node_good(world: World) -> None:
+    registered(world, "r12-n01")
+    done = play(world, "quarantine.yml", "-l", "r12-n01", "-e", "quarantine_reason=smells")
+    assert done.returncode == 0, done.stdout
+    assert world.states()["r12-n01"] is State.QUARANTINED
+    with Store.open(world.url) as store:
+        record = store.node("r12-n01")
+    assert record is not None
+    assert record.epoch == 1
+
+
+@pytest.mark.parametrize("name", ["drain.yml", "quarantine.yml"])
+def test_without_a_reason_nothing_happens(world: World, name: str) -> None:
+    registered(world, "r12-n01")
+    done = play(world, name, "-l", "r12-n01")
+    assert done.returncode == 2
+    assert "say why" in done.stdout
+    assert world.members() == {"r12-n01"}
