@@ -71,20 +71,9 @@ class RunDir:
         return path
 
     def write_text(self, relative: str, content: str) -> Path:
-        """Write a file: whole and on disk when this returns, or StoreError and no trace of it."""
+        """Write a file, as `write_whole`."""
         path = self.path_for(relative)
-        with _told(path):
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                Path(name).replace(path)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
-            _sync_folder(path.parent)
+        write_whole(path, content)
         return path
 
     def write_json(self, relative: str, data: Any) -> Path:
@@ -114,6 +103,22 @@ class RunDir:
         if pure.is_absolute() or ".." in pure.parts:
             raise ValueError(f"not a path inside the run directory: {relative!r}")
         return self.path / pure
+
+
+def write_whole(path: Path, content: str) -> None:
+    """Write a file in an existing folder: whole and on disk when this returns, or StoreError and no trace of it."""
+    with _told(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
 
 
 def _sha256(path: Path) -> str:

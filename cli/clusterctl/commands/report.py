@@ -1,0 +1,34 @@
+"""`clusterctl report`: the page of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import rich_click as click
+
+from clusterctl.commands.options import load_config
+
+
+@click.command("report")
+@click.argument("run", default="last")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.  [default: report.html in the run directory]"
+)
+@click.pass_context
+def command(ctx: click.Context, run: str, out: Path | None) -> None:
+    """Write the story of RUN as one HTML page that needs nothing else: racks, findings, gates, pair bandwidths, evidence.
+
+    RUN is a run's id, a unique beginning of it, or `last`. Prints the path of the page.
+    """
+    from clusterctl.render.out import text  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.report.collect import chosen_run, collect  # noqa: PLC0415
+    from clusterctl.report.page import render  # noqa: PLC0415
+    from clusterctl.rundir import write_whole  # noqa: PLC0415
+    from clusterctl.store import Store  # noqa: PLC0415
+
+    with Store.open(load_config(ctx).store_url) as store:
+        row = chosen_run(store, run)
+        path = (out or Path(row.directory) / "report.html").absolute()
+        page = collect(store, row, path.parent)
+    write_whole(path, render(page))
+    text(str(path))

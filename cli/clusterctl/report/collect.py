@@ -1,0 +1,123 @@
+"""From the store and a run directory to the page of a run."""
+
+from __future__ import annotations
+
+import os
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from clusterctl import clock
+from clusterctl.errors import ConfigError
+from clusterctl.gates import rawfile
+from clusterctl.lifecycle import State
+from clusterctl.report import heatmap
+from clusterctl.report.model import Heatmap, Link, NodeSection, Page, Rack
+from clusterctl.store.records import RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.store import Store
+    from clusterctl.store.records import NodeRecord, RunRow, TransitionRow
+
+REPORTABLE = frozenset({"provision", "validate", "burnin"})
+# Above this, good nodes are tiles only: a page that nobody can open tells nothing.
+_MANY = 400
+_SEARCHED = 200
+
+
+def chosen_run(store: Store, run_id: str) -> RunRow:
+    """The run to tell of: by id or beginning, or, for `last`, the newest that worked on nodes.
+
+    Raises:
+        UnknownRunError: there is none, or several match.
+    """
+    if run_id == "last":
+        newest = next((r for r in store.runs(_SEARCHED) if r.verb in REPORTABLE), None)
+        return newest or store.run("last")
+    return store.run(run_id)
+
+
+def collect(store: Store, run: RunRow, page_folder: Path) -> Page:
+    """Everything the page of a run shows; links are relative to `page_folder`.
+
+    Nodes are shown as the run left them. Where it gathered no evidence of its own, the newest earlier evidence is shown and marked.
+    """
+    names = [n.node for n in store.run_nodes(run.id)]
+    files = _files(Path(run.directory))
+    links = _links(files, Path(run.directory), page_folder)
+    sections = tuple(_section(store, run, record, links) for record in store.nodes(names))
+    listed = sorted(
+        (s for s in sections if len(sections) <= _MANY or _is_bad(s)), key=lambda s: (s.state is State.ADMITTED, not s.not_good)
+    )
+    racks = tuple(Rack(name, tuple(group)) for name, group in groupby(sections, key=lambda s: s.record.rack))
+    unfinished = run.id in {r.id for r in store.unfinished_runs()}
+    return Page(
+        run=run,
+        status="unfinished" if unfinished else run.status.value,
+        made_at=clock.now(),
+        racks=racks,
+        sections=tuple(listed),
+        unlisted=len(sections) - len(listed),
+        heatmap=_heatmap(run, files, sections),
+        links=tuple(links.get("", ())),
+        simulated=any(g.simulated for s in sections for g in s.gate_results),
+    )
+
+
+def _is_bad(section: NodeSection) -> bool:
+    return section.state is not State.ADMITTED or section.not_good > 0
+
+
+def _section(store: Store, run: RunRow, record: NodeRecord, links: Mapping[str, Sequence[Link]]) -> NodeSection:
+    steps = store.history(record.name)
+    state, reason = _left_in(run, record, steps)
+    findings, results = store.findings(record.name, run.id), store.gate_results(record.name, run.id)
+    return NodeSection(
+        record=record,
+        state=state,
+        reason=reason,
+        findings=findings or store.findings(record.name),
+        findings_earlier=findings is None,
+        gate_results=results or store.gate_results(record.name),
+        gates_earlier=not results,
+        steps=tuple(s for s in steps if s.run_id == run.id),
+        links=tuple(links.get(record.name, ())),
+    )
+
+
+def _left_in(run: RunRow, record: NodeRecord, steps: Sequence[TransitionRow]) -> tuple[State, str]:
+    if run.status is RunStatus.RUNNING:
+        return record.state, record.reason
+    before = [s for s in steps if s.at <= run.finished_at]
+    return (before[-1].to_state, before[-1].reason) if before else (State.REGISTERED, "")
+
+
+def _files(directory: Path) -> tuple[str, ...]:
+    if not directory.is_dir():
+        return ()
+    found = (p for p in directory.rglob("*") if p.is_file() and not p.is_symlink() and not p.name.startswith("."))
+    return tuple(sorted(p.relative_to(directory).as_posix() for p in found))
+
+
+def _links(files: Sequence[str], directory: Path, page_folder: Path) -> dict[str, list[Link]]:
+    """Links by node; those in the top folder under the empty name."""
+    base = PurePosixPath(os.path.relpath(directory, page_folder))
+    found: dict[str, list[Link]] = {}
+    for name in files:
+        path = PurePosixPath(name)
+        owner = "" if len(path.parts) == 1 else path.name.removesuffix(path.suffix)
+        if path.suffix != ".html":
+            found.setdefault(owner, []).append(Link(name, (base / path).as_posix()))
+    return found
+
+
+def _heatmap(run: RunRow, files: Sequence[str], sections: Sequence[NodeSection]) -> Heatmap:
+    if not any(f.startswith("gates/") for f in files):
+        return Heatmap(None, (), problem="this run measured nothing")
+    try:
+        records = rawfile.read_all(Path(run.directory))
+    except ConfigError as e:
+        return Heatmap(None, (), problem=str(e))
+    return heatmap.build(records, [g for s in sections for g in s.gate_results])
