@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 from typing import TYPE_CHECKING, Any, Self
 
@@ -126,7 +127,7 @@ async def _open(
     except TimeoutError as e:
         raise TransportError(Trouble.UNREACHABLE, f"no connection within {limit_s:g} s") from e
     except asyncssh.PermissionDenied as e:
-        raise TransportError(Trouble.AUTH_FAILED, f"{e.reason} (user {how.get('username', 'of this session')})") from e
+        raise TransportError(Trouble.AUTH_FAILED, str(e.reason)) from e
     except asyncssh.HostKeyNotVerifiable as e:
         raise _host_key(name, how["port"], hosts, e) from e
     except asyncssh.KeyExchangeFailed as e:
@@ -136,7 +137,13 @@ async def _open(
     except asyncssh.DisconnectError as e:
         raise TransportError(Trouble.UNREACHABLE, f"the connection broke at login: {e.reason}") from e
     except (OSError, asyncssh.ChannelOpenError) as e:
-        raise TransportError(Trouble.UNREACHABLE, getattr(e, "strerror", None) or str(e)) from e
+        raise TransportError(Trouble.UNREACHABLE, _said(e)) from e
+
+
+def _said(error: Exception) -> str:
+    """The system's words without asyncio's around them; resolver errors have numbers below zero and words of their own."""
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if number and number > 0 else getattr(error, "strerror", None) or str(error)
 
 
 def _host_key(name: str, port: int, hosts: asyncssh.SSHKnownHosts | None, error: asyncssh.DisconnectError) -> TransportError:
