@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _ROW = re.compile(r"^\s*\| (.{25}) \|(.*)\|\s*$")
 _BORDER = re.compile(r"^\s*\+-+\+-+\+\s*$")
 _METADATA = ("Diagnostic", "DCGM Version", "Driver Version Detected", "GPU Device IDs Detected", "EUD Test Version")
+_WRAP = 46  # the text of a cell goes from column 1 to here; what is longer goes on in the next row
 _NOTES = ("Warning", "Error", "Info")
 _STATUS = re.compile(r"(Pass|Fail|Skip|Warn|Not Run)\w*\b(?:\s*-\s*(.*))?$", re.IGNORECASE)
 _PER_GPU = re.compile(r"(GPU|CPU|NVSwitch)s?\s?(\d+)\s*:\s*(\w.*?)\s*$")
@@ -59,7 +60,8 @@ def _take(name: str, cell: str, tests: list[_Test]) -> None:
     elif tests and (gpu := _PER_GPU.match(value)) and not name and not tests[-1].text:
         tests[-1].per_gpu.append((f"{gpu[1].lower()}{gpu[2]}", gpu[3]))
     elif tests:
-        tests[-1].text += ("; " if name and tests[-1].text else "") + cell[1:-2].ljust(45 if cell.rstrip() != cell[:-2].rstrip() else 0)
+        separator = "; " if name and tests[-1].text else ""
+        tests[-1].text += separator + cell[1:_WRAP]
 
 
 def _verdicts(test: _Test) -> Iterator[tuple[str, str, str, str]]:

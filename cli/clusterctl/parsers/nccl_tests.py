@@ -22,7 +22,7 @@ _VERSION = re.compile(r"NCCL version (\S+)")
 _RANK = re.compile(r"#\s+Rank\s+\d+ .*? device\s+\d+ \[\S*\]\s*(.*)$")
 _VIA = re.compile(r"\bvia (NET/[^/\n]+|P2P|SHM|COLLNET|NVLS|MNNVL)((?:/[^\s/]+)*)")
 _NVLS = re.compile(r"\b(\d{1,6}) nvls channels")
-_TROUBLE = re.compile(r"NCCL (?:WARN|ERROR)|Test (?:NCCL )?failure|FATAL|unhandled|exited (?:with|on) |\bAborted\b|error", re.IGNORECASE)
+_TROUBLE = re.compile(r"NCCL (?:WARN|ERROR)|Test (?:\w+ )?failure|FATAL|unhandled|exited (?:with|on) |\bAborted\b|error", re.IGNORECASE)
 _UNITS = {"time": "us", "algbw": "GB/s", "busbw": "GB/s"}
 
 
