@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -21,14 +20,13 @@ if TYPE_CHECKING:
     from clusterctl.spec.wire import Request
 
 _TIMEOUT_S = 600
-_log = logging.getLogger(__name__)
 
 
 class WorkerCrashedError(ClusterctlError):
     """The worker ended without an answer."""
 
     template = "inventory and spec could not be resolved: {detail}"
-    hint_template = "run again with --debug; the last lines of the worker are above"
+    hint_template = "run again with --debug before the verb and report what it shows"
 
 
 def ask(request: Request) -> dict[str, Any]:
@@ -54,11 +52,11 @@ def ask(request: Request) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired as e:
         raise WorkerCrashedError(detail=f"no answer after {_TIMEOUT_S} s") from e
-    _log.debug("%s", done.stderr)
     try:
         reply = json.loads(done.stdout)
-    except ValueError as e:
-        raise WorkerCrashedError(detail=f"exit status {done.returncode}\n{done.stderr[-4000:]}") from e
+    except ValueError:
+        last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it said nothing")
+        raise WorkerCrashedError(detail=f"exit status {done.returncode}: {last.strip()}") from RuntimeError(done.stderr)
     if "error" in reply:
         raise _error(reply["error"], request)
     result: dict[str, Any] = reply["ok"]

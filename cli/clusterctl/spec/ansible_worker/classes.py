@@ -93,7 +93,7 @@ class ClassResolver:
     def _secret(self, name: str, host: Any, role: Role | None) -> Problem:
         source = min(self._vaulted(name))
         of = "" if source == name else f" {source}, which it reads,"
-        message = f"{of or ' it'} is vault-encrypted; a spec holds no secret: write it in plain text, or mark the option no_log in the role".strip()
+        message = f"{of or ' it'} is vault-encrypted, and a spec holds no secret: plain text, or no_log in the role".strip()
         return Problem(name, message, *self._place(name, host, role))
 
     def _problem(self, breach: Breach, raw: Variables, host: Any, role: Role) -> Problem:

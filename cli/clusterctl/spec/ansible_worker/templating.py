@@ -46,5 +46,5 @@ def _problem(name: str, error: AnsibleError, fallback: Place) -> Problem:
         file, line = fallback
     text = " ".join(str(error.message).split())
     if isinstance(error, AnsibleUndefinedVariable):
-        return Problem(name, f"its template reads a variable that is not set: {text} (facts are not available to a spec)", file, line)
+        return Problem(name, f"its template reads what is not set: {text} (a spec has no facts)", file, line)
     return Problem(name, f"its template cannot be rendered: {text}", file, line)

@@ -1,0 +1,140 @@
+"""The verbs that read an inventory, as people run them; and Ansible's own answer beside ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterctl.spec.load import load_nodes
+from support.roles import ROOT
+from support.site import CONTENT, Site
+
+BIN = Path(sys.executable).parent
+EXAMPLE = ["-i", "inventory/common", "-i", "inventory/example"]
+
+
+def clusterctl(*args: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "clusterctl", *args]
+    return subprocess.run(command, cwd=cwd, env=os.environ | (env or {}), capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_racks_and_nodes() -> None:
+    done = clusterctl("inventory", "rack-13", *EXAMPLE, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["schema_version"], document["kind"], len(document["nodes"])) == (1, "inventory", 18)
+    assert document["nodes"][6]["name"] == "r13-n07"
+    assert document["nodes"][6]["profile"] == "profile_hgx_h100_ib"
+    assert document["nodes"][6]["place"] == {
+        "rack": "rack-13",
+        "row": "row-b",
+        "su": "su-2",
+        "leaf": "su-2",
+        "nvlink_domain": "",
+        "slot": 7,
+    }
+    assert set(document["groups"]) == {"gpu_nodes", "profile_hgx_h100", "profile_hgx_h100_ib", "rack_13"}
+    table = clusterctl("inventory", "r13-n07", *EXAMPLE).stdout.splitlines()
+    assert [line.split()[:4] for line in table] == [["RACK", "SLOT", "NODE", "PROFILE"], ["rack-13", "7", "r13-n07", "profile_hgx_h100_ib"]]
+
+
+def test_the_example_site_is_sound_and_its_secret_stays_away() -> None:
+    done = clusterctl("profile", "check", *EXAMPLE, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["problems"] == []
+    shown = clusterctl("profile", "show", "all", *EXAMPLE, "-o", "json")
+    document = json.loads(shown.stdout)
+    assert [len(s["nodes"]) for s in document["specs"]] == [18, 18]
+    assert "bmc_password" not in shown.stdout
+    assert "ANSIBLE_VAULT" not in shown.stdout
+
+
+def test_one_role_of_a_profile() -> None:
+    done = clusterctl("profile", "show", "profile-hgx-h100-ib", *EXAMPLE, "--role", "nccl")
+    assert done.returncode == 0, done.stderr
+    assert "nccl:" in done.stdout
+    assert "kernel:" not in done.stdout
+    wrong = clusterctl("profile", "show", "profile-hgx-h100-ib", *EXAMPLE, "--role", "ncll")
+    assert wrong.returncode == 2
+    assert "did you mean 'nccl'?" in wrong.stderr
+
+
+def test_profiles_with_their_nodes() -> None:
+    done = clusterctl("profile", "list", *EXAMPLE, "-o", "json")
+    counts = {p["name"]: p["nodes"] for p in json.loads(done.stdout)["profiles"]}
+    assert counts == {"profile_hgx_h100": 36, "profile_hgx_h100_ib": 18, "profile_hgx_h100_roce": 18}
+
+
+@pytest.mark.parametrize("verb", [["inventory", "rack-14"], ["profile", "show", "rack-14"], ["profile", "check", "rack-14"]])
+def test_an_unknown_target_is_told_in_two_lines(verb: list[str]) -> None:
+    done = clusterctl(*verb, *EXAMPLE)
+    assert done.returncode == 3
+    assert done.stdout == ""
+    error, hint = done.stderr.splitlines()
+    assert error.startswith("error: no node matches 'rack-14'; did you mean 'rack_1")
+    assert hint.startswith("hint: `clusterctl inventory` lists groups and nodes")
+
+
+def test_problems_are_a_document_and_a_text(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "hosts.yml").write_text("profile_hgx_h100_ib:\n  hosts:\n    n1:\n      nvidia_driver_verzion: '1'\n")
+    done = clusterctl("profile", "check", "-i", "@common", "-i", str(tmp_path / "site"), "-o", "json")
+    assert done.returncode == 3
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert (problem["file"], problem["line"], problem["path"]) == (str(tmp_path / "site" / "hosts.yml"), 4, "nvidia_driver_verzion")
+    assert "did you mean 'nvidia_driver_version'?" in done.stderr
+
+
+def test_the_wheel_alone_makes_a_sound_site(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=ROOT, check=True, capture_output=True
+    )
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        wheel.extractall(tmp_path / "installed")
+    env = {"PYTHONPATH": str(tmp_path / "installed")}
+    assert clusterctl("init", "mysite", cwd=tmp_path, env=env).returncode == 0
+    done = clusterctl("profile", "check", "-o", "json", cwd=tmp_path / "mysite", env=env)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["nodes"] == 2
+    shown = clusterctl("profile", "check", "rack-9", cwd=tmp_path / "mysite", env=env)
+    assert f"{tmp_path}/installed/clusterctl/_content/inventory/common" in shown.stderr
+
+
+def ansible_says(site: Site, names: list[str], folder: Path) -> dict[str, dict[str, Any]]:
+    tasks = "".join(f"        {n}: \"{{{{ {n} | default('unset') }}}}\"\n" for n in names)
+    play = (
+        "- hosts: all\n  gather_facts: false\n  tasks:\n    - ansible.builtin.copy:\n"
+        f"        content: \"{{{{ found | to_json }}}}\"\n        dest: '{folder}/{{{{ inventory_hostname }}}}.json'\n"
+        "        mode: '0600'\n      delegate_to: localhost\n      connection: local\n      vars:\n       found:\n" + tasks
+    )
+    (folder / "play.yml").write_text(play)
+    layers = [part for layer in site.layers for part in ("-i", str(layer))]
+    subprocess.run([str(BIN / "ansible-playbook"), *layers, str(folder / "play.yml")], check=True, capture_output=True, timeout=120)
+    return {f.stem: json.loads(f.read_text()) for f in folder.glob("*.json")}
+
+
+def test_ansible_sees_the_same_values(tmp_path: Path) -> None:
+    files = {
+        "site/group_vars/rack_1.yml": "pages_owner: '{{ who }}'\nwho: '{{ inventory_hostname }}'\npages_enabled: false\n",
+        "site/group_vars/rack_2/b.yml": "pages_mount: /b\n",
+        "site/group_vars/rack_2/a.yml": "pages_mount: /a\npages_owner: \"{{ groups['rack_1'] | length }}\"\n",
+        "site/host_vars/r1-n02.yml": "who: me\nfabric_version: '7'\n",
+        "site/group_vars/all.yml": "pages_owner: nobody\npages_sizes: [2]\n",
+    }
+    site = Site(tmp_path / "site", files)
+    names = ["pages_owner", "pages_enabled", "pages_sizes", "pages_mount", "fabric_version"]
+    (tmp_path / "out").mkdir()
+    theirs = ansible_says(site, names, tmp_path / "out")
+    for node in load_nodes(site.layers, "all", content=CONTENT):
+        ours = {**node.spec.roles["pages"], **node.spec.roles["fabric"]}
+        for name in names:
+            said = theirs[node.name][name]
+            assert said in ("unset", ours[name]) or str(said) == str(ours[name]), (node.name, name)
+        assert theirs[node.name]["pages_owner"] != "unset"

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from clusterctl import doctor
+from clusterctl.config import Config
+from clusterctl.main import call
+from support.site import Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def checks(config: Config) -> dict[str, doctor.Check]:
+    return {c.name: c for c in doctor.examine(config)}
+
+
+def config(tmp_path: Path) -> Config:
+    return Config(root=tmp_path, inventory=tuple(Site(tmp_path).layers), state_dir=tmp_path / "state" / "deep")
+
+
+def test_what_is_here_is_found(tmp_path: Path) -> None:
+    found = checks(config(tmp_path))
+    assert found["python"].ok
+    assert found["ansible-core"].ok
+    assert found["state directory"].ok
+    assert found["inventory"].found == "4 nodes in 2 layers"
+    assert not (tmp_path / "state").exists()
+
+
+def test_what_is_missing_comes_with_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(doctor, "ANSIBLE_CORE", "2.99.")
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    monkeypatch.setenv("ANSIBLE_HOME", str(tmp_path))
+    file = tmp_path / "afile"
+    file.write_text("")
+    found = checks(Config(root=tmp_path, inventory=(tmp_path / "nosuch",), state_dir=file / "state"))
+    for name in ("ansible-core", "collection ansible.posix", "ssh", "podman", "state directory", "inventory"):
+        assert not found[name].ok, name
+        assert found[name].hint, name
+    assert not found["podman"].required
+    assert "nosuch does not exist" in found["inventory"].found
+
+
+def test_a_collection_is_found_where_ansible_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "ansible_collections" / "ansible" / "posix"
+    folder.mkdir(parents=True)
+    (folder / "MANIFEST.json").write_text(json.dumps({"collection_info": {"version": "9.9.9"}}))
+    monkeypatch.setenv("ANSIBLE_COLLECTIONS_PATH", f"/nowhere:{tmp_path}")
+    assert checks(config(tmp_path))["collection ansible.posix"].found == "9.9.9"
+
+
+def test_the_exit_code_is_3_if_something_required_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call(["doctor", "-o", "json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    inventory = next(c for c in document["checks"] if c["name"] == "inventory")
+    assert (document["kind"], inventory["ok"]) == ("doctor", False)
+    assert "clusterctl init" in inventory["hint"]
