@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from clusterctl.commands.options import load_config
-from clusterctl.commands.provision_options import provision_options
+from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, provision_options
 from clusterctl.errors import UsageProblemError
 from clusterctl.exit_codes import ExitCode
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clusterctl.provisioning.model import Options, Plan
 
 
-@click.command("provision")
+@click.command("provision", cls=WithAnsibleArgs)
 @provision_options
 @click.pass_context
 def command(ctx: click.Context, /, **given: Any) -> int:
@@ -33,7 +33,9 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     _refuse_nonsense(given)
     config = load_config(ctx, given["inventory"])
     _hand_on_vault(given)
-    request = start.Request(given["target"], _options(given), given["limit"], given["extra_vars"], given["vault_ids"], given["resume"])
+    request = start.Request(
+        given["target"], _options(given, ansible_args(ctx)), given["limit"], given["extra_vars"], given["vault_ids"], given["resume"]
+    )
     with live.view(live.task_counts(content_dir() / "roles")) as view:
 
         def confirm(plan: Plan) -> bool:
@@ -67,10 +69,10 @@ def _hand_on_vault(given: dict[str, Any]) -> None:
         os.environ["ANSIBLE_VAULT_PASSWORD_FILE"] = given["vault_password_file"]
 
 
-def _options(given: dict[str, Any]) -> Options:
+def _options(given: dict[str, Any], more: tuple[str, ...]) -> Options:
     from clusterctl.provisioning.model import Options  # noqa: PLC0415
 
     simple: dict[str, Any] = {k: given[k] for k in ("level", "all_roles", "retest", "forks", "diff")}
     lists: dict[str, Any] = {k: tuple(w.strip() for w in given[k].split(",") if w.strip()) for k in ("roles", "partners")}
-    args = (*(w for e in given["extra_vars"] for w in ("-e", e)), *given["ansible_args"])
+    args = (*(w for e in given["extra_vars"] for w in ("-e", e)), *more)
     return Options(**simple, **lists, reboot=not given["no_reboot"], verbosity=given["verbose"], ansible_args=args)

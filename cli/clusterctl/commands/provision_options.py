@@ -11,10 +11,31 @@ from clusterctl.commands.options import extra_vars_option, inventory_option, lim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+_ARGS = "clusterctl.ansible_args"
+
+
+class WithAnsibleArgs(click.RichCommand):
+    """A command that hands on what comes after `--`, and nothing that comes before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Cut the command line at `--`."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[_ARGS] = tuple(args[at + 1 :])
+        return super().parse_args(ctx, args[:at])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Show it in the usage line."""
+        return [*super().collect_usage_pieces(ctx), "[-- ANSIBLE_ARGS]"]
+
+
+def ansible_args(ctx: click.Context) -> tuple[str, ...]:
+    """What came after `--`."""
+    given: tuple[str, ...] = ctx.meta[_ARGS]
+    return given
+
 
 _OWN = (
     click.argument("target", required=False, default=""),
-    click.argument("ansible_args", nargs=-1, type=click.UNPROCESSED, metavar="[-- ANSIBLE ARGS]"),
     click.option(
         "--level", type=click.Choice(["quick", "standard", "full"]), default="quick", show_default=True, help="Depth of the burn-in."
     ),

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl import main
+from clusterctl.exit_codes import ExitCode
+from clusterctl.lifecycle import State
+from clusterctl.provisioning import start
+from clusterctl.provisioning.model import Action, NodePlan, Plan, Result
+
+if TYPE_CHECKING:
+    from clusterctl.config import Config
+
+WORK = Plan((NodePlan("r12-n01", Action.WORK, State.REGISTERED, "2 failing checks", ("kernel",), ("kernel.a",)),))
+CALM = Plan((NodePlan("r12-n01", Action.LEAVE, State.ADMITTED, "admitted, and as declared"),))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[start.Request]:
+    """Requests as the flow gets them; the run asks the operator about a plan."""
+    seen: list[start.Request] = []
+
+    def run(_config: Config, request: start.Request, audience: start.Audience) -> Result:
+        seen.append(request)
+        return Result("run", (), 1.0, declined=not audience.confirm(WORK))
+
+    def plan(_config: Config, request: start.Request, _audience: start.Audience) -> Plan:
+        seen.append(request)
+        return CALM if request.target == "calm" else WORK
+
+    monkeypatch.setattr(start, "run", run)
+    monkeypatch.setattr(start, "plan", plan)
+    return seen
+
+
+def test_ansibles_own_options_reach_the_flow_as_typed(asked: list[start.Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSIBLE_VAULT_IDENTITY_LIST", "")
+    monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", "")
+    words = (
+        "provision rack-12 -l r12-n01 -e x=1 -e @f --vault-id lab@pw -D -vv -f 7 --tags kernel,nccl --partners a,b -y -- --skip-tags slow"
+    )
+    assert main.call(words.split()) == ExitCode.OK
+    request = asked[0]
+    assert (request.target, request.limit, request.extra_vars, request.vault_ids) == ("rack-12", "r12-n01", ("x=1", "@f"), ("lab@pw",))
+    options = request.options
+    assert options.ansible_args == ("-e", "x=1", "-e", "@f", "--skip-tags", "slow")
+    assert (options.diff, options.verbosity, options.forks) == (True, 2, 7)
+    assert (options.roles, options.partners, options.reboot) == (("kernel", "nccl"), ("a", "b"), True)
+
+
+def test_every_ansible_of_the_run_gets_the_vault_passwords(asked: list[start.Request], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSIBLE_VAULT_IDENTITY_LIST", "")
+    monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", "")
+    main.call(["provision", "x", "-y", "--vault-id", "a@1", "--vault-id", "b@2", "--vault-password-file", "pw"])
+    assert os.environ["ANSIBLE_VAULT_IDENTITY_LIST"] == "a@1,b@2"
+    assert os.environ["ANSIBLE_VAULT_PASSWORD_FILE"] == "pw"
+
+
+@pytest.mark.parametrize(
+    "words", ["provision rack-12 rack-13 -y", "provision -y", "provision rack-12 -y --level huge", "provision x -y -f 0"]
+)
+def test_nonsense_is_refused(asked: list[start.Request], words: str) -> None:
+    assert main.call(words.split()) == ExitCode.USAGE
+    assert asked == []
+
+
+def test_resuming_needs_no_target(asked: list[start.Request]) -> None:
+    assert main.call(["provision", "--resume", "last", "-y"]) == ExitCode.OK
+    assert (asked[0].target, asked[0].resume) == ("", "last")
+
+
+@pytest.mark.parametrize(("target", "code"), [("calm", ExitCode.OK), ("rack-12", ExitCode.CHANGES_PENDING)])
+def test_check_shows_the_plan_and_says_by_its_code(
+    asked: list[start.Request], target: str, code: ExitCode, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.call(["provision", target, "--check"]) == code
+    assert "Plan:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", ExitCode.OK), ("n", ExitCode.CHANGES_PENDING)])
+def test_the_operator_is_asked(
+    asked: list[start.Request], answer: str, code: ExitCode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _prompt="": answer)
+    assert main.call(["provision", "rack-12"]) == code
+    captured = capsys.readouterr()
+    assert "~ r12-n01 (registered): kernel [2 failing checks]" in captured.err
+    assert "Plan:" not in captured.out
