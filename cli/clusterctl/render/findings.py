@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -70,10 +71,11 @@ def _node(result: NodeFindings) -> Iterator[str]:
     bad = [f for f in result.findings if f.outcome not in GOOD]
     if bad:
         yield f"{result.node}  {len(bad)} of {len(result.findings)} checks"
-    for finding, following in zip(bad, [*bad[1:], None], strict=True):
-        yield f"    {finding.severity.value:<8}  {finding.check}  {_WORDS[finding.outcome]}: {said(finding)}"
-        if finding.hint and (following is None or following.hint != finding.hint):
-            yield f"{'':14}hint: {one_line(finding.hint)}"
+    for hint, findings in groupby(bad, key=lambda f: f.hint):
+        for finding in findings:
+            yield f"    {finding.severity.value:<8}  {finding.check}  {_WORDS[finding.outcome]}: {said(finding)}"
+        if hint:
+            yield f"{'':14}hint: {one_line(hint)}"
 
 
 def said(finding: Finding) -> str:

@@ -36,8 +36,8 @@ class Request:
 
 
 def make(node: Node, bundle: Bundle, settings: Settings) -> Request:
-    """The request for a node: all its roles, or those that `settings.only` can mean."""
-    roles = {name: dict(variables) for name, variables in node.spec.roles.items() if may_match(settings.only, name)}
+    """The request for a node: all its roles, or those that `settings.glob` can mean."""
+    roles = {name: dict(variables) for name, variables in node.spec.roles.items() if may_match(settings.glob, name)}
     nonce = secrets.token_hex(8)
     body = {
         "schema_version": SCHEMA_VERSION,
@@ -53,9 +53,7 @@ def may_match(glob: str, role: str) -> bool:
     """Whether a glob over check ids can mean a check of this role; the empty glob means all."""
     literal = glob.replace("?", "*").partition("*")[0]
     name, dot, _ = literal.partition(".")
-    if dot or literal == glob:
-        return role == name or not glob
-    return role.startswith(name) or name.startswith(role)
+    return role == name if dot else role.startswith(name)
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from clusterctl import bundle as bundle_module
 from clusterctl import waivers
+from clusterctl.errors import UsageProblemError
+from clusterctl.findings import NodeStatus
 from clusterctl.transport import ssh_args
 from clusterctl.transport.fanout import each
 from clusterctl.transport.ssh import SshClient
@@ -48,6 +50,7 @@ def validate(
         One entry per node, in the order of `nodes`, waivers applied.
 
     Raises:
+        UsageProblemError: no check matches `settings.only`.
         ConfigError: a waiver or the ssh arguments of a node are invalid (no node was asked), or the bundle cannot be built.
     """
     chosen = settings or Settings()
@@ -59,7 +62,7 @@ def validate(
     results: dict[str, NodeFindings] = {}
 
     def done(found: NodeFindings) -> None:
-        judged = replace(found, findings=_select(waivers.apply(found.findings, waived[found.node], chosen.day), chosen.only))
+        judged = replace(found, findings=_select(waivers.apply(found.findings, waived[found.node], chosen.day), chosen.glob))
         results[found.node] = judged
         if on_result:
             on_result(judged)
@@ -70,6 +73,8 @@ def validate(
     if others:
         for found in over_ansible.ask(others, bundle, chosen, inventory, state_dir):
             done(found)
+    if chosen.only and all(f.status is NodeStatus.OK and not f.findings for f in results.values()):
+        raise UsageProblemError(detail=f"no check matches {chosen.only!r}", hint="without -k, `-o json` shows the ids of all checks")
     return tuple(results[n.name] for n in nodes)
 
 

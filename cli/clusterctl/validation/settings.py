@@ -17,7 +17,7 @@ class Settings:
         connect_timeout_s: until logged in; after it a node is unreachable.
         node_timeout_s: for a node altogether; it costs nobody else's time.
         check_timeout_s: for one check function on the node.
-        only: glob over check ids; empty = all.
+        only: glob over check ids, or the name of a role; empty = all.
         today: the day that waivers are judged on; None = now (UTC).
     """
 
@@ -32,6 +32,11 @@ class Settings:
     def checks_timeout_s(self) -> float:
         """For all checks of a node: less than the node's time, so that it can still answer."""
         return max(self.node_timeout_s - _MARGIN_S, self.node_timeout_s / 2)
+
+    @property
+    def glob(self) -> str:
+        """`only` as a glob over check ids."""
+        return f"{self.only}.*" if self.only and not set(self.only) & set(".*?") else self.only
 
     @property
     def day(self) -> date:

@@ -1,0 +1,59 @@
+"""What an SSH server in this process says when it is asked as a node is: our protocol, spoken by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from support.ssh_node import Process
+
+PASS = {"role": "example", "outcome": "pass", "severity": "major"}
+
+
+def answer_to(asked: dict[str, Any], bundle: str) -> dict[str, Any]:
+    """A good answer: one passing check per role."""
+    findings = [{**PASS, "check": f"{role}.a", "role": role} for role in asked["roles"]]
+    return {"schema_version": 1, "node": asked["node"], "nonce": asked["nonce"], "bundle": bundle, "findings": findings}
+
+
+@dataclass
+class FakeNode:
+    """Behaves as launcher and bundle do; `edit` may spoil the answer before it is sent.
+
+    Attributes:
+        kept: digests of the bundles it has.
+        execs: the modes it was called in.
+    """
+
+    edit: Callable[[dict[str, Any]], object] = lambda answer: answer
+    kept: set[str] = field(default_factory=set)
+    execs: list[str] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    async def __call__(self, process: Process) -> None:
+        words = shlex.split(process.command or "")
+        mode, sha256, size = words[-4], words[-3], int(words[-2])
+        launcher = int(re.findall(r"read\((\d+)\)", words[-5])[0])
+        sent = await process.stdin.read()
+        rest = sent[launcher:]
+        self.execs.append(mode)
+        if mode == "push":
+            content, rest = rest[:size], rest[size:]
+            assert hashlib.sha256(content).hexdigest() == sha256
+            self.kept.add(sha256)
+        if sha256 not in self.kept:
+            process.stderr.write(b"clusterctl: bundle absent\n")
+            process.exit(93)
+            return
+        asked = json.loads(rest)
+        self.requests.append(asked)
+        said = self.edit(answer_to(asked, sha256))
+        process.stdout.write(said if isinstance(said, bytes) else json.dumps(said).encode() + b"\n")
+        process.exit(0)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterctl import check_mode
+from clusterctl.check_mode import CheckMode
+from clusterctl.events import TaskEvent, TaskStatus
+from clusterctl.exit_codes import ExitCode
+from clusterctl.outcome import HostOutcome, HostStatus, RunOutcome, RunStatus, TaskFailure
+from clusterctl.render import plan as view
+
+CHANGED = TaskEvent("n1", "hugepages", "Write the mounts", TaskStatus.OK, changed=True, diff="--- before\n+++ after\n+hugetlbfs\x1b[2J\n")
+QUIET = TaskEvent("n1", "kernel", "Read", TaskStatus.OK)
+STARTED = TaskEvent("n1", "kernel", "Write", TaskStatus.STARTED, changed=True)
+FAILURE = TaskFailure("Install", "nccl", "no package")
+
+
+def outcome(*hosts: HostOutcome, status: RunStatus = RunStatus.COMPLETED) -> RunOutcome:
+    return RunOutcome(status, {h.node: h for h in hosts}, "ansible-playbook ...", 1.0)
+
+
+OK = HostOutcome("n1", HostStatus.OK)
+FAILED = HostOutcome("n2", HostStatus.FAILED, failures=(FAILURE,))
+LOST = HostOutcome("n3", HostStatus.UNREACHABLE)
+
+
+def collected(*events: TaskEvent) -> CheckMode:
+    found = CheckMode()
+    for event in events:
+        found.add(event)
+    return found
+
+
+def test_only_changes_count() -> None:
+    assert [(c.node, c.role, c.task) for c in collected(CHANGED, QUIET, STARTED).changes] == [("n1", "hugepages", "Write the mounts")]
+
+
+@pytest.mark.parametrize(
+    ("events", "run", "code"),
+    [
+        ([QUIET], outcome(OK), ExitCode.OK),
+        ([CHANGED], outcome(OK), ExitCode.CHANGES_PENDING),
+        ([CHANGED], outcome(OK, FAILED), ExitCode.ROLE_FAILED),
+        ([CHANGED], outcome(OK, FAILED, LOST), ExitCode.UNREACHABLE),
+        ([QUIET], outcome(HostOutcome("n1", HostStatus.NOT_PROCESSED)), ExitCode.ROLE_FAILED),
+        ([CHANGED], outcome(OK, status=RunStatus.TIMED_OUT), ExitCode.INTERRUPTED),
+        ([], outcome(status=RunStatus.COULD_NOT_START), ExitCode.CONFIG),
+    ],
+)
+def test_exit_code(events: list[TaskEvent], run: RunOutcome, code: ExitCode) -> None:
+    assert check_mode.exit_code(collected(*events), run) is code
+
+
+def test_text(capsys: pytest.CaptureFixture[str]) -> None:
+    view.show_check_mode(collected(CHANGED), outcome(OK, FAILED, LOST), {}, "table")
+    assert capsys.readouterr().out == (
+        "n1\n  ~ hugepages: Write the mounts\n      --- before\n      +++ after\n      +hugetlbfs\ufffd[2J\n\n"
+        "n2\n  ! nccl: Install: no package\n\n"
+        "n3\n  ! unreachable\n\n"
+        "ansible-playbook ...\n"
+        "Plan: 1 node, 1 role to change.\n"
+    )
+
+
+def test_json() -> None:
+    data: dict[str, Any] = check_mode.to_json(collected(CHANGED), outcome(OK, FAILED))
+    assert data["nodes"][0]["changes"] == [{"role": "hugepages", "task": "Write the mounts", "diff": CHANGED.diff}]
+    assert data["nodes"][1]["failures"] == [{"role": "nccl", "task": "Install", "message": "no package"}]

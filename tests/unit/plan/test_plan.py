@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.errors import ConfigError
+from clusterctl.exit_codes import ExitCode
+from clusterctl.findings import NodeFindings, NodeStatus
+from clusterctl.plan import make_plan, plan_exit_code, to_json
+from clusterctl.render import plan as view
+from clusterctl_validators.finding import Finding, Outcome, Severity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def finding(check: str, outcome: Outcome, expected: str = "64", found: str = "0", reason: str = "") -> Finding:
+    return Finding(check, check.partition(".")[0], outcome, Severity.MAJOR, expected, found, reason=reason)
+
+
+def node(name: str, *findings: Finding, status: NodeStatus = NodeStatus.OK, detail: str = "") -> NodeFindings:
+    return NodeFindings(name, status, detail, findings, 1.0)
+
+
+GOOD = finding("kernel.release.running", Outcome.PASS)
+WAIVED = finding("kernel.hold", Outcome.WAIVED)
+PAGES = finding("hugepages.pages[1G].node0.running", Outcome.FAIL)
+PERSISTED = finding("hugepages.pages[1G].node0.persisted", Outcome.FAIL, found="")
+SURPLUS = finding("kernel.cmdline[quiet].running", Outcome.FAIL, expected="", found="quiet")
+BLIND = finding("nvidia_driver.version.running", Outcome.COULD_NOT_RUN, reason="nvidia-smi: No such file or directory")
+CARD = finding("hardware.gpus", Outcome.FAIL, expected="8", found="7")
+LOST = node("n9", status=NodeStatus.UNREACHABLE, detail="Connection refused")
+
+
+@pytest.mark.parametrize(
+    ("results", "code"),
+    [
+        ([node("n1", GOOD, WAIVED)], ExitCode.OK),
+        ([node("n1", GOOD, PAGES)], ExitCode.CHANGES_PENDING),
+        ([node("n1", PAGES, BLIND)], ExitCode.CHANGES_PENDING),
+        ([node("n1", GOOD, BLIND)], ExitCode.VALIDATOR_FAILED),
+        ([node("n1", CARD)], ExitCode.VALIDATOR_FAILED),
+        ([node("n1", PAGES, CARD)], ExitCode.CHANGES_PENDING),
+        ([node("n1", PAGES), node("n2", BLIND)], ExitCode.VALIDATOR_FAILED),
+        ([node("n1", PAGES), LOST], ExitCode.UNREACHABLE),
+        ([node("n1", status=NodeStatus.CRASHED)], ExitCode.VALIDATOR_FAILED),
+        ([node("n1", status=NodeStatus.PYTHON_MISSING)], ExitCode.VALIDATOR_FAILED),
+        ([node("n1", status=NodeStatus.TIMED_OUT)], ExitCode.UNREACHABLE),
+    ],
+)
+def test_exit_code(results: list[NodeFindings], code: ExitCode) -> None:
+    assert plan_exit_code(make_plan(results), results) is code
+
+
+def test_text(capsys: pytest.CaptureFixture[str]) -> None:
+    results = [
+        node("n1", GOOD, PAGES, PERSISTED, SURPLUS, BLIND, CARD),
+        node("n2", PAGES),
+        node("n3", PAGES),
+        node("n4", GOOD),
+        LOST,
+    ]
+    view.show(make_plan(results), {}, "table")
+    assert capsys.readouterr().out == (
+        "n1\n"
+        "  ~ hugepages.pages[1G].node0.running: 0 -> 64\n"
+        "  + hugepages.pages[1G].node0.persisted: 64\n"
+        "  - kernel.cmdline[quiet].running: quiet\n"
+        "  ? nvidia_driver.version.running: nvidia-smi: No such file or directory\n"
+        "  cannot be changed by a role:\n"
+        "  ! hardware.gpus: found 7, expected 8\n"
+        "\n"
+        "n2, n3 (2 nodes)\n"
+        "  ~ hugepages.pages[1G].node0.running: 0 -> 64\n"
+        "\n"
+        "n9\n"
+        "  ? unreachable: Connection refused\n"
+        "    hint: check its power, network and SSH, then run again\n"
+        "\n"
+        "Of 1 of 5 nodes nothing is known.\n"
+        "Plan: 3 nodes, 3 roles to change.\n"
+    )
+
+
+def test_nothing_to_change(capsys: pytest.CaptureFixture[str]) -> None:
+    view.show(make_plan([node("n1", GOOD)]), {}, "table")
+    assert capsys.readouterr().out == "Plan: 0 nodes, 0 roles to change.\n"
+
+
+def test_many_equal_nodes_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    view.show(make_plan([node(f"n{i:03}", PAGES) for i in range(350)]), {}, "table")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert lines[0] == "n000, n001, n002, n003, n004, n005, n006, n007 and 342 more (350 nodes)"
+
+
+def test_long_and_many_lined_text_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    long = finding("nccl.conf", Outcome.FAIL, expected="a\nb", found="x" * 5000)
+    view.show(make_plan([node("n1", long)]), {}, "table")
+    line = capsys.readouterr().out.splitlines()[1]
+    assert line.endswith("... -> a b")
+    assert len(line) < 300
+
+
+def test_json_and_its_file(tmp_path: Path) -> None:
+    body = to_json(make_plan([node("n1", PAGES, BLIND, CARD)]), {"n1": "d1"})
+    view.save(body, "plan", tmp_path / "plan.json")
+    data = json.loads((tmp_path / "plan.json").read_text())
+    assert (data["schema_version"], data["kind"]) == (1, "plan")
+    assert data["summary"] == {"nodes_to_change": 1, "roles_to_change": ["hugepages", "nvidia_driver"]}
+    (told,) = data["nodes"]
+    assert told["spec_digest"] == "d1"
+    assert told["roles"] == ["hugepages", "nvidia_driver"]
+    assert told["changes"] == [
+        {"role": "hugepages", "check": PAGES.check, "found": "0", "expected": "64", "severity": "major"},
+    ]
+    assert [c["check"] for c in told["beyond_roles"]] == ["hardware.gpus"]
+    assert told["could_not_run"] == [{"role": "nvidia_driver", "check": BLIND.check, "reason": BLIND.reason}]
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no/such: No such file"):
+        view.save({}, "plan", tmp_path / "no" / "such")
