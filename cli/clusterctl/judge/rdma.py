@@ -36,10 +36,16 @@ def judge_pairs(subjects: Mapping[str, Subject], records: Sequence[RawRecord]) -
 def _links(subjects: Mapping[str, Subject], records: Sequence[RawRecord]) -> tuple[Link, ...]:
     by_side = {(r.node, r.step): r for r in records}
     links = []
-    for client in (r for r in records if r.step.endswith(".client")):
-        server = by_side.get((client.peer, client.step.removesuffix("client") + "server"))
-        if client.node in subjects and client.peer in subjects:
-            links.append(_link(subjects, client, server))
+    for record in records:
+        meeting, _, side = record.step.rpartition(".")
+        other = by_side.get((record.peer, f"{meeting}.{'server' if side == 'client' else 'client'}"))
+        if record.node not in subjects or record.peer not in subjects:
+            continue
+        if side == "client":
+            links.append(_link(subjects, record, other))
+        elif other is None:
+            ends = ((record.node, record.device), (record.peer, record.peer_device))
+            links.append(Link(*ends, LinkState.BROKEN, reason=f"{record.peer} has no record of its side", rule="complete"))
     return tuple(links)
 
 

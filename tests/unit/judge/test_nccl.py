@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterctl.gates.model import GateResult, Outcome
+from clusterctl.judge import judge, subject_of
+from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
+
+PASS, FAIL, COULD_NOT_RUN = Outcome.PASS, Outcome.FAIL, Outcome.COULD_NOT_RUN
+
+
+def one_node(text: str, *, declared: dict[str, Any] | None = None, **more: Any) -> dict[str, GateResult]:
+    subject = subject_of(node("n1", declared=declared), TODAY)
+    results = judge([subject], [record("nccl_node", "n1", text, **more)], level="standard", gates=["nccl_node"])
+    assert results
+    return {r.rule: r for r in results}
+
+
+def group(text: str, *, names: tuple[str, ...] = ("n1", "n2"), declared: dict[str, Any] | None = None, **more: Any) -> list[GateResult]:
+    subjects = [subject_of(node(n, declared=declared), TODAY) for n in names]
+    argv = ("mpirun", "-np", "16", "all_reduce_perf", "-g", "1")
+    run = record("nccl_group", "n1", text, peers=names, argv=argv, **more)
+    return list(judge(subjects, [run], level="standard", gates=["nccl_group"]))
+
+
+def test_a_healthy_node_passes_every_rule() -> None:
+    found = one_node(nccl(476.9))
+    assert {rule: r.outcome for rule, r in found.items()} == {"correctness": PASS, "floor": PASS, "transport": PASS}
+    assert found["floor"].found == "476.9 GB/s"
+    assert found["floor"].source == "tests"
+
+
+def test_a_node_without_nvls_is_below_the_floor() -> None:
+    floor = one_node(nccl(366.0))["floor"]
+    assert (floor.outcome, floor.expected, floor.found) == (FAIL, ">= 460 GB/s", "366 GB/s")
+    assert "NVLS" in floor.hint
+
+
+def test_wrong_results_fail_whatever_the_bandwidth_and_exit_status() -> None:
+    for status in (0, 1):
+        found = one_node(nccl(476.9, wrong="2", closing="2 FAILED"), exit_status=status)
+        assert found["correctness"].outcome is FAIL
+        assert "silent data corruption" in found["correctness"].hint
+
+
+def test_unchecked_results_are_no_proof_unless_the_profile_says_so() -> None:
+    assert one_node(nccl(476.9, wrong="N/A"))["correctness"].outcome is COULD_NOT_RUN
+    declared = gates(gates_settings={"nccl_node": {"require_correctness": False}})
+    assert one_node(nccl(476.9, wrong="N/A"), declared=declared)["correctness"].outcome is Outcome.NOT_APPLICABLE
+
+
+def test_an_output_without_channel_lines_leaves_the_transport_unknown() -> None:
+    assert one_node(nccl(476.9, via=""))["transport"].outcome is COULD_NOT_RUN
+
+
+def test_shared_memory_instead_of_nvlink_is_the_reason() -> None:
+    found = one_node(nccl(20.0, via="SHM/direct/direct"))
+    assert found["transport"].outcome is FAIL
+    assert "floor" not in found
+
+
+def test_fewer_gpus_than_declared_are_missing_evidence() -> None:
+    assert one_node(nccl(476.9, ranks=7))["complete"].detail == "it ran on 7 of 8 GPUs"
+
+
+def test_a_result_above_the_ceiling_is_a_measuring_error() -> None:
+    ceiling = {**NODE_FLOOR, "kind": "ceiling", "value": 900.0}
+    found = one_node(nccl(202818.0), declared=gates(gates_baselines=[RDMA_FLOOR, NODE_FLOOR, GROUP_FLOOR, ceiling]))
+    assert found["ceiling"].outcome is COULD_NOT_RUN
+    assert "measuring error" in found["ceiling"].detail
+    assert "floor" not in found
+
+
+def test_a_floor_for_another_size_is_not_met_by_this_one() -> None:
+    declared = gates(gates_baselines=[RDMA_FLOOR, {**NODE_FLOOR, "size_bytes": 8589934592}, GROUP_FLOOR])
+    floor = one_node(nccl(476.9), declared=declared)["floor"]
+    assert (floor.outcome, floor.detail) == (COULD_NOT_RUN, "the output has no busbw at 8589934592 bytes")
+
+
+def test_a_floor_for_another_number_of_nodes_is_no_floor() -> None:
+    declared = gates(gates_baselines=[RDMA_FLOOR, NODE_FLOOR, {**GROUP_FLOOR, "nodes": 8}])
+    found = group(nccl(90.0, via="NET/IB/0/GDRDMA"), declared=declared)
+    assert {r.rule for r in found if r.outcome is COULD_NOT_RUN} == {"baseline"}
+
+
+@pytest.mark.parametrize("text", ["", "garbage", nccl(476.9).replace("# Avg", "Avg").replace("# Out", "Out")])
+def test_empty_garbage_and_cut_off_output_could_not_run(text: str) -> None:
+    assert {r.outcome for r in one_node(text).values()} == {COULD_NOT_RUN}
+
+
+def test_a_crash_says_what_the_tool_said_last() -> None:
+    found = one_node("", exit_status=3, stderr="x\nTest CUDA failure common.cu:1012 'system not yet initialized'\n")
+    assert "all_reduce_perf ended with exit status 3: Test CUDA failure" in found["exit_status"].detail
+
+
+def test_a_group_that_is_fine_proves_every_member() -> None:
+    found = group(nccl(90.0, via="NET/IB/0/GDRDMA"))
+    assert {(r.node, r.outcome) for r in found} == {("n1", PASS), ("n2", PASS)}
+    assert {r.peers for r in found} == {("n1", "n2")}
+
+
+def test_nccl_over_tcp_fails_and_the_reason_is_the_transport() -> None:
+    found = group(nccl(3.0, via="NET/Socket/0"))
+    assert {(r.rule, r.outcome) for r in found} == {("correctness", PASS), ("transport", COULD_NOT_RUN)}
+    told = next(r for r in found if r.rule == "transport")
+    assert "NCCL used NET/Socket: whatever the bandwidth, this is the reason" in told.detail
+    assert "the group of 2 failed" in told.detail
+    node_found = one_node(nccl(3.0, via="NET/Socket/0"))
+    assert node_found["transport"].outcome is FAIL
+    assert "floor" not in node_found
+
+
+def test_network_channels_without_gpudirect_are_told() -> None:
+    found = group(nccl(90.0, via="NET/IB/0"))
+    assert "without GPUDirect RDMA" in next(r.detail for r in found if r.rule == "transport")
+
+
+def test_a_slow_group_singles_out_nobody() -> None:
+    found = [r for r in group(nccl(40.0, via="NET/IB/0/GDRDMA"), names=("n1", "n2", "n3", "n4")) if r.rule == "floor"]
+    assert {(r.node, r.outcome) for r in found} == {(f"n{i}", COULD_NOT_RUN) for i in (1, 2, 3, 4)}
+    assert "no node is singled out" in found[0].detail
+    assert "busbw 40 GB/s, expected >= 80 GB/s, source tests" in found[0].detail
+    assert "clusterctl burnin n1,n2 --gates nccl_group" in found[0].hint
+
+
+def test_a_slow_group_with_a_node_that_failed_earlier_is_to_be_rerun_without_it() -> None:
+    names = ("n1", "n2", "n3")
+    subjects = [subject_of(node(n), TODAY) for n in names]
+    runs = [record("nccl_node", n, nccl(300.0 if n == "n2" else 477.0)) for n in names]
+    argv = ("mpirun", "-np", "24", "all_reduce_perf")
+    runs.append(record("nccl_group", "n1", nccl(40.0, via="NET/IB/0/GDRDMA"), peers=names, argv=argv))
+    found = judge(subjects, runs, level="standard", gates=["nccl_node", "nccl_group"])
+    told = next(r for r in found if r.gate == "nccl_group" and r.node == "n1" and r.rule == "floor")
+    assert told.outcome is COULD_NOT_RUN
+    assert "rerun without n2: `clusterctl burnin n1,n3 --gates nccl_group`" in told.hint
+
+
+def test_a_node_left_out_of_the_group_run_is_told_why() -> None:
+    subjects = [subject_of(node(n), TODAY) for n in ("n1", "n2", "n3")]
+    runs = [record("nccl_node", n, nccl(300.0 if n == "n2" else 477.0)) for n in ("n1", "n2", "n3")]
+    runs.append(record("nccl_group", "n1", nccl(90.0, via="NET/IB/0/GDRDMA"), peers=("n1", "n3"), argv=("mpirun", "all_reduce_perf")))
+    found = judge(subjects, runs, level="standard", gates=["nccl_node", "nccl_group"])
+    left = [r for r in found if r.gate == "nccl_group" and r.node == "n2"]
+    assert [(r.outcome, r.detail) for r in left] == [(COULD_NOT_RUN, "left out of the group run: it did not pass nccl_node")]
+    assert {r.outcome for r in found if r.node == "n3"} == {PASS}

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterctl.gates.model import GateResult, Outcome, RawRecord
+from clusterctl.judge import Subject, judge, subject_of
+from support.gates import TODAY, case_names, link, load_case, node
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HEALTHY = 392.4
+
+
+def results_of(subjects: Sequence[Subject], records: Sequence[RawRecord]) -> tuple[GateResult, ...]:
+    return judge(subjects, records, level="standard", gates=["rdma_pair"])
+
+
+def records_of(case: dict[str, Any], names: Sequence[str]) -> list[RawRecord]:
+    records: list[RawRecord] = []
+    for number, (one, other) in enumerate(combinations(names, 2)):
+        found: float | str = HEALTHY
+        for entry in case.get("links", ()):
+            if entry.get("with") in (one, other) or entry.get("pair") in ([one, other], [other, one]):
+                found = entry["found"]
+        if found != "none":
+            records += link(one, other, 0, number, found)
+    return records
+
+
+@pytest.mark.parametrize("name", case_names("judge", "pairs_"))
+def test_case(name: str) -> None:
+    case = load_case("judge", name)
+    names = [f"n{i}" for i in range(1, case["nodes"] + 1)]
+    partners = case.get("partners", [])
+    subjects = [subject_of(node(n, rails=1), TODAY, partner=n in partners) for n in names]
+    found = {r.node: r for r in results_of(subjects, records_of(case, names))}
+    assert set(found) == set(names) - set(partners)
+    for n, result in found.items():
+        wanted = case["expect"].get(n) or case["expect"]["rest"]
+        assert result.outcome.value == wanted["outcome"], (n, result)
+        assert result.device == "mlx5_0"
+        for key in set(wanted) - {"outcome"}:
+            assert wanted[key] in getattr(result, key), (n, key, result)
+        assert bool(result.hint) == (result.outcome is not Outcome.PASS)
+
+
+BAD = st.sets(st.integers(0, 8), max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 9), BAD, st.randoms(use_true_random=False))
+def test_any_order_of_evidence_gives_the_same_verdicts_and_no_healthy_node_is_condemned(count: int, bad: set[int], order: Any) -> None:
+    names = [f"n{i}" for i in range(count)]
+    slow = {f"n{i}" for i in bad if i < count}
+    subjects = [subject_of(node(n, rails=1), TODAY) for n in names]
+    records = [r for i, (a, b) in enumerate(combinations(names, 2)) for r in link(a, b, 0, i, 200.0 if {a, b} & slow else HEALTHY)]
+    first = results_of(subjects, records)
+    order.shuffle(records)
+    order.shuffle(subjects)
+    assert results_of(subjects, records) == first
+    condemned = {r.node for r in first if r.outcome is Outcome.FAIL}
+    passed = {r.node for r in first if r.outcome is Outcome.PASS}
+    assert condemned <= slow
+    assert not passed & slow
+    if slow and count - len(slow) >= 2 and count >= 3:
+        assert condemned == slow
+        assert passed == set(names) - slow
+
+
+def test_the_verdict_is_identical_over_ten_runs() -> None:
+    case = load_case("judge", "pairs_two_bad_of_six")
+    names = [f"n{i}" for i in range(1, 7)]
+    subjects = [subject_of(node(n, rails=1), TODAY) for n in names]
+    records = records_of(case, names)
+    assert len({results_of(subjects, records) for _ in range(10)}) == 1
+
+
+def test_rails_are_judged_apart() -> None:
+    names = ["n1", "n2", "n3"]
+    subjects = [subject_of(node(n, rails=2), TODAY) for n in names]
+    records = [
+        r
+        for i, (a, b) in enumerate(combinations(names, 2))
+        for rail in (0, 1)
+        for r in link(a, b, rail, i, 196.0 if rail == 1 and "n2" in (a, b) else HEALTHY)
+    ]
+    bad = [r for r in results_of(subjects, records) if r.outcome is not Outcome.PASS]
+    assert [(r.node, r.device, r.outcome) for r in bad] == [("n2", "mlx5_1", Outcome.FAIL)]
+    assert "it runs at half its rate" in bad[0].hint
+    assert "port 2" in bad[0].hint
+
+
+def test_an_hca_that_met_nobody_is_not_covered() -> None:
+    subjects = [subject_of(node("n1", rails=2), TODAY), subject_of(node("n2", rails=1), TODAY)]
+    found = {(r.node, r.device): r for r in results_of(subjects, link("n1", "n2", 0, 0, HEALTHY))}
+    assert found["n1", "mlx5_1"].outcome is Outcome.COULD_NOT_RUN
+    assert found["n1", "mlx5_1"].rule == "coverage"
+    assert found["n1", "mlx5_0"].outcome is Outcome.PASS
+
+
+def test_a_client_without_its_servers_record_is_no_evidence() -> None:
+    subjects = [subject_of(node(n, rails=1), TODAY) for n in ("n1", "n2")]
+    client, _ = link("n1", "n2", 0, 0, HEALTHY)
+    found = results_of(subjects, [client])
+    assert {r.outcome for r in found} == {Outcome.COULD_NOT_RUN}
+    assert {r.node for r in found} == {"n1", "n2"}
+
+
+def test_nodes_without_any_record_could_not_run() -> None:
+    found = results_of([subject_of(node(n, rails=1), TODAY) for n in ("n1", "n2")], [])
+    assert [(r.node, r.outcome, r.rule) for r in found] == [(n, Outcome.COULD_NOT_RUN, "complete") for n in ("n1", "n2")]
