@@ -181,13 +181,14 @@ def _gates(results: Collection[GateResult]) -> Iterator[Reason]:
 
 
 def gate_text(result: GateResult) -> str:
-    """A gate result as one line: `rdma_pair mlx5_3: bandwidth 98 Gb/s, expected >= 180 Gb/s [source]`."""
+    """A gate result as one line: `rdma_pair mlx5_3: bandwidth 98 Gb/s, expected >= 180 Gb/s [source]; its partners were fine with others`."""
     where = f"{result.gate} {result.device}".rstrip()
     if result.outcome is Outcome.COULD_NOT_RUN:
         return f"{where}: could not run ({result.rule}): {result.detail or result.found or 'no reason given'}"
     source = f" [{result.source}]" if result.source else ""
     found = f"{result.metric or result.rule} {result.found}".strip()
-    return f"{where}: {found}" + (f", expected {result.expected}" if result.expected else "") + source
+    detail = f"; {result.detail}" if result.detail else ""
+    return f"{where}: {found}" + (f", expected {result.expected}" if result.expected else "") + source + detail
 
 
 def _gates_missing(results: Collection[GateResult], expected_gates: Collection[str]) -> Iterator[Reason]:
