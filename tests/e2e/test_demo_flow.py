@@ -1,0 +1,178 @@
+"""The demo, asserted: a rack of six real nodes from nothing to admitted, one of them with a degraded HCA."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from clusterctl.exit_codes import ExitCode
+from support.demo_rack import DemoRack, Done, host_kernel_settings
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
+
+SECRET = "planted-bmc-s3cr3t-4711"
+BAD_SLOT = 4
+
+
+@dataclass
+class Demo:
+    """The rack after the first run, and what was seen on the way."""
+
+    rack: DemoRack
+    bad: str
+    before: dict[str, str]
+    plan: Done
+    first: Done
+    after: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    site = tmp_path_factory.mktemp("site")
+    rack = DemoRack(site, 94, {"BMC_PASSWORD": SECRET})
+    secrets = site / "secrets"
+    secrets.mkdir()
+    (secrets / "vault-password").write_text("correct horse battery staple")
+    (secrets / "hosts.yml").write_text("all:\n  vars:\n    bmc_user: admin\n" + vaulted(secrets / "vault-password"))
+    rack.write_site(str(secrets / "hosts.yml"))
+    rack.extra["ANSIBLE_VAULT_PASSWORD_FILE"] = str(secrets / "vault-password")
+    before = host_kernel_settings()
+    try:
+        rack.ok("lab", "up", rack.target)
+        bad = rack.node(BAD_SLOT)
+        rack.ok("lab", "fault", bad, "hca_degraded")
+        plan = rack.clusterctl("plan", rack.target, "-o", "json")
+        first = rack.clusterctl("provision", rack.target, "--yes", "-o", "json")
+        yield Demo(rack, bad, before, plan, first, host_kernel_settings())
+    finally:
+        rack.clusterctl("lab", "down", rack.target)
+
+
+def vaulted(password_file: Path) -> str:
+    argv = ["ansible-vault", "encrypt_string", "--vault-password-file", str(password_file), SECRET, "--name", "bmc_password"]
+    text = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def test_the_plan_says_that_there_is_something_to_do(demo: Demo) -> None:
+    assert demo.plan.code == ExitCode.CHANGES_PENDING
+
+
+def test_five_are_admitted_and_one_is_quarantined(demo: Demo) -> None:
+    assert demo.first.code == ExitCode.GATE_FAILED, demo.first.err
+    states = demo.rack.states()
+    assert states.pop(demo.bad) == "quarantined"
+    assert set(states.values()) == {"admitted"}
+    assert len(states) == 5
+
+
+def test_the_result_is_a_document_with_a_schema(demo: Demo) -> None:
+    schema = json.loads((ROOT / "docs/reference/schemas/provision.schema.json").read_text())
+    Draft202012Validator(schema).validate(demo.first.json)
+    assert demo.first.json["counts"] == {"admitted": 5, "quarantined": 1}
+    assert demo.first.json["simulated"]
+    assert all(n["changed"] > 10 for n in demo.first.json["nodes"])
+
+
+def test_the_quarantine_names_device_found_expected_source_and_action(demo: Demo) -> None:
+    node = next(n for n in demo.first.json["nodes"] if n["name"] == demo.bad)
+    first = node["reasons"][0]
+    assert (first["kind"], first["device"]) == ("gate_failed", "mlx5_3")
+    assert "mlx5_3" in first["text"]
+    assert "Gb/s" in first["text"]
+    assert "expected" in first["text"]
+    assert "[" in first["text"], "the source of the floor"
+    assert first["hint"]
+    status = demo.rack.ok("status", demo.rack.target, "-o", "json").json
+    shown = next(n for n in status["nodes"] if n["name"] == demo.bad)
+    assert "mlx5_3" in shown["reason"]
+    assert {"name", "state", "reason", "spec_digest", "last_run"} <= set(shown)
+
+
+def test_the_other_nodes_were_not_blamed(demo: Demo) -> None:
+    assert [n["name"] for n in demo.first.json["nodes"] if n["reasons"]] == [demo.bad]
+
+
+def test_the_hosts_own_kernel_settings_are_untouched(demo: Demo) -> None:
+    changed = {k: (v, demo.after.get(k)) for k, v in demo.before.items() if demo.after.get(k) != v}
+    assert changed == {}
+
+
+def test_a_second_run_changes_nothing_and_takes_seconds(demo: Demo) -> None:
+    again = demo.rack.clusterctl("provision", demo.rack.target, "--yes", "-o", "json")
+    assert again.code == ExitCode.GATE_FAILED
+    assert again.json["changed"] == 0
+    assert not any(n["touched"] for n in again.json["nodes"])
+    bad = next(n for n in again.json["nodes"] if n["name"] == demo.bad)
+    assert "mlx5_3" in bad["reason"]
+    assert again.wall_s < 15
+
+
+def test_the_report_and_the_history_tell_the_story(demo: Demo) -> None:
+    page = demo.rack.site / "report.html"
+    demo.rack.ok("report", demo.first.json["run_id"], "--out", str(page))
+    text = page.read_text()
+    assert demo.bad in text
+    assert "mlx5_3" in text
+    assert "simulated" in text
+    history = demo.rack.ok("history", demo.bad).out
+    assert "quarantined" in history
+
+
+def test_the_planted_secret_is_nowhere(demo: Demo) -> None:
+    page = demo.rack.site / "secret-report.html"
+    demo.rack.ok("report", "--out", str(page))
+    skipped = demo.rack.state_dir / "lab"
+    files = [p for p in demo.rack.state_dir.rglob("*") if p.is_file() and skipped not in p.parents]
+    assert any(p.name == "ansible.log" for p in files)
+    assert [p for p in (*files, page) if SECRET.encode() in p.read_bytes()] == []
+    with sqlite3.connect(demo.rack.state_dir / "clusterctl.db") as database:
+        assert SECRET not in "\n".join(database.iterdump())
+    assert SECRET not in demo.first.err + demo.first.out
+
+
+def test_the_line_for_doing_it_by_hand_is_printed_and_works(demo: Demo) -> None:
+    line = next(line for line in demo.first.err.splitlines() if "by hand: ansible-playbook" in line)
+    words = line.split("by hand: ")[1].split()
+    limit = words.index("--limit") + 1
+    words[limit] = demo.rack.node(1)
+    environment = {**os.environ, **demo.rack.extra, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
+    done = subprocess.run(
+        [*words, "--check"], cwd=demo.rack.site, env=environment, check=False, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout
+    assert "changed=0" in done.stdout
+
+
+def test_admit_by_hand_puts_a_drained_node_back_on_its_evidence(demo: Demo) -> None:
+    node = demo.rack.node(1)
+    demo.rack.ok("drain", node, "--reason", "a look inside")
+    layers = [
+        w for layer in (ROOT / "inventory/common", ROOT / "inventory/lab", demo.rack.state_dir / "lab/hosts") for w in ("-i", str(layer))
+    ]
+    environment = {**os.environ, **demo.rack.extra, "CLUSTERCTL_STATE_DIR": str(demo.rack.state_dir)}
+    argv = ["ansible-playbook", *layers, str(ROOT / "playbooks/admit.yml"), "-l", node]
+    done = subprocess.run(argv, cwd=demo.rack.site, env=environment, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
+    assert demo.rack.states()[node] == "admitted"
+
+
+def test_repaired_and_retested_with_partners_it_is_admitted(demo: Demo) -> None:
+    demo.rack.ok("lab", "fault", demo.bad, "hca_degraded", "--clear")
+    partners = f"{demo.rack.node(1)},{demo.rack.node(2)}"
+    done = demo.rack.clusterctl("provision", demo.bad, "--retest", "--partners", partners, "--yes", "-o", "json")
+    assert done.code == ExitCode.OK, done.err
+    assert set(demo.rack.states().values()) == {"admitted"}

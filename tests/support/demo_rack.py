@@ -1,0 +1,98 @@
+"""A lab rack of a test's own, and the clusterctl commands run on it as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from support.roles import ROOT
+
+CLUSTERCTL = str(Path(sys.executable).parent / "clusterctl")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+    wall_s: float
+
+    @property
+    def json(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self.out)
+        return data
+
+
+@dataclass
+class DemoRack:
+    """A rack in a site folder of its own.
+
+    Attributes:
+        number: of the rack; names its nodes, network and addresses.
+        extra: environment of every command.
+    """
+
+    site: Path
+    number: int
+    extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def target(self) -> str:
+        return f"rack-{self.number}"
+
+    @property
+    def state_dir(self) -> Path:
+        return self.site / "state"
+
+    def node(self, slot: int) -> str:
+        return f"r{self.number}-n{slot:02d}"
+
+    def write_site(self, *more_layers: str) -> None:
+        layers = ["'@common'", str(ROOT / "inventory" / "lab"), str(self.state_dir / "lab" / "hosts"), *more_layers]
+        self.site.mkdir(parents=True, exist_ok=True)
+        (self.site / "clusterctl.yml").write_text(f"inventory: [{', '.join(layers)}]\nstate_dir: state\noperator: ada\n")
+
+    def clusterctl(self, *words: str, timeout_s: float = 900) -> Done:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("CLUSTERCTL_", "ANSIBLE_"))} | self.extra
+        began = time.monotonic()
+        done = subprocess.run(
+            [CLUSTERCTL, *words],
+            cwd=self.site,
+            env=environment,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+        )
+        return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
+    def ok(self, *words: str) -> Done:
+        done = self.clusterctl(*words)
+        assert done.code == 0, f"clusterctl {' '.join(words)}: {done.code}\n{done.out}\n{done.err}"
+        return done
+
+    def states(self) -> dict[str, str]:
+        return {n["name"]: n["state"] for n in self.ok("status", self.target, "-o", "json").json["nodes"]}
+
+
+def host_kernel_settings() -> dict[str, str]:
+    """The host's own vm.* and kernel.* settings, without those that tell the time or count by themselves."""
+    counting = {
+        "kernel.ns_last_pid",
+        "kernel.pty.nr",
+        "kernel.random.entropy_avail",
+        "kernel.random.uuid",
+        "kernel.perf_event_max_sample_rate",
+    }
+    text = subprocess.run(["sysctl", "-a"], check=True, capture_output=True, text=True).stdout
+    pairs = (line.split(" = ", 1) for line in text.splitlines() if " = " in line)
+    return {k: v for k, v in pairs if k.startswith(("vm.", "kernel.")) and k not in counting}
