@@ -15,7 +15,7 @@ from clusterctl.lifecycle import State
 from clusterctl.node import Connection, Node, NodeSpec, Place
 from clusterctl.outcome import HostOutcome, HostStatus
 from clusterctl.store import Store
-from clusterctl.store.records import RunRow
+from clusterctl.store.records import AdmissionRecord, RunRow
 from clusterctl_validators.finding import Finding, Severity
 
 ROLE = "hugepages"
@@ -94,7 +94,7 @@ def burn_in(store: Store, run: RunRow, name: str = "r12-n01", digest: str = DIGE
     store.save_admission(a_record(name, run.id, digest))
 
 
-def a_record(name: str, run_id: str, digest: str = DIGEST) -> admission_record.AdmissionRecord:
+def a_record(name: str, run_id: str, digest: str = DIGEST) -> AdmissionRecord:
     """A complete admission record."""
     own = findings(node=name)
     verdict = decide(

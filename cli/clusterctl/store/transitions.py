@@ -67,13 +67,10 @@ class TransitionRepository(Repository):
 
     def left_behind(self, run_id: str) -> tuple[str, ...]:
         """The nodes whose last step was one of this run and that are still in the middle of the work, by name."""
-        newest = select(func.max(t.transitions.c.id)).where(t.transitions.c.node == t.nodes.c.name).scalar_subquery()
-        query = (
-            select(t.nodes.c.name)
-            .join(t.transitions, (t.transitions.c.node == t.nodes.c.name) & (t.transitions.c.id == newest))
-            .where(t.transitions.c.run_id == run_id, t.nodes.c.state.in_([s.value for s in IN_WORK]))
-            .order_by(t.nodes.c.name)
-        )
+        newest = select(func.max(t.transitions.c.id)).group_by(t.transitions.c.node)
+        steps = select(t.transitions.c.node).where(t.transitions.c.id.in_(newest), t.transitions.c.run_id == run_id)
+        in_work = t.nodes.c.state.in_([s.value for s in IN_WORK])
+        query = select(t.nodes.c.name).where(in_work, t.nodes.c.name.in_(steps)).order_by(t.nodes.c.name)
         with reading(self._engine) as connection:
             return tuple(connection.execute(query).scalars())
 

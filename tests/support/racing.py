@@ -1,0 +1,24 @@
+"""What racing processes do; importable by their spawned interpreters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.errors import LeaseHeldError
+from clusterctl.store import Store
+
+if TYPE_CHECKING:
+    import multiprocessing
+    from multiprocessing.synchronize import Barrier
+
+
+def race(url: str, run_id: str, names: list[str], start: Barrier, results: multiprocessing.Queue[tuple[str, str]]) -> None:
+    """Take leases when all are ready; report `has`, or the run that holds them; live until all have tried."""
+    with Store.open(url) as store:
+        start.wait(timeout=60)
+        try:
+            store.acquire(names, run_id=run_id, holder=run_id)
+            results.put((run_id, "has"))
+        except LeaseHeldError as e:
+            results.put((run_id, str(e.values["run_id"])))
+        start.wait(timeout=60)

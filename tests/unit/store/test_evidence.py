@@ -1,0 +1,99 @@
+"""Findings and gate results: nothing is lost, the newest counts, and only what is current proves anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clusterctl.errors import StoreError
+from clusterctl.findings import NodeStatus
+from clusterctl.gates.model import Outcome
+from clusterctl.lifecycle import State
+from clusterctl_validators.finding import Finding, Severity
+from support.stores import a_finding, a_node, a_result, a_run, bring, findings, fresh
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.store import Store
+
+NAME = "r12-n01"
+RUN, LATER = "20260314-090000-provision-aaaa", "20260315-090000-validate-bbbb"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = fresh(tmp_path)
+    store.register([a_node(), a_node("r12-n02", slot=2)])
+    store.start_run(a_run(RUN))
+    store.start_run(a_run(LATER, verb="validate"))
+    return store
+
+
+def test_the_newest_validation_counts(store: Store) -> None:
+    first, second = findings(a_finding(Outcome.FAIL)), findings()
+    store.save_findings(RUN, first)
+    store.save_findings(RUN, second)
+    assert store.findings(NAME) == second
+    store.save_findings(LATER, first)
+    assert store.findings(NAME) == first
+    assert store.findings(NAME, RUN) == second
+    assert store.findings("r12-n02") is None
+
+
+def test_a_node_that_gave_no_findings(store: Store) -> None:
+    lost = findings(status=NodeStatus.UNREACHABLE, detail="no route to host")
+    store.save_findings(RUN, lost)
+    assert store.findings(NAME) == lost
+
+
+def test_gates_come_back_one_by_one_or_together(store: Store) -> None:
+    store.save_gate_results(RUN, [a_result(gate="dcgm_diag", device="")])
+    store.save_gate_results(RUN, [a_result(Outcome.FAIL), a_result(node="r12-n02")])
+    assert store.gate_results(NAME) == (a_result(gate="dcgm_diag", device=""), a_result(Outcome.FAIL))
+    store.save_gate_results(RUN, [a_result(device="mlx5_0"), a_result()])
+    assert store.gate_results(NAME) == (a_result(gate="dcgm_diag", device=""), a_result(device="mlx5_0"), a_result())
+    assert store.gate_results("r12-n02", RUN) == (a_result(node="r12-n02"),)
+    assert store.gate_results(NAME, LATER) == ()
+
+
+def test_touching_a_node_makes_its_evidence_old(store: Store) -> None:
+    bring(store, NAME, State.PROVISIONING)
+    store.save_findings(RUN, findings())
+    store.save_gate_results(LATER, [a_result()])
+    assert store.findings(NAME, current=True) == findings()
+    assert store.gate_results(NAME, current=True) == (a_result(),)
+    assert store.evidence_runs(NAME) == (RUN, LATER)
+    bring(store, NAME, State.PROVISIONING)
+    assert store.findings(NAME, current=True) is None
+    assert store.gate_results(NAME, current=True) == ()
+    assert store.evidence_runs(NAME) == ()
+    assert store.findings(NAME) == findings()
+
+
+def test_a_new_spec_makes_evidence_old(store: Store) -> None:
+    store.save_findings(RUN, findings())
+    store.save_gate_results(RUN, [a_result()])
+    store.register([a_node(digest="e" * 64)])
+    assert store.findings(NAME, current=True) is None
+    assert store.gate_results(NAME, current=True) == ()
+
+
+def test_evidence_of_a_stranger_is_refused(store: Store) -> None:
+    with pytest.raises(StoreError, match=r"(?i)foreign key"):
+        store.save_findings(RUN, findings(node="r99-n01"))
+    with pytest.raises(StoreError, match=r"(?i)foreign key"):
+        store.save_gate_results("no-such-run", [a_result()])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=st.text())
+def test_whatever_a_node_says_can_be_stored(store: Store, words: str) -> None:
+    said = Finding("x.y", "x", Outcome.FAIL, Severity.MAJOR, found=words)
+    store.save_findings(RUN, findings(said))
+    stored = store.findings(NAME)
+    assert stored is not None
+    assert stored.findings[0].found.replace("\\x00", "\x00") == words.encode("utf-8", "backslashreplace").decode().replace("\\x00", "\x00")

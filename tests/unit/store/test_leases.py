@@ -1,0 +1,146 @@
+"""One worker per node, whatever the other one does, or however it died."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import update
+
+from clusterctl import clock
+from clusterctl.errors import LeaseHeldError
+from clusterctl.leases import Holder, lease_for
+from clusterctl.store import tables as t
+from clusterctl.store.engine import writing
+from support.racing import race
+from support.stores import fresh
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.store import Store
+
+NAMES = ["r12-n01", "r12-n02"]
+
+
+def _other_process(store: Store, **values: object) -> None:
+    with writing(store._engine) as connection:
+        connection.execute(update(t.leases).values(**values))
+
+
+def test_the_second_is_told_who_since_and_until(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+    store.acquire(NAMES, run_id="run-1", holder="alice")
+    with pytest.raises(LeaseHeldError, match=r"r12-n02 is held by alice \(run run-1\) since 20") as caught:
+        store.acquire(["r12-n02", "r12-n03"], run_id="run-2", holder="bob")
+    assert "expires at 20" in caught.value.hint
+    assert [x.node for x in store.leases()] == NAMES
+
+
+def test_release_gives_all_back(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+    store.acquire(NAMES, run_id="run-1", holder="alice")
+    assert store.release("run-1") == 2
+    store.acquire(NAMES, run_id="run-2", holder="bob")
+    assert {x.run_id for x in store.leases()} == {"run-2"}
+
+
+def test_taking_again_renews(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+    store.acquire(NAMES, run_id="run-1", holder="alice", ttl_s=10)
+    before = store.leases()[0].expires_at
+    store.acquire(NAMES, run_id="run-1", holder="alice", ttl_s=100)
+    assert store.leases()[0].expires_at > before
+    assert store.renew("run-1", 1000) == 2
+    assert store.leases()[0].expires_at > clock.after(clock.now(), 900)
+
+
+def test_an_expired_lease_is_taken_over(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+    store.acquire(NAMES, run_id="run-1", holder="alice", ttl_s=-1)
+    store.acquire(NAMES, run_id="run-2", holder="bob")
+    assert store.renew("run-1") == 0
+    assert {x.holder for x in store.leases()} == {"bob"}
+
+
+def test_a_dead_process_holds_nothing(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+    store.acquire(NAMES, run_id="run-1", holder="alice")
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    _other_process(store, pid=gone.pid)
+    store.acquire(NAMES, run_id="run-2", holder="bob")
+
+
+def test_a_reused_pid_is_not_the_holder(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+    store.acquire(NAMES, run_id="run-1", holder="alice")
+    _other_process(store, mark=Holder.current().mark + "9")
+    store.acquire(NAMES, run_id="run-2", holder="bob")
+
+
+def test_another_host_is_believed_until_its_lease_expires(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+    store.acquire(NAMES, run_id="run-1", holder="alice")
+    _other_process(store, host="elsewhere", pid=1)
+    with pytest.raises(LeaseHeldError):
+        store.acquire(NAMES, run_id="run-2", holder="bob")
+
+
+def test_holders() -> None:
+    me = Holder.current()
+    assert not me.is_gone()
+    assert not replace(me, host="elsewhere", pid=2**22 - 1).is_gone()
+    assert not replace(me, mark="").is_gone()
+    boot, namespace, start = me.mark.split("/")
+    assert replace(me, mark=f"other-boot/{namespace}/{start}").is_gone()
+    assert not replace(me, pid=2**22 - 1, mark=f"{boot}/pid:[1]/{start}").is_gone()
+    assert not Holder(me.host, 1, f"{boot}/{namespace}/0").is_gone() or os.getuid() == 0
+
+
+def test_a_zombie_is_gone() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    stat = (f"/proc/{child.pid}/stat", Holder.current().mark.rpartition("/")[0])
+    with open(stat[0], encoding="utf-8") as file:  # noqa: PTH123 a path of /proc
+        start = file.read().rpartition(")")[2].split()[19]
+    holder = Holder(Holder.current().host, child.pid, f"{stat[1]}/{start}")
+    assert not holder.is_gone()
+    child.send_signal(signal.SIGKILL)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert holder.is_gone()
+    child.communicate()
+
+
+def test_lease_for_lets_go_whatever_happens(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+
+    def work() -> None:
+        with lease_for(store, NAMES, verb="drain", holder="alice"):
+            raise ZeroDivisionError(len(store.leases()))
+
+    with pytest.raises(ZeroDivisionError, match="2"):
+        work()
+    assert store.leases() == ()
+
+
+def test_of_racing_processes_exactly_one_wins(tmp_path: Path) -> None:
+    fresh(tmp_path).close()
+    context = multiprocessing.get_context("spawn")
+    start, results = context.Barrier(3), context.Queue()
+    orders = (["r12-n01", "r12-n02"], ["r12-n02", "r12-n01"], ["r12-n02", "r12-n03"])
+    url = f"sqlite:///{tmp_path / 'clusterctl.db'}"
+    racers = [context.Process(target=race, args=(url, f"run-{i}", names, start, results)) for i, names in enumerate(orders)]
+    for racer in racers:
+        racer.start()
+    outcome = dict(results.get(timeout=90) for _ in racers)
+    for racer in racers:
+        racer.join(timeout=90)
+    winners = [run for run, said in outcome.items() if said == "has"]
+    assert len(winners) == 1
+    assert {said for run, said in outcome.items() if run not in winners} == set(winners)

@@ -1,0 +1,119 @@
+"""Runs, and runs that never ended."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl import clock
+from clusterctl.errors import StoreError, UnknownRunError
+from clusterctl.leases import Holder
+from clusterctl.lifecycle import State
+from clusterctl.store.records import RunNodeRow, RunStatus
+from support.stores import a_node, a_run, bring, fresh
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.store import Store
+    from clusterctl.store.records import RunRow
+
+NAME = "r12-n01"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = fresh(tmp_path)
+    store.register([a_node()])
+    return store
+
+
+def _killed() -> RunRow:
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    return replace(a_run("20260314-080000-provision-dead"), holder=replace(Holder.current(), pid=gone.pid))
+
+
+def test_a_run_comes_back_as_it_was_stored(store: Store) -> None:
+    run = a_run(directory="/state/runs/x")
+    store.start_run(run, [NAME])
+    assert store.run("last") == run
+    record = store.node(NAME)
+    assert record is not None
+    assert record.last_run == run.id
+    store.finish_run(run.id, RunStatus.DONE, 7, {"admitted": 5})
+    ended = store.run(run.id)
+    assert (ended.status, ended.exit_code, ended.summary) == (RunStatus.DONE, 7, {"admitted": 5})
+    assert ended.finished_at >= run.started_at
+
+
+def test_by_beginning(store: Store) -> None:
+    store.start_run(a_run("20260314-090000-provision-aaaa"))
+    store.start_run(a_run("20260314-090000-validate-bbbb"))
+    assert store.run("20260314-090000-v").verb == "provision"
+    with pytest.raises(UnknownRunError, match="several"):
+        store.run("20260314")
+    for wrong in ("2027", "", "%", "_" * 8):
+        with pytest.raises(UnknownRunError) as caught:
+            store.run(wrong)
+        assert caught.value.hint
+
+
+def test_no_run_at_all(store: Store) -> None:
+    with pytest.raises(UnknownRunError):
+        store.run("last")
+
+
+def test_how_far_a_run_got(store: Store) -> None:
+    run = a_run()
+    store.start_run(run, [NAME])
+    assert store.run_nodes(run.id) == (RunNodeRow(run.id, NAME),)
+    store.note_node(run.id, NAME, phase="validate", outcome="ok", detail="x")
+    assert store.run_nodes(run.id) == (RunNodeRow(run.id, NAME, "validate", "ok", "x"),)
+    assert [r.id for r in store.runs(node=NAME)] == [run.id]
+    assert store.runs(node="r99-n01") == ()
+
+
+def test_a_live_run_is_not_unfinished(store: Store) -> None:
+    store.start_run(a_run(), [NAME])
+    assert store.unfinished_runs() == ()
+
+
+def test_a_killed_run_is_unfinished_and_names_what_it_left(store: Store) -> None:
+    run = _killed()
+    store.start_run(run, [NAME])
+    bring(store, NAME, State.PROVISIONING, run_id=run.id)
+    assert [r.id for r in store.unfinished_runs()] == [run.id]
+    assert store.left_behind(run.id) == (NAME,)
+    bring(store, NAME, State.PROVISIONING, run_id="20260314-090000-provision-next")
+    assert store.left_behind(run.id) == ()
+
+
+def test_an_ended_run_is_not_unfinished(store: Store) -> None:
+    run = _killed()
+    store.start_run(run)
+    store.finish_run(run.id, RunStatus.INTERRUPTED, 9, {})
+    assert store.unfinished_runs() == ()
+
+
+def test_a_run_elsewhere_counts_by_its_lease(store: Store) -> None:
+    run = replace(a_run(), holder=Holder("elsewhere", 1, "x/y/z"))
+    store.start_run(run, [NAME])
+    assert store.unfinished_runs() == ()
+    store.acquire([NAME], run_id=run.id, holder="alice", ttl_s=-1)
+    assert [r.id for r in store.unfinished_runs()] == [run.id]
+
+
+def test_a_run_elsewhere_without_a_lease_is_given_up_after_a_day(store: Store) -> None:
+    moment = clock.after(clock.now(), -100_000)
+    store.start_run(replace(a_run(), started_at=moment, holder=Holder("elsewhere", 1, "x/y/z")))
+    assert len(store.unfinished_runs()) == 1
+
+
+def test_a_run_of_unknown_nodes_is_refused_whole(store: Store) -> None:
+    with pytest.raises(StoreError):
+        store.start_run(a_run(), [NAME, "r99-n01"])
+    assert store.runs() == ()
