@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.ansible_env import minimal
 from clusterctl.errors import ClusterctlError, ConfigError, UnknownTargetError
 from clusterctl.spec.invalid import invalid
 from clusterctl.spec.problem import Problem
@@ -74,15 +75,16 @@ def _error(error: Mapping[str, Any], request: Request) -> ClusterctlError:
 
 
 def _environment(request: Request) -> dict[str, str]:
-    """The caller's, with strict reading: what Ansible would only warn of is an error here."""
-    env = dict(os.environ)
-    if "ANSIBLE_CONFIG" not in env and not Path("ansible.cfg").is_file():
-        env["ANSIBLE_CONFIG"] = str(Path(request.content) / "ansible.cfg")
-    return env | {
-        "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
-        "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
-        "ANSIBLE_NOCOLOR": "1",
-        "ANSIBLE_DEPRECATION_WARNINGS": "0",
-        "LC_ALL": "C.UTF-8",
-        "PYTHONUTF8": "1",
-    }
+    """What an ansible-playbook of ours gets, so that both render the same; read strictly, what Ansible only warns of is an error here."""
+    kept = {k: os.environ[k] for k in ("PYTHONPATH",) if k in os.environ}
+    return (
+        minimal(os.environ, Path(request.content))
+        | kept
+        | {
+            "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
+            "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_DEPRECATION_WARNINGS": "0",
+            "PYTHONUTF8": "1",
+        }
+    )

@@ -63,9 +63,11 @@ def test_a_request_survives_the_wire() -> None:
 def test_strict_reading_and_the_sites_own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
+    monkeypatch.setenv("A_TOKEN", "x")
     env = worker._environment(REQUEST)
     assert env["ANSIBLE_CONFIG"] == "/nowhere/ansible.cfg"
     assert env["ANSIBLE_DUPLICATE_YAML_DICT_KEY"] == "error"
+    assert "A_TOKEN" not in env
     (tmp_path / "ansible.cfg").write_text("")
     assert "ANSIBLE_CONFIG" not in worker._environment(REQUEST)
     monkeypatch.setenv("ANSIBLE_CONFIG", "/etc/mine.cfg")

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from ansible import constants
 from ansible.module_utils.parsing.convert_bool import boolean
 
-from clusterctl.spec.problem import Problem
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -34,7 +32,7 @@ CONNECTION = (
 )
 PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "bmc_url")
 NAMES = ("node_roles", "waivers", *CONNECTION, *PLACE)
-_WAIVER_KEYS = {"check", "reason", "owner", "expires"}
+_WAIVER_KEYS = ("check", "reason", "owner", "expires")
 _MAX_PORT = 65535
 
 
@@ -85,19 +83,15 @@ def labels(v: Mapping[str, Any]) -> dict[str, str]:
     return {f"leaf.{rail}": str(leaf) for rail, leaf in leaves.items()}
 
 
-def waivers(value: Any) -> tuple[list[dict[str, str]], list[Problem]]:
-    """The waivers of a host, and what is wrong with them: each must say what, why, who and until when."""
+def waivers(value: Any) -> tuple[list[dict[str, str]], list[tuple[tuple[int, ...], str]]]:
+    """The waivers of a host, and what is wrong with them (way into the list, message): each must say what, why, who and until when."""
     if value is None:
         return [], []
     if not isinstance(value, list):
-        return [], [Problem("waivers", f"{value!r} is not a list")]
-    found, problems = [], []
-    for i, item in enumerate(value):
-        wrong = _waiver_problems(item)
-        problems += [Problem(f"waivers[{i}]", w) for w in wrong]
-        if not wrong:
-            found.append({k: str(item[k]) for k in ("check", "reason", "owner", "expires")})
-    return found, problems
+        return [], [((), f"{value!r} is not a list")]
+    problems: list[tuple[tuple[int, ...], str]] = [((i,), message) for i, item in enumerate(value) for message in _waiver_problems(item)]
+    wrong = {way[0] for way, _ in problems}
+    return [{k: str(item[k]) for k in _WAIVER_KEYS} for i, item in enumerate(value) if i not in wrong], problems
 
 
 def _waiver_problems(item: Any) -> list[str]:

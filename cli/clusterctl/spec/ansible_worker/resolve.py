@@ -88,6 +88,7 @@ class Resolution:
             node = self._host(host, alone) | self._reach(host, alone)
             connections[str(host.name)] = (host, node["connection"])
             names = self._role_names(host, alone, set(roles))
+            self._check_secrets(host, [s for n in names for s in roles[n].required_secrets])
             node["roles"] = {n: classes.role_class(n, host).number for n in names}
             node["gates"] = classes.gates_class(host).number
             nodes.append(node)
@@ -121,11 +122,10 @@ class Resolution:
         except ValueError as e:
             self._bad_value(host, str(e))
         waivers, problems = places.waivers(alone.get("waivers"))
-        raw = self._variables.effective(host).get("waivers")
-        start = self._variables.place(host, "waivers")
-        for p in problems:
-            index = tuple(int(i) for i in p.path.removeprefix("waivers").strip("[]").split() if i)
-            self._problems.append(Problem(p.path, p.message, *where_path(raw, index, start), (str(host.name),)))
+        raw = self._variables.effective(host).get("waivers") if problems else None
+        for way, message in problems:
+            found = where_path(raw, way, self._variables.place(host, "waivers"))
+            self._problems.append(Problem("waivers" + "".join(f"[{i}]" for i in way), message, *found, (str(host.name),)))
         return {"connection": connection, "waivers": waivers, "bmc_url": str(alone.get("bmc_url") or "")}
 
     def _role_names(self, host: Any, alone: dict[str, Any], known: set[str]) -> list[str]:
@@ -147,6 +147,11 @@ class Resolution:
                 place = where_path(raw, (i,), self._variables.place(host, "node_roles"))
                 self._problems.append(Problem(f"node_roles[{i}]", message, *place, (str(host.name),)))
         return [n for n in dict.fromkeys(names) if n in known]
+
+    def _check_secrets(self, host: Any, names: list[str]) -> None:
+        """That they are set; nobody looks at their values, so hosts of one class may differ in them."""
+        variables = self._variables.effective(host) if names else {}
+        self._problems += [Problem(n, "is required, but not set", nodes=(str(host.name),)) for n in names if variables.get(n) is None]
 
     def _bad_value(self, host: Any, text: str) -> None:
         name, message = text.split(": ", 1)

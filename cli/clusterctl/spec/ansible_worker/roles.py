@@ -32,6 +32,11 @@ class Role:
         """The options that may appear in a spec: all but secrets."""
         return {k: v for k, v in self.options.items() if not v.get("no_log")}
 
+    @property
+    def required_secrets(self) -> list[str]:
+        """The `no_log` options that must be set; their values are never looked at."""
+        return [k for k, v in self.options.items() if v.get("no_log") and v.get("required")]
+
     def public(self, name: str, value: Any) -> Any:
         """The value of one of its variables without secrets; None for a secret."""
         option = self.options.get(name, {})

@@ -49,6 +49,8 @@ def _hosts(inventory: Any, parts: list[str], whole: str) -> list[Any]:
 def _known_part(inventory: Any, part: str, whole: str) -> str:
     """The part as it is, or with `-` as `_`: people say rack-12, Ansible groups cannot."""
     sign, name = (part[0], part[1:]) if part[0] in "&!" else ("", part)
+    if not name:
+        raise _unknown(whole, f": nothing follows {sign!r}")
     for spelling in dict.fromkeys((name, name.replace("-", "_"))):
         try:
             found = [h for h in inventory.get_hosts(spelling) if not h.implicit]

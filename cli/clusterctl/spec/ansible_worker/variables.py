@@ -64,7 +64,7 @@ class InventoryVariables:
     def effective(self, host: Any) -> Variables:
         """All variables of a host, raw: what a task on it would see, but for facts."""
         merged: Variables = combine_vars(self.group_part(host), self.host_part(host))
-        return merged | self.extra if self.extra else merged
+        return combine_vars(merged, self.extra) if self.extra else merged
 
     def entities(self, hosts: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
         """The definitions of every group and host concerned, each entity once; extra variables last."""
