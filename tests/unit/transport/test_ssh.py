@@ -38,8 +38,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     monkeypatch.setattr(keys, "SYSTEM_KNOWN_HOSTS", tmp_path / "none")
-    keys.private_key.cache_clear()
-    keys.known_hosts.cache_clear()
 
 
 def ask(connection: Connection, stdin: bytes = b"in", limit_bytes: int = 1000, timeout_s: float = 5.0) -> Exited:
@@ -92,7 +90,6 @@ def test_host_key_of_another_kind_only(node: SshNode) -> None:
 def test_known_hosts_that_is_missing_or_damaged_trusts_nobody(node: SshNode) -> None:
     (node.folder / "known_hosts").unlink()
     assert trouble(node.connection())[0] is Trouble.HOST_KEY_UNKNOWN
-    keys.known_hosts.cache_clear()
     (node.folder / "known_hosts").write_bytes(b"\xff\xfe")
     assert trouble(node.connection())[0] is Trouble.HOST_KEY_UNKNOWN
 

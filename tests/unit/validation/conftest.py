@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.transport import keys
 from support.node_run import example_bundle
 
 if TYPE_CHECKING:
@@ -28,5 +27,3 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody's own keys, known_hosts or agent."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    keys.private_key.cache_clear()
-    keys.known_hosts.cache_clear()

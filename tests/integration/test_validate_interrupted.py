@@ -1,0 +1,65 @@
+"""Ctrl-C while a node hangs: it ends at once, is recorded, and says so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from clusterctl.exit_codes import ExitCode
+from support.roles import ROOT
+from support.ssh_node import SshNode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.ssh_node import Process
+
+DEADLINE_S = 60
+
+
+async def hang(process: Process) -> None:
+    await asyncio.Event().wait()
+
+
+def write_site(node: SshNode, folder: Path) -> Path:
+    folder.mkdir()
+    hosts = {
+        "n1": {
+            "ansible_host": "127.0.0.1",
+            "ansible_port": node.port,
+            "ansible_user": "root",
+            "ansible_ssh_private_key_file": str(node.folder / "key"),
+            "ansible_ssh_common_args": f"-o UserKnownHostsFile={node.folder}/known_hosts",
+        }
+    }
+    (folder / "hosts.json").write_text(json.dumps({"profile_hgx_h100_ib": {"hosts": hosts}}))
+    return folder
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    with SshNode(tmp_path / "node", hang) as node:
+        site = write_site(node, tmp_path / "site")
+        argv = [sys.executable, "-m", "clusterctl", "--state-dir", str(tmp_path / "state"), "validate", "n1"]
+        argv += ["-i", str(ROOT / "inventory" / "common"), "-i", str(site)]
+        env = {**os.environ, "PYTHONPATH": f"{ROOT}/cli:{ROOT}/validators", "HOME": str(tmp_path)}
+        running = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+        deadline = time.monotonic() + DEADLINE_S
+        while not node.commands and running.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert node.commands, running.communicate()
+        began = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+    assert running.returncode == ExitCode.INTERRUPTED, err
+    assert time.monotonic() - began < 10
+    assert out == ""
+    assert "Traceback" not in err
+    with sqlite3.connect(tmp_path / "state" / "clusterctl.db") as database:
+        assert database.execute("select verb, status, exit_code from runs").fetchall() == [("validate", "interrupted", 9)]

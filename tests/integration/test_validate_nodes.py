@@ -1,0 +1,152 @@
+"""`validate` and `plan` against a real sshd, a real Python and the real roles' validators, on a node that was never provisioned."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl import main
+from clusterctl.exit_codes import ExitCode
+from clusterctl.findings import NodeFindings, NodeStatus
+from clusterctl.spec.load import load_nodes
+from clusterctl.validation import run as validation_run
+from clusterctl.validation import validate
+from support.container_node import ContainerNode
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
+
+COMMON = ROOT / "inventory" / "common"
+ROLES = {"hardware", "kernel", "os_tuning", "hugepages", "nvidia_driver", "nccl", "gpu_tools"}
+KEPT = "/var/lib/clusterctl"
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ContainerNode]:
+    with ContainerNode(tmp_path_factory.mktemp("node")) as running:
+        yield running
+
+
+@dataclass
+class Site:
+    """A site of one node."""
+
+    node: ContainerNode
+    folder: Path
+    state_dir: Path
+
+    def clusterctl(self, verb: str, *words: str) -> int:
+        inventories = ["-i", str(COMMON), "-i", str(self.node.write_site(self.folder))]
+        return main.call(["--state-dir", str(self.state_dir), verb, "rack-v1", *inventories, *words])
+
+    def ask(self, **variables: str) -> NodeFindings:
+        layers = [COMMON, self.node.write_site(self.folder, **variables)]
+        (found,) = validate(load_nodes(layers, "rack-v1"), self.state_dir, inventory=layers)
+        return found
+
+
+@pytest.fixture
+def site(node: ContainerNode, tmp_path: Path) -> Site:
+    return Site(node, tmp_path / "site", tmp_path / "state")
+
+
+def test_validate(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert site.clusterctl("validate", "-o", "json") == ExitCode.VALIDATOR_FAILED
+    data: dict[str, Any] = json.loads(capsys.readouterr().out)
+    (told,) = data["nodes"]
+    assert told["status"] == "ok"
+    assert {f["role"] for f in told["findings"]} == ROLES
+    assert data["summary"]["checks"]["fail"] > 50
+    with sqlite3.connect(site.state_dir / "clusterctl.db") as database:
+        assert database.execute("select count(*) from findings").fetchone() == (len(told["findings"]),)
+        assert database.execute("select id, verb, status, exit_code from runs").fetchall() == [(data["run"], "validate", "done", 6)]
+    recorded = json.loads((site.state_dir / "runs" / data["run"] / "findings.json").read_text())
+    assert recorded["nodes"] == data["nodes"]
+
+
+def test_the_bundle_is_kept_for_root_only_and_nothing_else_is_written(site: Site) -> None:
+    site.ask()
+    kept = f"ls -l --time-style=full-iso {KEPT}; stat -c '%a %U' {KEPT} {KEPT}/*"
+    snapshot = f"find / -xdev -not -path '/proc/*' -newer {KEPT} -type f | sort"
+    before, files = site.node.shell(kept), site.node.shell(snapshot)
+    assert before.splitlines()[-2:] == ["700 root", "600 root"]
+    site.ask()
+    assert site.node.shell(kept) == before
+    assert site.node.shell(snapshot) == files
+
+
+def test_a_bundle_that_was_tampered_with_is_replaced(site: Site) -> None:
+    first = site.ask()
+    site.node.shell(f"f=$(ls {KEPT}/*.pyz); cp $f /tmp/x; printf X | dd of=$f bs=1 seek=1000 conv=notrunc 2>/dev/null")
+    again = site.ask()
+    assert [f.check for f in again.findings] == [f.check for f in first.findings]
+    assert site.node.shell(f"cmp /tmp/x {KEPT}/*.pyz && echo same; rm /tmp/x").strip() == "same"
+
+
+def test_become(site: Site) -> None:
+    site.node.shell("useradd -m ops 2>/dev/null || true; echo 'ops ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/ops")
+    site.node.let_in("ops", "/home/ops")
+    as_ops = {"ansible_user": "ops", "ansible_become": "true"}
+    assert site.ask(**as_ops).status is NodeStatus.OK
+    site.node.shell("echo 'ops ALL=(ALL) ALL' > /etc/sudoers.d/ops")
+    found = site.ask(**as_ops)
+    assert found.status is NodeStatus.AUTH_FAILED
+    assert "sudo: a password is required" in found.detail
+
+
+def test_without_root_the_bundle_is_kept_elsewhere(site: Site) -> None:
+    site.node.shell("useradd -m plain 2>/dev/null || true")
+    site.node.let_in("plain", "/home/plain")
+    assert site.ask(ansible_user="plain", ansible_become="false").status is NodeStatus.OK
+    assert site.node.shell("stat -c '%a %U' /tmp/clusterctl-$(id -u plain)").strip() == "700 plain"
+
+
+def test_python_missing(site: Site) -> None:
+    found = site.ask(ansible_python_interpreter="/usr/bin/python9")
+    assert (found.status, "python9" in found.detail) == (NodeStatus.PYTHON_MISSING, True)
+
+
+def test_host_key_changed(site: Site) -> None:
+    known_hosts = site.node.folder / "known_hosts"
+    right = known_hosts.read_text()
+    other = (site.node.folder / "key.pub").read_text().rsplit(" ", 1)[0]
+    try:
+        known_hosts.write_text(f"{site.node.address} {other}\n")
+        assert site.ask().status is NodeStatus.HOST_KEY_CHANGED
+    finally:
+        known_hosts.write_text(right)
+
+
+def test_through_ansibles_own_connection(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    direct = site.ask()
+    monkeypatch.setattr(validation_run, "SSH_KINDS", frozenset())
+    through = site.ask()
+    assert through.status is NodeStatus.OK, through.detail
+    assert [f.check for f in through.findings] == [f.check for f in direct.findings]
+
+
+def test_plan(site: Site, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert site.clusterctl("plan", "--out", str(tmp_path / "plan.json")) == ExitCode.CHANGES_PENDING
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "v1-n01"
+    assert any(line.startswith("  ~ hugepages.") for line in lines)
+    assert lines[-1].startswith("Plan: 1 node, ")
+    data = json.loads((tmp_path / "plan.json").read_text())
+    assert data["nodes"][0]["spec_digest"]
+
+
+def test_part_of_the_checks_is_no_evidence(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert site.clusterctl("validate", "-k", "hugepages.*", "-o", "json") == ExitCode.VALIDATOR_FAILED
+    data = json.loads(capsys.readouterr().out)
+    assert {f["role"] for f in data["nodes"][0]["findings"]} == {"hugepages"}
+    with sqlite3.connect(site.state_dir / "clusterctl.db") as database:
+        assert database.execute("select count(*) from validations").fetchone() == (0,)

@@ -1,0 +1,75 @@
+"""One container with a real sshd: the lab's node image, without its systemd."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from clusterctl.lab.image import ensure_image
+from clusterctl.lab.podman import podman
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+_START = "mkdir -p /run/sshd && ssh-keygen -q -A && exec /usr/sbin/sshd -D -e"
+
+
+@dataclass
+class ContainerNode:
+    """Use as a context manager; reached as root by `key`, its host key in `known_hosts`, both in `folder`."""
+
+    folder: Path
+    name: str = f"ct-validate-{os.getpid()}"
+    address: str = ""
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / "key")], check=True)
+        podman("run", "--detach", "--name", self.name, ensure_image(lambda _text: None), "/bin/sh", "-c", _START, timeout_s=300)
+        self.address = podman("inspect", "--format", "{{.NetworkSettings.IPAddress}}", self.name).stdout.strip()
+        self.let_in("root", "/root")
+        self._wait_for_sshd()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        podman("rm", "--force", "--time", "0", self.name)
+
+    def shell(self, script: str, *, check: bool = True) -> str:
+        """What a script says in the container, as root."""
+        return podman("exec", self.name, "/bin/sh", "-c", script, check=check).stdout
+
+    def let_in(self, user: str, home: str) -> None:
+        """Let the key in as this user."""
+        key = (self.folder / "key.pub").read_text().strip()
+        self.shell(f"install -d -m 700 -o {user} {home}/.ssh && echo '{key}' > {home}/.ssh/authorized_keys && chown {user} {home}/.ssh/*")
+
+    def _wait_for_sshd(self) -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            scan = subprocess.run(["ssh-keyscan", "-t", "ed25519", self.address], capture_output=True, text=True, check=False)
+            if scan.stdout:
+                key = self.shell("cut -d' ' -f1,2 /etc/ssh/ssh_host_ed25519_key.pub").strip()
+                (self.folder / "known_hosts").write_text(f"{self.address} {key}\n")
+                return
+            time.sleep(0.1)
+        raise TimeoutError(f"no sshd in {self.name}: {podman('logs', self.name, check=False).stderr}")
+
+    def write_site(self, folder: Path, **variables: str) -> Path:
+        """An inventory layer with this node, `v1-n01` in `rack_v1`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        said = {
+            "ansible_host": self.address,
+            "ansible_user": "root",
+            "ansible_ssh_private_key_file": f"{self.folder}/key",
+            "ansible_ssh_common_args": f"-o UserKnownHostsFile={self.folder}/known_hosts",
+            **variables,
+        }
+        lines = "".join(f"      {k}: {v}\n" for k, v in said.items())
+        (folder / "hosts.yml").write_text(
+            f"rack_v1:\n  hosts:\n    v1-n01:\n      rack: v-1\n{lines}profile_hgx_h100_ib:\n  hosts:\n    v1-n01: {{}}\n"
+        )
+        return folder
