@@ -30,7 +30,7 @@ LOST_AFTER_S = 20.0
 CLIENT_DELAY_S = 0.3
 RETRY_S = 0.5
 GRACE_S = 3.0
-RUN_WORDS, WAIT_WORDS = 3, 4
+RUN_WORDS, WAIT_WORDS, QUESTION_WORDS = 3, 4, 3
 ALL_DONE = 1 << 30
 NOBODY_LISTENS = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
@@ -78,12 +78,18 @@ class Output:
 
 
 class Control:
-    """Tells other agents of the same run how far this one is, and asks them."""
+    """Tells other agents of the same run how far this one is, and asks them.
 
-    def __init__(self, run: str, listen: str, port: int) -> None:
+    A question carries the asker's node and batch. Two agents have met in a batch once one of them has asked and the other has
+    answered while both were in it: then both know, whoever asked.
+    """
+
+    def __init__(self, run: str, node: str, listen: str, port: int) -> None:
         self.run = run
+        self.node = node
         self.port = port
         self.batch = -1
+        self.met: set[tuple[str, int]] = set()
         dual = not listen and socket.has_dualstack_ipv6()
         family = socket.AF_INET6 if dual or ":" in listen else socket.AF_INET
         self.server = socket.create_server((listen, port), family=family, dualstack_ipv6=dual, backlog=128)
@@ -101,8 +107,14 @@ class Control:
         with client:
             client.settimeout(5)
             try:
-                asked = client.makefile("rb").readline(256).decode("ascii", "replace").strip()
-                client.sendall(b"%d\n" % self.batch if asked == self.run else b"other run\n")
+                words = client.makefile("rb").readline(512).decode("utf-8", "replace").split()
+                batch = self.batch
+                if len(words) != QUESTION_WORDS or words[0] != self.run:
+                    client.sendall(b"other run\n")
+                    return
+                client.sendall(b"%d\n" % batch)
+                if words[2] == str(batch):
+                    self.met.add((words[1], batch))
             except OSError:
                 return
 
@@ -111,7 +123,7 @@ class Control:
         try:
             with socket.create_connection((address, self.port), timeout=2) as peer:
                 peer.settimeout(5)
-                peer.sendall(self.run.encode() + b"\n")
+                peer.sendall(f"{self.run} {self.node} {self.batch}\n".encode())
                 return int(peer.makefile("rb").readline(32))
         except (OSError, ValueError):
             return None
@@ -140,7 +152,7 @@ class Agent:
         """Run all batches; every step gets its record whatever happens."""
         if any(step["peer_address"] for step in self.plan["steps"]):
             try:
-                self.control = Control(self.plan["run"], self.plan["listen"], self.plan["control_port"])
+                self.control = Control(self.plan["run"], self.plan["node"], self.plan["listen"], self.plan["control_port"])
             except OSError as e:
                 self.control_error = f"cannot listen on port {self.plan['control_port']}: {e}"
         limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, ["time limit of the node's plan reached"])
@@ -171,11 +183,11 @@ class Agent:
 
     def meet(self, step: dict[str, Any] | None) -> str:
         """Wait until the peer of this batch is at this batch too; why not, otherwise an empty string."""
-        if step is None or self.control_error:
+        if step is None or self.control is None:
             return self.control_error
         seen = 0.0
-        while not self.stop.is_set():
-            theirs = self.control.ask(step["peer_address"]) if self.control else None
+        while not self.stop.is_set() and (step["peer"], step["batch"]) not in self.control.met:
+            theirs = self.control.ask(step["peer_address"])
             clock = time.monotonic()
             if theirs == step["batch"]:
                 break
