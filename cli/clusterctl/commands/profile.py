@@ -7,10 +7,10 @@ import rich_click as click
 from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, load_config, output_option, vault_option
 from clusterctl.errors import SpecInvalidError, UsageProblemError
 from clusterctl.render import profile as render
-from clusterctl.spec.check import Checked, check_inventory
-from clusterctl.spec.groups import SpecGroup, by_digest
+from clusterctl.spec.check import check_inventory
+from clusterctl.spec.groups import load_groups
 from clusterctl.spec.invalid import problems_of
-from clusterctl.spec.load import list_hosts, load_nodes, load_profile
+from clusterctl.spec.load import list_hosts
 from clusterctl.spec.near import did_you_mean
 
 Words = tuple[str, ...]
@@ -51,12 +51,7 @@ def show(
     vault_ids: Words,
 ) -> None:
     """Show the resolved spec and digest of TARGET, each distinct one once; secrets are left out."""
-    layers = load_config(ctx, inventory).inventory
-    name = target.replace("-", "_")
-    if name.startswith("profile_"):
-        groups: tuple[SpecGroup, ...] = (SpecGroup(name, (), load_profile(layers, name, extra_vars=extra_vars, vault_ids=vault_ids)),)
-    else:
-        groups = by_digest(load_nodes(layers, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids))
+    groups = load_groups(load_config(ctx, inventory).inventory, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids)
     known = {r for g in groups for r in g.spec.roles}
     if role is not None and role not in known:
         raise UsageProblemError(
@@ -74,13 +69,8 @@ def show(
 @click.pass_context
 def check(ctx: click.Context, *, target: str | None, inventory: Words, extra_vars: Words, vault_ids: Words, output: str) -> None:
     """Check variables against the roles' schemas, of TARGET or of all nodes and profiles; every problem at once."""
-    layers = load_config(ctx, inventory).inventory
     try:
-        if target is None:
-            render.checked(output, check_inventory(layers, extra_vars=extra_vars, vault_ids=vault_ids))
-            return
-        nodes = load_nodes(layers, target, extra_vars=extra_vars, vault_ids=vault_ids)
-        render.checked(output, Checked(len(nodes), len(by_digest(nodes)), ()))
+        render.checked(output, check_inventory(load_config(ctx, inventory).inventory, target, extra_vars=extra_vars, vault_ids=vault_ids))
     except SpecInvalidError as e:
         render.problems(output, problems_of(e))
         raise

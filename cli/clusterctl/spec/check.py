@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from clusterctl.node import Node
     from clusterctl.spec.problem import Problem
 
 
@@ -27,16 +26,22 @@ class Checked:
     profiles: tuple[str, ...]
 
 
-def check_inventory(layers: Sequence[Path], *, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = ()) -> Checked:
-    """Check all nodes and all profiles.
+def check_inventory(
+    layers: Sequence[Path], target: str | None = None, *, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = ()
+) -> Checked:
+    """Check all nodes and all profiles; with `target`, its nodes only.
 
     Raises:
+        UnknownTargetError: no node matches `target`.
         ConfigError: a layer cannot be used.
         SpecInvalidError: something is wrong; every problem is listed once.
     """
+    if target is not None:
+        nodes = load_nodes(layers, target, extra_vars=extra_vars, vault_ids=vault_ids)
+        return Checked(nodes=len(nodes), specs=len(by_digest(nodes)), profiles=())
     topology = list_hosts(layers, vault_ids=vault_ids)
     found: list[Problem] = []
-    nodes: tuple[Node, ...] = ()
+    nodes = ()
     if topology.hosts:
         try:
             nodes = load_nodes(layers, "all", extra_vars=extra_vars, vault_ids=vault_ids)
