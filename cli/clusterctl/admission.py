@@ -166,8 +166,9 @@ def _checks_missing(findings: NodeFindings | None, expected_roles: Collection[st
         what = f"validation ended with {findings.status}"
         yield Reason(kind, f"{what}: {findings.detail}" if findings.detail else what, hint="run `clusterctl validate` again")
         return
-    proven = {f.role for f in findings.findings if f.outcome in GOOD}
-    for role in sorted(r for r in expected_roles if r not in proven):
+    # A role whose failure is told already needs no second reason; a minor failure alone proves nothing and blocks nothing.
+    seen = {f.role for f in findings.findings if f.outcome in GOOD or f.severity is not Severity.MINOR}
+    for role in sorted(r for r in expected_roles if r not in seen):
         yield Reason(K.CHECKS_MISSING, f"no check of role {role} passed", hint=f"is there a validator test_{role}.py?")
     if not expected_roles:
         yield Reason(K.CHECKS_MISSING, "no role is expected of it, so nothing is proven", hint="declare node_roles in its profile")
@@ -192,9 +193,9 @@ def gate_text(result: GateResult) -> str:
 
 
 def _gates_missing(results: Collection[GateResult], expected_gates: Collection[str]) -> Iterator[Reason]:
-    proven = {r.gate for r in results if r.outcome in {Outcome.PASS, Outcome.WAIVED}}
+    told = {r.gate for r in results if r.outcome is not Outcome.NOT_APPLICABLE}
     seen = {r.gate for r in results}
-    for gate in sorted(g for g in expected_gates if g not in proven):
+    for gate in sorted(g for g in expected_gates if g not in told):
         what = "has no passing result" if gate in seen else "has no result since the node was last touched"
         yield Reason(K.GATE_MISSING, f"{gate} {what}", hint=f"run `clusterctl burnin`; its profile expects {gate}")
     if not expected_gates:
