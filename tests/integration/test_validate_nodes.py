@@ -68,8 +68,8 @@ def test_validate(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert data["summary"]["checks"]["fail"] > 50
     with sqlite3.connect(site.state_dir / "clusterctl.db") as database:
         assert database.execute("select count(*) from findings").fetchone() == (len(told["findings"]),)
-        assert database.execute("select id, verb, status, exit_code from runs").fetchall() == [(data["run"], "validate", "done", 6)]
-    recorded = json.loads((site.state_dir / "runs" / data["run"] / "findings.json").read_text())
+        assert database.execute("select id, verb, status, exit_code from runs").fetchall() == [(data["run_id"], "validate", "done", 6)]
+    recorded = json.loads((site.state_dir / "runs" / data["run_id"] / "findings.json").read_text())
     assert recorded["nodes"] == data["nodes"]
 
 

@@ -56,7 +56,7 @@ def _by_findings(config: Config, target: str, nodes: tuple[Node, ...], out: Path
         results = validate_recorded(run, nodes, config, Settings(), progress_view.progress(len(nodes)))
         plan = make_plan(results)
         run.code = plan_exit_code(plan, results)
-        body = {"run": run.rundir.id, "target": target, **to_json(plan, {n.name: n.spec.digest for n in nodes})}
+        body = {"run_id": run.rundir.id, "target": target, **to_json(plan, {n.name: n.spec.digest for n in nodes})}
         run.rundir.write_json("plan.json", body)
     view.save(body, "plan", out)
     view.show(plan, body, output)
@@ -73,7 +73,7 @@ def _by_ansible(config: Config, target: str, nodes: tuple[Node, ...], out: Path 
         asked = PlaybookRequest("provision.yml", config.inventory, tuple(n.name for n in nodes), check=True, diff=True)
         outcome = run_playbook(asked, run.rundir.path_for("ansible/log").parent, found.add)
         run.code = check_mode.exit_code(found, outcome)
-        body = {"run": run.rundir.id, "target": target, **check_mode.to_json(found, outcome)}
+        body = {"run_id": run.rundir.id, "target": target, **check_mode.to_json(found, outcome)}
         run.rundir.write_json("plan.json", body)
     view.save(body, "plan_ansible", out)
     view.show_check_mode(found, outcome, body, output)

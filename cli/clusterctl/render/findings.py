@@ -96,7 +96,7 @@ def to_json(results: Sequence[NodeFindings], run_id: str) -> dict[str, Any]:
     """Plain JSON values."""
     outcomes = Counter(f.outcome for r in results for f in r.findings)
     return {
-        "run": run_id,
+        "run_id": run_id,
         "summary": {
             "nodes": dict(Counter(_state(r).replace(" ", "_") for r in results)),
             "checks": {o.value: outcomes[o] for o in Outcome},

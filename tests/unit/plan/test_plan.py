@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from clusterctl.errors import ConfigError
 from clusterctl.exit_codes import ExitCode
@@ -11,6 +12,7 @@ from clusterctl.findings import NodeFindings, NodeStatus
 from clusterctl.plan import make_plan, plan_exit_code, to_json
 from clusterctl.render import plan as view
 from clusterctl_validators.finding import Finding, Outcome, Severity
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,10 +107,10 @@ def test_long_and_many_lined_text_stays_on_its_line(capsys: pytest.CaptureFixtur
 
 
 def test_json_and_its_file(tmp_path: Path) -> None:
-    body = to_json(make_plan([node("n1", PAGES, BLIND, CARD)]), {"n1": "d1"})
+    body = {"run_id": "run-1", "target": "rack-12", **to_json(make_plan([node("n1", PAGES, BLIND, CARD)]), {"n1": "d1"})}
     view.save(body, "plan", tmp_path / "plan.json")
     data = json.loads((tmp_path / "plan.json").read_text())
-    assert (data["schema_version"], data["kind"]) == (1, "plan")
+    Draft202012Validator(json.loads((ROOT / "docs/reference/schemas/plan.schema.json").read_text())).validate(data)
     assert data["summary"] == {"nodes_to_change": 1, "roles_to_change": ["hugepages", "nvidia_driver"]}
     (told,) = data["nodes"]
     assert told["spec_digest"] == "d1"

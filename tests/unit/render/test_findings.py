@@ -7,11 +7,13 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from clusterctl.exit_codes import ExitCode
 from clusterctl.findings import HINTS, NodeFindings, NodeStatus, exit_code
 from clusterctl.render import findings as view
 from clusterctl_validators.finding import Finding, Outcome, Severity
+from support.roles import ROOT
 
 PASS = Finding("kernel.release.running", "kernel", Outcome.PASS, Severity.MAJOR, "6.8", "6.8")
 FAIL = Finding("hugepages.pages[1G].node0.running", "hugepages", Outcome.FAIL, Severity.CRITICAL, "64", "0", hint="run provision")
@@ -19,6 +21,7 @@ EXPIRED = Finding("hugepages.mounts", "hugepages", Outcome.FAIL, Severity.MAJOR,
 BLIND = Finding("nccl.library", "nccl", Outcome.COULD_NOT_RUN, Severity.MINOR, reason="no ldconfig")
 WAIVED = Finding("nccl.conf", "nccl", Outcome.WAIVED, Severity.MAJOR, "1", "0", reason="waived by ops until 2026-12-31: why")
 OTHER = Finding("nccl.topology", "nccl", Outcome.NOT_APPLICABLE, Severity.MINOR, reason="none declared")
+SCHEMA = json.loads((ROOT / "docs/reference/schemas/validation.schema.json").read_text())
 RESULTS = (
     NodeFindings("n1", NodeStatus.OK, "", (PASS, WAIVED, OTHER), 0.5),
     NodeFindings("n2", NodeStatus.OK, "", (PASS, FAIL, EXPIRED, BLIND), 0.5),
@@ -46,7 +49,8 @@ def test_machine_readable(capsys: pytest.CaptureFixture[str], output: str) -> No
     view.show(RESULTS, output, "run-1")
     text = capsys.readouterr().out
     data = json.loads(text) if output == "json" else yaml.safe_load(text)
-    assert (data["schema_version"], data["kind"], data["run"]) == (1, "validation", "run-1")
+    Draft202012Validator(SCHEMA).validate(data)
+    assert data["run_id"] == "run-1"
     assert data["summary"]["nodes"] == {"as_declared": 1, "not_as_declared": 1, "unreachable": 1}
     assert data["summary"]["checks"] == {"pass": 2, "fail": 2, "could_not_run": 1, "not_applicable": 1, "waived": 1}
     assert [n["status"] for n in data["nodes"]] == ["ok", "ok", "unreachable"]
