@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterctl.spec.digest import canonical_json, spec_digest
@@ -23,11 +23,13 @@ def reversed_keys(value: Any) -> Any:
     return [reversed_keys(v) for v in value] if isinstance(value, list) else value
 
 
+@settings(deadline=None)
 @given(ROLES)
 def test_the_order_of_keys_does_not_matter(roles: dict[str, dict[str, Any]]) -> None:
     assert spec_digest(roles) == spec_digest(reversed_keys(roles))
 
 
+@settings(deadline=None)
 @given(ROLES, st.text(min_size=1), VALUES)
 def test_any_change_changes_the_digest(roles: dict[str, dict[str, Any]], role: str, value: Any) -> None:
     changed = {**roles, role: {"new": value, "also": 1}}

@@ -6,7 +6,7 @@ from typing import Any
 
 from ansible._internal._datatag._tags import Origin, TrustedAsTemplate
 from ansible.parsing.dataloader import DataLoader
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterctl.spec.ansible_worker.origins import freeze, plain, where, where_key, where_path
@@ -20,6 +20,7 @@ def load(text: str, trusted: bool = True) -> Any:
     return DataLoader().load(TrustedAsTemplate().tag(tagged) if trusted else tagged)
 
 
+@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_stand_ins_are_hashable_and_equal_only_for_equal_json(one: Any, other: Any) -> None:
     if freeze(one) == freeze(other):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterctl.spec.ansible_worker.failures import WorkerError
@@ -45,6 +45,7 @@ def model(plain: list[str], both: list[str], without: list[str]) -> set[str]:
     return found.difference(*map(members, without))
 
 
+@settings(deadline=None)
 @given(
     plain=st.lists(st.sampled_from(SAID), min_size=1, max_size=3),
     both=st.lists(st.sampled_from(SAID), max_size=2),
@@ -64,6 +65,7 @@ def test_a_pattern_is_set_algebra_and_never_empty(plain: list[str], both: list[s
     assert len(found) == len(expected)
 
 
+@settings(deadline=None)
 @given(target=st.sampled_from(SAID), limit=st.sampled_from(SAID))
 def test_a_limit_only_takes_away(target: str, limit: str) -> None:
     expected = members(target) & members(limit)
@@ -74,6 +76,7 @@ def test_a_limit_only_takes_away(target: str, limit: str) -> None:
         assert {str(h.name) for h in select(inventory(), target, limit)} == expected
 
 
+@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_no_text_is_a_crash_or_an_empty_success(pattern: str) -> None:
     try:
@@ -84,6 +87,7 @@ def test_no_text_is_a_crash_or_an_empty_success(pattern: str) -> None:
         assert hosts
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(MEMBERS)), st.data())
 def test_one_wrong_letter_finds_the_name(name: str, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(name) - 1))
