@@ -1,0 +1,202 @@
+"""The commands that tell and change where nodes stand, as an operator runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from clusterctl import main
+from clusterctl.leases import Holder
+from clusterctl.lifecycle import State
+from clusterctl.pool.local import LocalPool
+from support.rack import NAMES, provisioned_rack
+from support.roles import ROOT
+from support.stores import a_node, a_run, bring, fresh
+
+if TYPE_CHECKING:
+    from clusterctl.store import Store
+    from clusterctl.store.records import RunRow
+
+SCHEMAS = ROOT / "docs/reference/schemas"
+
+
+@pytest.fixture
+def rack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Store, RunRow]:
+    store, run = provisioned_rack(tmp_path / "state")
+    monkeypatch.setenv("CLUSTERCTL_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("CLUSTERCTL_OPERATOR", "bob")
+    monkeypatch.chdir(tmp_path)
+    return store, run
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
+    assert main.call([*argv, "-o", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    if argv[0] in {"status", "history"}:
+        schema = json.loads((SCHEMAS / f"{argv[0]}.schema.json").read_text())
+        Draft202012Validator(schema).validate(data)
+    return data
+
+
+def test_status_of_a_rack(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    data = run_json(capsys, "status", "rack-12")
+    assert data["summary"] == {"admitted": 5, "quarantined": 1}
+    assert [n["name"] for n in data["nodes"]] == list(NAMES)
+    bad = data["nodes"][3]
+    assert (bad["state"], bad["last_run"], bad["slot"]) == ("quarantined", rack[1].id, 4)
+    assert "mlx5_3" in bad["reason"]
+    assert len(bad["spec_digest"]) == 64
+    assert data["unfinished_runs"] == []
+
+
+def test_status_for_people(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(["status"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "rack_12: 5 admitted, 1 quarantined"
+    assert len(lines) == 7
+    assert "✗ quarantined" in lines[4]
+    assert "98.1 of 200 Gb/s, expected >= 180 Gb/s" in lines[4]
+
+
+def test_status_says_who_is_at_work(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    rack[0].acquire(["r12-n02"], run_id="run-2", holder="carol")
+    data = run_json(capsys, "status", "r12-n02")
+    assert data["nodes"][0]["held_by"]["holder"] == "carol"
+    assert main.call(["status", "r12-n02"]) == 0
+    assert "held by carol (run run-2) since" in capsys.readouterr().out
+
+
+def test_status_after_kill_9(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    store, _ = rack
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    dead = replace(a_run("20260314-110000-provision-dead"), holder=replace(Holder.current(), pid=gone.pid))
+    store.start_run(dead, ["r12-n04"])
+    bring(store, "r12-n04", State.PROVISIONING, run_id=dead.id)
+    data = run_json(capsys, "status", "rack-12")
+    assert [(r["id"], r["nodes"]) for r in data["unfinished_runs"]] == [(dead.id, ["r12-n04"])]
+    assert data["nodes"][3]["state"] == "provisioning"
+    assert main.call(["status", "rack-12"]) == 0
+    assert "is unfinished: its process is gone; left in the middle: r12-n04" in capsys.readouterr().out
+    assert run_json(capsys, "status", "r12-n01")["unfinished_runs"] == []
+
+
+@pytest.mark.parametrize(
+    "argv", [["status", "rack-21"], ["history", "r12-n4"], ["drain", "rack-21", "--reason", "x"], ["release", "rack-21"]]
+)
+def test_a_target_that_matches_nothing(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
+    assert main.call(argv) == 3
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "did you mean" in said.err
+    assert "hint: `clusterctl status all`" in said.err
+
+
+def test_an_empty_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLUSTERCTL_STATE_DIR", str(tmp_path / "state"))
+    assert main.call(["status"]) == 3
+    assert "a node is recorded when" in capsys.readouterr().err
+
+
+def test_history_tells_the_story(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    data = run_json(capsys, "history", "r12-n04")
+    assert [t["to"] for t in data["transitions"]] == ["provisioning", "provisioned", "validated", "quarantined"]
+    assert data["findings"]["counts"] == {"pass": 10}
+    assert [g["outcome"] for g in data["gate_results"]].count("fail") == 1
+    assert data["admissions"] == []
+    assert run_json(capsys, "history", "r12-n01")["admissions"][0]["run_id"] == rack[1].id
+    assert main.call(["history", "r12-n04"]) == 0
+    text = capsys.readouterr().out
+    assert "validated -> quarantined  by alice" in text
+    assert "hint: check the cable of mlx5_3" in text
+    assert "1 fail, 3 pass, simulated" in text
+
+
+def test_history_is_of_one_node(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(["history", "rack-12"]) == 2
+    assert "is 6 nodes" in capsys.readouterr().err
+
+
+def test_drain_and_release(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    data = run_json(capsys, "drain", "r12-n01", "--reason", "fan noise")
+    assert data["nodes"] == [{"name": "r12-n01", "from": "admitted", "state": "drained", "reason": "fan noise"}]
+    data = run_json(capsys, "release", "r12-n01,r12-n04", "--reason", "repaired")
+    assert [(n["name"], n["state"]) for n in data["nodes"]] == [("r12-n01", "registered"), ("r12-n04", "registered")]
+    assert rack[0].history("r12-n04")[-1].operator == "bob"
+
+
+def test_drain_needs_a_reason(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(["drain", "r12-n01"]) == 2
+    assert "--reason" in capsys.readouterr().err
+
+
+def test_drain_of_a_whole_pool_needs_force(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    for name in NAMES[:3]:
+        LocalPool(rack[0]).admit(name, "x")
+    assert main.call(["drain", "rack-12", "--reason", "power work"]) == 3
+    assert "--force" in capsys.readouterr().err
+    assert main.call(["drain", "rack-12", "--reason", "power work", "--force"]) == 0
+    assert LocalPool(rack[0]).members() == frozenset()
+
+
+def test_release_of_an_admitted_node_is_wrong(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(["release", "r12-n01"]) == 2
+    said = capsys.readouterr().err
+    assert "error: r12-n01 is admitted: it cannot become released" in said
+    assert "hint: `clusterctl drain r12-n01" in said
+
+
+def test_report(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main.call(["report"]) == 0
+    path = Path(capsys.readouterr().out.strip())
+    assert path == Path(rack[1].directory) / "report.html"
+    assert main.call(["report", rack[1].id[:15], "--out", str(tmp_path / "page.html")]) == 0
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    assert main.call(["report", "2020"]) == 3
+    assert main.call(["report", "--out", str(tmp_path / "absent" / "page.html")]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+
+
+def test_an_unusable_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "state").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert main.call(["--state-dir", str(tmp_path / "state"), "status"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: cannot use the state in")
+    assert "Traceback" not in said
+
+
+def test_status_of_a_fleet_imports_nothing_heavy(tmp_path: Path) -> None:
+    with fresh(tmp_path / "state") as store:
+        store.register([a_node(f"r{i // 36:03}-n{i % 36:02}", rack=f"rack_{i // 36:03}", slot=i % 36) for i in range(12_500)])
+    code = (
+        "import sys; from clusterctl import main; code = main.call(['status', 'all', '-o', 'json']); "
+        "heavy = {'ansible', 'ansible_runner', 'asyncssh', 'pydantic', 'alembic', 'jinja2', 'sqlalchemy.orm', 'rich.live'} & set(sys.modules); "
+        "sys.stderr.write(f'{code} {sorted(heavy)}')"
+    )
+    environment = os.environ | {"PYTHONPATH": ":".join(sys.path), "CLUSTERCTL_STATE_DIR": str(tmp_path / "state")}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, cwd=tmp_path)
+    assert found.stderr == "0 []"
+    assert len(json.loads(found.stdout)["nodes"]) == 12_500
+
+
+def test_what_a_node_said_cannot_move_the_cursor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provisioned_rack(tmp_path / "state", hostile="\x1b[2J\nevil")
+    monkeypatch.setenv("CLUSTERCTL_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    for argv in (["status"], ["history", "r12-n04"], ["history", "r12-n02"]):
+        assert main.call(argv) == 0
+        said = capsys.readouterr().out
+        assert "\x1b" not in said
+        assert "\\x1b[2J\\nevil" in said
