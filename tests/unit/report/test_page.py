@@ -1,0 +1,171 @@
+"""The page of a run: complete, self-contained, and deaf to what nodes say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.gates import rawfile
+from clusterctl.lifecycle import State
+from clusterctl.report import heatmap
+from clusterctl.report.collect import chosen_run, collect
+from clusterctl.report.page import render
+from clusterctl.rundir import RunDir
+from clusterctl.store.records import RunStatus
+from support.rack import NAMES, RAILS, provisioned_rack
+from support.stores import a_run, bring
+
+if TYPE_CHECKING:
+    from clusterctl.report.model import Page
+    from clusterctl.store import Store
+    from clusterctl.store.records import RunRow
+
+HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
+
+
+class Tags(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+
+@pytest.fixture
+def rack(tmp_path: Path) -> tuple[Store, RunRow]:
+    return provisioned_rack(tmp_path)
+
+
+def page_of(rack: tuple[Store, RunRow]) -> Page:
+    return collect(rack[0], rack[1], Path(rack[1].directory))
+
+
+def test_the_page_tells_who_when_what_and_how_it_ended(rack: tuple[Store, RunRow]) -> None:
+    html = render(page_of(rack))
+    for words in ("rack-12", rack[1].id, "alice", "clusterctl provision rack-12", "clusterctl 0.1.0", "exit 7: a burn-in gate failed"):
+        assert words in html
+
+
+def test_the_quarantined_node_comes_first_and_open(rack: tuple[Store, RunRow]) -> None:
+    page = page_of(rack)
+    assert [s.name for s in page.sections][:2] == ["r12-n04", "r12-n02"]
+    html = render(page)
+    assert re.search(r'<details class="node s-quarantined" id="r12-n04" open>', html)
+    for words in ("98.1 of 200 Gb/s", "&gt;= 180 Gb/s", "vendor data sheet", "check the cable of mlx5_3", "all 5 partners were fine"):
+        assert words in html
+    assert html.count('<details class="node') == len(NAMES)
+
+
+def test_simulated_numbers_say_so(rack: tuple[Store, RunRow]) -> None:
+    assert "simulated: numbers come from a lab" in render(page_of(rack))
+
+
+def test_evidence_is_linked_relative_to_the_page(rack: tuple[Store, RunRow], tmp_path: Path) -> None:
+    links = [v for n, v in Tags(render(page_of(rack))).attributes if n == "href"]
+    assert "gates/rdma_pair/r12-n04.json" in links
+    assert "provision.log" in links
+    elsewhere = collect(rack[0], rack[1], tmp_path)
+    files = [link.href for s in elsewhere.sections for link in s.links]
+    assert files
+    assert all((tmp_path / f).is_file() for f in files)
+
+
+def test_nothing_is_loaded_from_anywhere(rack: tuple[Store, RunRow]) -> None:
+    found = Tags(render(page_of(rack)))
+    assert not {"script", "link", "img", "iframe", "object"} & set(found.tags)
+    assert not [v for n, v in found.attributes if n in {"href", "src", "action"} and re.match(r"\w+:|//", v)]
+
+
+def test_what_a_node_says_is_text(tmp_path: Path) -> None:
+    html = render(page_of(provisioned_rack(tmp_path, hostile=HOSTILE)))
+    found = Tags(html)
+    assert not {"script", "img"} & set(found.tags)
+    assert not [n for n, _ in found.attributes if n.startswith("on")]
+    assert html.count("&lt;script&gt;alert(1)") >= 4
+
+
+def test_a_hostile_target_and_command_line_are_text(rack: tuple[Store, RunRow]) -> None:
+    page = page_of(rack)
+    odd = replace(page, run=replace(page.run, target=HOSTILE, argv=("clusterctl", HOSTILE), operator=HOSTILE, versions={HOSTILE: HOSTILE}))
+    assert not {"script", "img"} & set(Tags(render(odd)).tags)
+
+
+def test_an_old_run_is_shown_as_it_left_the_nodes(rack: tuple[Store, RunRow]) -> None:
+    bring(rack[0], "r12-n04", State.PROVISIONING)
+    states = {s.name: s.state for s in page_of(rack).sections}
+    assert states["r12-n04"] is State.QUARANTINED
+
+
+def test_a_run_without_evidence_of_its_own_marks_the_earlier(rack: tuple[Store, RunRow], tmp_path: Path) -> None:
+    store, _ = rack
+    rundir = RunDir.create(tmp_path, "provision")
+    later = a_run(rundir.id, str(rundir.path))
+    store.start_run(later, NAMES)
+    store.finish_run(later.id, RunStatus.DONE, 7, {})
+    html = render(collect(store, store.run(later.id), rundir.path))
+    assert "measured in an earlier run" in html
+    assert "from an earlier run" in html
+    assert "this run measured nothing" in html
+
+
+def test_a_killed_run_is_unfinished(rack: tuple[Store, RunRow]) -> None:
+    store, run = rack
+    dead = replace(a_run("20260314-110000-provision-dead"), holder=replace(run.holder, pid=2**22 - 1))
+    store.start_run(dead, ["r12-n04"])
+    page = collect(store, store.run(dead.id), Path("/"))
+    assert page.status == "unfinished"
+    assert "unfinished" in render(page)
+
+
+@pytest.mark.parametrize("content", ["", "not json", '{"schema_version": 99, "records": []}', '{"schema_version": 1}'])
+def test_damaged_records_are_told_not_hidden(rack: tuple[Store, RunRow], content: str) -> None:
+    (Path(rack[1].directory) / "gates/rdma_pair/r12-n01.json").write_text(content)
+    page = page_of(rack)
+    assert page.heatmap.overview is None
+    assert "r12-n01.json" in page.heatmap.problem
+    assert "r12-n01.json" in render(page)
+
+
+def test_last_is_the_last_that_worked_on_nodes(rack: tuple[Store, RunRow]) -> None:
+    store, run = rack
+    store.start_run(a_run("20270101-000000-lab-ffff", verb="lab"))
+    assert chosen_run(store, "last").id == run.id
+
+
+def test_the_heatmap_shows_the_slow_hca_and_only_it(rack: tuple[Store, RunRow]) -> None:
+    heat = page_of(rack).heatmap
+    assert heat.overview is not None
+    low = [(row, heat.overview.columns[i]) for row, cells in heat.overview.rows for i, c in enumerate(cells) if c.is_low]
+    assert low == [("r12-n04", "mlx5_3")]
+    assert [g.title for g in heat.rails if g.has_low] == ["mlx5_3"]
+    assert len(heat.rails) == RAILS
+    grid = heat.rails[3]
+    rows = dict(grid.rows)
+    assert [c.is_low for c in rows["r12-n04"]] == [True, True, True, False, True, True]
+    assert rows["r12-n01"][0].value_gbps is None
+    assert heat.overview.rows[0][1][0].title.startswith("r12-n01 mlx5_0, median of 5; lowest 19")
+
+
+def test_a_pair_without_a_number_is_not_the_same_as_one_that_did_not_meet(rack: tuple[Store, RunRow]) -> None:
+    records = rawfile.read_all(Path(rack[1].directory))
+    broken = [replace(r, stdout="", exit_status=1) if r.device == "mlx5_0" and "n01" in r.node else r for r in records]
+    absent = [r for r in broken if not (r.device == "mlx5_0" and {r.node, r.peer} == {"r12-n02", "r12-n03"})]
+    grid = next(g for g in heatmap.build(absent, []).rails if g.title == "mlx5_0")
+    rows = dict(grid.rows)
+    assert rows["r12-n01"][1].failed
+    assert "exit status 1" in rows["r12-n01"][1].title
+    assert not rows["r12-n02"][2].failed
+    assert rows["r12-n02"][2].title == "r12-n02 and r12-n03 did not meet"
+
+
+def test_no_records_no_heatmap() -> None:
+    assert heatmap.build([], []).problem == "no pair was measured in this run"
