@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 REBOOT_SUFFIX = "_reboot_required"
 _MESSAGE_LIMIT = 600
+_HEAD = 150
 
 
 class TaskStatus(StrEnum):
@@ -144,8 +145,10 @@ def _message(res: Mapping[str, Any]) -> str:
             stderr = str(one.get("stderr") or "").strip()
             if stderr and stderr not in text:
                 said.append(stderr)
-    joined = "; ".join(reversed([s for s in said if s])) or "no message"
-    return joined if len(joined) <= _MESSAGE_LIMIT else joined[: _MESSAGE_LIMIT - 3] + "..."
+    joined = " ".join("; ".join(reversed(said)).split()).strip("; ") or "no message"
+    if len(joined) <= _MESSAGE_LIMIT:
+        return joined
+    return f"{joined[:_HEAD]} ... {joined[-(_MESSAGE_LIMIT - _HEAD - 5) :]}"  # what went wrong stands at the end of a tool's output
 
 
 def _diff(res: Mapping[str, Any]) -> str:
