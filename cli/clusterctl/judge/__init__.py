@@ -45,11 +45,12 @@ def judge(
             results += judge_node(gate, subject, [r for r in ordered if (r.gate, r.node) == (gate, subject.name)])
     if any(g in gates for g in PAIR_GATES):
         results += judge_pairs(known, ordered)
+    why = impossible or {}
+    results += _missing([a for a in asked if a[0] not in GROUP_GATES], results, why, {})
     bad = not_passed(results)
     if any(g in gates for g in GROUP_GATES):
         results += judge_group(known, ordered, bad)
-    seen = {(r.gate, r.node) for r in results}
-    results += [_missing(g, s.name, impossible or {}, bad) for g, s in asked if (g, s.name) not in seen]
+    results += _missing(asked, results, why, bad)
     wanted = {(g, s.name) for g, s in asked}
     kept = [r for r in results if (r.gate, r.node) in wanted]
     return tuple(sorted(kept, key=_rank))
@@ -68,7 +69,14 @@ def _asks(subject: Subject, gate: str, level: Level) -> bool:
     return not subject.partner and gate in subject.profile.levels[level]
 
 
-def _missing(gate: str, node: str, impossible: Mapping[tuple[str, str], str], bad: Mapping[str, str]) -> GateResult:
+def _missing(
+    asked: Sequence[tuple[str, Subject]], results: Sequence[GateResult], impossible: Mapping[tuple[str, str], str], bad: Mapping[str, str]
+) -> list[GateResult]:
+    seen = {(r.gate, r.node) for r in results}
+    return [_without_evidence(g, s.name, impossible, bad) for g, s in asked if (g, s.name) not in seen]
+
+
+def _without_evidence(gate: str, node: str, impossible: Mapping[tuple[str, str], str], bad: Mapping[str, str]) -> GateResult:
     detail, hint = "no evidence: nothing of this gate came back from the node", f"run `clusterctl burnin {node} --gates {gate}`"
     if (gate, node) in impossible:
         detail, _, hint = impossible[gate, node].partition("; ")

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl.config import Config
+from clusterctl.errors import ConfigError
+from clusterctl.gates import burnin, measure
+from clusterctl.gates.burnin import run_burnin
+from clusterctl.gates.model import Outcome, RawRecord
+from clusterctl.gates.rawfile import read_all, read_lines
+from clusterctl.judge.stored import judge_stored
+from clusterctl.outcome import HostOutcome, HostStatus, RunOutcome, RunStatus, TaskFailure
+from clusterctl.rundir import RunDir
+from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, nodes, perftest, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clusterctl.runner import PlaybookRequest
+
+DIAG = json.dumps(
+    {
+        "DCGM Diagnostic": {
+            "test_categories": [
+                {
+                    "category": "x",
+                    "tests": [
+                        {"name": t, "results": [{"entity_group": "GPU", "entity_id": i, "status": "Pass"} for i in range(8)]}
+                        for t in ("software", "memory", "pcie")
+                    ],
+                }
+            ]
+        }
+    }
+)
+
+
+class Fleet:
+    """Stands in for the playbook: answers every planned step, with what is broken."""
+
+    def __init__(self) -> None:
+        self.slow: dict[tuple[str, str], float] = {}
+        self.lost: dict[str, HostStatus] = {}
+        self.weak: dict[str, float] = {}
+        self.spoil: Callable[[str], str] = lambda lines: lines
+        self.status = RunStatus.COMPLETED
+        self.plays: list[PlaybookRequest] = []
+
+    def play(self, request: PlaybookRequest, artifacts: Path, on_event: object = None) -> RunOutcome:
+        self.plays.append(request)
+        assert request.playbook == "burnin.yml"
+        assert request.extra_vars_file is not None
+        variables = json.loads(request.extra_vars_file.read_text())
+        for name in request.nodes:
+            planned = json.loads((Path(variables["burnin_plan_dir"]) / f"{name}.json").read_text())
+            assert planned["run"] == variables["burnin_run"]
+            lines = [json.dumps(self.answer(planned["node"], s)) for s in planned["steps"]]
+            if name not in self.lost and self.status is RunStatus.COMPLETED:
+                (Path(variables["burnin_records_dir"]) / f"{name}.jsonl").write_text(self.spoil("\n".join(lines) + "\n"))
+        hosts = {n: HostOutcome(n, self.lost.get(n, HostStatus.OK)) for n in request.nodes}
+        return RunOutcome(
+            self.status, hosts, "ansible-playbook", 1.0, "stopped after 9 s" if self.status is not RunStatus.COMPLETED else ""
+        )
+
+    def answer(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
+        dead = self.lost.keys() & {step["peer"], *step["peers"]}
+        if step["gate"] == "dcgm_diag":
+            text = DIAG
+        elif step["gate"] == "rdma_pair":
+            ends = {(name, step["device"]), (step["peer"], step["peer_device"])}
+            text = perftest(min([392.0, *(v for end, v in self.slow.items() if end in ends)]))
+        elif step["gate"] == "nccl_node":
+            text = nccl(self.weak.get(name, 477.0))
+        else:
+            text = nccl(90.0, via="NET/IB/0/GDRDMA")
+        record = RawRecord(
+            step["gate"], step["name"], step["tool"], name, tuple(step["argv"]), "2026", 1.0, 0, text, "", step["device"], step["peer"]
+        )
+        record = replace(record, peer_device=step["peer_device"], peers=tuple(step["peers"]), simulated=True)
+        return asdict(replace(record, exit_status=None, stdout="", error=f"{min(dead)} never answered") if dead else record)
+
+
+@pytest.fixture
+def fleet(monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    made = Fleet()
+    monkeypatch.setattr(measure, "run_playbook", made.play)
+    monkeypatch.setattr(burnin, "_today", lambda: TODAY)
+    return made
+
+
+@pytest.fixture
+def rundir(tmp_path: Path) -> RunDir:
+    return RunDir.create(tmp_path, "burnin")
+
+
+def config(tmp_path: Path) -> Config:
+    return Config(tmp_path, (), tmp_path)
+
+
+def bad(results: Any) -> set[tuple[str, str, str]]:
+    return {(r.gate, r.node, r.outcome.value) for r in results if r.outcome is not Outcome.PASS}
+
+
+def test_a_healthy_rack_passes_and_every_command_is_on_record(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    results = run_burnin(nodes(4, rails=1), rundir, config(tmp_path), "standard")
+    assert bad(results) == set()
+    assert all(r.simulated for r in results)
+    records = read_all(rundir.path)
+    assert {(r.gate, r.node) for r in records} == {
+        *((g, f"n{i}") for g in ("dcgm_diag", "nccl_node", "rdma_pair") for i in range(1, 5)),
+        ("nccl_group", "n1"),
+    }
+    assert (rundir.path / "gates" / "rdma_pair" / "n3.json").is_file()
+    assert len(fleet.plays) == 2
+
+
+def test_a_bad_node_is_named_and_the_group_runs_without_it(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    fleet.slow[("n3", "mlx5_0")] = 196.0
+    results = run_burnin(nodes(4, rails=1), rundir, config(tmp_path), "standard")
+    assert bad(results) == {("rdma_pair", "n3", "fail"), ("nccl_group", "n3", "could_not_run")}
+    group = next(r for r in read_all(rundir.path) if r.gate == "nccl_group")
+    assert group.peers == ("n1", "n2", "n4")
+
+
+def test_an_unreachable_node_is_missing_evidence_and_the_others_go_on(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    fleet.lost["n2"] = HostStatus.UNREACHABLE
+    results = run_burnin(nodes(4, rails=1), rundir, config(tmp_path), "standard")
+    assert bad(results) == {(g, "n2", "could_not_run") for g in ("dcgm_diag", "nccl_node", "rdma_pair", "nccl_group")}
+    assert any(measure.NODE_UNREACHABLE in r.detail for r in results)
+
+
+@pytest.mark.parametrize("status", [RunStatus.TIMED_OUT, RunStatus.COULD_NOT_START, RunStatus.CANCELLED])
+def test_a_play_that_did_not_complete_proves_nothing(fleet: Fleet, rundir: RunDir, tmp_path: Path, status: RunStatus) -> None:
+    fleet.status = status
+    results = run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard")
+    assert {r.outcome for r in results} == {Outcome.COULD_NOT_RUN}
+    assert any("stopped after 9 s" in r.detail for r in results)
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda _: "", lambda t: t[: len(t) // 2], lambda t: "{}\n[1]\nnull\n" + t.replace('"exit_status": 0', '"exit_status": "0"')]
+)
+def test_spoilt_records_are_missing_evidence(fleet: Fleet, rundir: RunDir, tmp_path: Path, spoil: Callable[[str], str]) -> None:
+    fleet.spoil = spoil
+    results = run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard", gates=["rdma_pair"])
+    assert {r.outcome for r in results} == {Outcome.COULD_NOT_RUN}
+
+
+def test_a_record_of_another_command_does_not_count(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    fleet.spoil = lambda t: t.replace("all_reduce_perf", "some_other_perf")
+    results = run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    assert {(r.outcome, r.rule) for r in results} == {(Outcome.COULD_NOT_RUN, "complete")}
+
+
+def test_one_node_needs_a_partner_and_says_how(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    alone = run_burnin(nodes(1, rails=1), rundir, config(tmp_path), "standard", gates=["rdma_pair", "nccl_group"])
+    assert {(r.gate, r.outcome) for r in alone} == {(g, Outcome.COULD_NOT_RUN) for g in ("rdma_pair", "nccl_group")}
+    assert [r for r in alone if "--partners" not in r.hint] == []
+
+
+def test_partners_are_measured_with_and_not_judged(fleet: Fleet, tmp_path: Path) -> None:
+    one, two, three = nodes(3, rails=1)
+    fleet.slow[("n1", "mlx5_0")] = 196.0
+    results = run_burnin([one], RunDir.create(tmp_path, "a"), config(tmp_path), "standard", partners=[two, three], gates=["rdma_pair"])
+    assert [(r.node, r.outcome) for r in results] == [("n1", Outcome.FAIL)]
+    fleet.slow.clear()
+    results = run_burnin([one], RunDir.create(tmp_path, "b"), config(tmp_path), "standard", partners=[two])
+    assert {r.node for r in results} == {"n1"}
+    assert bad(results) == set()
+
+
+def test_an_unknown_gate_or_level_is_an_error_before_anything_runs(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown gate 'rdma'"):
+        run_burnin(nodes(2), rundir, config(tmp_path), "standard", gates=["rdma"])
+    with pytest.raises(ConfigError, match="unknown burn-in level 'slow'"):
+        run_burnin(nodes(2), rundir, config(tmp_path), "slow")
+    assert fleet.plays == []
+
+
+def test_a_stored_run_is_judged_again_with_the_same_verdict_and_under_new_rules(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    fleet.weak["n2"] = 470.0
+    some = nodes(3, rails=1)
+    first = run_burnin(some, rundir, config(tmp_path), "standard")
+    for load in (None, lambda _: some):
+        assert {judge_stored(rundir.path, load).results for _ in range(10)} == {first}
+    stricter = [
+        replace(n, spec=replace(n.spec, gates=gates(gates_baselines=[RDMA_FLOOR, {**NODE_FLOOR, "value": 475.0}, GROUP_FLOOR])))
+        for n in some
+    ]
+    again = judge_stored(rundir.path, lambda _: stricter)
+    assert ("nccl_node", "n2", "fail") in bad(again.results)
+    assert {r.gate for r in judge_stored(rundir.path, None, gate="dcgm_diag").results} == {"dcgm_diag"}
+
+
+def test_baselines_of_a_file_take_the_place_of_the_profiles(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    file = tmp_path / "new.yml"
+    file.write_text(json.dumps({"gates_baselines": [RDMA_FLOOR, {**NODE_FLOOR, "value": 479.0}, GROUP_FLOOR]}))
+    assert {r.outcome for r in judge_stored(rundir.path, None, baselines=file).results if r.rule == "floor"} == {Outcome.FAIL}
+    file.write_text("[")
+    with pytest.raises(ConfigError, match=r"new\.yml"):
+        judge_stored(rundir.path, None, baselines=file)
+
+
+def test_a_run_that_is_no_burnin_or_is_damaged_is_an_error(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds no burn-in"):
+        judge_stored(rundir.path, None)
+    run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    file = rundir.path / "gates" / "nccl_node" / "n1.json"
+    whole = file.read_text()
+    file.write_text(whole[:100])
+    with pytest.raises(ConfigError, match="is not a file of raw records"):
+        judge_stored(rundir.path, None)
+    file.unlink()
+    missing = judge_stored(rundir.path, None)
+    assert ("nccl_node", "n1", "could_not_run") in bad(missing.results)
+    header = rundir.path / "gates" / "burnin.json"
+    header.write_text("{}")
+    with pytest.raises(ConfigError, match="is damaged"):
+        judge_stored(rundir.path, None)
+
+
+def test_a_node_that_left_the_inventory_is_told_with_the_way_out(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    some = nodes(2, rails=1)
+    run_burnin(some, rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    with pytest.raises(ConfigError, match="n2 is no longer in the inventory") as told:
+        judge_stored(rundir.path, lambda _: some[:1])
+    assert "--recorded" in told.value.hint
+
+
+def test_why_a_node_brought_nothing_is_told() -> None:
+    failed = HostOutcome("n1", HostStatus.FAILED, failures=(TaskFailure("Copy", "burnin", "No space left on device"),))
+    outcome = RunOutcome(RunStatus.COMPLETED, {"n1": failed}, "", 1.0)
+    records = measure.accounted(plan([node("n1")], ["dcgm_diag"]), {}, outcome)
+    assert [r.error for r in records] == ["no record came back: No space left on device"]
+
+
+@pytest.mark.parametrize("line", ["", "null", "[]", '{"gate": 1}', '{"gate": "x", "unknown": 1}', '{"argv": "x"}', "{" * 50])
+def test_lines_that_are_no_records_are_left_out(line: str) -> None:
+    assert read_lines(line) == ()
