@@ -44,8 +44,8 @@ class Site:
     folder: Path
     state_dir: Path
 
-    def clusterctl(self, verb: str, *words: str) -> int:
-        inventories = ["-i", str(COMMON), "-i", str(self.node.write_site(self.folder))]
+    def clusterctl(self, verb: str, *words: str, **variables: str) -> int:
+        inventories = ["-i", str(COMMON), "-i", str(self.node.write_site(self.folder, **variables))]
         return main.call(["--state-dir", str(self.state_dir), verb, "rack-v1", *inventories, *words])
 
     def ask(self, **variables: str) -> NodeFindings:
@@ -142,6 +142,17 @@ def test_plan(site: Site, capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert lines[-1].startswith("Plan: 1 node, ")
     data = json.loads((tmp_path / "plan.json").read_text())
     assert data["nodes"][0]["spec_digest"]
+
+
+def test_plan_by_check_mode(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    before = site.node.shell("find /etc -type f | sort | xargs sha256sum")
+    code = site.clusterctl("plan", "--ansible", "-o", "json", node_roles="[os_tuning]")
+    data = json.loads(capsys.readouterr().out)
+    (told,) = data["nodes"]
+    assert {c["role"] for c in told["changes"]} == {"os_tuning"}
+    assert any("vm.swappiness = 10" in c["diff"] for c in told["changes"])
+    assert code == (ExitCode.ROLE_FAILED if told["failures"] else ExitCode.CHANGES_PENDING)
+    assert site.node.shell("find /etc -type f | sort | xargs sha256sum") == before
 
 
 def test_part_of_the_checks_is_no_evidence(site: Site, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,8 @@ def command(
 
     config = load_config(ctx, inventory)
     nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)
-    settings = Settings(concurrency=forks, node_timeout_s=timeout_s, check_timeout_s=check_s, only=only)
+    ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
+    settings = Settings(concurrency=forks, node_timeout_s=timeout_s, check_timeout_s=check_s, only=only, ansible_args=ansible_args)
     with read_only_run("validate", target, nodes, config) as run:
         results = validate_recorded(run, nodes, config, settings, view.progress(len(nodes)))
         run.rundir.write_json("findings.json", view.to_json(results, run.rundir.id))

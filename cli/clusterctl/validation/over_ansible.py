@@ -67,6 +67,7 @@ def _play(
         forks=min(settings.concurrency, len(questions)),
         timeout_s=int(settings.node_timeout_s * waves) + 60,
         extra_vars_file=work / "vars.json",
+        extra_args=settings.ansible_args,
     )
     outcome = run_playbook(asked, work / "ansible")
     if outcome.status is RunStatus.COULD_NOT_START:

@@ -18,6 +18,7 @@ class Settings:
         node_timeout_s: for a node altogether; it costs nobody else's time.
         check_timeout_s: for one check function on the node.
         only: glob over check ids, or the name of a role; empty = all.
+        ansible_args: options for Ansible, where a node is reached by it (`--vault-id FILE`).
         today: the day that waivers are judged on; None = now (UTC).
     """
 
@@ -26,6 +27,7 @@ class Settings:
     node_timeout_s: float = 180.0
     check_timeout_s: float = 20.0
     only: str = ""
+    ansible_args: tuple[str, ...] = ()
     today: date | None = None
 
     @property

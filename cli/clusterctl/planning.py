@@ -1,0 +1,73 @@
+"""A plan as a run: asked of the validators, or of Ansible's check mode; recorded either way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterctl import check_mode, plan
+from clusterctl.runner import PlaybookRequest, run_playbook
+from clusterctl.validation import Settings
+from clusterctl.validation.recorded import read_only_run, validate_recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from clusterctl.config import Config
+    from clusterctl.exit_codes import ExitCode
+    from clusterctl.findings import NodeFindings
+    from clusterctl.node import Node
+    from clusterctl.outcome import RunOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What validators say: the plan, its document and the exit code."""
+
+    plan: plan.Plan
+    body: dict[str, Any]
+    code: ExitCode
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What Ansible's check mode says."""
+
+    found: check_mode.CheckMode
+    outcome: RunOutcome
+    body: dict[str, Any]
+    code: ExitCode
+
+
+def ask_validators(
+    config: Config, target: str, nodes: Sequence[Node], ansible_args: tuple[str, ...], on_result: Callable[[NodeFindings], None]
+) -> Planned:
+    """One round trip per node.
+
+    Raises:
+        ConfigError, StoreError: as `validate` and the store.
+    """
+    with read_only_run("plan", target, nodes, config) as run:
+        results = validate_recorded(run, nodes, config, Settings(ansible_args=ansible_args), on_result)
+        made = plan.make_plan(results)
+        run.code = plan.plan_exit_code(made, results)
+        body = {"run_id": run.rundir.id, "target": target, **plan.to_json(made, {n.name: n.spec.digest for n in nodes})}
+        run.rundir.write_json("plan.json", body)
+    return Planned(made, body, run.code)
+
+
+def ask_ansible(config: Config, target: str, nodes: Sequence[Node], ansible_args: tuple[str, ...]) -> Rehearsed:
+    """`provision.yml --check --diff`.
+
+    Raises:
+        ConfigError, StoreError: as the runner and the store.
+    """
+    found = check_mode.CheckMode()
+    names = tuple(n.name for n in nodes)
+    asked = PlaybookRequest("provision.yml", config.inventory, names, check=True, diff=True, extra_args=ansible_args)
+    with read_only_run("plan", target, nodes, config) as run:
+        outcome = run_playbook(asked, run.rundir.path_for("ansible/log").parent, found.add)
+        run.code = check_mode.exit_code(found, outcome)
+        body = {"run_id": run.rundir.id, "target": target, **check_mode.to_json(found, outcome)}
+        run.rundir.write_json("plan.json", body)
+    return Rehearsed(found, outcome, body, run.code)
