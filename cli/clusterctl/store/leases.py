@@ -40,21 +40,26 @@ class LeaseRepository(Repository):
 
     def _take(self, connection: Connection, wanted: list[str], run_id: str, holder: str, ttl_s: float) -> None:
         now = self._clock()
-        for part in slices(wanted):
-            rows = connection.execute(select(t.leases).where(t.leases.c.node.in_(part)).order_by(t.leases.c.node).with_for_update())
-            for lease in map(_lease, rows):
-                if lease.run_id != run_id and lease.expires_at > now and not lease.process.is_gone():
-                    raise LeaseHeldError(
-                        node=lease.node,
-                        holder=lease.holder,
-                        run_id=lease.run_id,
-                        since=clock.short(lease.acquired_at),
-                        expires=clock.short(lease.expires_at),
-                    )
+        seen = [
+            _lease(row)
+            for part in slices(wanted)
+            for row in connection.execute(select(t.leases).where(t.leases.c.node.in_(part)).order_by(t.leases.c.node).with_for_update())
+        ]
+        for lease in seen:
+            if lease.run_id != run_id and lease.expires_at > now and not lease.process.is_gone():
+                raise LeaseHeldError(
+                    node=lease.node,
+                    holder=lease.holder,
+                    run_id=lease.run_id,
+                    since=clock.short(lease.acquired_at),
+                    expires=clock.short(lease.expires_at),
+                )
         process = Holder.current()
         rest = {"host": process.host, "pid": process.pid, "mark": process.mark, "acquired_at": now, "expires_at": clock.after(now, ttl_s)}
-        for part in slices(wanted):
+        # Only the leases that were looked at go: one that appeared since is another's, and the insert then fails.
+        for part in slices(lease.node for lease in seen):
             connection.execute(delete(t.leases).where(t.leases.c.node.in_(part)))
+        for part in slices(wanted):
             try:
                 connection.execute(insert(t.leases), [{"node": n, "run_id": run_id, "holder": holder, **rest} for n in part])
             except IntegrityError as e:

@@ -1,0 +1,99 @@
+"""The store's promises hold on PostgreSQL as on SQLite: the same code, another URL."""
+
+from __future__ import annotations
+
+import multiprocessing
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from clusterctl.errors import IllegalTransitionError, LeaseHeldError, StoreError
+from clusterctl.gates.model import Outcome
+from clusterctl.lifecycle import State
+from clusterctl.pool.local import LocalPool
+from clusterctl.store import Store
+from clusterctl.store.engine import writing
+from clusterctl.store.tables import metadata
+from clusterctl_validators.finding import Finding, Severity
+from support.postgres import binaries, server
+from support.racing import race
+from support.stores import a_node, a_result, a_run, bring, burn_in, findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOOLS = binaries()
+pytestmark = pytest.mark.skipif(TOOLS is None, reason="PostgreSQL's initdb is not installed: apt-get install postgresql")
+NAME = "r12-n01"
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    assert TOOLS is not None
+    with server(TOOLS) as address:
+        yield address
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with Store.open(url) as store:
+        with writing(store._engine) as connection:
+            for table in reversed(metadata.sorted_tables):
+                connection.execute(text(f"DELETE FROM {table.name}"))  # noqa: S608 names of our own tables
+        store.register([a_node()])
+        store.start_run(a_run(), [NAME])
+        yield store
+
+
+def test_a_life_in_the_pool(store: Store) -> None:
+    burn_in(store, a_run())
+    bring(store, NAME, State.ADMITTED)
+    LocalPool(store).admit(NAME, "run")
+    assert LocalPool(store).members() == {NAME}
+    bring(store, NAME, State.QUARANTINED, State.DRAINED)
+    with pytest.raises(IllegalTransitionError):
+        bring(store, NAME, State.ADMITTED)
+    assert [s.id for s in store.history(NAME)] == sorted(s.id for s in store.history(NAME))
+    assert len(store.admissions(NAME)) == 1
+
+
+def test_evidence_comes_back(store: Store) -> None:
+    odd = Finding("x.y", "x", Outcome.FAIL, Severity.MAJOR, found="nul \x00 and \udc80")
+    store.save_findings(a_run().id, findings(odd))
+    store.save_gate_results(a_run().id, [a_result()])
+    stored = store.findings(NAME, current=True)
+    assert stored is not None
+    assert stored.findings[0].found == "nul \\x00 and \\udc80"
+    assert store.gate_results(NAME, current=True) == (a_result(),)
+    assert store.run("last").id == a_run().id
+    assert store.unfinished_runs() == ()
+    assert store.left_behind(a_run().id) == ()
+
+
+def test_the_second_operator_is_told(store: Store) -> None:
+    store.acquire([NAME], run_id="run-1", holder="alice")
+    with pytest.raises(LeaseHeldError, match="held by alice"):
+        store.acquire([NAME], run_id="run-2", holder="bob")
+    assert store.renew("run-1") == 1
+    assert store.release("run-1") == 1
+
+
+def test_of_racing_processes_exactly_one_wins(store: Store, url: str) -> None:
+    context = multiprocessing.get_context("spawn")
+    start, results = context.Barrier(3), context.Queue()
+    orders = (["r12-n01", "r12-n02"], ["r12-n02", "r12-n01"], ["r12-n02", "r12-n03"])
+    racers = [context.Process(target=race, args=(url, f"run-{i}", names, start, results)) for i, names in enumerate(orders)]
+    for racer in racers:
+        racer.start()
+    outcome = dict(results.get(timeout=90) for _ in racers)
+    for racer in racers:
+        racer.join(timeout=90)
+    assert list(outcome.values()).count("has") == 1
+
+
+def test_a_server_that_is_down() -> None:
+    with pytest.raises(StoreError) as caught:
+        Store.open("postgresql+psycopg://alice:hunter2@127.0.0.1:1/none")
+    assert "hunter2" not in str(caught.value)
+    assert "is the server of database_url up" in caught.value.hint

@@ -1,0 +1,59 @@
+"""A PostgreSQL server for one test session, where its binaries are installed."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def binaries() -> Path | None:
+    """The folder of initdb and pg_ctl, or None."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).resolve().parent
+    return next((d for d in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True) if (d / "initdb").is_file()), None)
+
+
+@contextmanager
+def server(tools: Path) -> Iterator[str]:
+    """A server on a free port of 127.0.0.1 with an empty database; gives its SQLAlchemy URL. As root it runs as `postgres` or `nobody`."""
+    # Not below pytest's own folder: that is closed to other users.
+    with tempfile.TemporaryDirectory(prefix="clusterctl-postgres-") as folder:
+        data = Path(folder)
+        as_user = _drop(data)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        _run([*as_user, str(tools / "initdb"), "-D", str(data), "-U", "clusterctl", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"])
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
+        _run([*as_user, str(tools / "pg_ctl"), "-D", str(data), "-w", "-t", "60", "-l", str(data / "log"), "-o", options, "start"])
+        try:
+            yield f"postgresql+psycopg://clusterctl@127.0.0.1:{port}/postgres"
+        finally:
+            _run([*as_user, str(tools / "pg_ctl"), "-D", str(data), "-w", "-m", "immediate", "stop"])
+
+
+def _drop(data: Path) -> list[str]:
+    """The words before a command that must not run as root."""
+    if os.getuid() != 0:
+        return []
+    users = {u.pw_name: u for u in pwd.getpwall()}
+    user = users.get("postgres", users["nobody"])
+    os.chown(data, user.pw_uid, user.pw_gid)
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+
+
+def _run(argv: list[str]) -> None:
+    done = subprocess.run(argv, check=False, capture_output=True, text=True, cwd="/", timeout=120, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise RuntimeError(f"{argv}: {done.stdout}{done.stderr}")
