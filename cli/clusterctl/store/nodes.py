@@ -31,7 +31,6 @@ _COLUMNS = (
     t.nodes.c.declared_digest,
     t.nodes.c.epoch,
 )
-_PROFILE = "profile_"
 
 
 class NodeRepository(Repository):
@@ -85,12 +84,11 @@ class NodeRepository(Repository):
 
 
 def _facts(node: Node) -> dict[str, Any]:
-    profile = next((g.removeprefix(_PROFILE) for g in reversed(node.groups) if g.startswith(_PROFILE)), "")
     return {
         "rack": node.place.rack,
         "slot": node.place.slot,
         "groups": list(node.groups),
-        "profile": profile,
+        "profile": node.profile,
         "declared_digest": node.spec.digest,
     }
 
