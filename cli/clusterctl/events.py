@@ -164,8 +164,8 @@ def _one_diff(entry: Mapping[str, Any]) -> str:
     if entry.get("prepared"):
         return str(entry["prepared"])
     before, after = (_lines(entry.get(side)) for side in ("before", "after"))
-    names = [str(entry.get(f"{side}_header") or side) for side in ("before", "after")]
-    return "".join(difflib.unified_diff(before, after, *names, n=1))
+    old, new = (str(entry.get(f"{side}_header") or side) for side in ("before", "after"))
+    return "".join(difflib.unified_diff(before, after, old, new, n=1))
 
 
 def _lines(value: Any) -> list[str]:
