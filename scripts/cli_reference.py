@@ -66,7 +66,8 @@ def _command(command: click.Command, path: str, parent: click.Context, depth: in
     context = click.Context(command, info_name=path.rsplit(" ", 1)[-1], parent=parent)
     usage = " ".join(command.collect_usage_pieces(context))
     lines = ["", f"{'#' * depth} {path}", "", f"    clusterctl {path} {usage}", ""]
-    lines += [paragraph.replace("\n", " ").strip() + "\n" for paragraph in (command.help or "").split("\n\n")]
+    for paragraph in (command.help or "").split("\n\n"):
+        lines += [" ".join(paragraph.split()), ""]
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
@@ -77,9 +78,10 @@ def _command(command: click.Command, path: str, parent: click.Context, depth: in
 
 
 def _options(command: click.Command, context: click.Context) -> list[str]:
-    records = [p.get_help_record(context) for p in command.get_params(context)]
+    shown = [p for p in command.get_params(context) if isinstance(p, click.Option) and p.name != "help"]
+    records = [p.get_help_record(context) for p in shown]
     rows = [f"| `{names.replace('|', '/')}` | {' '.join(text.split()).replace('|', '/')} |" for names, text in filter(None, records)]
-    return ["| option | |", "|---|---|", *rows, ""]
+    return ["| option | |", "|---|---|", *rows] if rows else []
 
 
 if __name__ == "__main__":
