@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import sqlite3
@@ -28,24 +27,9 @@ async def hang(process: Process) -> None:
     await asyncio.Event().wait()
 
 
-def write_site(node: SshNode, folder: Path) -> Path:
-    folder.mkdir()
-    hosts = {
-        "n1": {
-            "ansible_host": "127.0.0.1",
-            "ansible_port": node.port,
-            "ansible_user": "root",
-            "ansible_ssh_private_key_file": str(node.folder / "key"),
-            "ansible_ssh_common_args": f"-o UserKnownHostsFile={node.folder}/known_hosts",
-        }
-    }
-    (folder / "hosts.json").write_text(json.dumps({"profile_hgx_h100_ib": {"hosts": hosts}}))
-    return folder
-
-
 def test_ctrl_c(tmp_path: Path) -> None:
     with SshNode(tmp_path / "node", hang) as node:
-        site = write_site(node, tmp_path / "site")
+        site = node.write_site(tmp_path / "site")
         argv = [sys.executable, "-m", "clusterctl", "--state-dir", str(tmp_path / "state"), "validate", "n1"]
         argv += ["-i", str(ROOT / "inventory" / "common"), "-i", str(site)]
         env = {**os.environ, "PYTHONPATH": f"{ROOT}/cli:{ROOT}/validators", "HOME": str(tmp_path)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
@@ -109,3 +110,17 @@ class SshNode:
         args = ("-o", f"UserKnownHostsFile={self.folder}/known_hosts", *ssh_args)
         values = {"host": "127.0.0.1", "port": self.port, "user": "root", "key_path": str(self.folder / "key"), "ssh_args": args}
         return Connection(**{**values, **changes})  # type: ignore[arg-type]
+
+    def write_site(self, folder: Path, **variables: object) -> Path:
+        """An inventory layer with this node, `n1`."""
+        folder.mkdir(exist_ok=True)
+        said = {
+            "ansible_host": "127.0.0.1",
+            "ansible_port": self.port,
+            "ansible_user": "root",
+            "ansible_ssh_private_key_file": str(self.folder / "key"),
+            "ansible_ssh_common_args": f"-o UserKnownHostsFile={self.folder}/known_hosts",
+            **variables,
+        }
+        (folder / "hosts.json").write_text(json.dumps({"profile_hgx_h100_ib": {"hosts": {"n1": said}}}))
+        return folder

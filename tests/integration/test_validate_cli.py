@@ -1,0 +1,105 @@
+"""The verbs `validate` and `plan` end to end, against an SSH server that answers as a node would."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from clusterctl import main
+from clusterctl.exit_codes import ExitCode
+from support.fake_answers import FakeNode
+from support.roles import ROOT
+from support.ssh_node import SshNode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+COMMON = ROOT / "inventory" / "common"
+
+
+def good(answer: dict[str, Any]) -> object:
+    return answer
+
+
+def one_fails(answer: dict[str, Any]) -> object:
+    answer["findings"][-1] |= {"outcome": "fail", "expected": "64", "found": "0", "hint": "look"}
+    return answer
+
+
+def garbage(_answer: dict[str, Any]) -> object:
+    return b"Welcome!\n"
+
+
+def run(folder: Path, edit: Callable[[dict[str, Any]], object], *words: str, **variables: object) -> int:
+    with SshNode(folder / "node", FakeNode(edit)) as node:
+        site = node.write_site(folder / "site", **variables)
+        return main.call(["--state-dir", str(folder / "state"), words[0], "n1", "-i", str(COMMON), "-i", str(site), *words[1:]])
+
+
+@pytest.mark.parametrize(
+    ("edit", "variables", "code", "last"),
+    [
+        (good, {}, ExitCode.OK, "1 node: 1 as declared. 7 checks: 7 pass."),
+        (one_fails, {}, ExitCode.VALIDATOR_FAILED, "1 node: 1 not as declared. 7 checks: 6 pass, 1 fail."),
+        (garbage, {}, ExitCode.VALIDATOR_FAILED, "1 node: 1 crashed. 0 checks: none."),
+        (good, {"ansible_port": 1}, ExitCode.UNREACHABLE, "1 node: 1 unreachable. 0 checks: none."),
+        (good, {"ansible_user": "nobody"}, ExitCode.UNREACHABLE, "1 node: 1 auth failed. 0 checks: none."),
+        (
+            one_fails,
+            {"waivers": [{"check": "*", "reason": "why", "owner": "ops", "expires": "2999-01-01"}]},
+            ExitCode.OK,
+            "1 node: 1 as declared. 7 checks: 6 pass, 1 waived.",
+        ),
+    ],
+)
+def test_validate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, variables: dict[str, object], code: ExitCode, last: str
+) -> None:
+    assert run(tmp_path, edit, "validate", **variables) == code
+    said = capsys.readouterr()
+    assert said.out.splitlines()[-1] == last
+    assert said.err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "code", "error"),
+    [
+        (("-k", "no_such_role"), {}, ExitCode.USAGE, "no check matches 'no_such_role'"),
+        ((), {"ansible_ssh_common_args": "-o Nonsense=1"}, ExitCode.CONFIG, "'-o Nonsense=1' is not understood"),
+        ((), {"waivers": [{"check": "*", "reason": "why", "owner": "ops"}]}, ExitCode.CONFIG, "expires"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], variables: dict[str, object], code: ExitCode, error: str
+) -> None:
+    assert run(tmp_path, good, "validate", *words, **variables) == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert error in said.err
+    assert "hint: " in said.err
+
+
+def test_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, one_fails, "validate", "-o", "junit") == ExitCode.VALIDATOR_FAILED
+    (suite,) = ET.fromstring(capsys.readouterr().out)  # noqa: S314 our own text
+    assert (suite.get("tests"), suite.get("failures")) == ("7", "1")
+
+
+@pytest.mark.parametrize(
+    ("edit", "code", "last"),
+    [(good, ExitCode.OK, "Plan: 0 nodes, 0 roles to change."), (one_fails, ExitCode.CHANGES_PENDING, "Plan: 1 node, 1 role to change.")],
+)
+def test_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, code: ExitCode, last: str) -> None:
+    assert run(tmp_path, edit, "plan", "--out", str(tmp_path / "plan.json")) == code
+    said = capsys.readouterr()
+    assert said.out.splitlines()[-1] == last
+    assert json.loads((tmp_path / "plan.json").read_text())["kind"] == "plan"
+
+
+def test_a_plan_file_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, good, "plan", "--out", str(tmp_path / "no" / "plan.json")) == ExitCode.CONFIG
+    assert "hint: choose another file for --out" in capsys.readouterr().err
