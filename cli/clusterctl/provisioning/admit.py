@@ -39,7 +39,7 @@ def admit(work: Work, baselines: Mapping[str, tuple[Baseline, ...]], versions: M
             work.quarantine(name, Step.ADMIT, verdict.reasons)
             continue
         work.move(name, State.BURNED_IN, Step.ADMIT)
-        record = admission_record.build(
+        built = admission_record.build(
             verdict,
             run_id=work.run_id,
             spec_digest=node.spec.digest,
@@ -53,7 +53,8 @@ def admit(work: Work, baselines: Mapping[str, tuple[Baseline, ...]], versions: M
             evidence=evidence,
             versions=versions,
         )
-        work.rundir.write_text(f"admission/{name}.json", record.document)
+        record = work.edges.sign(built)
+        admission_record.write(record, work.rundir)
         work.edges.store.save_admission(record)
         _into_pool(work, name)
 

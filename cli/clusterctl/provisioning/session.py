@@ -49,9 +49,16 @@ class LeaseKeeper(threading.Thread):
 
 @contextmanager
 def session(
-    store: Store, rundir: RunDir, *, target: str, operator: str, nodes: Sequence[str], argv: Sequence[str]
+    store: Store,
+    rundir: RunDir,
+    *,
+    target: str,
+    operator: str,
+    nodes: Sequence[str],
+    argv: Sequence[str],
+    partners: Sequence[str] = (),
 ) -> Iterator[LeaseKeeper]:
-    """Hold the nodes and keep the run's row while the body works.
+    """Hold the nodes and their partners, and keep the run's row (of the nodes only) while the body works.
 
     Ctrl-C and SIGTERM end the body with KeyboardInterrupt. The body finishes the run; if it does not get there, the row says how it ended.
 
@@ -60,8 +67,9 @@ def session(
         InterruptedRunError: in place of KeyboardInterrupt.
     """
     run_id = rundir.id
-    store.acquire(nodes, run_id=run_id, holder=operator)
-    keeper = LeaseKeeper(store, run_id, len(set(nodes)))
+    held = {*nodes, *partners}
+    store.acquire(held, run_id=run_id, holder=operator)
+    keeper = LeaseKeeper(store, run_id, len(held))
     try:
         row = RunRow(run_id, "provision", target, operator, clock.now(), tuple(argv), versions(), str(rundir.path))
         store.start_run(row, nodes)

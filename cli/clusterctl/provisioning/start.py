@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from clusterctl.errors import LeaseHeldError
+from clusterctl.errors import LeaseHeldError, UsageProblemError
 from clusterctl.gates.burnin import run_burnin
 from clusterctl.gates.profile import profile_of
+from clusterctl.lifecycle import State
 from clusterctl.pool.loader import load_pool
 from clusterctl.provisioning.check import check
 from clusterctl.provisioning.flow import provision
@@ -72,15 +73,15 @@ def run(config: Config, request: Request, audience: Audience) -> Result:
     """
     with Store.open(config.store_url) as store:
         started = _Start.prepare(config, request, store)
-        nodes, partners = started.nodes, started.partners
-        names = [n.name for n in (*nodes, *partners)]
+        names = [n.name for n in started.nodes]
+        partners = [p.name for p in started.partners]
         for text in take_over(store, names):
             audience.tell(Note(text))
         rundir = RunDir.create(config.state_dir, "provision")
         argv = [Redactor()(word) for word in sys.argv[1:]]
         target = request.target or f"--resume {request.resume}"
         try:
-            with session(store, rundir, target=target, operator=config.operator, nodes=names, argv=argv) as keeper:
+            with session(store, rundir, target=target, operator=config.operator, nodes=names, argv=argv, partners=partners) as keeper:
                 remember(rundir, started.inventory, target, started.options)
                 work = started.work(rundir, audience)
                 work.lease_lost = keeper.lost.is_set
@@ -95,6 +96,14 @@ def plan(config: Config, request: Request, audience: Audience) -> Plan:
     with Store.open(config.store_url) as store:
         started = _Start.prepare(config, request, store)
         return check(started.work(RunDir("plan", config.state_dir), audience))
+
+
+def _refuse_bad_partners(store: Store, names: Sequence[str]) -> None:
+    """Whoever is measured against must be known to be good: a bad partner would be believed, and the wrong node blamed."""
+    for record in store.nodes(names):
+        if record.state is not State.ADMITTED:
+            hint = "name admitted nodes; `clusterctl status` lists them"
+            raise UsageProblemError(detail=f"{record.name} is {record.state}: not known to be good, so no partner", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +130,7 @@ class _Start:
         today = datetime.now(UTC).date()
         profiles = {n.name: profile_of(n, today) for n in (*nodes, *partners)}
         store.register((*nodes, *partners))
+        _refuse_bad_partners(store, [p.name for p in partners])
         return cls(config, store, inventory, options, nodes, partners, profiles)
 
     def work(self, rundir: RunDir, audience: Audience) -> Work:

@@ -11,6 +11,7 @@ from clusterctl.exit_codes import ExitCode, worst
 from clusterctl.lifecycle import State
 from clusterctl.outcome import HostOutcome, HostStatus
 from clusterctl.provisioning.model import NodeMoved, NodeResult, Note, Step, TaskSeen
+from clusterctl.signing import unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from clusterctl.provisioning.model import NodePlan, Options, Progress
     from clusterctl.rundir import RunDir
     from clusterctl.runner import PlaybookRequest
+    from clusterctl.signing import Signer
     from clusterctl.store.store import Store
 
 
@@ -51,6 +53,7 @@ class Edges:
         validate: one round trip to each node.
         burn_in: measures and judges the first nodes; the second are partners.
         expected_gates: of a node at the chosen level.
+        sign: signs admission records, where the site does.
     """
 
     store: Store
@@ -59,6 +62,7 @@ class Edges:
     validate: Callable[[Sequence[Node]], Sequence[NodeFindings]]
     burn_in: Callable[[Sequence[Node], Sequence[Node], Callable[[TaskEvent], None]], Sequence[GateResult]]
     expected_gates: Callable[[Node], tuple[str, ...]]
+    sign: Signer = unsigned
 
 
 @dataclass(slots=True)
