@@ -170,6 +170,13 @@ def test_admit_by_hand_puts_a_drained_node_back_on_its_evidence(demo: Demo) -> N
     assert demo.rack.states()[node] == "admitted"
 
 
+def test_a_quarantined_node_is_no_partner(demo: Demo) -> None:
+    done = demo.rack.clusterctl("provision", demo.rack.node(1), "--all-roles", "--partners", demo.bad, "--yes")
+    assert done.code == ExitCode.USAGE
+    assert f"{demo.bad} is quarantined: not known to be good" in done.err
+    assert demo.rack.states()[demo.rack.node(1)] == "admitted"
+
+
 def test_repaired_and_retested_with_partners_it_is_admitted(demo: Demo) -> None:
     demo.rack.ok("lab", "fault", demo.bad, "hca_degraded", "--clear")
     partners = f"{demo.rack.node(1)},{demo.rack.node(2)}"
