@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.spec.digest import canonical_json
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from clusterctl.admission import NodeVerdict
     from clusterctl.findings import NodeFindings
     from clusterctl.gates.model import Baseline, GateResult
+    from clusterctl.rundir import RunDir
 
 SCHEMA_VERSION = 1
 
@@ -36,7 +38,9 @@ def build(
     evidence: Mapping[str, str],
     versions: Mapping[str, str],
 ) -> AdmissionRecord:
-    """The record of a node that may be admitted. `evidence` maps files of the run directory to their sha256.
+    """The record of a node that may be admitted.
+
+    `evidence` maps `<run id>/<file>` to its sha256; the files of the node and of those it was measured with go into the record.
 
     Raises:
         ValueError: the verdict does not admit, or is about another node.
@@ -44,6 +48,7 @@ def build(
     if not verdict.admit or verdict.node != findings.node:
         raise ValueError(f"{verdict.node} may not be admitted on this evidence")
     own = [r for r in gate_results if r.node == verdict.node]
+    measured = {verdict.node, *(peer for r in own for peer in r.peers)}
     document = canonical_json(
         {
             "schema_version": SCHEMA_VERSION,
@@ -59,7 +64,7 @@ def build(
             "simulated": any(r.simulated for r in own),
             "baselines": [_plain(b) for b in baselines],
             "notes": [_plain(n) for n in verdict.notes],
-            "evidence": dict(evidence),
+            "evidence": {f: sha for f, sha in evidence.items() if PurePosixPath(f).name.split(".json")[0] in measured},
             "versions": dict(versions),
         }
     )
@@ -69,6 +74,13 @@ def build(
 def digest(document: str) -> str:
     """Sha256 (hex) of a document."""
     return hashlib.sha256(document.encode()).hexdigest()
+
+
+def write(record: AdmissionRecord, rundir: RunDir) -> None:
+    """`admission/<node>.json` of a run, and its signature beside it, as `ssh-keygen -Y verify` reads them."""
+    rundir.write_text(f"admission/{record.node}.json", record.document)
+    if record.signature:
+        rundir.write_text(f"admission/{record.node}.json.sig", record.signature)
 
 
 def is_intact(record: AdmissionRecord) -> bool:

@@ -13,6 +13,7 @@ from clusterctl.leases import lease_for
 from clusterctl.lifecycle import State, is_legal, way_out
 from clusterctl.outcome import HostOutcome, HostStatus
 from clusterctl.rundir import RunDir
+from clusterctl.signing import unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from clusterctl.gates.model import Baseline
     from clusterctl.node import Node
     from clusterctl.pool.base import Pool
+    from clusterctl.signing import Signer
     from clusterctl.store.records import AdmissionRecord, NodeRecord
     from clusterctl.store.store import Store
 
@@ -45,12 +47,13 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Admitter:
-    """Admits on behalf of an operator; `versions` go into the records."""
+    """Admits on behalf of an operator; `versions` go into the records, `sign` signs them."""
 
     store: Store
     pool: Pool
     operator: str
     versions: Mapping[str, str]
+    sign: Signer = unsigned
 
     def admit(self, candidates: Sequence[Candidate]) -> tuple[Admission, ...]:
         """Admit every candidate whose current evidence allows it; the others stay where they are. Nodes must be registered.
@@ -113,7 +116,7 @@ class Admitter:
             raise ValueError(f"{record.name} passed without findings")
         runs = [self.store.run(run_id) for run_id in self.store.evidence_runs(record.name)]
         folders = [RunDir.open(Path(r.directory)) for r in runs]
-        entry = admission_record.build(
+        built = admission_record.build(
             verdict,
             run_id=runs[-1].id,
             spec_digest=candidate.node.spec.digest,
@@ -124,11 +127,12 @@ class Admitter:
             findings=findings,
             gate_results=self.store.gate_results(record.name, current=True),
             baselines=candidate.baselines,
-            evidence={f"{d.id}/{file}": digest for d in folders for file, digest in d.digests().items()},
+            evidence={file: digest for d in folders for file, digest in d.digests().items()},
             versions=self.versions,
         )
+        entry = self.sign(built)
         for folder in folders:
-            folder.write_text(f"admission/{record.name}.json", entry.document)
+            admission_record.write(entry, folder)
         return entry
 
 

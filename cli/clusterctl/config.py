@@ -14,7 +14,7 @@ from clusterctl.errors import ConfigError
 
 FILE_NAME = "clusterctl.yml"
 COMMON = "@common"
-_KEYS = {"inventory", "state_dir", "database_url", "operator", "pool"}
+_KEYS = {"inventory", "state_dir", "database_url", "operator", "pool", "signing_key", "allowed_signers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Config:
         database_url: SQLAlchemy URL; empty = SQLite in `state_dir`.
         operator: who is acting, for the record.
         pool: name of the pool backend (entry point group `clusterctl.pools`).
+        signing_key: SSH key that signs admission records (its .pub if an agent holds it); None = they are not signed.
+        allowed_signers: ssh-keygen's list of who may sign; needed to verify signatures.
     """
 
     root: Path
@@ -36,6 +38,8 @@ class Config:
     database_url: str = ""
     operator: str = ""
     pool: str = "local"
+    signing_key: Path | None = None
+    allowed_signers: Path | None = None
 
     @property
     def store_url(self) -> str:
@@ -73,6 +77,8 @@ def load(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: P
         database_url=os.environ.get("CLUSTERCTL_DATABASE_URL", str(data.get("database_url", ""))),
         operator=os.environ.get("CLUSTERCTL_OPERATOR", str(data.get("operator", "")) or _whoami()),
         pool=str(data.get("pool", "local")),
+        signing_key=root / str(data["signing_key"]) if data.get("signing_key") else None,
+        allowed_signers=root / str(data["allowed_signers"]) if data.get("allowed_signers") else None,
     )
 
 

@@ -101,6 +101,14 @@ class PoolError(ClusterctlError):
     exit_code = ExitCode.CONFIG
 
 
+class SigningError(ClusterctlError):
+    """An admission record cannot be signed, or its signature cannot be checked."""
+
+    template = "{detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.CONFIG
+
+
 class StoreError(ClusterctlError):
     """The database or the state directory cannot be used."""
 

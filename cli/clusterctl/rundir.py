@@ -95,8 +95,8 @@ class RunDir:
         return tuple(sorted(p.relative_to(self.path).as_posix() for p in found))
 
     def digests(self, folder: str = ".") -> dict[str, str]:
-        """sha256 of every file below a folder, by relative path."""
-        return {name: _sha256(self.path / name) for name in self.files(folder)}
+        """sha256 of every file below a folder, by `<run id>/<relative path>`."""
+        return {f"{self.id}/{name}": _sha256(self.path / name) for name in self.files(folder)}
 
     def _inside(self, relative: str) -> Path:
         pure = PurePosixPath(relative)

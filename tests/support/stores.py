@@ -116,6 +116,6 @@ def a_record(name: str, run_id: str, digest: str = DIGEST) -> AdmissionRecord:
         findings=own,
         gate_results=[a_result(node=name)],
         baselines=[],
-        evidence={"gates/rdma_pair/r12-n01.json": "0" * 64},
+        evidence={f"{run_id}/gates/rdma_pair/{name}.json": "0" * 64},
         versions={"clusterctl": "0.1.0"},
     )

@@ -36,7 +36,7 @@ def test_json_and_text_come_back(tmp_path: Path) -> None:
     assert run.read_text("broken.txt") == "lone surrogate \\udc80"
     assert run.read_text("absent") is None
     assert run.files() == ("broken.txt", "findings/r12-n01.json")
-    assert run.digests("findings") == {"findings/r12-n01.json": hashlib.sha256(path.read_bytes()).hexdigest()}
+    assert run.digests("findings") == {f"{run.id}/findings/r12-n01.json": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 @pytest.mark.parametrize("relative", ["/etc/passwd", "../outside", "a/../../outside"])

@@ -9,6 +9,7 @@ import rich_click as click
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument
 
 if TYPE_CHECKING:
+    from clusterctl.config import Config
     from clusterctl.gates.settings import Level
 
 
@@ -17,11 +18,16 @@ if TYPE_CHECKING:
 @click.option(
     "--level", type=click.Choice(["quick", "standard", "full"]), default="quick", show_default=True, help="Burn-in level to demand."
 )
+@click.option(
+    "--verify", "only_verify", is_flag=True, help="Admit nothing; check the admission records, signatures and raw files of TARGET."
+)
 @inventory_option
 @limit_option
 @output_option
 @click.pass_context
-def command(ctx: click.Context, target: str, *, level: Level, inventory: tuple[str, ...], limit: str | None, output: str) -> int:
+def command(
+    ctx: click.Context, target: str, *, level: Level, only_verify: bool, inventory: tuple[str, ...], limit: str | None, output: str
+) -> int:
     """Admit the nodes of TARGET that have complete, passing, current evidence; say what the others lack.
 
     No node is touched or asked: `clusterctl provision` gathers evidence, and admits by itself.
@@ -32,16 +38,30 @@ def command(ctx: click.Context, target: str, *, level: Level, inventory: tuple[s
     from clusterctl.gates.profile import profile_of  # noqa: PLC0415
     from clusterctl.pool.loader import load_pool  # noqa: PLC0415
     from clusterctl.render import admissions as view  # noqa: PLC0415
+    from clusterctl.signing import signer  # noqa: PLC0415
     from clusterctl.spec.load import load_nodes  # noqa: PLC0415
     from clusterctl.store import Store  # noqa: PLC0415
     from clusterctl.versions import versions  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
+    if only_verify:
+        return _verify(config, target, output)
     nodes = load_nodes(config.inventory, target, limit=limit)
     profiles = {n.name: profile_of(n, datetime.now(UTC).date()) for n in nodes}
     candidates = [Candidate(n, profiles[n.name].levels[level], profiles[n.name].baselines) for n in nodes]
     with Store.open(config.store_url) as store:
         store.register(nodes)
-        admitter = Admitter(store, load_pool(config.pool, store), config.operator, versions())
+        admitter = Admitter(store, load_pool(config.pool, store), config.operator, versions(), signer(config.signing_key))
         admissions = admitter.admit(candidates)
     return view.show(admissions, output)
+
+
+def _verify(config: Config, target: str, output: str) -> int:
+    from clusterctl.render import admissions as view  # noqa: PLC0415
+    from clusterctl.store import Store  # noqa: PLC0415
+    from clusterctl.store.targets import match  # noqa: PLC0415
+    from clusterctl.verifying import verify  # noqa: PLC0415
+
+    with Store.open(config.store_url) as store:
+        names = [n.name for n in match(store.nodes(), target)]
+        return view.show_verified(verify(store, names, config.state_dir, config.allowed_signers), output)

@@ -22,6 +22,7 @@ from clusterctl.provisioning.work import Edges, Work
 from clusterctl.redact import Redactor
 from clusterctl.rundir import RunDir
 from clusterctl.runner import run_playbook
+from clusterctl.signing import signer
 from clusterctl.spec.load import load_nodes
 from clusterctl.store import Store
 from clusterctl.validation import validate
@@ -146,6 +147,7 @@ class _Start:
             validate=lambda nodes: validate(nodes, config.state_dir, inventory=self.inventory),
             burn_in=burn_in,
             expected_gates=lambda node: self.profiles[node.name].levels[options.level],
+            sign=signer(config.signing_key),
         )
         by_name = {n.name: n for n in self.nodes}
         return Work(edges, options, rundir, self.inventory, config.operator, by_name, audience.tell, partners=self.partners)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from clusterctl.admission import Reason
     from clusterctl.admitting import Admission
+    from clusterctl.verifying import Verification
 
 
 def show(admissions: Sequence[Admission], output: str) -> int:
@@ -50,3 +51,34 @@ def _lines(admission: Admission) -> Iterator[str]:
         yield f"  {printable(reason.text)}"
         if reason.hint:
             yield f"    hint: {printable(reason.hint)}"
+
+
+def show_verified(verifications: Sequence[Verification], output: str) -> int:
+    """Print what checking admission records came to; returns the exit code."""
+    if output == "table":
+        out.text("\n".join(line for v in verifications for line in _verified_lines(v)))
+    else:
+        out.emit(output, "admit_verify", {"nodes": [_verified_json(v) for v in verifications]})
+    return ExitCode.VALIDATOR_FAILED if any(v.problems for v in verifications) else ExitCode.OK
+
+
+def _verified_json(verification: Verification) -> dict[str, object]:
+    record = verification.record
+    return {
+        "name": verification.node,
+        "digest": record.digest if record else "",
+        "run_id": record.run_id if record else "",
+        "files": verification.files,
+        "signed_by": verification.signed_by,
+        "problems": list(verification.problems),
+    }
+
+
+def _verified_lines(verification: Verification) -> Iterator[str]:
+    record = verification.record
+    if not verification.problems and record is not None:
+        signed = f", signed by {verification.signed_by}" if verification.signed_by else ", not checked for a signature"
+        yield f"{verification.node}: record {record.digest[:12]} of {record.at[:10]} is intact, {verification.files} raw files as recorded{signed}"
+        return
+    yield f"{verification.node}: not proven:"
+    yield from (f"  {printable(p)}" for p in verification.problems)

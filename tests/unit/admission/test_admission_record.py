@@ -35,7 +35,7 @@ def _built() -> AdmissionRecord:
         findings=findings(a_finding(), a_finding(Outcome.FAIL, Severity.MINOR, "motd")),
         gate_results=[a_result(), a_result(node="r12-n02")],
         baselines=[BASELINE],
-        evidence={"gates/rdma_pair/r12-n01.json": "0" * 64},
+        evidence={f"run-1/gates/rdma_pair/{n}.json": "0" * 64 for n in ("r12-n01", "r12-n02", "r12-n03")},
         versions={"clusterctl": "0.1.0"},
     )
 
@@ -48,7 +48,7 @@ def test_it_holds_the_evidence() -> None:
     assert [g["node"] for g in data["gate_results"]] == [NAME]
     assert data["baselines"][0]["source"] == "vendor data sheet"
     assert data["simulated"] is True
-    assert data["evidence"] == {"gates/rdma_pair/r12-n01.json": "0" * 64}
+    assert list(data["evidence"]) == ["run-1/gates/rdma_pair/r12-n01.json", "run-1/gates/rdma_pair/r12-n02.json"]
 
 
 def test_it_is_canonical_and_reproducible() -> None:
