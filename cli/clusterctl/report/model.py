@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clusterctl.gates.model import GateResult
     from clusterctl.store.records import NodeRecord, RunRow, TransitionRow
 
+_SHORT = 12
 _WORST_FIRST = {Outcome.FAIL: 0, Outcome.COULD_NOT_RUN: 1, Outcome.WAIVED: 2, Outcome.PASS: 3, Outcome.NOT_APPLICABLE: 4}
 
 
@@ -56,6 +57,11 @@ class NodeSection:
         """How many findings and gate results are not good."""
         found = self.findings.findings if self.findings else ()
         return sum(f.outcome not in GOOD for f in found) + sum(g.outcome not in GOOD for g in self.gate_results)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its section shows at once: it was quarantined, or is short and not yet in the pool."""
+        return self.state is State.QUARANTINED or (self.state is not State.ADMITTED and 0 < self.not_good <= _SHORT)
 
     @property
     def checks(self) -> dict[str, int]:
