@@ -26,6 +26,7 @@ class ReasonKind(StrEnum):
 
     UNREACHABLE = "unreachable"
     ROLE_FAILED = "role_failed"
+    ROLES_MISSING = "roles_missing"
     CHECK_FAILED = "check_failed"
     CHECK_COULD_NOT_RUN = "check_could_not_run"
     CHECKS_MISSING = "checks_missing"
@@ -39,6 +40,7 @@ K = ReasonKind
 EXIT_CODES: dict[ReasonKind, ExitCode] = {
     K.UNREACHABLE: ExitCode.UNREACHABLE,
     K.ROLE_FAILED: ExitCode.ROLE_FAILED,
+    K.ROLES_MISSING: ExitCode.VALIDATOR_FAILED,
     K.CHECK_FAILED: ExitCode.VALIDATOR_FAILED,
     K.CHECK_COULD_NOT_RUN: ExitCode.VALIDATOR_FAILED,
     K.CHECKS_MISSING: ExitCode.VALIDATOR_FAILED,
@@ -108,8 +110,8 @@ def decide(
     own = findings if findings is not None and findings.node == node else None
     results = tuple(r for r in gate_results if r.node == node)
     minor = tuple(_checks(own, {Severity.MINOR}))
-    blocking = (*_apply(outcome, node), *_checks(own, set(Severity) - {Severity.MINOR}), *_checks_missing(own, expected_roles))
-    reasons = tuple(sorted((*blocking, *_gates(results), *_gates_missing(results, expected_gates)), key=_rank))
+    blocking = (*_apply(outcome, node), *_checks(own, set(Severity) - {Severity.MINOR}), *_checks_missing(own, expected_roles, node))
+    reasons = tuple(sorted((*blocking, *_gates(results), *_gates_missing(results, expected_gates, node)), key=_rank))
     return NodeVerdict(node, not reasons, State.QUARANTINED if reasons else State.BURNED_IN, reasons, minor)
 
 
@@ -121,6 +123,7 @@ _ORDER = (
     K.CHECK_FAILED,
     K.GATE_COULD_NOT_RUN,
     K.CHECK_COULD_NOT_RUN,
+    K.ROLES_MISSING,
     K.CHECKS_MISSING,
     K.GATE_MISSING,
 )
@@ -131,8 +134,10 @@ def _rank(reason: Reason) -> int:
 
 
 def _apply(outcome: HostOutcome | None, node: str) -> Iterator[Reason]:
-    if outcome is None or outcome.node != node or outcome.status is HostStatus.NOT_PROCESSED:
-        yield Reason(K.ROLE_FAILED, "its roles were not applied in this run", hint=f"run `clusterctl provision {node}`")
+    if outcome is None or outcome.node != node:
+        yield Reason(K.ROLES_MISSING, "its roles were not applied since it was last touched", hint=f"run `clusterctl provision {node}`")
+    elif outcome.status is HostStatus.NOT_PROCESSED:
+        yield Reason(K.ROLE_FAILED, "the play that applies its roles never reached it", hint=f"run `clusterctl provision {node}`")
     elif outcome.status is HostStatus.UNREACHABLE:
         yield Reason(K.UNREACHABLE, "unreachable while roles were applied", hint="check its network, SSH and BMC")
     elif outcome.status is not HostStatus.OK or outcome.failures:
@@ -157,14 +162,14 @@ def _finding_text(finding: Finding) -> str:
     return f"{finding.check}: could not run: {finding.reason or 'no reason given'}"
 
 
-def _checks_missing(findings: NodeFindings | None, expected_roles: Collection[str]) -> Iterator[Reason]:
+def _checks_missing(findings: NodeFindings | None, expected_roles: Collection[str], node: str) -> Iterator[Reason]:
     if findings is None:
-        yield Reason(K.CHECKS_MISSING, "it was not validated since it was last touched", hint="run `clusterctl validate`")
+        yield Reason(K.CHECKS_MISSING, "it was not validated since it was last touched", hint=f"run `clusterctl validate {node}`")
         return
     if findings.status is not NodeStatus.OK:
         kind = K.UNREACHABLE if findings.status is NodeStatus.UNREACHABLE else K.CHECKS_MISSING
         what = f"validation ended with {findings.status}"
-        yield Reason(kind, f"{what}: {findings.detail}" if findings.detail else what, hint="run `clusterctl validate` again")
+        yield Reason(kind, f"{what}: {findings.detail}" if findings.detail else what, hint=f"run `clusterctl validate {node}` again")
         return
     # A role whose failure is told already needs no second reason; a minor failure alone proves nothing and blocks nothing.
     seen = {f.role for f in findings.findings if f.outcome in GOOD or f.severity is not Severity.MINOR}
@@ -192,11 +197,11 @@ def gate_text(result: GateResult) -> str:
     return f"{where}: {found}" + (f", expected {result.expected}" if result.expected else "") + source + detail
 
 
-def _gates_missing(results: Collection[GateResult], expected_gates: Collection[str]) -> Iterator[Reason]:
+def _gates_missing(results: Collection[GateResult], expected_gates: Collection[str], node: str) -> Iterator[Reason]:
     told = {r.gate for r in results if r.outcome is not Outcome.NOT_APPLICABLE}
     seen = {r.gate for r in results}
     for gate in sorted(g for g in expected_gates if g not in told):
         what = "has no passing result" if gate in seen else "has no result since the node was last touched"
-        yield Reason(K.GATE_MISSING, f"{gate} {what}", hint=f"run `clusterctl burnin`; its profile expects {gate}")
+        yield Reason(K.GATE_MISSING, f"{gate} {what}", hint=f"run `clusterctl burnin {node}`; its profile expects {gate}")
     if not expected_gates:
         yield Reason(K.GATE_MISSING, "no gate is expected of it, so nothing is proven", hint="declare gates_levels in its profile")

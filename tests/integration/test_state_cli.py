@@ -200,3 +200,25 @@ def test_what_a_node_said_cannot_move_the_cursor(
         said = capsys.readouterr().out
         assert "\x1b" not in said
         assert "\\x1b[2J\\nevil" in said
+
+
+def test_admit_names_what_a_node_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    layer = tmp_path / "site"
+    layer.mkdir()
+    (layer / "hosts.yml").write_text(
+        "profile_hgx_h100_ib:\n  children:\n    rack_12:\n      hosts:\n        r12-n01: {ansible_host: 192.0.2.1}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    layers = ["-i", str(ROOT / "inventory/common"), "-i", str(layer)]
+    assert main.call(["--state-dir", str(tmp_path / "state"), "admit", "rack-12", *layers]) == 6
+    said = capsys.readouterr().out
+    assert said.startswith("r12-n01: not admitted, stays registered:")
+    for words in ("roles were not applied", "was not validated", "dcgm_diag has no result", "hint: run `clusterctl burnin r12-n01`"):
+        assert words in said
+
+
+def test_admit_verify_names_what_does_not_hold(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(["admit", "r12-n01,r12-n04", "--verify"]) == 6
+    said = capsys.readouterr().out
+    assert "r12-n04: not proven:\n  it has no admission record" in said
+    assert "gates/rdma_pair/r12-n01.json is not what was recorded" in said

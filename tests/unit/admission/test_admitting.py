@@ -101,7 +101,7 @@ def test_what_is_missing_is_named(store: Store, run: RunRow) -> None:
 
 def test_a_node_nobody_provisioned_lacks_everything(store: Store, run: RunRow) -> None:
     assert {r.kind for r in _admit(store).verdict.reasons} == {
-        ReasonKind.ROLE_FAILED,
+        ReasonKind.ROLES_MISSING,
         ReasonKind.CHECKS_MISSING,
         ReasonKind.GATE_MISSING,
     }

@@ -61,10 +61,10 @@ def test_complete_passing_evidence_admits() -> None:
 FAILED = TaskFailure("Set the kernel command line", "kernel", "no space left on device")
 DCGM = a_result(gate="dcgm_diag", device="")
 CASES: dict[str, tuple[Evidence, ReasonKind, str]] = {
-    "nothing at all": (Evidence(), K.ROLE_FAILED, "not applied"),
-    "no role outcome": (replace(GOOD_EVIDENCE, outcome=None), K.ROLE_FAILED, "not applied"),
-    "outcome of another node": (replace(GOOD_EVIDENCE, outcome=HostOutcome("r12-n02", HostStatus.OK)), K.ROLE_FAILED, "not applied"),
-    "not processed": (replace(GOOD_EVIDENCE, outcome=HostOutcome(NAME, HostStatus.NOT_PROCESSED)), K.ROLE_FAILED, "not applied"),
+    "nothing at all": (Evidence(), K.ROLES_MISSING, "not applied"),
+    "no role outcome": (replace(GOOD_EVIDENCE, outcome=None), K.ROLES_MISSING, "not applied"),
+    "outcome of another node": (replace(GOOD_EVIDENCE, outcome=HostOutcome("r12-n02", HostStatus.OK)), K.ROLES_MISSING, "not applied"),
+    "not processed": (replace(GOOD_EVIDENCE, outcome=HostOutcome(NAME, HostStatus.NOT_PROCESSED)), K.ROLE_FAILED, "never reached"),
     "role failed": (
         replace(GOOD_EVIDENCE, outcome=HostOutcome(NAME, HostStatus.FAILED, failures=(FAILED,))),
         K.ROLE_FAILED,
