@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 from functools import cache
@@ -25,7 +26,9 @@ DIGEST = "d" * 64
 
 @cache
 def _template() -> Path:
-    path = Path(tempfile.mkdtemp(prefix="clusterctl-store-")) / "template.db"
+    folder = Path(tempfile.mkdtemp(prefix="clusterctl-store-"))
+    atexit.register(shutil.rmtree, folder)
+    path = folder / "template.db"
     Store.open(f"sqlite:///{path}").close()
     return path
 
