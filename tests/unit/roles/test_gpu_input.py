@@ -1,0 +1,146 @@
+"""What the GPU roles refuse, and that a node without anything is predicted, not failed: one playbook in check mode on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from support.gpu_node import GROUP_VARS, declared
+from support.roles import ROOT
+
+DRIVER = declared("nvidia_driver")
+NCCL = declared("nccl")
+HCAS = declared("hardware")["hardware_hcas"]
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "skewed": ("nvidia_driver", {**DRIVER, "nvidia_driver_fabric_manager_version": "580.82.07"}, "does not go with driver 580.126.20"),
+    "parameter": ("nvidia_driver", {**DRIVER, "nvidia_driver_module_parameters": {"NvLinkDisable": 0}}, "a parameter is NVreg_<Name>"),
+    "unsigned": (
+        "nvidia_driver",
+        {**DRIVER, "nvidia_driver_repository": {"uris": ["http://x"], "suites": ["./"]}},
+        "needs trusted set to true",
+    ),
+    "flavour": (
+        "nvidia_driver",
+        {**DRIVER, "nvidia_driver_kernel_module": "closed"},
+        "value of nvidia_driver_kernel_module must be one of",
+    ),
+    "no version": ("nvidia_driver", {"nvidia_driver_packages": []}, "missing required arguments: nvidia_driver_version"),
+    "nccl package": ("nccl", {**NCCL, "nccl_version": "2.30.4"}, "all of version 2.30.4"),
+    "nccl alone": ("nccl", {"nccl_version": "2.28.9"}, "must name each package once"),
+    "hca twice": ("nccl", {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_1:1,mlx5_1:1"}}, "names a device twice"),
+    "hca unknown": (
+        "nccl",
+        {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_12"}, "hardware_hcas": HCAS},
+        "names mlx5_12, but hardware_hcas has mlx5_0",
+    ),
+    "setting": ("nccl", {"nccl_settings": {"nccl_debug": "INFO"}}, "a setting is a variable of NCCL"),
+    "two lines": ("nccl", {"nccl_settings": {"NCCL_DEBUG": "INFO\nNCCL_X=1"}}, "on one line"),
+    "topology": ("nccl", {"nccl_settings": {"NCCL_TOPO_FILE": "/x"}}, "is set by nccl_topology_file"),
+    "topology absent": ("nccl", {"nccl_topology_file": "/nowhere/topo.xml"}, "absent or empty on this node"),
+    "tool twice": (
+        "gpu_tools",
+        {"gpu_tools_packages": [{"name": "a", "version": "1"}, {"name": "a", "version": "2"}]},
+        "names a package twice",
+    ),
+    "answer": ("gpu_tools", {"gpu_tools_packages": [{"name": "a", "version": "1", "answers": "x"}]}, "answers without a command"),
+    "dcgm": (
+        "gpu_tools",
+        {**DRIVER, "gpu_tools_packages": [{"name": "datacenter-gpu-manager-4-cuda13", "version": "1:4.4.1-1"}]},
+        "plug-ins of another version do not load",
+    ),
+    "negative": ("hardware", {"hardware_gpus": -1}, "hardware_gpus: -1 is negative"),
+    "hca declared twice": ("hardware", {"hardware_hcas": [HCAS[0], HCAS[0]], "hardware_gpus": 8}, "names a device twice"),
+    "gpu of an hca": ("hardware", {"hardware_hcas": HCAS, "hardware_gpus": 4}, "gpu 4 is not one of 4 GPUs"),
+    "rate of an hca": (
+        "hardware",
+        {"hardware_hcas": [{"name": "mlx5_0", "link_layer": "InfiniBand"}]},
+        "missing required arguments: rate_gbps",
+    ),
+    "short": ("hardware", {"hardware_gpus": 800, "hardware_memory_min_gib": 900000}, "GPUs on the PCI bus: declared 800, found"),
+}
+PREDICTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "driver": ("nvidia_driver", DRIVER),
+    "nccl": ("nccl", {**NCCL, "hardware_hcas": HCAS}),
+    "tools": ("gpu_tools", declared("gpu_tools")),
+    "no parts": ("hardware", {}),
+}
+FAKE_RPM = "#!/bin/sh\nprintf 'kernel-core\\t5.14.0-503.el9\\tinstall\\tinstalled\\n'\n"
+
+
+def attempt(name: str, role: str, variables: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": f"Try {name}",
+        "block": [
+            {"name": "Apply", "ansible.builtin.include_role": {"name": role}, "vars": variables},
+            {"name": "Accepted", "ansible.builtin.set_fact": {"said": f"{{{{ said | combine({{'{name}': ''}}) }}}}"}},
+        ],
+        "rescue": [
+            {
+                "name": "Refused",
+                "ansible.builtin.set_fact": {"said": f"{{{{ said | combine({{'{name}': ansible_failed_result | to_json}}) }}}}"},
+            }
+        ],
+    }
+
+
+def play(root: Path, attempts: list[dict[str, Any]], *, os_family: str, path: str) -> dict[str, str]:
+    """Run the attempts in check mode; what each was refused for, empty if it was accepted."""
+    facts = {"os_family": os_family, "kernel": "6.8.0-60-generic", "cacheable": True}
+    keep = {
+        "name": "Keep",
+        "check_mode": False,
+        "ansible.builtin.copy": {"dest": str(root / "said.json"), "content": "{{ said | to_json }}", "mode": "0600"},
+    }
+    catalogue = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())
+    tasks = [
+        {"name": "Facts", "ansible.builtin.set_fact": facts},
+        {"name": "Start", "ansible.builtin.set_fact": {"said": {}}},
+        *attempts,
+        keep,
+    ]
+    content = [
+        {
+            "hosts": "localhost",
+            "connection": "local",
+            "gather_facts": False,
+            "vars": {**catalogue, "ansible_python_interpreter": sys.executable},
+            "environment": {"PATH": path},
+            "tasks": tasks,
+        }
+    ]
+    (root / "play.json").write_text(json.dumps(content))
+    environment = os.environ | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_HOME": str(root), "ANSIBLE_NOCOLOR": "1", "PATH": path}
+    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "--check", str(root / "play.json")]
+    done = subprocess.run(argv, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    said: dict[str, str] = json.loads((root / "said.json").read_text())
+    return said | {"output": done.stdout}
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    attempts = [attempt(name, role, variables) for name, (role, variables, _) in REFUSED.items()]
+    return play(tmp_path_factory.mktemp("refused"), attempts, os_family="Debian", path=os.environ["PATH"])
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused_with_its_reason(name: str, refusals: dict[str, str]) -> None:
+    assert REFUSED[name][2] in refusals[name]
+
+
+@pytest.mark.parametrize("os_family", ["Debian", "RedHat"])
+def test_a_node_without_anything_is_predicted(os_family: str, tmp_path: Path) -> None:
+    (tmp_path / "rpm").write_text(FAKE_RPM)
+    (tmp_path / "rpm").chmod(0o755)
+    attempts = [attempt(name, role, variables) for name, (role, variables) in PREDICTED.items()]
+    said = play(tmp_path, attempts, os_family=os_family, path=f"{tmp_path}:{os.environ['PATH']}")
+    assert {name: said[name] for name in PREDICTED} == dict.fromkeys(PREDICTED, "")
+    assert "nvidia-fabricmanager: absent -> 580.126.20-1" in said["output"]
+    assert f"libnccl2{'=' if os_family == 'Debian' else '-'}2.28.9-1+cuda13.0" in said["output"]
