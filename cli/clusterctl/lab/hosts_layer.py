@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from clusterctl.lab.layout import LabNode, LabPaths, LabRack
 
 BMC_USER = "clusterctl"
-APT_LINE = "deb [trusted=yes] file:///opt/clusterctl-lab/apt ./"
 _HEADER = "# Written by `clusterctl lab up`; `clusterctl lab down` removes it.\n"
 
 
@@ -65,7 +64,6 @@ def _shared(paths: LabPaths) -> dict[str, Any]:
         "ansible_ssh_common_args": ssh_args(paths),
         "ansible_python_interpreter": "/usr/bin/python3",
         "bmc_ca_file": str(paths.root / "bmc-ca.pem"),
-        "lab_apt_repository": APT_LINE,
     }
 
 

@@ -35,11 +35,17 @@ def run(argv: list[str], *, check: bool = True, timeout_s: float = 120) -> subpr
     except FileNotFoundError as e:
         raise LabError(detail=f"{argv[0]}: not found", hint="install it, or run `make setup`") from e
     except subprocess.TimeoutExpired as e:
-        raise LabError(detail=f"`{' '.join(argv)}` took more than {timeout_s:g} s", hint="look at the load of this machine") from e
+        raise LabError(detail=f"{_brief(argv)} took more than {timeout_s:g} s", hint="look at the load of this machine") from e
     if check and done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise LabError(detail=f"`{' '.join(argv)}` failed: {said[-1] if said else f'exit {done.returncode}'}", hint=_hint(done.stderr))
+        raise LabError(detail=f"{_brief(argv)} failed: {said[-1] if said else f'exit {done.returncode}'}", hint=_hint(done.stderr))
     return done
+
+
+def _brief(argv: list[str]) -> str:
+    """The program and its verb: the whole line would hide the message."""
+    words = [w for w in argv if w not in ("sudo", "-n", "env") and not w.startswith("CONTAINERS_CONF=")]
+    return f"`{' '.join(words[:2])}`"
 
 
 def _hint(stderr: str) -> str:
@@ -47,4 +53,6 @@ def _hint(stderr: str) -> str:
         return "run as root, or let sudo work without a password for podman and mmdebstrap"
     if "subnet" in stderr and "already" in stderr:
         return "another network uses these addresses: `podman network ls`; choose another rack number"
+    if "is already in use" in stderr:
+        return "another lab has this rack: `podman ps`; choose another rack number, or take that lab down with its --state-dir"
     return "run with --debug for the details"

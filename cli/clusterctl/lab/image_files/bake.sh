@@ -2,6 +2,7 @@
 # Runs once in the image: turns a minimal Debian system into a lab node.
 set -eu
 lab=/opt/clusterctl-lab
+files=$lab/image_files
 
 # Units that would reach the host's kernel, or that a container cannot run.
 systemctl mask --quiet sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount sys-fs-fuse-connections.mount \
@@ -13,4 +14,30 @@ sed -i 's/^\(session *\)required\( *pam_limits.so\)/\1optional\2/' /etc/pam.d/ss
 rm -f /etc/ssh/ssh_host_*
 printf 'PermitRootLogin prohibit-password\nPasswordAuthentication no\nUseDNS no\n' >/etc/ssh/sshd_config.d/clusterctl-lab.conf
 
+# Nodes may not set the clock, which is the host's: chronyd measures, but does not move it.
+mkdir -p /etc/systemd/system/chrony.service.d
+printf '[Unit]\nConditionCapability=\n[Service]\nExecStart=\nExecStart=!/usr/sbin/chronyd -x $DAEMON_OPTS\n' \
+  >/etc/systemd/system/chrony.service.d/clusterctl-lab.conf
+
+# Programs that would show or change the host's kernel.
+for name in dmesg modprobe modinfo lsmod; do
+  path=$(command -v "$name")
+  module=modtools
+  [ "$name" = dmesg ] && module=dmesg
+  rm -f "$path"
+  printf '#!/usr/bin/python3 -IS\nimport sys\nsys.path.insert(0, "%s")\nfrom simulator.%s import main\nsys.exit(main(sys.argv))\n' "$lab" "$module" >"$path"
+  chmod 755 "$path"
+done
+
+mkdir -p /etc/default/grub.d
+printf 'GRUB_DEFAULT=0\nGRUB_TIMEOUT=5\nGRUB_DISTRIBUTOR=Debian\nGRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX=""\n' >/etc/default/grub
+printf 'clusterctl lab: the hardware of this node is simulated.\n' >/etc/motd
+
 python3 -m compileall -q "$lab/simulator"
+for repository in apt pool; do python3 "$files/index_repository.py" "$lab/$repository"; done
+# The site's profile names .../apt; the same path twice would make apt warn.
+ln -s apt "$lab/site"
+rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
+printf 'deb [trusted=yes] file://%s/site ./\ndeb [trusted=yes] file://%s/pool ./\n' "$lab" "$lab" >/etc/apt/sources.list.d/clusterctl-lab.list
+apt-get update -qq
+(cd "$lab/apt" && xargs -d '\n' dpkg --install --force-depends <installed >/dev/null && rm installed)

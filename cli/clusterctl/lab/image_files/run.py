@@ -9,4 +9,4 @@ called = sys.argv[0].rpartition("/")[2]
 if called == "run.py":
     del sys.argv[0]
     called = sys.argv[0]
-sys.exit(import_module("simulator." + called.replace("-", "_")).main())
+sys.exit(import_module("simulator." + called.replace("-", "_")).main(sys.argv, ""))

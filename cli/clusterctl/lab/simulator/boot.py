@@ -13,24 +13,24 @@ import sys
 import uuid
 from typing import TYPE_CHECKING
 
-from . import machine, procfs, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma
+from . import machine, modules, procfs, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma, update_grub
 from .cmdline import FIRST_BOOT, GRUB_CFG, from_grub_cfg
 from .hugepages import from_cmdline
 from .mounts import bind, move, new_tree
-from .state import read_faults
+from .state import RUN, read_faults
 from .tree import copy_values, link, write
 
 if TYPE_CHECKING:
     from .hugepages import HugePages
 
-RUN = "/run/clusterctl-lab"
 SEED = "/var/lib/clusterctl-lab"
 # Real files of /proc/sys that belong to this container alone.
 _OWN_SYS = ("kernel/random/uuid", "kernel/hostname", "kernel/domainname")
 
 
-def main() -> None:
-    """Make the surface, start the supervisor, become systemd."""
+def main(_argv: list[str], _version: str = "") -> int:
+    """Make the surface, load modules, start the supervisor, become systemd."""
+    _boot_folder()
     node = socket.gethostname()
     cmdline = _next_cmdline()
     pages = from_cmdline(cmdline, machine.NUMA_NODES, machine.HUGE_KIB_PER_NODE)
@@ -41,8 +41,22 @@ def main() -> None:
     _proc_sys(cmdline, boot_id, pages)
     _proc_files(cmdline, pages)
     _identity()
+    problems = modules.boot(cmdline)
+    write(RUN, {"module-problems": "\n".join(problems)})
     _kernel_log()
     os.execv("/sbin/init", ["/sbin/init"])  # noqa: S606 no shell: this process becomes systemd
+
+
+def _boot_folder() -> None:
+    """The running kernel lies in /boot, and a boot loader has been configured."""
+    release = os.uname().release
+    for name in ("vmlinuz", "initrd.img", "config", "System.map"):
+        path = f"/boot/{name}-{release}"
+        if not os.path.exists(path):
+            write("/boot", {f"{name}-{release}": "simulated"})
+    os.makedirs(f"/lib/modules/{release}", exist_ok=True)
+    if not os.path.exists(GRUB_CFG):
+        update_grub.write(update_grub.generate(), GRUB_CFG)
 
 
 def _next_cmdline() -> str:
@@ -79,7 +93,14 @@ def _proc_sys(cmdline: str, boot_id: str, pages: HugePages) -> None:
         if name != "core":  # the other folders belong to the network namespace of this container
             bind(f"/proc/sys/net/{name}", f"{root}/net/{name}")
     copy_values("/proc/sys/net/core", f"{root}/net/core")
-    write(root, procfs.sys_files(cmdline, boot_id, pages.total(pages.default_kib)))
+    neighbours = f"{RUN}/neigh"
+    copy_values("/proc/sys/net/ipv4/neigh", neighbours)
+    write(neighbours, procfs.NEIGHBOUR_TABLE)
+    bind(neighbours, f"{root}/net/ipv4/neigh")
+    fresh = procfs.sys_files(cmdline, boot_id, pages.total(pages.default_kib))
+    write(root, fresh)
+    for name in fresh:  # a host without a watchdog shows its switch read-only
+        os.chmod(f"{root}/{name}", 0o644)
     for own in _OWN_SYS:
         if os.path.exists(f"/proc/sys/{own}"):
             bind(f"/proc/sys/{own}", f"{root}/{own}")
@@ -118,7 +139,3 @@ def _kernel_log() -> None:
         os.setsid()
         program = [sys.executable, "-IS", "/opt/clusterctl-lab/image_files/run.py", "labd"]
         os.execv(program[0], program)  # noqa: S606
-
-
-if __name__ == "__main__":
-    main()

@@ -72,6 +72,11 @@ def files(node: str, trained_gbps: Mapping[str, int]) -> dict[str, str | int | b
     return result
 
 
+def rate_text(gbps: int) -> str:
+    """The `rate` file of a port: a width of four lanes."""
+    return _RATES[gbps]
+
+
 def links() -> dict[str, str]:
     """`device` of each HCA points at its PCI function."""
     return {
@@ -98,7 +103,7 @@ def _hca(path: str, node: str, index: int, rate_gbps: int) -> dict[str, str | in
         f"{port}/link_layer": "InfiniBand",
         f"{port}/phys_state": "5: LinkUp",
         f"{port}/pkeys/0": "0xffff",
-        f"{port}/rate": _RATES[rate_gbps],
+        f"{port}/rate": rate_text(rate_gbps),
         f"{port}/sm_lid": "0x1",
         f"{port}/sm_sl": 0,
         f"{port}/state": "4: ACTIVE",

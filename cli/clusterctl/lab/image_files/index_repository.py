@@ -1,0 +1,16 @@
+"""Write `Packages` of a flat apt repository: index_repository.py FOLDER."""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+folder = Path(sys.argv[1])
+entries = []
+for deb in sorted(folder.glob("*.deb")):
+    control = subprocess.run(["dpkg-deb", "--field", str(deb)], check=True, capture_output=True, text=True).stdout
+    digest = hashlib.sha256(deb.read_bytes()).hexdigest()
+    # apt asks for the file by its name in a URI.
+    name = deb.name.replace("%", "%25")
+    entries.append(f"{control}Filename: ./{name}\nSize: {deb.stat().st_size}\nSHA256: {digest}\n")
+(folder / "Packages").write_text("\n".join(entries), encoding="utf-8")

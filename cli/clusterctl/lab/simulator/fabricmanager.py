@@ -1,0 +1,13 @@
+"""nv-fabricmanager."""
+
+from __future__ import annotations
+
+from . import daemons
+
+
+def main(argv: list[str], version: str) -> int:
+    """Answer `--version`, or stay."""
+    if {"--version", "-v"} & set(argv):
+        print(f"{argv[0].rpartition('/')[2]}: version {version} (simulated)")
+        return 0
+    return daemons.fabricmanager(version)

@@ -1,0 +1,58 @@
+"""What a fault does to the running machine: kernel log lines, link rates, devices on the bus."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from . import machine, sysfs_pci, sysfs_rdma, tree
+from .kernel_log import xid_line
+
+if TYPE_CHECKING:
+    from .kernel_log import KernelLog
+    from .state import Fault, Faults
+
+_XIDS = {
+    "13": "pid=4711, name=python3, Graphics SM Warp Exception on (GPC 1, TPC 0, SM 1): Out Of Range Address",
+    "31": "pid=4711, name=python3, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS faulted @ 0x7f_a4c00000",
+    "48": "pid=4711, An uncorrectable double bit error (DBE) has been detected on GPU in the framebuffer at partition 3, subpartition 0.",
+    "63": "Row Remapper: New row marked for remapping, reset gpu to activate.",
+    "64": "Row Remapper: Failed to remap row, all rows of the bank are used.",
+    "74": "pid=0, NVLink: fatal error detected on link 7(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
+    "79": "pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+    "94": "pid=4711, name=python3, Contained: LTC (0x0, 0x1). RST: No, D-RST: No",
+    "95": "pid=4711, name=python3, Uncontained: FBHUB. RST: Yes, D-RST: No",
+    "119": "pid=4711, name=nvidia-smi, Timeout after 45s of waiting for RPC response from GPU GSP! Expected function 76",
+}
+
+
+def announce(fault: Fault, node: str, log: KernelLog) -> None:
+    """Write what the kernel says when a fault happens."""
+    if fault.name == "xid":
+        gpu = machine.gpu(node, int(fault.device or 0))
+        log.log(xid_line(gpu.bus_id, int(fault.option), _XIDS.get(fault.option, "unknown error")), "err")
+    elif fault.name == "ecc_uncorrectable":
+        gpu = machine.gpu(node, int(fault.device))
+        log.log(xid_line(gpu.bus_id, 48, _XIDS["48"]), "err")
+        log.log(xid_line(gpu.bus_id, 64, _XIDS["64"]), "err")
+
+
+def apply(faults: Faults, root: str = "/sys") -> None:
+    """Bring link rates and the PCI bus in line with the faults."""
+    trained = faults.trained_gbps()
+    for index in range(machine.HCAS):
+        name = f"mlx5_{index}"
+        rate = sysfs_rdma.rate_text(trained.get(name, machine.LINE_RATE_GBPS))
+        tree.write(root, {f"class/infiniband/{name}/ports/1/rate": rate})
+    missing = faults.missing_gpus()
+    present, every = sysfs_pci.links(missing), sysfs_pci.links(set())
+    for path in every:
+        if path not in present and os.path.lexists(f"{root}/{path}"):
+            os.unlink(f"{root}/{path}")
+    for index in missing:
+        shutil.rmtree(f"{root}/devices/pci0000:{machine.GPU_BUSES[index]}", ignore_errors=True)
+    back = {p: t for p, t in present.items() if not os.path.lexists(f"{root}/{p}")}
+    if back:
+        tree.write(root, sysfs_pci.files(missing))
+        tree.link(root, back)

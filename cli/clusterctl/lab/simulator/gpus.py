@@ -1,0 +1,93 @@
+"""The GPUs of this node as the driver sees them now."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from . import machine, state
+
+# The CUDA version that a driver branch brings.
+_CUDA = {"570": "12.8", "575": "12.9", "580": "13.0", "590": "13.1"}
+LIBRARY = "nvidia-utils-580"
+
+
+class NoDriverError(Exception):
+    """nvidia-smi cannot work; the text and the exit code are its own."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class GpuView:
+    """A GPU with what its memory and links have gone through."""
+
+    gpu: machine.Gpu
+    minor: int
+    fabric: bool
+    persistence: bool
+    remap_failure: bool
+    remapped_rows: int
+    uncorrected_now: int
+    lost: bool
+
+
+def cuda_version(driver: str) -> str:
+    """What nvidia-smi prints as CUDA version of a driver."""
+    return _CUDA.get(driver.partition(".")[0], "13.0")
+
+
+def require_driver(library: str) -> str:
+    """The version of the loaded driver. NoDriverError if none is loaded or it is not the library's."""
+    driver = state.driver_version()
+    if not driver:
+        text = (
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. "
+            "Make sure that the latest NVIDIA driver is installed and running."
+        )
+        raise NoDriverError(text, 9)
+    if driver != library:
+        text = f"Failed to initialize NVML: Driver/library version mismatch\nNVML library version: {library.rpartition('.')[0]}"
+        raise NoDriverError(text, 18)
+    return driver
+
+
+def gpus(node: str = "") -> list[GpuView]:
+    """The GPUs on the bus. NoDriverError if there is none, or if one fell off the bus while in use."""
+    node = node or os.uname().nodename
+    faults = state.read_faults()
+    fabric, persistence = bool(state.flag("fabric")), bool(state.flag("persistence"))
+    present = [i for i in range(machine.GPUS) if i not in faults.missing_gpus()]
+    if not present:
+        raise NoDriverError("No devices were found", 6)
+    views = []
+    for minor, index in enumerate(present):
+        ecc = faults.of("ecc_uncorrectable", str(index))
+        views.append(
+            GpuView(
+                gpu=machine.gpu(node, index),
+                minor=minor,
+                fabric=fabric,
+                persistence=persistence,
+                remap_failure=bool(ecc),
+                remapped_rows=8 if ecc else 0,
+                uncorrected_now=1 if ecc else 0,
+                lost=index in faults.lost_gpus(),
+            )
+        )
+    return views
+
+
+def require_fabric(views: list[GpuView]) -> None:
+    """NoDriverError, in CUDA's words, if the fabric manager has not brought up every GPU."""
+    if not all(view.fabric for view in views):
+        raise NoDriverError("[CUDA_ERROR_SYSTEM_NOT_READY] system not yet initialized in expression cuInit(0)", 1)
+
+
+def require_all(views: list[GpuView]) -> None:
+    """NoDriverError if a GPU fell off the bus."""
+    for view in views:
+        if view.lost:
+            raise NoDriverError(f"Unable to determine the device handle for GPU{view.minor}: {view.gpu.bus_id[4:]}: Unknown Error", 15)

@@ -1,0 +1,48 @@
+"""The kernel log of this machine: lines go to journald through the pipe at /dev/kmsg and to the ring that dmesg prints."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+import termios
+import time
+
+from .state import RUN
+
+RING = f"{RUN}/dmesg"
+KMSG = "/dev/kmsg"
+_LEVELS = {"err": 3, "warn": 4, "notice": 5, "info": 6}
+
+
+class KernelLog:
+    """The writer; there is one, in the supervisor.
+
+    journald takes what it reads at once for one record, so a line goes into the pipe only when the pipe is empty.
+    """
+
+    def __init__(self) -> None:
+        self._pipe = os.open(KMSG, os.O_RDWR | os.O_NONBLOCK)  # held open: a writer must never wait for journald
+        self._waiting: list[bytes] = []
+
+    def log(self, text: str, level: str = "info") -> None:
+        """Write one line: to the ring now, to journald as soon as it has read what went before."""
+        seconds = time.clock_gettime(time.CLOCK_BOOTTIME)
+        priority = _LEVELS[level]
+        with open(RING, "a", encoding="utf-8") as ring:
+            ring.write(f"{priority} {time.time():.6f} {seconds:.6f} {text}\n")
+            number = ring.tell()
+        self._waiting.append(f"{priority},{number},{int(seconds * 1e6)},-;{text}\n".encode())
+
+    def pump(self) -> bool:
+        """Hand on a waiting line if journald is ready; True if more wait."""
+        unread = bytearray(4)
+        fcntl.ioctl(self._pipe, termios.FIONREAD, unread)
+        if self._waiting and not int.from_bytes(unread, sys.byteorder):
+            os.write(self._pipe, self._waiting.pop(0))
+        return bool(self._waiting)
+
+
+def xid_line(bus_id: str, code: int, text: str) -> str:
+    """`NVRM: Xid (PCI:0000:53:00): 79, ...`, as the driver writes it."""
+    return f"NVRM: Xid (PCI:{bus_id[4:].lower().rpartition('.')[0]}): {code}, {text}"

@@ -1,0 +1,191 @@
+"""Kernel modules of the simulated machine: modprobe, lsmod, modinfo, and what a boot loads."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shlex
+import shutil
+
+from . import machine, state
+from .cmdline import words
+from .tree import write
+
+# Modules of the distribution's own kernel that roles of a GPU node load; version empty as in the kernel.
+IN_TREE = [
+    "ib_core",
+    "ib_uverbs",
+    "ib_umad",
+    "ib_cm",
+    "ib_ipoib",
+    "iw_cm",
+    "rdma_cm",
+    "rdma_ucm",
+    "mlx5_core",
+    "mlx5_ib",
+    "mlxfw",
+    "nouveau",
+    "nvme",
+    "nvme_core",
+    "msr",
+    "ipmi_si",
+    "ipmi_devintf",
+    "ipmi_msghandler",
+    "nfs",
+    "nfsv4",
+    "rpcrdma",
+    "xprtrdma",
+    "svcrdma",
+    "overlay",
+    "br_netfilter",
+    "bonding",
+    "8021q",
+    "vfio",
+    "vfio_pci",
+    "irdma",
+    "bnxt_re",
+    "intel_rapl_msr",
+    "acpi_cpufreq",
+    "edac_core",
+    "loop",
+    "fuse",
+    "configfs",
+    "tcp_bbr",
+    "sch_fq",
+    "xfs",
+    "dummy",
+]
+# What the kernel finds on the bus by itself.
+_AUTOLOADED = ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs", "nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm")
+_NEEDS = {"nvidia_uvm": "nvidia", "nvidia_modeset": "nvidia", "nvidia_drm": "nvidia_modeset", "nvidia_peermem": "nvidia"}
+# Parameters that /sys/module/*/parameters shows when nothing is set.
+_PARAMETERS = {"nvidia_uvm": {"uvm_disable_hmm": "N"}, "nvidia_drm": {"modeset": "N"}, "nvidia_peermem": {"peerdirect_support": "0"}}
+# As /proc/driver/nvidia/params shows them.
+_NVIDIA_PARAMS = {
+    "RestrictProfilingToAdminUsers": "1",
+    "NvLinkDisable": "0",
+    "EnableStreamMemOPs": "1",
+    "PreserveVideoMemoryAllocations": "0",
+}
+_CONF = ("/etc/modprobe.d/*.conf", "/lib/modprobe.d/*.conf")
+
+
+class ModuleError(Exception):
+    """A module cannot be loaded; the text is modprobe's."""
+
+
+def available(name: str) -> str | None:
+    """The version of a module that could be loaded (empty for one of the kernel's own); None where there is none."""
+    found = state.read(f"{state.MODULES}/{name}")
+    return found or ("" if name in IN_TREE else None)
+
+
+def require(name: str) -> str:
+    """As `available`; ModuleError where there is none."""
+    version = available(name)
+    if version is None:
+        raise ModuleError(f"modprobe: FATAL: Module {name} not found in directory /lib/modules/{os.uname().release}")
+    return version
+
+
+def load(name: str, parameters: dict[str, str] | None = None) -> None:
+    """Load a module and what it needs, with the options of modprobe.d and the kernel command line. ModuleError if it cannot be."""
+    name = name.replace("-", "_")
+    if state.loaded(name):
+        return
+    version = require(name)
+    if name in _refused():
+        raise ModuleError(
+            f"modprobe: ERROR: ../libkmod/libkmod-module.c:1047 command_do() Error running install command '/bin/false' for module {name}"
+        )
+    if name in _NEEDS:
+        load(_NEEDS[name])
+    options = {**configured(name), **(parameters or {})}
+    files: dict[str, str | int | bytes] = {"refcnt": 0, "initstate": "live", "coresize": 16384, "taint": ""}
+    if version:
+        files |= {"version": version, "taint": "OE"}
+    shown = {**_PARAMETERS.get(name, {}), **options} if name != "nvidia" else {}
+    files |= {f"parameters/{key}": value for key, value in shown.items()}
+    write(f"{state.LOADED}/{name}", files)
+    os.makedirs(f"{state.LOADED}/{name}/holders", exist_ok=True)
+    if name == "nvidia":
+        _nvidia_proc(version, options)
+
+
+def unload(name: str) -> None:
+    """Unload a module. ModuleError if it is not loaded."""
+    name = name.replace("-", "_")
+    if not state.loaded(name):
+        raise ModuleError(f"modprobe: FATAL: Module {name} is not loaded.")
+    shutil.rmtree(f"{state.LOADED}/{name}")
+
+
+def boot(cmdline: str) -> list[str]:
+    """Load what a boot loads: the bus's modules that are not blacklisted, then modules-load.d. Returns what could not be loaded."""
+    barred = _blacklisted(cmdline)
+    problems = []
+    for name in _AUTOLOADED:
+        if name not in barred and available(name) is not None:
+            problems += _try(name)
+    for path in sorted(glob.glob("/etc/modules-load.d/*.conf") + glob.glob("/usr/lib/modules-load.d/*.conf")):
+        names = [line.strip() for line in state.read(path).splitlines()]
+        problems += [p for n in names if n and n[0] not in "#;" for p in _try(n)]
+    return problems
+
+
+def configured(name: str) -> dict[str, str]:
+    """Options of a module from modprobe.d, then the kernel command line; the last one counts."""
+    result: dict[str, str] = {}
+    for line in _conf_lines():
+        if len(line) > 2 and line[0] == "options" and line[1].replace("-", "_") == name:
+            result |= dict(word.split("=", 1) for word in line[2:] if "=" in word)
+    for word, value in words(state.read("/proc/cmdline")):
+        module, dot, option = word.partition(".")
+        if dot and module.replace("-", "_") == name and value is not None:
+            result[option] = value
+    return result
+
+
+def _try(name: str) -> list[str]:
+    try:
+        load(name)
+    except ModuleError as e:
+        return [str(e)]
+    return []
+
+
+def _conf_lines() -> list[list[str]]:
+    files = {os.path.basename(p): p for pattern in reversed(_CONF) for p in glob.glob(pattern)}
+    lines = [line for name in sorted(files) for line in state.read(files[name]).splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if line.strip()]
+
+
+def _refused() -> set[str]:
+    return {
+        line[1].replace("-", "_")
+        for line in _conf_lines()
+        if len(line) > 2 and line[0] == "install" and line[2] in ("/bin/false", "/bin/true")
+    }
+
+
+def _blacklisted(cmdline: str) -> set[str]:
+    names = {line[1].replace("-", "_") for line in _conf_lines() if len(line) == 2 and line[0] == "blacklist"}
+    for word, value in words(cmdline):
+        if word in ("module_blacklist", "modprobe.blacklist") and value:
+            names |= {n.replace("-", "_") for n in value.split(",")}
+    return names
+
+
+def _nvidia_proc(version: str, options: dict[str, str]) -> None:
+    values = dict(_NVIDIA_PARAMS)
+    values |= {key.removeprefix("NVreg_"): value for key, value in options.items() if key.startswith("NVreg_")}
+    node = os.uname().nodename
+    files: dict[str, str | int | bytes] = {
+        "version": f"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {version}  Release Build  (simulated)\nGCC version:  gcc",
+        "params": "\n".join(f"{key}: {value}" for key, value in sorted(values.items())),
+    }
+    for index in set(range(machine.GPUS)) - state.read_faults().missing_gpus():
+        gpu = machine.gpu(node, index)
+        text = f"Model: \t\t {machine.GPU_MODEL}\nGPU UUID: \t {gpu.uuid}\nBus Location: \t {gpu.bus_id[4:].lower()}\nGPU Firmware: \t {version}"
+        files[f"gpus/{gpu.bus_id[4:].lower()}/information"] = text
+    write(f"{state.RUN}/proc/driver/nvidia", files)

@@ -1,0 +1,158 @@
+"""all_reduce_perf and its sisters on the GPUs of one node; `run` also serves a group started by mpirun."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from . import machine, nccl_lines, peers
+from .noise import factor
+
+if TYPE_CHECKING:
+    from .peers import Peer
+
+# Bus bandwidth is algorithm bandwidth times this times (n - 1) / n (nccl-tests PERFORMANCE.md).
+_FACTORS = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall": 1}
+# Against all-reduce, which the switches sum.
+_RELATIVE = {"all_reduce": 1.0, "all_gather": 0.752, "reduce_scatter": 0.755, "alltoall": 0.74}
+_SUFFIX = {"K": 2**10, "M": 2**20, "G": 2**30}
+_HALF_SPEED_BYTES = 32 * 2**20
+
+
+def main(argv: list[str], version: str) -> int:
+    """Run on this node alone."""
+    name = argv[0].rpartition("/")[2].removesuffix("_perf")
+    if {"-h", "--help"} & set(argv):
+        print(
+            f"USAGE: {name}_perf \n\t[-t,--nthreads <num threads>] \n\t[-g,--ngpus <gpus per thread>] \n\t[-b,--minbytes <min size in bytes>] "
+        )
+        print(
+            f"\t[-e,--maxbytes <max size in bytes>] \n\t[-n,--iters <iteration count>] \n\t[-c,--check <check iteration count>] \n# nccl-tests {version} (simulated)"
+        )
+        return 0
+    me = peers.describe()
+    wanted = int(_option(argv, "-g", "--ngpus", "1")) * int(_option(argv, "-t", "--nthreads", "1"))
+    return run(name, argv[1:], version, [(me, min(wanted, machine.GPUS * 4))], dict(os.environ))
+
+
+def run(name: str, words: list[str], version: str, group: list[tuple[Peer, int]], environment: dict[str, str]) -> int:
+    """Print what rank 0 of the group prints. `group`: a node's description and its number of ranks."""
+    print("clusterctl-lab: simulated", file=sys.stderr)
+    problem = _problem(group)
+    if problem:
+        print(problem)
+        return 3
+    low, high = _size(_option(words, "-b", "--minbytes", "32M")), _size(_option(words, "-e", "--maxbytes", "32M"))
+    step = int(_option(words, "-f", "--stepfactor", "2"))
+    nccl = group[0][0].nccl
+    lines = [
+        f"# nccl-tests version {version} nccl-headers={_code(nccl)} nccl-library={_code(nccl)}",
+        f"# Collective test starting: {name}_perf",
+        _setting(1 if len(group) > 1 else group[0][1], low, high, words),
+        "#",
+        "# Using devices",
+        *_devices(group),
+    ]
+    if environment.get("NCCL_DEBUG", "").upper() in ("INFO", "TRACE"):
+        lines += nccl_lines.info(group)
+    lines += [f"NCCL version {nccl}+cuda13.0", "#", *_HEADER]
+    table, average = _table(name, low, high, step, group)
+    lines += [
+        *table,
+        "# Out of bounds values : 0 OK",
+        f"# Avg bus bandwidth    : {average:g} ",
+        "#",
+        f"# Collective test concluded: {name}_perf",
+    ]
+    print("\n".join(lines))
+    return 0
+
+
+def _setting(gpus: int, low: int, high: int, words: list[str]) -> str:
+    step, count = _option(words, "-f", "--stepfactor", "2"), _option(words, "-n", "--iters", "20")
+    warmup, check = _option(words, "-w", "--warmup_iters", "1"), _option(words, "-c", "--check", "1")
+    text = f"# nThread 1 nGpus {gpus} minBytes {low} maxBytes {high} step: {step}(factor) warmup iters: {warmup} "
+    return text + f"iters: {count} agg iters: 1 validation: {check} graph: 0"
+
+
+_HEADER = (
+    "#                                                              out-of-place                       in-place          ",
+    "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong ",
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         ",
+)
+
+
+def bus_bandwidth(name: str, group: list[tuple[Peer, int]]) -> float:
+    """GB/s at large messages: a group goes at the pace of its slowest node and HCA."""
+    slowest = min(d.nccl_factor for d, _ in group)
+    if len(group) == 1:
+        ranks = group[0][1]
+        return peers.NODE_BUSBW * (1.0 if ranks > machine.GPUS // 2 else 0.76) * slowest * _RELATIVE[name]
+    network = min(d.slowest_hca for d, _ in group) * (1.0 if all(d.gdr for d, _ in group) else peers.WITHOUT_GDR)
+    return peers.GROUP_BUSBW * network * slowest * _RELATIVE[name]
+
+
+def _table(name: str, low: int, high: int, step: int, group: list[tuple[Peer, int]]) -> tuple[list[str], float]:
+    best, ranks = bus_bandwidth(name, group), sum(n for _, n in group)
+    rows, bandwidths, size = [], [], low
+    reduces = "sum" if name in ("all_reduce", "reduce_scatter") else "none"
+    while size <= high:
+        cells = ""
+        for place in ("out", "in"):
+            busbw = best * size / (size + _HALF_SPEED_BYTES) * factor(name, str(size), place, spread=0.001)
+            algbw = busbw / (_FACTORS[name] * (ranks - 1) / ranks) if ranks > 1 else busbw
+            bandwidths.append(busbw)
+            cells += f"  {_time(size / algbw / 1e3)} {algbw:>7.2f} {busbw:>7.2f} {0:>7}"
+        rows.append(f"{size:>12} {size // 4:>13} {'float':>9} {reduces:>7} {-1:>7}{cells}")
+        size *= max(step, 2)
+    return rows, sum(bandwidths) / len(bandwidths)
+
+
+def _time(microseconds: float) -> str:
+    return f"{microseconds:>7.0f}" if microseconds >= 1e5 else f"{microseconds:>7.1f}" if microseconds >= 1e3 else f"{microseconds:>7.2f}"
+
+
+def _devices(group: list[tuple[Peer, int]]) -> list[str]:
+    rows, rank = [], 0
+    for description, ranks in group:
+        for index in range(ranks):
+            bus = description.gpus[index][4:].lower().removesuffix(".0")
+            where = f"on {description.node:>10} device {index:>2} [{bus}] {machine.GPU_MODEL}"
+            rows.append(f"#  Rank {rank:>2} Group  0 Pid {4000 + rank:>6} {where}")
+            rank += 1
+    return rows
+
+
+def _problem(group: list[tuple[Peer, int]]) -> str:
+    for description, ranks in group:
+        node = description.node
+        if not description.nccl:
+            return "all_reduce_perf: error while loading shared libraries: libnccl.so.2: cannot open shared object file: No such file or directory"
+        if not description.driver:
+            return f"{node}: Test CUDA failure common.cu:1012 'CUDA driver version is insufficient for CUDA runtime version'"
+        if not description.fabric:
+            return f"{node}: Test CUDA failure common.cu:1012 'system not yet initialized'"
+        if ranks > len(description.gpus):
+            return f"{node}: Test CUDA failure common.cu:1036 'invalid device ordinal'"
+    return ""
+
+
+def _option(words: list[str], short: str, long: str, default: str) -> str:
+    for i, word in enumerate(words):
+        if word in (short, long) and i + 1 < len(words):
+            return words[i + 1]
+        if word.startswith(f"{long}="):
+            return word.partition("=")[2]
+    return default
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch(r"(\d+)([KMG]?)B?", text.upper())
+    return int(found[1]) * _SUFFIX.get(found[2], 1) if found else 0
+
+
+def _code(version: str) -> str:
+    major, minor, patch = (int(part) for part in version.split(".")[:3])
+    return str(major * 10000 + minor * 100 + patch)

@@ -1,0 +1,78 @@
+"""nvbandwidth: memcpy test cases as text or, with -j, as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from . import gpus, noise, state
+
+# Test case -> (description, GB/s, between GPUs).
+_CASES = {
+    "host_to_device_memcpy_ce": ("memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)", 55.4, False),
+    "device_to_host_memcpy_ce": ("memcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)", 55.2, False),
+    "host_to_device_bidirectional_memcpy_ce": ("memcpy CE CPU(row) <-> GPU(column) bandwidth (GB/s)", 48.9, False),
+    "device_to_device_memcpy_read_ce": ("memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)", 394.6, True),
+    "device_to_device_memcpy_write_ce": ("memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)", 393.1, True),
+}
+
+
+def main(argv: list[str], version: str) -> int:
+    """Run the test cases of -t, or all."""
+    if {"-h", "--help"} & set(argv):
+        print(
+            f"nvbandwidth Version: v{version} (simulated)\nnvbandwidth CLI:\n  -h [ --help ]  Produce help message\n  -t [ --testcase ] arg  Testcase(s) to run\n  -j [ --json ]  Print output in json format"
+        )
+        return 0
+    try:
+        driver = gpus.require_driver(state.installed(gpus.LIBRARY))
+        views = gpus.gpus()
+        gpus.require_all(views)
+        gpus.require_fabric(views)
+    except gpus.NoDriverError as e:
+        print(e, file=sys.stderr)
+        return 1
+    print("clusterctl-lab: simulated", file=sys.stderr)
+    names = _asked(argv[1:]) or list(_CASES)
+    unknown = [n for n in names if n not in _CASES]
+    if unknown:
+        print(f"ERROR: Testcase {unknown[0]} not found!", file=sys.stderr)
+        return 1
+    cases = [case(name, len(views)) for name in names]
+    if {"-j", "--json"} & set(argv):
+        whole = {"CUDA Runtime Version": 13000, "Driver Version": driver, "git_version": f"v{version} (simulated)", "testcases": cases}
+        print(json.dumps({"nvbandwidth": whole}, indent=1))
+    else:
+        print("".join(_text(c) for c in cases), end="")
+    return 0
+
+
+def _asked(words: list[str]) -> list[str]:
+    names: list[str] = []
+    taking = False
+    for word in words:
+        if word.startswith("-"):
+            taking = word in ("-t", "--testcase")
+        elif taking:
+            names.append(word)
+    return names
+
+
+def case(name: str, count: int) -> dict[str, Any]:
+    """One entry of `testcases`."""
+    description, gbs, between = _CASES[name]
+    node = os.uname().nodename
+    rows = range(count) if between else range(1)
+    values = [[None if between and r == c else gbs * noise.factor(node, name, f"{r}-{c}") for c in range(count)] for r in rows]
+    matrix = [["N/A" if v is None else f"{v:.6g}" for v in row] for row in values]
+    total = sum(v for row in values for v in row if v is not None)
+    return {"bandwidth_description": description, "bandwidth_matrix": matrix, "name": name, "status": "Passed", "sum": total}
+
+
+def _text(entry: dict[str, Any]) -> str:
+    width = len(entry["bandwidth_matrix"][0])
+    lines = [f"Running {entry['name']}.", entry["bandwidth_description"], "  " + "".join(f"{i:>10}" for i in range(width))]
+    lines += [f"{i:<2}" + "".join(f"{cell:>10}" for cell in row) for i, row in enumerate(entry["bandwidth_matrix"])]
+    return "\n".join([*lines, "", f"SUM {entry['name']} {entry['sum']:.2f}", "", ""])

@@ -1,0 +1,60 @@
+"""nvidia-smi: -q [-x], -L, --query-gpu, --query-remapped-rows, nvlink -s, topo -m, -pm, --version, and the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import smi_query, smi_text, state
+from .gpus import LIBRARY, NoDriverError, cuda_version, gpus, require_all, require_driver
+
+if TYPE_CHECKING:
+    from .gpus import GpuView
+
+_SHOWS = {"-L": smi_text.listing, "--list-gpus": smi_text.listing, "nvlink": smi_text.nvlink, "topo": smi_text.topology}
+
+
+def main(argv: list[str], version: str) -> int:
+    """Answer like the real tool; its own errors go to stdout, as there."""
+    try:
+        return _answer(argv[1:], version)
+    except NoDriverError as e:
+        print(e)
+        return e.code
+
+
+def _answer(words: list[str], version: str) -> int:
+    if "--version" in words:
+        print(smi_text.versions(version, state.driver_version()), end="")
+        return 0
+    driver = require_driver(state.installed(LIBRARY) or version)
+    views = gpus()
+    if any(w in ("-pm", "--persistence-mode") or w.startswith("--persistence-mode=") for w in words):
+        return _persistence(words)
+    if words[:1] not in (["-L"], ["--list-gpus"]):
+        require_all(views)
+    asked = next((w for w in words if w.startswith("--query-")), "")
+    if asked:
+        return smi_query.answer(views, driver, asked, words)
+    text = _text(words, views, driver)
+    print(text or f"Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n({words[0]} is not simulated)\n", end="")
+    return 0 if text else 2
+
+
+def _text(words: list[str], views: list[GpuView], driver: str) -> str:
+    """What a listing prints; empty for a command line that is not simulated."""
+    first = words[0] if words else ""
+    if first in _SHOWS:
+        return _SHOWS[first](views)
+    if first in ("-q", "--query"):
+        render = smi_text.xml if {"-x", "--xml-format"} & set(words) else smi_text.plain
+        return render(views, driver, cuda_version(driver))
+    return "" if words else smi_text.table(views, driver, cuda_version(driver))
+
+
+def _persistence(words: list[str]) -> int:
+    state.set_flag("persistence", "1" if words[-1].endswith("1") else "")
+    for view in gpus():
+        said = "Enabled" if words[-1].endswith("1") else "Disabled"
+        print(f"{said} persistence mode for GPU {view.gpu.bus_id}.")
+    print("All done.")
+    return 0

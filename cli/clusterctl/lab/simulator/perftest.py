@@ -1,0 +1,186 @@
+"""ib_write_bw, ib_read_bw and ib_send_bw: both sides meet over TCP, tell each other their device, and print the table of perftest."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from . import machine, noise, state
+
+WAIT_S = 60.0
+# Of the line rate, what is left after headers.
+PAYLOAD = 0.981
+_VERSION = "6.20"
+_TITLES = {"ib_write_bw": "RDMA_Write BW Test", "ib_read_bw": "RDMA_Read BW Test", "ib_send_bw": "Send BW Test"}
+_RULE = "-" * 87
+_WITH_VALUE = {
+    **dict.fromkeys(("-d", "--ib-dev"), "device"),
+    **dict.fromkeys(("-p", "--port"), "port"),
+    **dict.fromkeys(("-s", "--size"), "size"),
+    **dict.fromkeys(("-n", "--iters"), "iterations"),
+    **dict.fromkeys(("-D", "--duration"), "duration_s"),
+    **dict.fromkeys(("-q", "--qp"), "qps"),
+    **dict.fromkeys(("-x", "--gid-index"), "gid_index"),
+    **dict.fromkeys(
+        ("--tclass", "-T", "--tos", "-i", "--ib-port", "-m", "--mtu", "-Q", "--cq-mod", "-t", "--tx-depth", "--use_cuda", "-S", "--sl"),
+        "ignored",
+    ),
+}
+
+
+class UsageError(Exception):
+    """The command line is wrong; the text is perftest's."""
+
+
+@dataclass
+class Options:
+    """The command line."""
+
+    device: str = "mlx5_0"
+    port: int = 18515
+    size: int = 65536
+    iterations: int = 5000
+    duration_s: int = 0
+    qps: int = 1
+    gbits: bool = False
+    bidirectional: bool = False
+    server: str = ""
+    gid_index: int = 0
+    ignored: str = ""
+
+
+def main(argv: list[str], _version: str) -> int:
+    """Run one side."""
+    name = argv[0].rpartition("/")[2]
+    if "--version" in argv or "-V" in argv:
+        print(f"Version: {_VERSION} (simulated)")
+        return 0
+    try:
+        options = parse(argv[1:])
+        mine = _describe(options, name)
+    except UsageError as e:
+        print(e, file=sys.stderr)
+        return 1
+    print("clusterctl-lab: simulated", file=sys.stderr)
+    try:
+        theirs = _meet(options, mine)
+    except OSError as e:
+        print(f"Couldn't connect to {options.server}:{options.port}" if options.server else f" {e}", file=sys.stderr)
+        print(" Unable to init the socket connection", file=sys.stderr)
+        return 1
+    except ValueError:
+        print(" Failed to exchange data between server and clients", file=sys.stderr)
+        return 1
+    print(report(name, options, mine, theirs), end="", flush=True)
+    return 0
+
+
+def parse(words: list[str]) -> Options:
+    """Read the command line. UsageError for an option that perftest lacks."""
+    values: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        option, equals, inline = word.partition("=")
+        if option in _WITH_VALUE:
+            text = inline if equals else (rest.pop(0) if rest else "")
+            field = _WITH_VALUE[option]
+            if field not in ("device", "ignored") and not text.isdigit():
+                raise UsageError(f" Invalid value {text!r} for {option}")
+            values[field] = text if field in ("device", "ignored") else int(text)
+        elif word == "--report_gbits":
+            values["gbits"] = True
+        elif word in ("-b", "--bidirectional"):
+            values["bidirectional"] = True
+        elif not word.startswith("-"):
+            values["server"] = word
+        elif word not in ("-F", "-a", "--CPU-freq", "-R", "--rdma_cm", "--use_cuda", "--report-both"):
+            raise UsageError(f"unrecognized option '{word}'\n Invalid Command or flag.\n Please check command line and run again.")
+    return Options(**values)
+
+
+def _describe(options: Options, name: str) -> dict[str, Any]:
+    index = options.device.removeprefix("mlx5_")
+    if not state.loaded("ib_uverbs") or not state.loaded("mlx5_ib"):
+        raise UsageError(" Failed to get IB devices list: Function not implemented")
+    if not os.path.isdir(f"/sys/class/infiniband/{options.device}"):
+        raise UsageError(f" IB device {options.device} not found\n Unable to find the Infiniband/RoCE device")
+    if "ACTIVE" not in state.read(f"/sys/class/infiniband/{options.device}/ports/1/state"):
+        raise UsageError(" Port number 1 state is Down\n Couldn't set the link layer\n Couldn't get context for the device")
+    node = os.uname().nodename
+    rate = machine.LINE_RATE_GBPS * state.read_faults().hca_factor(options.device, machine.LINE_RATE_GBPS)
+    return {
+        "test": name,
+        "size": options.size,
+        "qps": options.qps,
+        "lid": machine.hca_lid(node, int(index)),
+        "gbps": rate * PAYLOAD * noise.factor(node, options.device),
+        "qpns": [random.randrange(0x100, 0x20000) for _ in range(options.qps)],  # noqa: S311 a number to show
+        "psns": [random.randrange(0x1000000) for _ in range(options.qps)],  # noqa: S311
+    }
+
+
+def _meet(options: Options, mine: dict[str, Any]) -> dict[str, Any]:
+    """Exchange descriptions; ValueError if the other side is something else or measures something else."""
+    with _connection(options) as connection:
+        connection.settimeout(WAIT_S)
+        connection.sendall(json.dumps(mine).encode() + b"\n")
+        theirs: dict[str, Any] = json.loads(connection.makefile("r", encoding="utf-8").readline())
+        if any(theirs[key] != mine[key] for key in ("test", "size", "qps")):
+            raise ValueError("the sides differ")
+        # The real test takes its duration; this one only lets both sides overlap.
+        time.sleep(0.05)
+    return theirs
+
+
+def _connection(options: Options) -> socket.socket:
+    if options.server:
+        return socket.create_connection((options.server, options.port), timeout=WAIT_S)
+    rule = "*" * 36
+    print(f"\n{rule}\n* Waiting for client to connect... *\n{rule}", flush=True)
+    with socket.create_server(("", options.port), backlog=1) as server:
+        server.settimeout(WAIT_S)
+        return server.accept()[0]
+
+
+def report(name: str, options: Options, mine: dict[str, Any], theirs: dict[str, Any]) -> str:
+    """The text that perftest prints after the exchange."""
+    rows = [
+        (" Dual-port       : OFF", f"\t\tDevice         : {options.device}"),
+        (f" Number of qps   : {options.qps}", "\t\tTransport type : IB"),
+        (" Connection type : RC", "\t\tUsing SRQ      : OFF"),
+        (" PCIe relax order: ON", ""),
+        (" ibv_wr* API     : ON", ""),
+        (" TX depth        : 128", "") if options.server else ("", ""),
+        (" CQ Moderation   : 1", ""),
+        (" Mtu             : 4096[B]", ""),
+        (" Link type       : IB", ""),
+        (" Max inline data : 0[B]", ""),
+        (" rdma_cm QPs\t : OFF", ""),
+        (" Data ex. method : Ethernet", ""),
+    ]
+    lines = [_RULE, f"                    {_TITLES[name]}", *(a + b for a, b in rows if a), _RULE]
+    lines += [_address("local", mine, i) for i in range(options.qps)]
+    lines += [_address("remote", theirs, i) for i in range(options.qps)]
+    unit = "Gb/sec" if options.gbits else "MB/sec"
+    lines += [_RULE, f" #bytes     #iterations    BW peak[{unit}]    BW average[{unit}]   MsgRate[Mpps]"]
+    gbps = min(mine["gbps"], theirs["gbps"]) * (1.96 if options.bidirectional else 1)
+    rate_mpps = gbps * 1e9 / 8 / options.size / 1e6
+    iterations = round(rate_mpps * 1e6 * options.duration_s) if options.duration_s else options.iterations
+    average = gbps if options.gbits else gbps * 1e9 / 8 / 2**20
+    peak = 0.0 if options.duration_s else average * 1.0005
+    lines += [f" {options.size:<10} {iterations:<15}  {peak:<16.2f}   {average:<16.2f} \t   {rate_mpps:.6f}", _RULE]
+    return "\n".join(lines) + "\n"
+
+
+def _address(side: str, data: dict[str, Any], index: int) -> str:
+    return (
+        f" {side} address: LID {data['lid']:#04x} QPN {data['qpns'][index]:#06x} PSN {data['psns'][index]:#x} "
+        f"RKey {0x1800 + index:#08x} VAddr {0x7F0000000000 + (index << 24):#016x}"
+    )

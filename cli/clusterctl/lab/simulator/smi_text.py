@@ -1,0 +1,119 @@
+"""The texts of nvidia-smi: XML, plain tree, table, lists, links, topology."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from . import machine
+from .smi_tree import Tree, gpu_tree
+
+if TYPE_CHECKING:
+    from .gpus import GpuView
+
+_LEGEND = """
+Legend:
+
+  X    = Self
+  SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes (e.g., QPI/UPI)
+  NODE = Connection traversing PCIe as well as the interconnect between PCIe Host Bridges within a NUMA node
+  PHB  = Connection traversing PCIe as well as a PCIe Host Bridge (typically the CPU)
+  PXB  = Connection traversing multiple PCIe bridges (without traversing the PCIe Host Bridge)
+  PIX  = Connection traversing at most a single PCIe bridge
+  NV#  = Connection traversing a bonded set of # NVLinks
+
+NIC Legend:
+
+"""
+
+
+def xml(views: list[GpuView], driver: str, cuda: str) -> str:
+    """`nvidia-smi -q -x`."""
+    head = f'<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">\n<nvidia_smi_log>\n\t<timestamp>{time.ctime()}</timestamp>\n'
+    head += f"\t<driver_version>{driver}</driver_version>\n\t<cuda_version>{cuda}</cuda_version>\n\t<attached_gpus>{len(views)}</attached_gpus>\n"
+    body = "".join(f'\t<gpu id="{v.gpu.bus_id}">\n{_xml(gpu_tree(v, driver), 2)}\t</gpu>\n' for v in views)
+    return f"{head}{body}</nvidia_smi_log>\n"
+
+
+def _xml(tree: Tree, depth: int) -> str:
+    pad = "\t" * depth
+    parts = []
+    for tag, value in tree.items():
+        inner = f"\n{_xml(value, depth + 1)}{pad}" if isinstance(value, dict) else value
+        parts.append(f"{pad}<{tag}>{inner}</{tag}>\n")
+    return "".join(parts)
+
+
+def plain(views: list[GpuView], driver: str, cuda: str) -> str:
+    """`nvidia-smi -q`."""
+    head = f"\n==============NVSMI LOG==============\n\n{'Timestamp':<42}: {time.ctime()}\n{'Driver Version':<42}: {driver}\n"
+    head += f"{'CUDA Version':<42}: {cuda}\n\n{'Attached GPUs':<42}: {len(views)}\n"
+    return head + "".join(f"GPU {v.gpu.bus_id}\n{_plain(gpu_tree(v, driver), 4)}\n" for v in views)
+
+
+def _plain(tree: Tree, indent: int) -> str:
+    lines = []
+    for tag, value in tree.items():
+        name = " " * indent + tag.replace("_", " ").title().replace("Ecc", "ECC").replace("Uuid", "UUID").replace("Vbios", "VBIOS")
+        lines.append(f"{name}\n{_plain(value, indent + 4)}" if isinstance(value, dict) else f"{name:<42}: {value}\n")
+    return "".join(lines)
+
+
+def table(views: list[GpuView], driver: str, cuda: str) -> str:
+    """`nvidia-smi` without arguments."""
+    bar = "+-----------------------------------------+------------------------+----------------------+\n"
+    text = f"{time.ctime()}\n+{'-' * 89}+\n| NVIDIA-SMI {driver:<22} Driver Version: {driver:<14} CUDA Version: {cuda:<9}|\n{bar}"
+    text += "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |\n"
+    text += "| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |\n"
+    text += "|                                         |                        |               MIG M. |\n"
+    text += "|=========================================+========================+======================|\n"
+    for v in views:
+        on = "On" if v.persistence else "Off"
+        text += f"| {v.minor:>3}  {machine.GPU_MODEL:<26} {on:>5}  |   {v.gpu.bus_id} Off | {v.uncorrected_now:>20} |\n"
+        text += f"| N/A  {30 + v.gpu.index:>3}C    P0             {68 + v.gpu.index:>3}W /  {machine.GPU_POWER_LIMIT_W}W |"
+        text += f"       0MiB /  {machine.GPU_MEMORY_MIB}MiB |      0%      Default |\n"
+        text += f"|                                         |                        |             Disabled |\n{bar}"
+    text += f"\n+{'-' * 89}+\n| Processes:{'':<78}|\n|  No running processes found{'':<61}|\n+{'-' * 89}+\n"
+    return text
+
+
+def listing(views: list[GpuView]) -> str:
+    """`nvidia-smi -L`; a GPU that fell off the bus has no name left."""
+    lost = "Unable to determine the device handle for GPU{}: {}: Unknown Error\n"
+    good = "GPU {}: {} (UUID: {})\n"
+    return "".join(lost.format(v.minor, v.gpu.bus_id[4:]) if v.lost else good.format(v.minor, machine.GPU_MODEL, v.gpu.uuid) for v in views)
+
+
+def nvlink(views: list[GpuView]) -> str:
+    """`nvidia-smi nvlink -s`."""
+    links = "".join(f"\t Link {link}: 26.562 GB/s\n" for link in range(machine.NVLINKS))
+    return "".join(f"GPU {v.minor}: {machine.GPU_MODEL} (UUID: {v.gpu.uuid})\n{links}" for v in views)
+
+
+def topology(views: list[GpuView]) -> str:
+    """`nvidia-smi topo -m`: each GPU shares a PCIe switch with the HCA of its rail."""
+    gpus = [f"GPU{v.minor}" for v in views]
+    nics = [f"NIC{i}" for i in range(machine.HCAS)]
+    text = "\t\x1b[4m" + "\t".join([*gpus, *nics, "CPU Affinity", "NUMA Affinity", "GPU NUMA ID"]) + "\x1b[0m\n"
+    for v in views:
+        cells = [" X " if other is v else "NV18" for other in views]
+        cells += [_path(v.gpu.index, nic) for nic in range(machine.HCAS)]
+        affinity = machine.cpu_list(machine.cpus_of_numa_node(v.gpu.numa_node))
+        text += f"GPU{v.minor}\t" + "\t".join([*cells, affinity, str(v.gpu.numa_node)]) + "\t\tN/A\n"
+    for nic in range(machine.HCAS):
+        cells = [_path(v.gpu.index, nic) for v in views]
+        cells += [" X " if nic == other else _path(nic, other, near="NODE") for other in range(machine.HCAS)]
+        text += f"NIC{nic}\t" + "\t".join(cells) + "\t\t\t\t\n"
+    return text + _LEGEND + "".join(f"  NIC{i}: mlx5_{i}\n" for i in range(machine.HCAS)) + "\n"
+
+
+def _path(slot: int, other: int, near: str = "PIX") -> str:
+    if slot == other:
+        return near
+    return "NODE" if machine.numa_node_of_slot(slot) == machine.numa_node_of_slot(other) else "SYS"
+
+
+def versions(library: str, driver: str) -> str:
+    """`nvidia-smi --version`."""
+    text = f"NVIDIA-SMI version  : {library}\nNVML version        : {library.rpartition('.')[0]}\nDRIVER version      : {driver or 'Not Found'}\n"
+    return text + "Hardware            : simulated\n"

@@ -1,0 +1,128 @@
+"""The tree that `nvidia-smi -q` prints as text and `-q -x` as XML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Union
+
+from . import machine
+
+if TYPE_CHECKING:
+    from .gpus import GpuView
+
+Tree = dict[str, Union[str, "Tree"]]
+
+_NA = "N/A"
+_OLD = "Requested functionality has been deprecated"
+
+
+def gpu_tree(view: GpuView, driver: str) -> Tree:
+    """Everything about one GPU; keys are the XML's tags."""
+    gpu = view.gpu
+    domain, bus, device = gpu.bus_id.split(":")
+    return {
+        "product_name": machine.GPU_MODEL,
+        "product_brand": "NVIDIA",
+        "product_architecture": "Hopper",
+        "display_mode": _OLD,
+        "display_attached": "No",
+        "display_active": "Disabled",
+        "persistence_mode": "Enabled" if view.persistence else "Disabled",
+        "addressing_mode": "None",
+        "mig_mode": {"current_mig": "Disabled", "pending_mig": "Disabled"},
+        "accounting_mode": "Disabled",
+        "driver_model": {"current_dm": _NA, "pending_dm": _NA},
+        "serial": gpu.serial,
+        "uuid": gpu.uuid,
+        "minor_number": str(view.minor),
+        "vbios_version": "96.00.A5.00.01",
+        "multigpu_board": "No",
+        "board_id": f"0x{int(bus, 16) << 8:x}",
+        "board_part_number": "692-2G520-0200-000",
+        "gpu_part_number": "2330-885-A1",
+        "platformInfo": {"module_id": str(gpu.index + 1), "host_id": "0", "peer_type": "Switch Connected"},
+        "inforom_version": {"img_version": "G520.0200.00.05", "oem_object": "2.1", "ecc_object": "7.16", "pwr_object": _NA},
+        "gpu_virtualization_mode": {"virtualization_mode": "None", "host_vgpu_mode": _NA},
+        "gpu_recovery_action": "Drain and Reset" if view.remap_failure else "None",
+        "gsp_firmware_version": driver,
+        "pci": {
+            "pci_bus": bus,
+            "pci_device": device[:2],
+            "pci_domain": domain[4:],
+            "pci_device_id": "233010DE",
+            "pci_bus_id": gpu.bus_id,
+            "pci_sub_system_id": "16C110DE",
+            "pci_gpu_link_info": {
+                "pcie_gen": {"max_link_gen": "5", "current_link_gen": "5", "device_current_link_gen": "5", "max_device_link_gen": "5"},
+                "link_widths": {"max_link_width": "16x", "current_link_width": "16x"},
+            },
+            "replay_counter": "0",
+            "replay_rollover_counter": "0",
+        },
+        "performance_state": "P0",
+        "clocks_event_reasons": _reasons(),
+        "fb_memory_usage": {"total": f"{machine.GPU_MEMORY_MIB} MiB", "reserved": "479 MiB", "used": "0 MiB", "free": "81080 MiB"},
+        "bar1_memory_usage": {"total": "131072 MiB", "used": "1 MiB", "free": "131071 MiB"},
+        "compute_mode": "Default",
+        "utilization": {"gpu_util": "0 %", "memory_util": "0 %", "encoder_util": "0 %", "decoder_util": "0 %"},
+        "ecc_mode": {"current_ecc": "Enabled", "pending_ecc": "Enabled"},
+        "ecc_errors": _ecc(view),
+        "retired_pages": {
+            "multiple_single_bit_retirement": {"retired_count": _NA, "retired_pagelist": _NA},
+            "double_bit_retirement": {"retired_count": _NA, "retired_pagelist": _NA},
+            "pending_blacklist": _NA,
+            "pending_retirement": _NA,
+        },
+        "remapped_rows": _remapped(view),
+        "temperature": {"gpu_temp": f"{30 + gpu.index} C", "gpu_temp_tlimit": f"{57 - gpu.index} C", "memory_temp": f"{38 + gpu.index} C"},
+        "gpu_power_readings": _power(gpu.index),
+        "clocks": {"graphics_clock": "345 MHz", "sm_clock": "345 MHz", "mem_clock": "2619 MHz", "video_clock": "765 MHz"},
+        "max_clocks": {"graphics_clock": "1980 MHz", "sm_clock": "1980 MHz", "mem_clock": "2619 MHz", "video_clock": "1545 MHz"},
+        "fabric": {
+            "state": "Completed" if view.fabric else "In Progress",
+            "status": "Success" if view.fabric else _NA,
+            "cliqueId": "0",
+            "clusterUuid": "00000000-0000-0000-0000-000000000000",
+        },
+        "processes": "",
+    }
+
+
+def _reasons() -> Tree:
+    names = [
+        "applications_clocks_setting",
+        "sw_power_cap",
+        "hw_slowdown",
+        "hw_thermal_slowdown",
+        "hw_power_brake_slowdown",
+        "sync_boost",
+        "sw_thermal_slowdown",
+    ]
+    idle: Tree = {"clocks_event_reason_gpu_idle": "Active"}
+    return idle | {f"clocks_event_reason_{name}": "Not Active" for name in names}
+
+
+def _ecc(view: GpuView) -> Tree:
+    zero: Tree = {"sram_correctable": "0", "sram_uncorrectable_parity": "0", "sram_uncorrectable_secded": "0", "dram_correctable": "0"}
+    return {
+        "volatile": {**zero, "dram_uncorrectable": str(view.uncorrected_now)},
+        "aggregate": {**zero, "dram_uncorrectable": str(view.remapped_rows), "sram_threshold_exceeded": "No"},
+    }
+
+
+def _remapped(view: GpuView) -> Tree:
+    none = 1 if view.remap_failure else 0
+    banks = {"max": 2560 - none, "high": 0, "partial": 0, "low": 0, "none": none}
+    return {
+        "remapped_row_corr": "0",
+        "remapped_row_unc": str(view.remapped_rows),
+        "remapped_row_pending": "No",
+        "remapped_row_failure": "Yes" if view.remap_failure else "No",
+        "row_remapper_histogram": {f"row_remapper_histogram_{name}": f"{count} bank(s)" for name, count in banks.items()},
+    }
+
+
+def _power(index: int) -> Tree:
+    limit = f"{machine.GPU_POWER_LIMIT_W}.00 W"
+    draw = f"{68 + index}.40 W"
+    result: Tree = {"power_state": _OLD, "average_power_draw": draw, "instant_power_draw": draw, "current_power_limit": limit}
+    return result | {"requested_power_limit": limit, "default_power_limit": limit, "min_power_limit": "200.00 W", "max_power_limit": limit}
