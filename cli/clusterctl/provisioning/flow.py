@@ -80,7 +80,7 @@ def finish(work: Work) -> Result:
     order = {name: i for i, name in enumerate(work.nodes)}
     nodes = tuple(sorted(work.results.values(), key=lambda r: order[r.node]))
     counts = Counter(n.state.value for n in nodes)
-    simulated = any(r.simulated for r in work.gate_results)
+    simulated = any(r.simulated for r in work.gate_results) or any(p.simulated for p in work.plans.values())
     result = Result(work.run_id, nodes, time.monotonic() - work.started, simulated=simulated, counts=dict(counts))
     summary = {"counts": dict(counts), "changed": sum(n.changed for n in nodes), "duration_s": round(result.duration_s, 1)}
     work.rundir.write_json("result.json", {"exit_code": int(result.exit_code), **summary, "nodes": {n.node: n.state.value for n in nodes}})

@@ -84,6 +84,7 @@ class NodePlan:
         state: where the node stands now.
         reasons: why it was quarantined, for a node that is left as it is.
         exit_code: what the node adds to the exit code if it is not worked on.
+        simulated: the stored evidence that speaks against it comes from a lab.
     """
 
     node: str
@@ -94,6 +95,7 @@ class NodePlan:
     failing: tuple[str, ...] = ()
     reasons: tuple[Reason, ...] = ()
     exit_code: ExitCode = ExitCode.OK
+    simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

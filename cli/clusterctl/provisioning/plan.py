@@ -132,4 +132,5 @@ def _note(text: str, hint: str) -> Reason:
 
 
 def _left(subject: Subject, action: Action, why: str, reasons: tuple[Reason, ...] = (), exit_code: ExitCode = ExitCode.OK) -> NodePlan:
-    return NodePlan(subject.node.name, action, subject.record.state, why, reasons=reasons, exit_code=exit_code)
+    simulated = bool(reasons) and any(r.simulated for r in subject.last_results)
+    return NodePlan(subject.node.name, action, subject.record.state, why, reasons=reasons, exit_code=exit_code, simulated=simulated)

@@ -113,6 +113,7 @@ def test_a_quarantined_node_stays_so_while_nothing_changed(world: World) -> None
         assert result.exit_code is ExitCode.GATE_FAILED
         bad = next(n for n in result.nodes if n.node == N2)
         assert "196 Gb/s" in bad.reasons[0].text
+        assert result.simulated, "the stored evidence is"
         assert (bad.touched, bad.changed) == (False, 0)
 
 
