@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.checks import write_files
+from support.filters import filter_plugin
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = ROOT / "roles" / "hugepages" / "files" / "clusterctl-hugepages"
+plugin = filter_plugin("hugepages", "hugepages")
+NODE = "/sys/devices/system/node/node{}/hugepages/hugepages-{}kB/nr_hugepages"
+ASKED = "# size, NUMA node, pages\n2M 1 0\n1G 0 4\n1G 1 8\n"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    files = {NODE.format(n, size): "0\n" for n in (0, 1) for size in (2048, 1048576)}
+    return write_files(
+        tmp_path, {**files, NODE.format(1, 2048): "512\n", "/etc/clusterctl/hugepages.conf": ASKED, "/proc/sys/vm/compact_memory": ""}
+    )
+
+
+def run(mode: str, root: Path) -> tuple[int, list[str]]:
+    done = subprocess.run(["sh", str(SCRIPT), mode, str(root)], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_check_changes_nothing(machine: Path) -> None:
+    expected = (1, ["node1 2M: asked 0, got 512", "node0 1G: asked 4, got 0", "node1 1G: asked 8, got 0"])
+    assert run("check", machine) == expected
+    assert run("check", machine) == expected
+
+
+def test_apply_asks_each_node_and_zero_takes_away(machine: Path) -> None:
+    assert run("apply", machine) == (0, [])
+    assert run("check", machine) == (0, [])
+    assert (machine / NODE.format(1, 2048).lstrip("/")).read_text() == "0\n"
+    assert (machine / NODE.format(1, 1048576).lstrip("/")).read_text() == "8\n"
+    assert (machine / NODE.format(0, 2048).lstrip("/")).read_text() == "0\n"
+
+
+def test_a_node_that_gives_fewer_is_told(machine: Path) -> None:
+    file = machine / NODE.format(1, 1048576).lstrip("/")
+    file.unlink()
+    # A device swallows what is written, and reads as something else: as the kernel does when memory is short.
+    file.symlink_to("/dev/null")
+    code, lines = run("apply", machine)
+    assert code == 1
+    assert lines[0].startswith("node1 1G: asked 8, got ")
+
+
+def test_a_numa_node_that_is_not_there_is_told(machine: Path) -> None:
+    write_files(machine, {"/etc/clusterctl/hugepages.conf": "1G 7 1\n"})
+    assert run("apply", machine) == (1, ["node7 1G: asked 1, got none"])
+
+
+PAGES = [{"size": "2M", "node": 0, "count": 3}, {"size": "1G", "node": 0, "count": 4}, {"size": "1G", "node": 1, "count": 8}]
+
+
+@pytest.mark.parametrize(
+    ("on_cmdline", "default", "words"),
+    [
+        (False, "", []),
+        (False, "1G", ["default_hugepagesz=1G"]),
+        (True, "2M", ["default_hugepagesz=2M", "hugepagesz=1G", "hugepages=12", "hugepagesz=2M", "hugepages=3"]),
+    ],
+)
+def test_words_for_the_command_line(on_cmdline: bool, default: str, words: list[str]) -> None:
+    assert plugin.words(PAGES, on_cmdline, default) == words
+    menu = f"menuentry 'a' {{\n\tlinux /vmlinuz ro quiet {' '.join(words)}\n}}\nmenuentry 'r' {{\n\tlinux /vmlinuz ro single\n}}\n"
+    assert plugin.boots_with(menu, words)
+    assert not plugin.boots_with(menu, [*words, "hugepages=1"])
+    assert not plugin.boots_with("", words)
+    assert plugin.boots_with(f'kernel="/vmlinuz"\nargs="ro {" ".join(words)}"\n', words)
+
+
+@pytest.mark.parametrize("path", ["/dev/hugepages1G", "/mnt/huge-2M", "/var/lib/huge_pages"])
+def test_the_unit_of_a_mount_is_named_as_systemd_names_it(path: str) -> None:
+    done = subprocess.run(["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=False)
+    assert plugin.unit_name(path) == done.stdout.strip()

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.filters import filter_plugin
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+boot = filter_plugin("kernel", "kernel_boot")
+MENU = """set default="{default}"
+menuentry 'Ubuntu' --class ubuntu $menuentry_id_option 'gnulinux-simple-a' {{
+	linux	/boot/vmlinuz-6.8.0-60-generic root=UUID=a ro {words}
+}}
+submenu 'Advanced options for Ubuntu' $menuentry_id_option 'gnulinux-advanced-a' {{
+	menuentry 'Ubuntu, with Linux 6.8.0-1046-nvidia' --class ubuntu $menuentry_id_option 'gnulinux-6.8.0-1046-nvidia-advanced-a' {{
+		linux	/boot/vmlinuz-6.8.0-1046-nvidia root=UUID=a ro {words}
+	}}
+	menuentry 'Ubuntu, with Linux 6.8.0-1046-nvidia (recovery mode)' --class ubuntu $menuentry_id_option 'gnulinux-6.8.0-1046-nvidia-recovery-a' {{
+		linux	/boot/vmlinuz-6.8.0-1046-nvidia root=UUID=a ro recovery nomodeset
+	}}
+}}
+menuentry 'UEFI Firmware Settings' $menuentry_id_option 'uefi-firmware' {{
+	fwsetup
+}}
+"""
+DECLARED = {"iommu": "pt", "init-on-alloc": 0, "nosmt": True, "quiet": False, "console": ["tty0", "ttyS0,115200n8"]}
+GOOD = "iommu=pt init_on_alloc=0 nosmt console=tty0 console=ttyS0,115200n8"
+
+
+def drop_in(tmp_path: Path, declared: dict[str, Any], default_grub: str, times: int = 1) -> tuple[str, str]:
+    """The two command lines after grub-mkconfig's way of reading: /etc/default/grub, then the drop-in."""
+    env = jinja2.Environment(trim_blocks=True, autoescape=False, loader=jinja2.FileSystemLoader(ROOT / "roles" / "kernel" / "templates"))  # noqa: S701 shell, not HTML
+    env.filters.update(boot.FilterModule().filters())
+    file = tmp_path / "90-clusterctl.cfg"
+    file.write_text(env.get_template("grub.cfg.j2").render(kernel_cmdline=declared))
+    script = default_grub + f". {file}\n" * times + 'printf "%s\\0%s" "$GRUB_CMDLINE_LINUX" "$GRUB_CMDLINE_LINUX_DEFAULT"'
+    always, normal = subprocess.run(["sh", "-euc", script], capture_output=True, text=True, check=True, cwd=tmp_path).stdout.split("\0")
+    return always, normal
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_the_drop_in_replaces_what_is_there_and_never_doubles(times: int, tmp_path: Path) -> None:
+    grub = 'GRUB_CMDLINE_LINUX="crashkernel=1G init_on_alloc=1 console=tty1"\nGRUB_CMDLINE_LINUX_DEFAULT="quiet splash iommu=on iommu=pt dyndbg=\\"file * +p\\""\n'
+    (tmp_path / "a file that * would match").touch()
+    always, normal = drop_in(tmp_path, DECLARED, grub, times)
+    assert always == "crashkernel=1G"
+    assert normal == 'splash dyndbg="file * +p" iommu=pt init-on-alloc=0 nosmt console=tty0 console=ttyS0,115200n8'
+
+
+def test_the_drop_in_with_nothing_before_it(tmp_path: Path) -> None:
+    always, normal = drop_in(tmp_path, {"iommu": "pt"}, 'GRUB_CMDLINE_LINUX=""\nGRUB_CMDLINE_LINUX_DEFAULT=""\n')
+    assert (always, normal.strip()) == ("", "iommu=pt")
+
+
+@pytest.mark.parametrize(
+    ("cmdline", "different"),
+    [
+        (GOOD, []),
+        (GOOD.replace("iommu=pt", "iommu=pt iommu=pt"), []),
+        ("", ["iommu", "init-on-alloc", "nosmt", "console"]),
+        (GOOD + " quiet", ["quiet"]),
+        (GOOD.replace("init_on_alloc=0", "init_on_alloc=1"), ["init-on-alloc"]),
+        (GOOD.replace("nosmt", "nosmt=force"), ["nosmt"]),
+        (GOOD.replace("console=tty0 ", ""), ["console"]),
+        (GOOD + " iommu=on", ["iommu"]),
+    ],
+)
+def test_a_running_command_line_is_compared(cmdline: str, different: list[str]) -> None:
+    assert [d.split(":")[0] for d in boot.cmdline_differences(cmdline, DECLARED)] == different
+
+
+def test_the_menu_is_compared_without_its_recovery_entries() -> None:
+    assert boot.menu_differences(MENU.format(default="0", words=GOOD), DECLARED) == []
+    assert boot.menu_differences(MENU.format(default="0", words=GOOD + " iommu=pt"), DECLARED) == ["iommu: given 2 times"]
+    assert boot.menu_differences(MENU.format(default="0", words=GOOD + " quiet"), DECLARED) == ["quiet: declared (absent), found quiet"]
+
+
+@pytest.mark.parametrize("menu", ["", "menuentry 'x' {\n\tchainloader\n}\n", "\0\0 garbage"])
+def test_a_menu_that_starts_nothing_differs(menu: str) -> None:
+    assert boot.menu_differences(menu, {}) == ["the boot menu has no entry that starts a kernel"]
+
+
+@pytest.mark.parametrize(
+    ("default", "kernel"),
+    [
+        ("0", "/boot/vmlinuz-6.8.0-60-generic"),
+        ("gnulinux-advanced-a>gnulinux-6.8.0-1046-nvidia-advanced-a", "/boot/vmlinuz-6.8.0-1046-nvidia"),
+        ("gnulinux-removed", ""),
+        ("${saved_entry}", ""),
+    ],
+)
+def test_the_default_kernel(default: str, kernel: str) -> None:
+    assert boot.default_kernel(MENU.format(default=default, words=GOOD)) == kernel
+
+
+def test_the_entry_of_a_release() -> None:
+    menu = MENU.format(default="0", words=GOOD)
+    assert boot.entry_of_release(menu, "6.8.0-1046-nvidia") == "gnulinux-advanced-a>gnulinux-6.8.0-1046-nvidia-advanced-a"
+    assert boot.entry_of_release(menu, "6.8.0-60-generic") == "gnulinux-simple-a"
+    assert boot.entry_of_release(menu, "5.15.0-1-generic") == ""
+
+
+def test_grubby_entries() -> None:
+    info = 'index=0\nkernel="/boot/vmlinuz-5.14.0"\nargs="ro iommu=pt"\nindex=1\nargs="ro"\n'
+    assert boot.grubby_args(info) == ["ro iommu=pt", "ro"]
+
+
+def test_builtin_modules_and_options() -> None:
+    assert boot.builtin_modules("kernel/drivers/block/loop.ko\nkernel/drivers/char/ipmi-msghandler.ko.zst\n") == ["loop", "ipmi_msghandler"]
+    options = {"nvidia-uvm": {"uvm_disable_hmm": True}, "gone": {"a": 1}}
+    uvm = "/sys/module/nvidia_uvm/parameters/uvm_disable_hmm"
+    assert boot.option_files(options) == [uvm, "/sys/module/gone/parameters/a", "/dev/null"]
+    assert boot.option_files({}) == []
+    assert boot.option_differences([f"{uvm}:Y"], options) == []
+    assert boot.option_differences([f"{uvm}:N"], options) == [f"{uvm}: declared True, found N"]
+
+
+VALUES = st.one_of(st.booleans(), st.integers(0, 9), st.from_regex(r"[a-z0-9,=.]{1,8}", fullmatch=True))
+NAMES = st.from_regex(r"[a-z]{1,6}", fullmatch=True).filter(lambda n: n not in {"hugepages", "hugepagesz"})
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=5), st.lists(NAMES, max_size=4))
+def test_what_is_declared_is_what_is_found(declared: dict[str, Any], others: list[str]) -> None:
+    assert boot.cmdline_errors(declared) == []
+    kept = [o for o in others if o not in declared]
+    assert boot.cmdline_differences(" ".join([*kept, *boot.cmdline_words(declared)]), declared) == []

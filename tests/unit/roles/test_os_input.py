@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from support.filters import filter_plugin
+from support.roles import ROOT, load_role
+
+CASES = {
+    f"{role}-{name}": (role, case)
+    for role in ("kernel", "os_tuning", "hugepages")
+    for name, case in yaml.safe_load((ROOT / "tests" / "cases" / "role_input" / f"{role}.yml").read_text()).items()
+}
+# Refused by an assert of the role that is no filter.
+ASSERTED = [
+    ("kernel", {"kernel_package": "linux-image-6.8.0-1046-nvidia"}, "kernel_package and kernel_version belong together"),
+    ("kernel", {"kernel_modules": ["nouveau"], "kernel_modules_absent": ["nouveau"]}, "both name nouveau"),
+    ("kernel", {"kernel_modules": ["a b"]}, "is not the name of a kernel module"),
+    ("os_tuning", {"os_tuning_tuned_profile": "hpc-compute", "os_tuning_governor": "performance"}, "both set the governor"),
+    ("os_tuning", {"os_tuning_services_masked": ["ufw"]}, "write the unit with its suffix, such as ufw.service"),
+    ("os_tuning", {"os_tuning_time_sync": "chrony"}, "os_tuning_time_sources is empty"),
+    ("hugepages", {"hugepages_pages": [{"size": "1G", "node": 999, "count": 1}]}, "this machine has no NUMA node999"),
+    ("hugepages", {"hugepages_pages": [{"size": "4M", "node": 0, "count": 1}]}, "value of size must be one of: 2M, 1G"),
+]
+
+
+def refusals(role: str, variables: dict[str, Any]) -> list[str]:
+    """What argument_specs say (as Ansible checks them when the role starts), else what the role's own filters say."""
+    result = ArgumentSpecValidator(load_role(ROOT / "roles" / role).options).validate(variables)
+    if result.error_messages:
+        return list(result.error_messages)
+    given = load_role(ROOT / "roles" / role).defaults | variables
+    if role == "kernel":
+        errors: list[str] = filter_plugin("kernel", "kernel_boot").cmdline_errors(given["kernel_cmdline"])
+    elif role == "hugepages":
+        errors = filter_plugin("hugepages", "hugepages").input_errors(given["hugepages_pages"], given["hugepages_mounts"])
+    else:
+        plugin = filter_plugin("os_tuning", "os_tuning")
+        errors = plugin.sysctl_errors(given["os_tuning_sysctl"])
+        errors += plugin.limit_errors(given["os_tuning_limits"], given["os_tuning_systemd_limits"])
+    return errors
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_refused_by_its_path(name: str) -> None:
+    role, case = CASES[name]
+    said = refusals(role, case["vars"])
+    assert bool(said) == bool(case["says"]), said
+    for part in case["says"]:
+        assert any(part in line for line in said), said
+
+
+@pytest.mark.parametrize(("role", "variables", "message"), ASSERTED, ids=lambda v: v if isinstance(v, str) else "")
+def test_a_role_refuses_before_it_touches_anything(role: str, variables: dict[str, Any], message: str, tmp_path: Path) -> None:
+    play = [
+        {
+            "hosts": "localhost",
+            "connection": "local",
+            "gather_facts": False,
+            "roles": [role],
+            "vars": {"ansible_python_interpreter": sys.executable},
+        }
+    ]
+    (tmp_path / "play.yml").write_text(json.dumps(play))
+    (tmp_path / "vars.json").write_text(json.dumps(variables))
+    environment = os.environ | {
+        "ANSIBLE_ROLES_PATH": str(ROOT / "roles"),
+        "ANSIBLE_HOME": str(tmp_path),
+        "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "-e", f"@{tmp_path}/vars.json", "--check"]
+    done = subprocess.run([*argv, str(tmp_path / "play.yml")], capture_output=True, text=True, env=environment, check=False, timeout=120)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stdout + done.stderr
+    assert "changed=0" in done.stdout

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.checks import write_files
+from support.filters import filter_plugin
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = ROOT / "roles" / "os_tuning" / "files" / "clusterctl-os-tuning"
+plugin = filter_plugin("os_tuning", "os_tuning")
+THP = "/sys/kernel/mm/transparent_hugepage/"
+CPU = "/sys/devices/system/cpu/cpu{}/"
+CONF = "thp_enabled=madvise\nthp_defrag=defer+madvise\ngovernor=performance\nidle_latency_max_us=3\n"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    files = {THP + "enabled": "[always] madvise never\n", THP + "defrag": "always defer [defer+madvise] madvise never\n"}
+    for cpu in (0, 11):
+        base = CPU.format(cpu)
+        files[base + "cpufreq/scaling_governor"] = "powersave\n"
+        for state, latency, disable in ((0, 0, 1), (3, 290, 0)):
+            files |= {f"{base}cpuidle/state{state}/latency": f"{latency}\n", f"{base}cpuidle/state{state}/disable": f"{disable}\n"}
+    return write_files(tmp_path, {**files, "/etc/clusterctl/os-tuning.conf": CONF})
+
+
+def run(mode: str, root: Path) -> tuple[int, list[str]]:
+    done = subprocess.run(["sh", str(SCRIPT), mode, str(root)], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_check_names_what_differs_and_changes_nothing(machine: Path) -> None:
+    code, lines = run("check", machine)
+    assert code == 1
+    assert lines[0] == "/sys/kernel/mm/transparent_hugepage/enabled: always, declared madvise"
+    assert len(lines) == 1 + 2 + 4
+    assert run("check", machine) == (code, lines)
+
+
+def test_apply_sets_it_and_polling_comes_back(machine: Path) -> None:
+    assert run("apply", machine) == (0, [])
+    assert run("check", machine) == (0, [])
+    cpu = machine / CPU.format(11).lstrip("/")
+    assert (cpu / "cpuidle/state0/disable").read_text() == "0\n"
+    assert (cpu / "cpuidle/state3/disable").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("limit", ["0", ""])
+def test_zero_is_a_limit_and_empty_is_none(limit: str, machine: Path) -> None:
+    write_files(machine, {"/etc/clusterctl/os-tuning.conf": f"thp_enabled=\nthp_defrag=\ngovernor=\nidle_latency_max_us={limit}\n"})
+    assert len(run("check", machine)[1]) == (4 if limit else 0)
+
+
+def test_a_machine_without_governors_or_idle_states_is_told(tmp_path: Path) -> None:
+    write_files(tmp_path, {"/etc/clusterctl/os-tuning.conf": "governor=performance\nidle_latency_max_us=3\nthp_enabled=never\n"})
+    code, lines = run("apply", tmp_path)
+    assert code == 1
+    assert len(lines) == 3
+    assert all("absent" in line for line in lines)
+
+
+def test_a_file_that_does_not_take_it_is_told(machine: Path) -> None:
+    file = machine / (THP + "enabled").lstrip("/")
+    file.unlink()
+    file.symlink_to("/dev/null")
+    assert run("apply", machine) == (1, ["/sys/kernel/mm/transparent_hugepage/enabled: , declared madvise"])
+
+
+def test_lines_as_sysctl_prints_them() -> None:
+    declared = {"vm.swappiness": 0, "net/ipv4/conf/eth0.100/rp_filter": 2, "net.ipv4.tcp_rmem": "4096\t1  2"}
+    lines = ["vm.swappiness = 0", "net.ipv4.conf.eth0/100.rp_filter = 2", "net.ipv4.tcp_rmem = 4096 1 2"]
+    assert plugin.sysctl_lines(declared) == lines
+
+
+@pytest.mark.parametrize(
+    ("line", "taken_back"),
+    [
+        ("/etc/sysctl.d/99-late.conf:vm.swappiness=80", True),
+        ("/etc/sysctl.d/99-late.conf:vm/swappiness = 80", True),
+        ("/etc/sysctl.d/99-late.conf:-vm.swappiness = 80", True),
+        ("/etc/sysctl.conf:vm.swappiness = 80", True),
+        ("/etc/sysctl.d/99-late.conf:vm.swappiness = 10", False),
+        ("/etc/sysctl.d/99-late.conf:#vm.swappiness = 80", False),
+        ("/etc/sysctl.d/99-late.conf:# vm.swappiness = 80", False),
+        ("/etc/sysctl.d/10-early.conf:vm.swappiness = 80", False),
+        ("/etc/sysctl.d/90-clusterctl.conf:vm.swappiness = 80", False),
+        ("/etc/sysctl.d/99-late.conf:vm.swappiness_other = 80", False),
+    ],
+)
+def test_only_later_and_different_assignments_are_taken_back(line: str, taken_back: bool) -> None:
+    found = plugin.sysctl_conflicts([line], {"vm.swappiness": 10})
+    path, _, text = line.partition(":")
+    assert found == ([{"path": path, "line": text}] if taken_back else [])
+
+
+SHOWN = """LoadState=loaded
+ActiveState=active
+UnitFileState=enabled
+
+LoadState=not-found
+ActiveState=inactive
+UnitFileState=
+
+LoadState=masked
+ActiveState=inactive
+UnitFileState=masked
+"""
+
+
+def test_units_that_need_something() -> None:
+    names = ["on.service", "gone.service", "masked.service"]
+    states = plugin.unit_states(SHOWN, names)
+    assert plugin.units_to_start(states, names) == ["gone.service", "masked.service"]
+    assert plugin.units_to_stop(states, names) == ["on.service"]
+    assert plugin.units_running(states, names) == ["on.service"]
+    assert plugin.units_to_mask(states, names) == ["on.service", "gone.service"]
+    assert plugin.unit_states("", []) == {}
+
+
+def test_an_answer_for_other_units_is_refused() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        plugin.unit_states(SHOWN, ["a", "b", "c", "d"])

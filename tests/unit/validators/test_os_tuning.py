@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl_validators import test_os_tuning as module
+from clusterctl_validators.finding import GOOD
+from clusterctl_validators.probe import ProbeError
+from support.os_node import Case, cases, findings
+from support.roles import ROOT, load_role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROLE = load_role(ROOT / "roles" / "os_tuning")
+
+
+@pytest.mark.parametrize("case", cases("os_tuning"), ids=lambda c: c.name)
+def test_a_node_is_judged(case: Case, tmp_path: Path) -> None:
+    found = findings(case, module, tmp_path)
+    assert {check: f.outcome.value for check, f in found.items() if f.outcome not in GOOD} == case.outcomes
+
+
+def test_the_healthy_node_declares_every_argument() -> None:
+    assert cases("os_tuning")[0].declared == set(ROLE.options)
+
+
+def test_every_finding_tells_what_to_do(tmp_path: Path) -> None:
+    for case in cases("os_tuning"):
+        found = findings(case, module, tmp_path / case.name)
+        assert [c for c, f in found.items() if f.outcome.value == "fail" and not f.hint] == []
+
+
+def test_defaults_declare_nothing(tmp_path: Path) -> None:
+    found = findings(Case("os_tuning", "defaults", {"spec": ROLE.defaults}, {}), module, tmp_path)
+    assert {f.outcome.value for f in found.values()} == {"not_applicable"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"commands": {"chronyc -N -c sources": {"rc": 1, "stdout": "506 Cannot talk to daemon"}}}, "506 Cannot talk"),
+        ({"commands": {"chronyc -N -c tracking": "garbage"}}, "1 fields instead of 14"),
+        ({"files": {"/etc/chrony/chrony.conf": None}}, "chrony.conf is absent"),
+        ({"files": {"/sys/devices/system/cpu/cpu0/cpuidle/state3/latency": None}}, "latency or disable is absent"),
+        ({"spec": {"os_tuning_systemd_limits": {"CORE": "0"}}}, "systemctl"),
+    ],
+    ids=["chrony is silent", "chrony says garbage", "no configuration", "no latencies", "no manager"],
+)
+def test_what_cannot_be_read_is_no_pass(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match=said):
+        findings(Case("os_tuning", said, change, {}), module, tmp_path)
+
+
+def test_a_node_without_apt_has_no_periodic_jobs(tmp_path: Path) -> None:
+    change = {"commands": {"apt-config dump APT::Periodic": {"rc": None, "error": "apt-config: No such file or directory"}}}
+    found = findings(Case("os_tuning", "rhel", change, {}), module, tmp_path)
+    assert found["os_tuning.auto_upgrades.periodic"].outcome.value == "not_applicable"
