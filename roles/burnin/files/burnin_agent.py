@@ -326,7 +326,11 @@ def refuse(directory: Path, plan: dict[str, Any], why: str) -> None:
 
 def run(directory: Path) -> int:
     """Run DIR/plan.json under the node's lock."""
-    (directory / "pid").write_text(str(os.getpid()), encoding="ascii")
+    try:  # a start that was repeated because its SSH connection broke must not run the plan twice
+        with (directory / "pid").open("x", encoding="ascii") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        return 0
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
     lock_fd = os.open(plan["lock"], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

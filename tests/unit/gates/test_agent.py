@@ -221,6 +221,14 @@ def test_a_killed_agents_leftovers_keep_the_node_locked(make: Callable[..., Node
     until(lambda: make("n1", [step("s", ["true"])], lock=lock).alone()["s"].exit_status == 0)
 
 
+def test_a_second_start_of_the_same_plan_does_nothing(make: Callable[..., Node]) -> None:
+    one = make("n1", [step("s", ["sleep", "1"])]).start()
+    until((one.folder / "pid").exists)
+    assert subprocess.run([sys.executable, str(AGENT), "run", str(one.folder)], check=False, timeout=20).returncode == 0
+    assert one.end()["s"].exit_status == 0
+    assert len((one.folder / "records.jsonl").read_text().splitlines()) == 1
+
+
 def test_sigterm_ends_the_tools_and_records_what_did_not_run(make: Callable[..., Node], tmp_path: Path) -> None:
     argv = ["sh", "-c", f"touch {tmp_path}/runs; sleep 30"]
     one = make("n1", [step("first", argv), step("second", ["true"], batch=1)]).start()

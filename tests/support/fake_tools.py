@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Burn-in's tools for containers: under each tool's name, prints what a healthy H100 node would. /etc/fake-slow: `DEVICE GB/S` lines."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+from pathlib import Path
+
+TABLE = """---------------------------------------------------------------------------------------
+                    RDMA_Write BW Test
+ Dual-port       : OFF\t\tDevice         : {device}
+---------------------------------------------------------------------------------------
+ #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
+ 8388608    58000            0.00               {gbps:.2f}              0.005871
+---------------------------------------------------------------------------------------
+"""
+NCCL = """{devices}NCCL version 2.28.9+cuda13.0
+n1:100:120 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via {via}
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+ 17179869184    4294967296     float     sum      -1    62239  276.03  {busbw:.2f}      0    62200  276.20  {busbw:.2f}      0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : {busbw}
+"""
+
+
+def slow(device: str) -> float:
+    file = Path("/etc/fake-slow")
+    words = [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+    return min([392.0, *(float(gbps) for name, gbps in words if name == device)])
+
+
+def perftest(words: list[str]) -> int:
+    device, port = words[words.index("-d") + 1], int(words[words.index("-p") + 1])
+    if words[-1].startswith("--"):
+        with socket.create_server(("", port)) as server:
+            peer = server.accept()[0]
+    else:
+        try:
+            peer = socket.create_connection((words[-1], port), timeout=5)
+        except OSError:
+            sys.stderr.write(f"Couldn't connect to {words[-1]}:{port}\n")
+            return 1
+    with peer:
+        peer.sendall(f"{slow(device)}\n".encode())
+        theirs = float(peer.makefile().readline())
+    sys.stdout.write(TABLE.format(device=device, gbps=min(theirs, slow(device))))
+    return 0
+
+
+def main(name: str, words: list[str]) -> int:
+    if {"--version", "--help"} & set(words):
+        sys.stdout.write(f"{name} 1.0 (simulated)\n")
+        return 0
+    pause = Path("/etc/fake-pause")
+    if name == "dcgmi":
+        time.sleep(float(pause.read_text()) if pause.exists() else 0)
+        results = [{"entity_group": "GPU", "entity_id": i, "status": "Pass"} for i in range(8)]
+        tests = [{"name": n, "results": results, "test_summary": {"status": "Pass"}} for n in ("software", "memory", "pcie")]
+        sys.stdout.write(json.dumps({"DCGM Diagnostic": {"test_categories": [{"category": "x", "tests": tests}]}}))
+        return 0
+    if name == "ib_write_bw":
+        return perftest(words)
+    ranks = int(words[words.index("-np") + 1]) if name == "mpirun" else 8
+    devices = "".join(f"#  Rank {i:2} Group  0 Pid {i} on x device {i % 8:2} [0000:1b:00] NVIDIA H100 80GB HBM3\n" for i in range(ranks))
+    via, busbw = ("NET/IB/0/GDRDMA", 386.0) if name == "mpirun" else ("P2P/CUMEM", 477.0)
+    sys.stdout.write(NCCL.format(devices=devices, via=via, busbw=busbw))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[0]).name, sys.argv[1:]))
