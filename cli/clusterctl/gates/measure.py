@@ -41,8 +41,9 @@ def measure(
         return ()
     run = f"{rundir.id}-{part}"
     folder = f"burnin/{part}"
+    owner = planfile.owner_of(config)
     for name in busy:
-        rundir.write_json(f"{folder}/plans/{name}.json", planfile.plan_for(plan, name, run))
+        rundir.write_json(f"{folder}/plans/{name}.json", planfile.plan_for(plan, name, run, owner))
     fetched = rundir.path_for(f"{folder}/records/.keep").parent
     variables = {
         "burnin_plan_dir": str(rundir.path / folder / "plans"),

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
@@ -35,11 +36,6 @@ ALL_DONE = 1 << 30
 NOBODY_LISTENS = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
 ENVIRONMENT = dict(os.environ, PATH=SEARCH, LC_ALL="C")
-
-
-def now() -> str:
-    """The time in UTC, ISO 8601."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")  # noqa: UP017 Python 3.8
 
 
 class Output:
@@ -203,9 +199,10 @@ class Agent:
 
     def guarded(self, step: dict[str, Any], error: str) -> None:
         """A step that breaks this agent is recorded as such; the other steps go on."""
+        started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")  # noqa: UP017 Python 3.8
         record: dict[str, Any] = {
             "gate": step["gate"], "step": step["name"], "tool": step["tool"], "node": self.plan["node"], "argv": step["argv"],
-            "started_at": now(), "duration_s": 0.0, "stdout": "", "stderr": "",
+            "started_at": started, "duration_s": 0.0, "stdout": "", "stderr": "",
             "device": step["device"], "peer": step["peer"], "peer_device": step["peer_device"], "peers": step["peers"], "error": error,
             "exit_status": None, "tool_version": "", "simulated": False, "attempts": 0,
         }  # fmt: skip
@@ -301,10 +298,8 @@ def program_of(argv: list[str]) -> str:
 
 def kill_group(process: subprocess.Popen[bytes], number: int) -> None:
     """Send a signal to a command and everything it started."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def stop_group(process: subprocess.Popen[bytes]) -> None:
@@ -317,11 +312,42 @@ def stop_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def refuse(directory: Path, plan: dict[str, Any], why: str) -> None:
-    """Another agent holds this node: every step is recorded as not run."""
-    agent = Agent(directory, plan, -1)
-    for step in plan["steps"]:
-        agent.guarded(step, why)
+def lock_node(path: str, owner: str) -> tuple[int, str]:
+    """The node's lock, or who holds it. An owner has one run at a time on a node, so what is left of its former one is ended."""
+    lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if take(lock_fd, 0.0):
+            return lock_fd, ""
+        holder = os.pread(lock_fd, 500, 0).decode("utf-8", "replace")
+        if not holder.startswith(f"owner {owner}, "):
+            return lock_fd, holder.partition(", ")[2] or "unknown"
+        for pid in holders(path):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        take(lock_fd, 3 * GRACE_S)
+    return lock_fd, "" if take(lock_fd, 0.0) else "it cannot be ended"
+
+
+def take(lock_fd: int, patience_s: float) -> bool:
+    """Whether the lock could be had within `patience_s`."""
+    until = time.monotonic() + patience_s
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.1)
+
+
+def holders(path: str) -> list[int]:
+    """The processes that have the lock open: an agent, or commands that a killed one left."""
+    found = set()
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            if os.readlink(link) == os.path.realpath(path):  # noqa: PTH115 Python 3.8
+                found.add(int(link.parts[2]))
+    return sorted(found - {os.getpid()})
 
 
 def run(directory: Path) -> int:
@@ -332,15 +358,14 @@ def run(directory: Path) -> int:
     except FileExistsError:
         return 0
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
-    lock_fd = os.open(plan["lock"], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.read(lock_fd, 200).decode("utf-8", "replace").strip()
-        refuse(directory, plan, f"another burn-in runs on this node ({holder or 'unknown'})")
+    lock_fd, why = lock_node(plan["lock"], plan["owner"])
+    if why:
+        refused = Agent(directory, plan, lock_fd)
+        for step in plan["steps"]:
+            refused.guarded(step, f"another burn-in runs on this node ({why})")
     else:
         os.ftruncate(lock_fd, 0)
-        os.write(lock_fd, f"run {plan['run']}, pid {os.getpid()}".encode())
+        os.pwrite(lock_fd, f"owner {plan['owner']}, run {plan['run']}, pid {os.getpid()}".encode(), 0)
         agent = Agent(directory, plan, lock_fd)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: threading.Thread(target=agent.end, args=("interrupted",)).start())
@@ -349,22 +374,12 @@ def run(directory: Path) -> int:
     return 0
 
 
-def is_alive(pid_file: Path) -> bool:
-    """Whether the process named in `pid_file` runs; an agent that has not written it yet is about to start."""
-    try:
-        os.kill(int(pid_file.read_text(encoding="ascii")), 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, ValueError):
-        return True
-    return True
-
-
 def wait(directory: Path, limit_s: float) -> int:
     """Wait for the agent of `directory`; 1 where it died or is not done in time."""
     until = time.monotonic() + limit_s
     while time.monotonic() < until:
-        alive = is_alive(directory / "pid")
+        pid = directory / "pid"  # an agent that has not written it yet is about to start
+        alive = not pid.exists() or Path("/proc", pid.read_text(encoding="ascii")).exists()
         if (directory / "done").exists():
             return 0
         if not alive:

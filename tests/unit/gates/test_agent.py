@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import signal
@@ -43,7 +44,7 @@ class Node:
     def __init__(self, folder: Path, name: str, port: int, steps: list[dict[str, Any]], **more: Any) -> None:
         self.folder = folder / name
         self.folder.mkdir()
-        plan = {"run": "r1", "node": name, "listen": ADDRESSES[name], "control_port": port, "peer_wait_s": 10, "limit_s": 30}
+        plan = {"run": "r1", "node": name, "listen": ADDRESSES[name], "control_port": port, "peer_wait_s": 10, "limit_s": 30, "owner": "o1"}
         (self.folder / "plan.json").write_text(json.dumps({**plan, "lock": str(folder / f"{name}.lock"), "steps": steps, **more}))
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -196,11 +197,11 @@ def test_agents_of_different_runs_do_not_meet(make: Callable[..., Node]) -> None
     assert "never answered" in two.end()["r"].error
 
 
-def test_one_agent_at_a_time_and_the_second_says_so(make: Callable[..., Node], tmp_path: Path) -> None:
+def test_the_agent_of_another_owner_is_left_alone(make: Callable[..., Node], tmp_path: Path) -> None:
     lock = str(tmp_path / "one.lock")
     one = make("n1", [step("s", ["sleep", "30"])], lock=lock).start()
     until(lambda: (tmp_path / "one.lock").exists() and "pid" in (tmp_path / "one.lock").read_text())
-    second = make("n1", [step("s", ["true"])], lock=lock).alone()["s"]
+    second = make("n1", [step("s", ["true"])], lock=lock, owner="o2").alone()["s"]
     assert "another burn-in runs on this node (run r1, pid" in second.error
     assert second.exit_status is None
     assert one.process is not None
@@ -208,17 +209,30 @@ def test_one_agent_at_a_time_and_the_second_says_so(make: Callable[..., Node], t
     assert one.end()["s"].error == "interrupted"
 
 
-def test_a_killed_agents_leftovers_keep_the_node_locked(make: Callable[..., Node], tmp_path: Path) -> None:
+def test_an_owners_next_run_ends_the_one_before(make: Callable[..., Node], tmp_path: Path) -> None:
     lock = str(tmp_path / "one.lock")
-    argv = ["sh", "-c", f"echo $$ > {tmp_path}/left; exec sleep 30"]
+    one = make("n1", [step("s", ["sleep", "30"])], lock=lock).start()
+    until(lambda: (tmp_path / "one.lock").exists() and "pid" in (tmp_path / "one.lock").read_text())
+    assert make("n1", [step("s", ["true"])], lock=lock).alone()["s"].exit_status == 0
+    assert one.end()["s"].error == "interrupted"
+
+
+@pytest.mark.parametrize(("owner", "runs"), [("o2", False), ("o1", True)])
+def test_a_killed_agents_leftovers_keep_the_node_locked(make: Callable[..., Node], tmp_path: Path, owner: str, runs: bool) -> None:
+    lock = str(tmp_path / "one.lock")
+    argv = ["sh", "-c", f"echo $$ > {tmp_path}/left; trap '' TERM; while :; do sleep 1; done"]
     one = make("n1", [step("s", argv)], lock=lock).start()
     until(lambda: (tmp_path / "left").exists() and (tmp_path / "left").read_text().strip() != "")
     assert one.process is not None
     one.process.kill()
     one.process.wait()
-    assert "another burn-in" in make("n1", [step("s", ["true"])], lock=lock).alone()["s"].error
-    os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
-    until(lambda: make("n1", [step("s", ["true"])], lock=lock).alone()["s"].exit_status == 0)
+    left = int((tmp_path / "left").read_text())
+    found = make("n1", [step("s", ["true"])], lock=lock, owner=owner).alone()["s"]
+    assert (found.exit_status == 0) == runs
+    assert ("another burn-in" in found.error) != runs
+    assert _alive(left) != runs
+    if not runs:
+        os.kill(left, signal.SIGKILL)
 
 
 def test_a_second_start_of_the_same_plan_does_nothing(make: Callable[..., Node]) -> None:
@@ -260,3 +274,9 @@ def test_waiting_for_an_agent_that_died_says_so(make: Callable[..., Node]) -> No
     done = subprocess.run([sys.executable, str(AGENT), "wait", str(one.folder), "20"], check=False, capture_output=True, text=True)
     assert done.returncode == 1
     assert "the burn-in agent died" in done.stderr
+
+
+def test_the_agent_is_python_3_8() -> None:
+    ast.parse(AGENT.read_text(), feature_version=(3, 8))
+    later = ("removeprefix", "removesuffix", ".readlink(", "math.lcm", "zoneinfo", "str | None:")
+    assert [word for word in later if word in AGENT.read_text()] == []
