@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import rich_click as click
 
 from clusterctl.commands.options import load_config, output_option
-from clusterctl.lab import image, rack
+from clusterctl.errors import UsageProblemError
+from clusterctl.lab import breaking, faults, image, rack
 from clusterctl.lab.layout import DEFAULT_NODES, LabPaths, lab_rack
+from clusterctl.render import lab as show
 from clusterctl.render import messages, out
 
 
@@ -30,11 +30,12 @@ def image_() -> None:
 @command.command()
 @click.argument("target")
 @click.option("--nodes", default=DEFAULT_NODES, show_default=True, help="How many nodes.")
+@click.option("--healthy", is_flag=True, help="Without the degraded HCA that the fourth node has otherwise.")
 @click.pass_context
-def up(ctx: click.Context, target: str, nodes: int) -> None:
+def up(ctx: click.Context, target: str, nodes: int, healthy: bool) -> None:
     """Start the nodes of TARGET (`rack-12`); running ones stay as they are."""
-    started = rack.up(_paths(ctx), lab_rack(target, nodes), messages.note)
-    messages.note(f"{target}: {len(started)} of {nodes} nodes started, every number they show is simulated")
+    started = rack.up(_paths(ctx), lab_rack(target, nodes), messages.note, healthy=healthy)
+    messages.note(f"{target}: {len(started)} of {nodes} nodes started; every number they show is simulated")
 
 
 @command.command()
@@ -42,18 +43,36 @@ def up(ctx: click.Context, target: str, nodes: int) -> None:
 @click.pass_context
 def down(ctx: click.Context, target: str) -> None:
     """Remove the nodes of TARGET with their network and BMCs."""
-    removed = rack.down(_paths(ctx), lab_rack(target))
-    messages.note(f"{target}: {len(removed)} nodes removed")
+    messages.note(f"{target}: {len(rack.down(_paths(ctx), lab_rack(target)))} nodes removed")
 
 
 @command.command()
+@click.argument("target", required=False)
 @output_option
 @click.pass_context
-def status(ctx: click.Context, output: str) -> None:
-    """The nodes of this lab."""
-    nodes = rack.status(_paths(ctx))
-    if output != "table":
-        out.emit(output, "lab-status", {"simulated": True, "nodes": [asdict(n) for n in nodes]})
+def status(ctx: click.Context, target: str | None, output: str) -> None:
+    """The nodes of this lab, or of TARGET, with their faults."""
+    nodes = rack.status(_paths(ctx), lab_rack(target) if target else None)
+    show.status(nodes, output)
+
+
+@command.command()
+@click.argument("node", required=False)
+@click.argument("fault", required=False)
+@click.option("--device", default="", help="mlx5_0 .. mlx5_7, or a GPU's index.  [default: see --list]")
+@click.option("--option", default="", help="How it breaks: see --list.")
+@click.option("--clear", is_flag=True, help="Repair: FAULT, or every fault if none is named.")
+@click.option("--list", "list_", is_flag=True, help="What can be broken.")
+@click.pass_context
+def fault(ctx: click.Context, *, node: str | None, fault: str | None, device: str, option: str, clear: bool, list_: bool) -> None:
+    """Break NODE with FAULT at once, or repair it."""
+    if list_:
+        show.catalogue(list(faults.catalogue().values()))
         return
-    rows = [(n.name, "running" if n.running else "stopped", n.address, n.bmc_url) for n in nodes]
-    out.table(("NODE", "STATE", "ADDRESS", "BMC"), rows)
+    if not node or not (fault or clear):
+        raise UsageProblemError(detail="name a node and a fault", hint="`clusterctl lab fault --list` shows the faults")
+    if clear:
+        taken = breaking.clear(_paths(ctx), node, fault or "", device)
+        messages.note(f"{node}: cleared {', '.join(map(show.fault_words, taken)) or 'nothing'}")
+        return
+    messages.note(f"{node}: {show.fault_words(breaking.inject(_paths(ctx), node, fault or '', device, option))}")

@@ -63,7 +63,7 @@ def _shared(paths: LabPaths) -> dict[str, Any]:
         "ansible_ssh_private_key_file": str(paths.key),
         "ansible_ssh_common_args": ssh_args(paths),
         "ansible_python_interpreter": "/usr/bin/python3",
-        "bmc_ca_file": str(paths.root / "bmc-ca.pem"),
+        "bmc_ca_file": str(paths.bmc_certificate),
     }
 
 

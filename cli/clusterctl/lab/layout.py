@@ -39,6 +39,26 @@ class LabPaths:
         """The inventory layer that says how to reach the nodes."""
         return self.root / "hosts"
 
+    @property
+    def bmc_certificate(self) -> Path:
+        """The certificate of the BMCs, and the authority to check it with."""
+        return self.root / "bmc-ca.pem"
+
+    @property
+    def bmc_key(self) -> Path:
+        """Its private key."""
+        return self.root / "bmc-key.pem"
+
+    @property
+    def bmc_pid(self) -> Path:
+        """The process that serves the BMCs."""
+        return self.root / "bmc.pid"
+
+    @property
+    def bmc_log(self) -> Path:
+        """What that process says."""
+        return self.root / "bmc.log"
+
     def node_dir(self, node: str) -> Path:
         """What a node keeps over reboots outside its own disk: host key, authorized keys, faults, BMC state."""
         return self.root / "nodes" / node

@@ -9,14 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.lab import containers, hosts_layer, keys
+from clusterctl.lab import breaking, containers, faults, hosts_layer, keys
+from clusterctl.lab.bmc import process
 from clusterctl.lab.image import ensure_image
-from clusterctl.lab.layout import LabPaths, LabRack, lab_node
+from clusterctl.lab.layout import LabNode, LabPaths, LabRack, lab_node
 from clusterctl.lab.podman import podman
 from clusterctl.lab.requirements import check_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from clusterctl.lab.simulator.state import Fault
 
 # Boot is short work for the processor: more at once only queue.
 _PARALLEL = 2
@@ -24,18 +27,22 @@ _PARALLEL = 2
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """One node of the lab, for `lab status`."""
+    """One node of the lab, for `lab status`. `bmc`: its BMC is being served."""
 
     name: str
     rack: str
     address: str
     bmc_url: str
     running: bool
+    bmc: bool
     image: str
+    faults: tuple[Fault, ...]
 
 
-def up(paths: LabPaths, rack: LabRack, tell: Callable[[str], None]) -> list[str]:
+def up(paths: LabPaths, rack: LabRack, tell: Callable[[str], None], *, healthy: bool = False) -> list[str]:
     """Bring every node of the rack up; those that run are left alone. Returns the names of the started nodes.
+
+    Unless `healthy`, a new fourth node has a degraded HCA.
 
     Raises:
         LabError: the host lacks something, a name or address is taken, or a node does not come up.
@@ -46,52 +53,61 @@ def up(paths: LabPaths, rack: LabRack, tell: Callable[[str], None]) -> list[str]
         existing = containers.containers(paths)
         keys.ensure_keys(paths, rack.nodes)
         containers.ensure_network(rack)
-        gone = [n for n in rack.nodes if not existing.get(n.name) or not existing[n.name].running]
-        stopped = [n.name for n in gone if n.name in existing]
+        gone = [n for n in rack.nodes if n.name not in existing or not existing[n.name].running]
+        for node in gone:
+            if node.name not in existing and node.slot == breaking.DEFAULT_NODE_SLOT and not healthy:
+                fault = faults.make_fault(breaking.DEFAULT_FAULT)
+                faults.save_faults(paths.node_dir(node.name) / breaking.FILE, [fault])
 
-        def start(node_name: str) -> str:
-            node = lab_node(node_name)
-            if node_name in stopped:
-                podman("start", node_name)
+        def start(node: LabNode) -> str:
+            if node.name in existing:
+                podman("start", node.name)
             else:
                 containers.start(paths, rack, node, image)
             containers.wait_for_ssh(node)
-            return node_name
+            return node.name
 
         with ThreadPoolExecutor(_PARALLEL) as pool:
-            for name in pool.map(start, [n.name for n in gone]):
+            for name in pool.map(start, gone):
                 tell(f"{name} is up")
-        _write_layer(paths)
+        _follow_up(paths)
     return [n.name for n in gone]
 
 
 def down(paths: LabPaths, rack: LabRack) -> list[str]:
-    """Remove the rack's containers, network and files. Returns the names of the removed nodes."""
+    """Remove the rack's containers, network, BMCs and files. Returns the names of the removed nodes."""
     with _locked(paths):
         names = list(containers.containers(paths, rack))
         containers.remove(names, rack)
         for name in names:
             shutil.rmtree(paths.node_dir(name), ignore_errors=True)
-        _write_layer(paths)
+        _follow_up(paths)
     return names
 
 
-def status(paths: LabPaths) -> tuple[NodeStatus, ...]:
-    """All nodes of this lab."""
-    found = containers.containers(paths).values()
-    places = [(c, lab_node(c.name)) for c in found]
-    return tuple(NodeStatus(c.name, c.rack, n.address, n.bmc_url, c.running, c.image) for c, n in places)
+def status(paths: LabPaths, rack: LabRack | None = None) -> tuple[NodeStatus, ...]:
+    """The nodes of this lab, or of one of its racks."""
+    served = process.running(paths)[1]
+    result = []
+    for c in containers.containers(paths, rack).values():
+        node = lab_node(c.name)
+        boot_id = containers.boot_id(c.name) if c.running else ""
+        broken = breaking.active(paths, c.name, boot_id)
+        result.append(NodeStatus(c.name, c.rack, node.address, node.bmc_url, c.running, c.name in served, c.image, broken))
+    return tuple(result)
 
 
-def _write_layer(paths: LabPaths) -> None:
-    racks: dict[str, list[str]] = {}
+def _follow_up(paths: LabPaths) -> None:
+    """Bring inventory layer and BMCs in line with the containers there are."""
+    racks: dict[str, list[LabNode]] = {}
     for container in containers.containers(paths).values():
-        racks.setdefault(container.rack, []).append(container.name)
-    if not racks:
+        racks.setdefault(container.rack, []).append(lab_node(container.name))
+    if racks:
+        numbered = [LabRack(int(group.removeprefix("rack_")), tuple(nodes)) for group, nodes in racks.items()]
+        hosts_layer.write_layer(paths, numbered)
+    else:
         hosts_layer.remove_layer(paths)
-        return
-    numbered = [LabRack(int(group.removeprefix("rack_")), tuple(lab_node(n) for n in names)) for group, names in racks.items()]
-    hosts_layer.write_layer(paths, numbered)
+    process.serve(paths, [node for nodes in racks.values() for node in nodes])
 
 
 @contextmanager

@@ -70,7 +70,14 @@ def pinned_versions(profile: Path) -> dict[str, str]:
         path = profile / file
         data = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
         result |= {str(p["name"]): str(p["version"]) for p in data.get(variable, [])}
-    return result
+    return result | _kernel(profile / "kernel.yml")
+
+
+def _kernel(path: Path) -> dict[str, str]:
+    """The kernel's packages share one version."""
+    data = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    names = [n for n in [data.get("kernel_package"), *data.get("kernel_extra_packages", [])] if n]
+    return {str(name): str(data["kernel_version"]) for name in names}
 
 
 def _package(name: str, entry: dict[str, Any], version: str, *, installed: bool) -> StubPackage:

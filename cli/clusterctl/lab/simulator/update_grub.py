@@ -6,6 +6,7 @@ import glob
 import os
 import subprocess
 import sys
+from textwrap import indent
 
 from .cmdline import GRUB_CFG
 
@@ -14,7 +15,7 @@ _READ = (
     'printf \'%s\\0%s\\0%s\' "$GRUB_CMDLINE_LINUX" "$GRUB_CMDLINE_LINUX_DEFAULT" "${GRUB_DEFAULT:-0}"'
 )
 _ROOT = "UUID=5f1c2a9e-12d4-4c63-9a35-6b8d2f0e7c11"
-_ENTRY = """menuentry '{title}' --class debian --class gnu-linux --class gnu --class os $menuentry_option '{id}' {{
+_ENTRY = """menuentry '{title}' --class debian --class gnu-linux --class gnu --class os $menuentry_id_option '{id}' {{
 \tlinux\t/boot/vmlinuz-{release} root={root} ro {words}
 \tinitrd\t/boot/initrd.img-{release}
 }}
@@ -52,7 +53,9 @@ def generate() -> str:
         _entry(f"Debian GNU/Linux, with Linux {r} (recovery mode)", f"gnulinux-{r}-recovery", r, f"single {always}") for r in releases
     ]
     submenu = (
-        "submenu 'Advanced options for Debian GNU/Linux' $menuentry_id_option 'gnulinux-advanced' {\n" + "".join(more + rescue) + "}\n"
+        "submenu 'Advanced options for Debian GNU/Linux' $menuentry_id_option 'gnulinux-advanced' {\n"
+        + indent("".join(more + rescue), "\t")
+        + "}\n"
     )
     return head + "".join(first) + submenu
 
