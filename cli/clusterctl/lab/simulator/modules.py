@@ -33,6 +33,7 @@ IN_TREE = [
     "ipmi_msghandler",
     "nfs",
     "nfsv4",
+    "sunrpc",
     "rpcrdma",
     "xprtrdma",
     "svcrdma",
