@@ -67,10 +67,12 @@ def up(paths: LabPaths, rack: LabRack, tell: Callable[[str], None], *, healthy: 
             containers.wait_for_ssh(node)
             return node.name
 
-        with ThreadPoolExecutor(_PARALLEL) as pool:
-            for name in pool.map(start, gone):
-                tell(f"{name} is up")
-        _follow_up(paths)
+        try:
+            with ThreadPoolExecutor(_PARALLEL) as pool:
+                for name in pool.map(start, gone):
+                    tell(f"{name} is up")
+        finally:
+            _follow_up(paths)
     return [n.name for n in gone]
 
 

@@ -137,5 +137,7 @@ def _kernel_log() -> None:
     os.mkfifo("/dev/kmsg", 0o644)
     if os.fork() == 0:
         os.setsid()
+        errors = os.open(f"{RUN}/labd.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(errors, 2)
         program = [sys.executable, "-IS", "/opt/clusterctl-lab/image_files/run.py", "labd"]
         os.execv(program[0], program)  # noqa: S606

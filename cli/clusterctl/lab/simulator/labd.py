@@ -7,46 +7,59 @@ import select
 import socket
 
 from . import fault_effects, peers, state
-from .inotify import Watcher
-from .kernel_log import KernelLog
+from .kernel_log import KMSG, KernelLog
 from .memory_files import MemoryFiles
+from .watcher import POLL_S, Watcher
 
 SEED = "/var/lib/clusterctl-lab"
 _PUMP_S = 0.02
 
 
 def main(_argv: list[str], _version: str = "") -> int:
-    """Run until the machine stops."""
+    """Run until the machine stops. Without it, nobody may wait at the kernel log."""
+    try:
+        _serve()
+    finally:
+        os.unlink(KMSG)
+    return 0
+
+
+def _serve() -> None:
     log = KernelLog()
-    node, cmdline = os.uname().nodename, state.read("/proc/cmdline")
-    memory = MemoryFiles(cmdline)
+    memory = MemoryFiles(state.read("/proc/cmdline"))
     watcher = Watcher()
-    for path in memory.watched():
+    for path in [*memory.watched(), SEED]:
         watcher.watch(path)
-    watcher.watch(SEED)
-    _greet(cmdline, log)
+    _greet(log)
     known = state.read_faults()
-    with socket.create_server(("", peers.PORT), reuse_port=False) as server:
+    with socket.create_server(("", peers.PORT)) as server:
+        inputs = [server.fileno()] + ([] if watcher.fd is None else [watcher.fd])
         while True:
-            ready, _, _ = select.select([watcher.fileno(), server.fileno()], [], [], _PUMP_S if log.pump() else None)
-            for path in watcher.changed() if watcher.fileno() in ready else []:
-                if path != SEED:
+            pause = _PUMP_S if log.pump() else POLL_S if watcher.fd is None else None
+            ready, _, _ = select.select(inputs, [], [], pause)
+            for path in watcher.changed():
+                if path == SEED:
+                    known = _take_faults(known, log)
+                else:
                     memory.written(path)
-                    continue
-                now = state.read_faults()
-                if now != known:
-                    for fault in [f for f in now.active if f not in known.active]:
-                        fault_effects.announce(fault, node, log)
-                    fault_effects.apply(now)
-                    known = now
             if server.fileno() in ready:
                 _answer(server)
 
 
-def _greet(cmdline: str, log: KernelLog) -> None:
+def _take_faults(known: state.Faults, log: KernelLog) -> state.Faults:
+    """Let new faults show; returns those that hold now."""
+    now = state.read_faults()
+    if now != known:
+        for fault in [f for f in now.active if f not in known.active]:
+            fault_effects.announce(fault, os.uname().nodename, log)
+        fault_effects.apply(now)
+    return now
+
+
+def _greet(log: KernelLog) -> None:
     """The first lines of a kernel log: a reader takes an empty log for a broken one."""
     log.log(f"Linux version {os.uname().release} (simulated)", "notice")
-    log.log(f"Command line: {cmdline}")
+    log.log(f"Command line: {state.read('/proc/cmdline')}")
     if state.driver_version():
         log.log(f"NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  {state.driver_version()}  Release Build", "notice")
 
