@@ -44,7 +44,7 @@ def judge(
         for subject in (s for g, s in asked if g == gate):
             results += judge_node(gate, subject, [r for r in ordered if (r.gate, r.node) == (gate, subject.name)])
     if any(g in gates for g in PAIR_GATES):
-        results += judge_pairs(known, ordered)
+        results += judge_pairs(known, ordered, level)
     why = impossible or {}
     results += _missing([a for a in asked if a[0] not in GROUP_GATES], results, why, {})
     bad = not_passed(results)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from statistics import median
 from typing import TYPE_CHECKING
 
 from clusterctl.gates.model import GateResult, Outcome, RawRecord
+from clusterctl.gates.settings import Level, at_level
 from clusterctl.judge.attribution import End, Graph, Link, LinkState
 from clusterctl.judge.limits import applicable, floors, text
 from clusterctl.judge.reading import hint_for, read
@@ -22,13 +24,17 @@ METRIC = "bandwidth_average"
 _PAIR = 2
 
 
-def judge_pairs(subjects: Mapping[str, Subject], records: Sequence[RawRecord]) -> tuple[GateResult, ...]:
-    """A result for every HCA of every judged node that has records."""
+def judge_pairs(subjects: Mapping[str, Subject], records: Sequence[RawRecord], level: Level) -> tuple[GateResult, ...]:
+    """A result for every HCA of every judged node that has records.
+
+    Where the profile asks for all rounds, two HCAs of a rail that have no record of each other are a run that got lost.
+    """
     own = [r for r in records if r.gate == GATE]
     trusted = [s.name for s in subjects.values() if s.partner]
-    graph = Graph(_links(subjects, own), trusted)
-    simulated = any(r.simulated for r in own)
     taking = {r.node for r in own}
+    links = _links(subjects, own)
+    graph = Graph((*links, *_lost([s for s in subjects.values() if s.name in taking], links, level)), trusted)
+    simulated = any(r.simulated for r in own)
     judged = [s for s in subjects.values() if not s.partner and s.name in taking]
     return tuple(_verdict(graph, s, h, len(taking), simulated=simulated) for s in judged for h in s.hcas)
 
@@ -47,6 +53,16 @@ def _links(subjects: Mapping[str, Subject], records: Sequence[RawRecord]) -> tup
             ends = ((record.node, record.device), (record.peer, record.peer_device))
             links.append(Link(*ends, LinkState.BROKEN, reason=f"{record.peer} has no record of its side", rule="complete"))
     return tuple(links)
+
+
+def _lost(taking: Sequence[Subject], links: Sequence[Link], level: Level) -> tuple[Link, ...]:
+    met = {frozenset((link.one, link.other)) for link in links}
+    lost = []
+    for one, other in combinations(taking, _PAIR):
+        if at_level(one.profile.settings.rdma_pair.rounds, level) == 0:
+            pairs = [((one.name, a.name), (other.name, b.name)) for a in one.hcas for b in other.hcas if a.rail == b.rail]
+            lost += [Link(*p, LinkState.BROKEN, reason="no record of this run", rule="complete") for p in pairs if frozenset(p) not in met]
+    return tuple(lost)
 
 
 def _link(subjects: Mapping[str, Subject], client: RawRecord, server: RawRecord | None) -> Link:

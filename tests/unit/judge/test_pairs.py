@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clusterctl.gates.model import GateResult, Outcome, RawRecord
 from clusterctl.judge import Subject, judge, subject_of
-from support.gates import TODAY, case_names, link, load_case, node
+from support.gates import TODAY, case_names, gates, link, load_case, node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,8 @@ def test_case(name: str) -> None:
     case = load_case("judge", name)
     names = [f"n{i}" for i in range(1, case["nodes"] + 1)]
     partners = case.get("partners", [])
-    subjects = [subject_of(node(n, rails=1), TODAY, partner=n in partners) for n in names]
+    declared = gates(gates_settings={"rdma_pair": {"rounds": case.get("rounds", 0)}})
+    subjects = [subject_of(node(n, rails=1, declared=declared), TODAY, partner=n in partners) for n in names]
     found = {r.node: r for r in results_of(subjects, records_of(case, names))}
     assert set(found) == set(names) - set(partners)
     for n, result in found.items():
