@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 
-class _TlsServer(ThreadingHTTPServer):
+class TlsServer(ThreadingHTTPServer):
     """The handshake happens in the request's own thread: a silent client holds up nobody."""
 
     daemon_threads = True
     tls: ssl.SSLContext
 
     def get_request(self) -> tuple[socket.socket, object]:
+        """Accept; the handshake comes with the first read."""
         connection, address = super().get_request()
         return self.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
 
@@ -44,7 +45,7 @@ def main(root: Path, names: list[str]) -> None:
     tls.load_cert_chain(paths.bmc_certificate, paths.bmc_key)
     for name in names:
         bmc = Bmc(name, paths.node_dir(name) / "bmc.json", user, password)
-        server = _TlsServer((lab_node(name).bmc_address, BMC_PORT), type("Handler", (BmcHandler,), {"bmc": bmc}))
+        server = TlsServer((lab_node(name).bmc_address, BMC_PORT), type("Handler", (BmcHandler,), {"bmc": bmc}))
         server.tls = tls
         threading.Thread(target=server.serve_forever, daemon=True).start()
     _LOG.info("serving %s", " ".join(names))

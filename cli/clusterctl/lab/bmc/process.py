@@ -71,17 +71,16 @@ def stop(paths: LabPaths) -> None:
     if pid:
         os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + _START_S
-        while running(paths)[0] and time.monotonic() < deadline:
-            _reap(pid)
+        while not _ended(paths, pid) and time.monotonic() < deadline:
             time.sleep(0.02)
     paths.bmc_pid.unlink(missing_ok=True)
 
 
-def _reap(pid: int) -> None:
+def _ended(paths: LabPaths, pid: int) -> bool:
     try:
-        os.waitpid(pid, os.WNOHANG)
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:  # started by an earlier command: init reaps it
-        return
+        return running(paths)[0] == 0
 
 
 def _listens(node: LabNode) -> bool:

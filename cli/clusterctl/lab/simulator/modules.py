@@ -126,7 +126,7 @@ def boot(cmdline: str) -> list[str]:
     barred = _blacklisted(cmdline)
     problems = []
     for name in _AUTOLOADED:
-        if name not in barred and available(name) is not None:
+        if name not in barred and available(name) is not None and (name not in _NEEDS or state.loaded(_NEEDS[name])):
             problems += _try(name)
     for path in sorted(glob.glob("/etc/modules-load.d/*.conf") + glob.glob("/usr/lib/modules-load.d/*.conf")):
         names = [line.strip() for line in state.read(path).splitlines()]

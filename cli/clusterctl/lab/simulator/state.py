@@ -63,14 +63,14 @@ class Faults:
         return factor
 
 
-def read_faults(path: str = FAULTS, boot_id_path: str = BOOT_ID) -> Faults:
+def read_faults(path: str = "", boot_id_path: str = "") -> Faults:
     """The faults that hold in this boot; none where the file is not there."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path or FAULTS, encoding="utf-8") as file:
             rows = json.load(file)
     except FileNotFoundError:
         return Faults()
-    now = read(boot_id_path)
+    now = read(boot_id_path or BOOT_ID)
     faults = (Fault(r["name"], r.get("device", ""), r.get("option", ""), r.get("boot_id", "")) for r in rows)
     return Faults(tuple(f for f in faults if f.boot_id in ("", now)))
 

@@ -19,7 +19,7 @@ def files(cmdline: str) -> dict[str, str | int | bytes]:
     result: dict[str, str | int | bytes] = {f"{base}/{name}": everyone for name in ("online", "possible", "present")}
     result |= {
         f"{base}/offline": "",
-        f"{base}/isolated": isolated.rpartition(":")[2].removeprefix("domain,").removeprefix("managed_irq,"),
+        f"{base}/isolated": ",".join(part for part in isolated.split(",") if part[:1].isdigit()),
         f"{base}/nohz_full": last(cmdline, "nohz_full") or "",
         f"{base}/kernel_max": 8191,
         f"{base}/smt/active": 1,

@@ -1,0 +1,73 @@
+"""A simulated machine below a folder: the simulator's paths lead there instead of into a lab node."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.lab.faults import make_fault
+from clusterctl.lab.simulator import state
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+BOOT = "11111111-2222-3333-4444-555555555555"
+
+
+@dataclass
+class LabMachine:
+    """`give` files, packages, modules and faults; the functions of the simulator then see them."""
+
+    root: Path
+
+    def install(self, **packages: str) -> None:
+        for name, version in packages.items():
+            self._write(self.root / "packages" / name.replace("_", "-"), version)
+
+    def provide(self, **modules: str) -> None:
+        for name, version in modules.items():
+            self._write(self.root / "modules" / name, version)
+
+    def load(self, **modules: str) -> None:
+        for name, version in modules.items():
+            self._write(self.root / "loaded" / name / "version", version)
+
+    def flag(self, *names: str) -> None:
+        for name in names:
+            self._write(self.root / "run" / name, "1")
+
+    def break_(self, name: str, device: str = "", option: str = "") -> None:
+        file = self.root / "faults.json"
+        rows = json.loads(file.read_text()) if file.exists() else []
+        file.write_text(json.dumps([*rows, asdict(make_fault(name, device, option, BOOT))]))
+
+    def gpu_stack(self, version: str = "580.126.20") -> None:
+        """A node as provisioning leaves it."""
+        self.install(nvidia_utils_580=version, libnccl2="2.28.9", nccl_tests="2.17.6", datacenter_gpu_manager_4_cuda13="4.5.2")
+        self.load(nvidia=version, nvidia_peermem=version)
+        self.flag("fabric", "persistence")
+
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+
+
+def lab_machine(root: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
+    """A healthy machine without any package."""
+    for name, path in {
+        "FAULTS": "faults.json",
+        "RUN": "run",
+        "BOOT_ID": "run/boot_id",
+        "PACKAGES": "packages",
+        "MODULES": "modules",
+        "LOADED": "loaded",
+    }.items():
+        monkeypatch.setattr(state, name, str(root / path))
+    (root / "run").mkdir()
+    (root / "run" / "boot_id").write_text(f"{BOOT}\n")
+    (root / "loaded").mkdir()
+    return LabMachine(root)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.lab.simulator import fault_effects, sysfs_pci, sysfs_rdma, tree
+from clusterctl.lab.simulator.state import Fault, Faults
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_fault_shows_and_goes_again(tmp_path: Path) -> None:
+    root = str(tmp_path)
+    tree.write(root, sysfs_rdma.files("n1", {}))
+    tree.write(root, sysfs_pci.files(set()))
+    tree.link(root, sysfs_pci.links(set()))
+    gpu, rate = tmp_path / "bus/pci/devices/0000:c0:00.0", tmp_path / "class/infiniband/mlx5_3/ports/1/rate"
+    fault_effects.apply(Faults((Fault("gpu_missing", "5"), Fault("hca_downtrained", "mlx5_3", "200"))), root)
+    assert not gpu.exists()
+    assert rate.read_text() == "200 Gb/sec (4X HDR)\n"
+    fault_effects.apply(Faults(), root)
+    assert (gpu / "vendor").read_text() == "0x10de\n"
+    assert rate.read_text() == "400 Gb/sec (4X NDR)\n"
+
+
+def test_factors() -> None:
+    faults = Faults((Fault("hca_degraded", "mlx5_3", "0.5"), Fault("hca_downtrained", "mlx5_3", "200"), Fault("nccl_slow", "", "0.76")))
+    assert faults.hca_factor("mlx5_3", 400) == 0.25
+    assert faults.hca_factor("mlx5_2", 400) == 1.0
+    assert faults.nccl_factor() == 0.76
+    assert Faults((Fault("xid", "4", "79"), Fault("xid", "5", "31"))).lost_gpus() == {4}

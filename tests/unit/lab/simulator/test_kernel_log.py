@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.simulator import dmesg, fault_effects, kernel_log, machine
+from clusterctl.lab.simulator.state import Fault
+from clusterctl_validators.kernel_log import parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> kernel_log.KernelLog:
+    os.mkfifo(tmp_path / "kmsg")
+    monkeypatch.setattr(kernel_log, "KMSG", str(tmp_path / "kmsg"))
+    monkeypatch.setattr(kernel_log, "RING", str(tmp_path / "ring"))
+    monkeypatch.setattr(dmesg, "RING", str(tmp_path / "ring"))
+    return kernel_log.KernelLog()
+
+
+def read_record(path: str) -> str:
+    pipe = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(pipe, 8192).decode()
+    finally:
+        os.close(pipe)
+
+
+def test_journald_gets_one_record_at_a_time(log: kernel_log.KernelLog) -> None:
+    for text in ("one", "two", "three"):
+        log.log(text)
+    seen = []
+    while log.pump():
+        log.pump()  # nobody has read: nothing may be added
+        seen.append(read_record(kernel_log.KMSG))
+    seen.append(read_record(kernel_log.KMSG))
+    assert [s.rpartition(";")[2] for s in seen] == ["one\n", "two\n", "three\n"]
+    assert seen[0].startswith("6,")
+
+
+@pytest.mark.parametrize("style", ["", "--time-format iso", "-T", "-t"])
+def test_dmesg_prints_what_was_logged(log: kernel_log.KernelLog, style: str, capsys: pytest.CaptureFixture[str]) -> None:
+    log.log("hello; with, separators")
+    assert dmesg.main(["dmesg", *style.split()]) == 0
+    assert capsys.readouterr().out.endswith("hello; with, separators\n")
+
+
+def test_dmesg_chooses_levels(log: kernel_log.KernelLog, capsys: pytest.CaptureFixture[str]) -> None:
+    log.log("bad", "err")
+    log.log("fine")
+    dmesg.main(["dmesg", "-l", "err,warn"])
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+@pytest.mark.parametrize("code", ["48", "64", "79", "119"])
+def test_an_xid_is_read_by_the_validators(log: kernel_log.KernelLog, code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    fault_effects.announce(Fault("xid", "3", code), "n1", log)
+    dmesg.main(["dmesg", "--time-format", "iso"])
+    event = parse(capsys.readouterr().out).xids[0]
+    assert event.code == int(code)
+    assert machine.GPU_BUSES[3] in event.pci
+    assert event.time.startswith("20")
+
+
+def test_a_remap_failure_logs_both_xids(log: kernel_log.KernelLog, capsys: pytest.CaptureFixture[str]) -> None:
+    fault_effects.announce(Fault("ecc_uncorrectable", "2"), "n1", log)
+    fault_effects.announce(Fault("hca_degraded", "mlx5_3", "0.5"), "n1", log)
+    dmesg.main(["dmesg"])
+    assert [e.code for e in parse(capsys.readouterr().out).xids] == [48, 64]

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.simulator import mpirun, nccl_tests, peers
+from clusterctl.parsers import parse
+from support.lab_machine import LabMachine, lab_machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from clusterctl.gates.model import Sample
+
+NODE_WORDS = "-b 17179869184 -e 17179869184 -n 5 -w 5 -c 1 -g 8"
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
+    made = lab_machine(tmp_path, monkeypatch)
+    made.gpu_stack()
+    monkeypatch.setenv("NCCL_DEBUG", "INFO")
+    return made
+
+
+def measured(text: str, metric: str) -> list[Sample]:
+    return [s for s in parse("nccl_tests", text) if s.metric == metric]
+
+
+def run_node(capsys: pytest.CaptureFixture[str], words: str = NODE_WORDS, name: str = "all_reduce_perf") -> tuple[int, str]:
+    code = nccl_tests.main([name, *words.split()], "2.17.6")
+    return code, capsys.readouterr().out
+
+
+def test_a_healthy_node_is_above_the_floor_with_nvls(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = run_node(capsys)
+    assert code == 0
+    assert all(460 < s.value < 500 and s.size_bytes == 2**34 for s in measured(text, "busbw"))
+    assert all(s.value == 0 for s in measured(text, "wrong"))
+    assert "NVLS comm" in text
+
+
+def test_slow_nccl_is_below_the_floor_and_without_nvls(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    node.break_("nccl_slow")
+    _, text = run_node(capsys)
+    assert all(s.value < 400 for s in measured(text, "busbw"))
+    assert "NVLS comm" not in text
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("gpu_missing", "invalid device ordinal"),
+        ("no fabric", "system not yet initialized"),
+        ("no driver", "driver version is insufficient"),
+        ("no nccl", "libnccl.so.2"),
+    ],
+)
+def test_what_is_missing_fails_as_the_real_one(node: LabMachine, broken: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if broken == "gpu_missing":
+        node.break_("gpu_missing")
+    else:
+        file = {"no fabric": "run/fabric", "no driver": "loaded/nvidia/version", "no nccl": "packages/libnccl2"}[broken]
+        (node.root / file).unlink()
+    code, text = run_node(capsys)
+    assert code != 0
+    assert said in text
+    assert "Avg bus bandwidth" not in text
+
+
+@pytest.mark.parametrize("name", ["all_reduce_perf", "all_gather_perf", "reduce_scatter_perf", "alltoall_perf"])
+def test_sizes_grow_and_so_does_the_bandwidth(node: LabMachine, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text = run_node(capsys, "-b 8 -e 1G -f 4 -g 8", name)
+    values = [s.value for s in measured(text, "busbw")]
+    assert len(values) == 14
+    assert values[0] <= values[-2] <= 500
+
+
+def test_help_says_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert nccl_tests.main(["all_reduce_perf", "--help"], "2.17.6") == 0
+    text = capsys.readouterr().out
+    assert "USAGE: all_reduce_perf" in text
+    assert "simulated" in text
+
+
+@pytest.fixture
+def group(node: LabMachine) -> Iterator[dict[str, peers.Peer]]:
+    """Two nodes that answer on the loopback, as their supervisors do."""
+    me = peers.describe()
+    nodes = {f"127.0.0.{i}": peers.Peer(**{**me.__dict__, "node": f"n{i}"}) for i in (1, 2)}
+    servers: list[socket.socket] = []
+    for address in nodes:
+        server = socket.create_server((address, 0)) if not servers else socket.create_server((address, servers[0].getsockname()[1]))
+        servers.append(server)
+        threading.Thread(target=answer, args=(server, nodes, address), daemon=True).start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(peers.ask, "__defaults__", (servers[0].getsockname()[1],))
+        yield nodes
+    for server in servers:
+        server.close()
+
+
+def answer(server: socket.socket, nodes: dict[str, peers.Peer], address: str) -> None:
+    while True:
+        try:
+            client, _ = server.accept()
+        except OSError:
+            return
+        with client:
+            client.recv(64)
+            client.sendall(nodes[address].to_json().encode() + b"\n")
+
+
+def run_group(capsys: pytest.CaptureFixture[str], hosts: str = "127.0.0.1:8,127.0.0.2:8") -> tuple[int, str]:
+    words = (
+        f"--allow-run-as-root -np 16 --host {hosts} --bind-to numa --mca btl tcp,self -x NCCL_DEBUG=INFO all_reduce_perf -b 16G -e 16G -g 1"
+    )
+    code = mpirun.main(["mpirun", *words.split()], "4.1.6")
+    said = capsys.readouterr()
+    return code, said.out + said.err
+
+
+def test_a_group_uses_the_fabric(group: dict[str, peers.Peer], capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = run_group(capsys)
+    assert code == 0
+    assert all(380 < s.value < 400 for s in measured(text, "busbw"))
+    assert "via NET/IB/7/GDRDMA" in text
+    assert text.count("#  Rank") == 16
+
+
+@pytest.mark.parametrize(
+    ("change", "below", "line"),
+    [({"slowest_hca": 0.5}, 200.0, "GDRDMA"), ({"nccl_factor": 0.76}, 300.0, "GDRDMA"), ({"gdr": False}, 240.0, "via NET/IB/7\n")],
+)
+def test_a_group_goes_at_the_pace_of_its_slowest(
+    group: dict[str, peers.Peer], change: dict[str, object], below: float, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    group["127.0.0.2"] = peers.Peer(**{**group["127.0.0.2"].__dict__, **change})
+    _, text = run_group(capsys)
+    assert all(s.value < below for s in measured(text, "busbw"))
+    assert line in text
+
+
+def test_a_node_that_does_not_answer_fails_the_group(group: dict[str, peers.Peer], capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = run_group(capsys, "127.0.0.1:8,127.0.0.3:8")
+    assert code == 1
+    assert "unable to reliably start" in text
+
+
+def test_a_node_without_the_program_fails_the_group(group: dict[str, peers.Peer], capsys: pytest.CaptureFixture[str]) -> None:
+    group["127.0.0.2"] = peers.Peer(**{**group["127.0.0.2"].__dict__, "tests": ""})
+    code, text = run_group(capsys)
+    assert code == 134
+    assert "Node: n2" in text
+
+
+@pytest.mark.parametrize("words", ["", "--host a:8", "--host a:8 hostname", "all_reduce_perf"])
+def test_what_is_not_simulated_is_an_error(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert mpirun.main(["mpirun", *words.split()], "4.1.6") == 1
+    assert "not simulated" in capsys.readouterr().err
+
+
+def test_hosts_with_and_without_slots() -> None:
+    assert mpirun.hosts({"--host": ["a:8,b:4"], "-H": ["c"]}) == [("a", 8), ("b", 4), ("c", 1)]

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.simulator import machine, nvidia_smi
+from clusterctl.parsers import parse
+from clusterctl_validators.nvidia_smi import UnreadableSmiError, parse_nvlinks, parse_query, parse_topology
+from support.lab_machine import LabMachine, lab_machine
+from support.recorded import recorded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = "580.126.20"
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
+    made = lab_machine(tmp_path, monkeypatch)
+    made.gpu_stack(VERSION)
+    return made
+
+
+class Smi:
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+        self.code = 0
+
+    def __call__(self, words: str, version: str = VERSION) -> str:
+        self.code = nvidia_smi.main(["nvidia-smi", *words.split()], version)
+        return self.capsys.readouterr().out
+
+
+@pytest.fixture
+def smi(capsys: pytest.CaptureFixture[str]) -> Smi:
+    return Smi(capsys)
+
+
+def paths(element: ET.Element, at: str = "") -> set[str]:
+    here = f"{at}/{element.tag}"
+    return {here}.union(*(paths(child, here) for child in element))
+
+
+def test_the_xml_has_no_tag_that_the_real_one_lacks(node: LabMachine, smi: Smi) -> None:
+    real = ET.fromstring(recorded("nvidia-smi/sparecores/gcp-a3-megagpu-8g.xml").read_text())  # noqa: S314 a recording
+    ours = ET.fromstring(smi("-q -x"))  # noqa: S314 our own
+    assert paths(ours) - paths(real) == set()
+
+
+def test_a_healthy_board_reads_as_such(node: LabMachine, smi: Smi) -> None:
+    log = parse_query(smi("-q -x"))
+    assert (log.driver_version, log.cuda_version, log.attached, len(log.gpus)) == (VERSION, "13.0", 8, 8)
+    for gpu in log.gpus:
+        assert (gpu.model, gpu.memory_mib, gpu.pcie_gen_max, gpu.pcie_width_current) == (machine.GPU_MODEL, 81559, 5, 16)
+        assert (gpu.persistence, gpu.fabric_state, gpu.fabric_status) == ("Enabled", "Completed", "Success")
+        assert (gpu.remap_failure, gpu.remapped_uncorrectable, gpu.volatile.dram_uncorrectable) == ("No", 0, 0)
+    assert parse_nvlinks(smi("nvlink -s")) == dict.fromkeys(range(8), 18)
+    topology = parse_topology(smi("topo -m"))
+    assert all(topology[f"mlx5_{i}"][i] == "PIX" for i in range(8))
+    assert topology["mlx5_0"][1] == "NODE"
+    assert topology["mlx5_0"][7] == "SYS"
+
+
+def test_without_daemons_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smi: Smi) -> None:
+    made = lab_machine(tmp_path, monkeypatch)
+    made.install(nvidia_utils_580=VERSION)
+    made.load(nvidia=VERSION)
+    gpu = parse_query(smi("-q -x")).gpus[0]
+    assert (gpu.persistence, gpu.fabric_state) == ("Disabled", "In Progress")
+
+
+def test_a_missing_gpu_is_one_less(node: LabMachine, smi: Smi) -> None:
+    node.break_("gpu_missing", "5")
+    log = parse_query(smi("-q -x"))
+    assert (log.attached, len(log.gpus)) == (7, 7)
+    assert not any(machine.GPU_BUSES[5] in g.bus_id.lower() for g in log.gpus)
+    assert smi("-L").count("UUID") == 7
+
+
+def test_a_remap_failure_is_on_its_gpu_alone(node: LabMachine, smi: Smi) -> None:
+    node.break_("ecc_uncorrectable", "2")
+    gpus = parse_query(smi("-q -x")).gpus
+    assert [g.remap_failure for g in gpus].index("Yes") == 2
+    assert gpus[2].aggregate.dram_uncorrectable == gpus[2].remapped_uncorrectable == 8
+    rows = smi("--query-remapped-rows=gpu_uuid,remapped_rows.failure --format=csv,noheader").splitlines()
+    assert [r.endswith("Yes") for r in rows].count(True) == 1
+
+
+def test_a_gpu_that_fell_off_the_bus_stops_the_tool(node: LabMachine, smi: Smi) -> None:
+    node.break_("xid", "3", "79")
+    text = smi("-q -x")
+    assert smi.code == 15
+    with pytest.raises(UnreadableSmiError) as caught:
+        parse_query(text)
+    assert caught.value.lost
+    variants = recorded("nvidia-smi/lost-gpu-stderr-variants.txt").read_text().splitlines()
+    assert re.sub(r"GPU\d+: \S+", "X", text.strip()) == re.sub(r"GPU\d+: \S+", "X", variants[0])
+    assert smi("-L").count("UUID") == 7
+
+
+def test_an_upgrade_without_a_reboot_is_a_mismatch(node: LabMachine, smi: Smi) -> None:
+    node.load(nvidia="580.65.06")
+    assert smi("-q -x").startswith("Failed to initialize NVML: Driver/library version mismatch")
+    assert smi.code == 18
+
+
+def test_without_a_driver_it_fails_as_the_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smi: Smi) -> None:
+    lab_machine(tmp_path, monkeypatch)
+    assert smi("").startswith("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
+    assert smi.code == 9
+
+
+def test_queries_parse(node: LabMachine, smi: Smi) -> None:
+    text = smi(
+        "--query-gpu=index,name,pci.bus_id,driver_version,temperature.gpu,memory.total,power.draw,pcie.link.width.current --format=csv"
+    )
+    assert text.splitlines()[0] == (
+        "index, name, pci.bus_id, driver_version, temperature.gpu, memory.total [MiB], power.draw [W], pcie.link.width.current"
+    )
+    assert len(parse("nvidia_smi_query", text)) > 8
+    assert smi("--query-gpu=name,memory.total --format=csv,noheader,nounits").splitlines()[0] == f"{machine.GPU_MODEL}, 81559"
+
+
+def test_what_is_not_simulated_is_an_error(node: LabMachine, smi: Smi) -> None:
+    assert "not a valid field" in smi("--query-gpu=colour --format=csv")
+    assert smi.code == 2
+    assert "not simulated" in smi("mig -lgip")
+    assert smi.code == 2
+
+
+def test_persistence_can_be_switched(node: LabMachine, smi: Smi) -> None:
+    smi("-pm 0")
+    assert parse_query(smi("-q -x")).gpus[0].persistence == "Disabled"
+    smi("-pm 1")
+    assert parse_query(smi("-q -x")).gpus[0].persistence == "Enabled"
+
+
+def test_texts_for_people(node: LabMachine, smi: Smi) -> None:
+    assert f"Driver Version: {VERSION}" in smi("")
+    assert "Attached GPUs                             : 8" in smi("-q")
+    assert "simulated" in smi("--version")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.simulator import machine, perftest, state
+from clusterctl.parsers import parse
+from support.lab_machine import LabMachine, lab_machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = "-d mlx5_{} -p {} -s 8388608 -q 4 -D 1 -F --report_gbits --use_cuda=0"
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
+    made = lab_machine(tmp_path, monkeypatch)
+    made.load(ib_uverbs="", mlx5_ib="")
+    real = os.path.isdir
+    monkeypatch.setattr("os.path.isdir", lambda p: ("mlx5_" in str(p) and "mlx5_9" not in str(p)) or real(p))
+    read = state.read
+    monkeypatch.setattr(state, "read", lambda p: "4: ACTIVE" if p.endswith("ports/1/state") else read(p))
+    return made
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def pair(capsys: pytest.CaptureFixture[str], server: str, client: str, name: str = "ib_write_bw") -> tuple[list[int], str]:
+    codes: list[int] = []
+    port = free_port()
+    side = threading.Thread(target=lambda: codes.append(perftest.main([name, *server.format(port).split()], "24.01")))
+    side.start()
+    while True:
+        try:
+            options = perftest.parse([*client.format(port).split(), "127.0.0.1"])
+            mine = perftest._describe(options, name)
+            theirs = perftest._meet(options, mine)
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.01)  # until the server listens
+        except ValueError:
+            side.join()
+            return [*codes, 1], capsys.readouterr().out
+    side.join()
+    capsys.readouterr()
+    return codes, perftest.report(name, options, mine, theirs)
+
+
+def bandwidth(text: str) -> float:
+    return next(s.value for s in parse("perftest", text) if s.metric == "bandwidth_average")
+
+
+def test_two_healthy_sides_reach_the_line_rate(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    words = WORDS.replace("{}", "0", 1)
+    codes, text = pair(capsys, words, words)
+    assert codes == [0]
+    assert 385 < bandwidth(text) < machine.LINE_RATE_GBPS
+    assert text.count("local address") == text.count("remote address") == 4
+
+
+def test_one_bad_side_halves_the_pair(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    node.break_("hca_degraded", "mlx5_3")
+    _, text = pair(capsys, WORDS.replace("{}", "3", 1), WORDS.replace("{}", "0", 1))
+    assert 190 < bandwidth(text) < 200
+
+
+def test_sides_that_measure_something_else_do_not_agree(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    words = WORDS.replace("{}", "0", 1)
+    codes, text = pair(capsys, words, words.replace("-s 8388608", "-s 4096"))
+    assert codes == [1, 1]
+    assert "RDMA_Write" not in text
+
+
+def test_nobody_listening_is_perftests_error(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    code = perftest.main(["ib_write_bw", *WORDS.format(0, free_port()).split(), "127.0.0.1"], "")
+    said = capsys.readouterr()
+    assert code == 1
+    assert said.out == ""
+    assert "Couldn't connect" in said.err
+
+
+@pytest.mark.parametrize("words", ["-d mlx5_99", "-s many", "--no-such-option"])
+def test_a_bad_command_line_measures_nothing(node: LabMachine, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert perftest.main(["ib_write_bw", *words.split()], "") == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_without_the_modules_there_is_no_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab_machine(tmp_path, monkeypatch)
+    assert perftest.main(["ib_write_bw", "-d", "mlx5_0"], "") == 1
+    assert "Failed to get IB devices" in capsys.readouterr().err
+
+
+def test_the_version_says_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+    perftest.main(["ib_write_bw", "--version"], "24.01")
+    assert capsys.readouterr().out == "Version: 6.20 (simulated)\n"
+
+
+@pytest.mark.parametrize("flags", ["--report_gbits", "", "-b --report_gbits -n 100"])
+def test_every_form_of_the_table_parses(node: LabMachine, flags: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = f"-d mlx5_0 -p {{}} -s 65536 {flags}"
+    _, text = pair(capsys, words, words, "ib_send_bw")
+    assert bandwidth(text) > 100

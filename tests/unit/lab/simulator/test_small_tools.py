@@ -1,0 +1,88 @@
+"""nvbandwidth, ibstat, ibstatus and the daemons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.simulator import container_toolkit, daemons, fabricmanager, ibstat, ibstatus, nvbandwidth, sysfs_rdma, tree
+from clusterctl.parsers import parse
+from support.lab_machine import LabMachine, lab_machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
+    made = lab_machine(tmp_path, monkeypatch)
+    made.gpu_stack()
+    return made
+
+
+@pytest.mark.parametrize("form", ["-j", ""])
+def test_nvbandwidth_parses(node: LabMachine, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = f"{form} -t host_to_device_memcpy_ce device_to_device_memcpy_read_ce".split()
+    assert nvbandwidth.main(["nvbandwidth", *words], "0.9") == 0
+    samples = parse("nvbandwidth", capsys.readouterr().out)
+    assert {s.metric for s in samples} == {"host_to_device_memcpy_ce", "device_to_device_memcpy_read_ce"}
+    assert all(48 < s.value < 450 for s in samples if s.device)
+
+
+def test_nvbandwidth_needs_the_fabric(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    (node.root / "run" / "fabric").unlink()
+    assert nvbandwidth.main(["nvbandwidth", "-j"], "0.9") == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "SYSTEM_NOT_READY" in said.err
+    assert nvbandwidth.main(["nvbandwidth", "--help"], "0.9") == 0
+    assert "simulated" in capsys.readouterr().out
+
+
+def test_nvbandwidth_knows_its_testcases(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert nvbandwidth.main(["nvbandwidth", "-t", "nonsense"], "0.9") == 1
+    assert "not found" in capsys.readouterr().err
+
+
+def test_ibstat_and_ibstatus_say_what_sysfs_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree.write(str(tmp_path), sysfs_rdma.files("n1", {"mlx5_3": 200}))
+    for module in (ibstat, ibstatus):
+        monkeypatch.setattr(module, "ROOT", str(tmp_path / "class/infiniband"))
+    assert ibstat.main(["ibstat"], "44.0") == 0
+    rates = {s.device: s.value for s in parse("ibstat", capsys.readouterr().out) if "rate" in s.metric}
+    assert sorted(rates.values()) == [200.0, *[400.0] * 7]
+    assert ibstatus.main(["ibstatus", "mlx5_3"], "44.0") == 0
+    assert "200 Gb/sec (4X HDR)" in capsys.readouterr().out
+    assert ibstat.main(["ibstat", "mlx5_9"], "44.0") == 255
+
+
+@pytest.mark.parametrize(
+    ("program", "driver", "said"),
+    [
+        (daemons.fabricmanager, "580.65.06", "don't match with driver version 580.65.06"),
+        (daemons.fabricmanager, "", "driver is not loaded"),
+        (daemons.persistenced, "580.65.06", "failed to initialize"),
+    ],
+)
+def test_daemons_refuse_another_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], program: object, driver: str, said: str
+) -> None:
+    made = lab_machine(tmp_path, monkeypatch)
+    made.load(nvidia=driver)
+    assert callable(program)
+    assert program("580.126.20") == 1
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run" / "fabric").exists()
+
+
+def test_versions_say_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fabricmanager.main(["/usr/bin/nv-fabricmanager", "--version"], "580.126.20") == 0
+    assert container_toolkit.main(["nvidia-ctk", "--version"], "1.18.2") == 0
+    text = capsys.readouterr().out
+    assert "580.126.20" in text
+    assert "1.18.2" in text
+    assert text.count("simulated") == 2
+    assert container_toolkit.main(["nvidia-ctk", "hook"], "1.18.2") == 1

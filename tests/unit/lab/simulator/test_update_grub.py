@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.simulator import update_grub
+from clusterctl.lab.simulator.cmdline import from_grub_cfg
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "grub.d").mkdir()
+    (tmp_path / "grub").write_text('GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX=""\n')
+    monkeypatch.setattr(update_grub, "_READ", update_grub._READ.replace("/etc/default", str(tmp_path)))
+    monkeypatch.setattr("glob.glob", lambda _pattern: ["/boot/vmlinuz-6.1.0-9"])
+    return tmp_path
+
+
+def test_words_of_all_files_reach_the_next_boot(etc: Path) -> None:
+    (etc / "grub.d" / "90.cfg").write_text('GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX iommu=pt"\n')
+    (etc / "grub.d" / "91.cfg").write_text('GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT hugepagesz=1G hugepages=4"\n')
+    said = from_grub_cfg(update_grub.generate())
+    assert said is not None
+    assert said.startswith("BOOT_IMAGE=/boot/vmlinuz-6.1.0-9 root=UUID=")
+    assert said.endswith("ro iommu=pt quiet hugepagesz=1G hugepages=4")
+
+
+def test_recovery_has_no_tuning(etc: Path) -> None:
+    rescue = update_grub.generate().partition("(recovery mode)")[2]
+    assert " single" in rescue
+    assert "quiet" not in rescue
+
+
+def test_a_broken_file_stops_it_and_leaves_the_old_one(etc: Path, tmp_path: Path) -> None:
+    target = tmp_path / "grub.cfg"
+    target.write_text("old")
+    (etc / "grub.d" / "90.cfg").write_text('GRUB_CMDLINE_LINUX="unfinished\n')
+    with pytest.raises(subprocess.CalledProcessError):
+        update_grub.generate()
+    assert update_grub.main(["grub-mkconfig", "-o", str(target)]) != 0
+    assert target.read_text() == "old"
+
+
+def test_it_writes_in_one_step(etc: Path, tmp_path: Path) -> None:
+    target = tmp_path / "boot" / "grub" / "grub.cfg"
+    assert update_grub.main(["grub-mkconfig", "-o", str(target)]) == 0
+    assert from_grub_cfg(target.read_text())
+    assert [p.name for p in target.parent.iterdir()] == ["grub.cfg"]

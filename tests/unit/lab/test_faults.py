@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.errors import LabError, UsageProblemError
+from clusterctl.lab import breaking, containers, faults
+from clusterctl.lab.layout import LabPaths
+from clusterctl.lab.simulator import state
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_every_fault_says_what_it_does_how_long_and_how_often() -> None:
+    for kind in faults.catalogue().values():
+        assert kind.summary
+        assert kind.lasts in {"boot", "repair"}
+        assert any(c.isdigit() for c in kind.often), kind.name
+        assert not kind.option or kind.default_option in kind.choices
+
+
+def test_the_first_five_faults_are_there() -> None:
+    assert {"hca_degraded", "gpu_missing", "ecc_uncorrectable", "xid", "nccl_slow"} <= set(faults.catalogue())
+
+
+@pytest.mark.parametrize("name", list(faults.catalogue()))
+def test_defaults_make_a_fault(name: str) -> None:
+    kind = faults.catalogue()[name]
+    made = faults.make_fault(name, boot_id="b1")
+    assert (made.device, made.option) == (kind.default_device, kind.default_option)
+    assert made.boot_id == ("b1" if kind.lasts == "boot" else "")
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "option", "said"),
+    [
+        ("hca_on_fire", "", "", "no fault"),
+        ("hca_degraded", "mlx5_8", "", "no device"),
+        ("hca_degraded", "3", "", "no device"),
+        ("gpu_missing", "8", "", "no device"),
+        ("nccl_slow", "mlx5_0", "", "no device"),
+        ("xid", "0", "12345", "does not take option"),
+        ("gpu_missing", "0", "0.5", "does not take option"),
+        ("hca_degraded", "", "2", "does not take option"),
+    ],
+)
+def test_what_cannot_be_broken_is_refused(name: str, device: str, option: str, said: str) -> None:
+    with pytest.raises(UsageProblemError, match=said) as caught:
+        faults.make_fault(name, device, option)
+    assert caught.value.hint
+
+
+def test_a_gpu_may_be_called_gpu5() -> None:
+    assert faults.make_fault("gpu_missing", "GPU5").device == "5"
+
+
+def test_the_same_fault_on_the_same_device_is_replaced() -> None:
+    first = faults.make_fault("hca_degraded", "mlx5_1", "0.5")
+    second = faults.make_fault("hca_degraded", "mlx5_1", "0.25")
+    other = faults.make_fault("hca_degraded", "mlx5_2")
+    assert faults.with_fault((first, other), second) == (other, second)
+    assert faults.without_fault((first, other), "hca_degraded", "mlx5_1") == (other,)
+    assert faults.without_fault((first, other), "hca_degraded") == ()
+
+
+def test_the_node_reads_what_the_command_wrote(tmp_path: Path) -> None:
+    file, boot = tmp_path / "faults.json", tmp_path / "boot_id"
+    boot.write_text("b1\n")
+    lasting, passing = faults.make_fault("gpu_missing", "5"), faults.make_fault("xid", "3", "79", boot_id="b1")
+    faults.save_faults(file, [lasting, passing])
+    assert faults.load_faults(file) == (lasting, passing)
+    assert state.read_faults(str(file), str(boot)).active == (lasting, passing)
+    boot.write_text("b2\n")
+    assert state.read_faults(str(file), str(boot)).active == (lasting,)
+
+
+@pytest.fixture
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabPaths:
+    found = LabPaths(tmp_path)
+    found.node_dir("r12-n04").mkdir(parents=True)
+    node = containers.Container("r12-n04", True, "image", "rack_12")
+    monkeypatch.setattr(containers, "containers", lambda _paths: {"r12-n04": node})
+    monkeypatch.setattr(containers, "boot_id", lambda _name: "b1")
+    return found
+
+
+def test_a_fault_is_stored_and_cleared(paths: LabPaths) -> None:
+    breaking.inject(paths, "r12-n04", "hca_degraded")
+    breaking.inject(paths, "r12-n04", "xid")
+    assert [f.name for f in breaking.active(paths, "r12-n04", "b1")] == ["hca_degraded", "xid"]
+    assert [f.name for f in breaking.active(paths, "r12-n04", "b2")] == ["hca_degraded"]
+    assert [f.name for f in breaking.clear(paths, "r12-n04", "hca_degraded")] == ["hca_degraded"]
+    assert [f.name for f in breaking.clear(paths, "r12-n04")] == ["xid"]
+    assert breaking.active(paths, "r12-n04") == ()
+
+
+def test_a_node_that_is_not_of_this_lab_cannot_be_broken(paths: LabPaths) -> None:
+    with pytest.raises(LabError, match="r12-n05 does not run"):
+        breaking.inject(paths, "r12-n05", "gpu_missing")
+    with pytest.raises(UsageProblemError, match="not a lab node"):
+        breaking.inject(paths, "node5", "gpu_missing")

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from clusterctl.lab import hosts_layer
+from clusterctl.lab.keys import ensure_keys
+from clusterctl.lab.layout import LabPaths, lab_rack
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> LabPaths:
+    paths = LabPaths(tmp_path / "lab")
+    ensure_keys(paths, lab_rack("rack-12", 2).nodes)
+    hosts_layer.write_layer(paths, [lab_rack("rack-12", 2)])
+    return paths
+
+
+def test_the_layer_says_how_to_reach_each_node(paths: LabPaths) -> None:
+    layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
+    lab = layer["clusterctl_lab"]
+    assert lab["hosts"]["r12-n02"]["ansible_host"] == "10.89.12.12"
+    assert lab["hosts"]["r12-n02"]["bmc_url"].startswith("https://127.")
+    assert lab["vars"]["ansible_ssh_private_key_file"] == str(paths.key)
+    assert set(layer["rack_12"]["hosts"]) == set(layer["profile_lab"]["hosts"]) == {"r12-n01", "r12-n02"}
+
+
+def test_host_keys_are_checked_against_the_labs_own_list(paths: LabPaths) -> None:
+    arguments = hosts_layer.ssh_args(paths)
+    assert f"UserKnownHostsFile={paths.known_hosts}" in arguments
+    assert "StrictHostKeyChecking=yes" in arguments
+    keys = [line.split()[2] for line in paths.known_hosts.read_text().splitlines()]
+    assert len(set(keys)) == 2
+
+
+def test_the_bmc_password_is_random_private_and_not_in_the_hosts_file(paths: LabPaths, tmp_path: Path) -> None:
+    secret = paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    _, password = hosts_layer.bmc_credentials(paths)
+    assert password not in (paths.hosts_dir / "hosts.yml").read_text()
+    other = LabPaths(tmp_path / "other")
+    ensure_keys(other, lab_rack("rack-12", 1).nodes)
+    hosts_layer.write_layer(other, [lab_rack("rack-12", 1)])
+    assert hosts_layer.bmc_credentials(other)[1] != password
+
+
+def test_a_second_up_changes_no_key_and_no_password(paths: LabPaths) -> None:
+    before = (paths.known_hosts.read_text(), hosts_layer.bmc_credentials(paths), paths.key.read_text())
+    ensure_keys(paths, lab_rack("rack-12", 3).nodes)
+    hosts_layer.write_layer(paths, [lab_rack("rack-12", 3)])
+    assert (hosts_layer.bmc_credentials(paths), paths.key.read_text()) == before[1:]
+    assert paths.known_hosts.read_text().startswith(before[0])
+
+
+def test_two_racks_are_in_one_layer(paths: LabPaths) -> None:
+    ensure_keys(paths, lab_rack("rack-13", 1).nodes)
+    hosts_layer.write_layer(paths, [lab_rack("rack-12", 2), lab_rack("rack-13", 1)])
+    layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
+    assert set(layer["rack_13"]["hosts"]) == {"r13-n01"}
+    assert len(layer["clusterctl_lab"]["hosts"]) == 3
+
+
+def test_after_the_last_rack_nothing_is_left_to_reach(paths: LabPaths) -> None:
+    hosts_layer.remove_layer(paths)
+    assert not (paths.hosts_dir / "hosts.yml").exists()
+    assert not paths.known_hosts.exists()

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.errors import LabError
+from clusterctl.lab import requirements
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def programs(folder: Path, *names: str) -> str:
+    for name in names:
+        file = folder / name
+        file.write_text("#!/bin/sh\n")
+        file.chmod(0o755)
+    return str(folder)
+
+
+def test_a_bare_machine_lacks_everything(tmp_path: Path) -> None:
+    missing = requirements.missing_packages(str(tmp_path), (str(tmp_path),))
+    assert missing == ["podman", "runc", "mmdebstrap", "iptables", "dpkg", "openssh-client", "netavark"]
+
+
+def test_only_what_is_missing_is_named(tmp_path: Path) -> None:
+    path = programs(tmp_path, "podman", "runc", "mmdebstrap", "dpkg-deb", "ssh-keygen", "netavark")
+    assert requirements.missing_packages(path, (path,)) == ["iptables"]
+
+
+def test_the_hint_is_a_line_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requirements, "missing_packages", lambda: ["podman", "iptables"])
+    with pytest.raises(LabError) as caught:
+        requirements.check_host()
+    assert caught.value.hint == "apt-get install --no-install-recommends podman iptables"
+    assert os.linesep not in str(caught.value)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from clusterctl.errors import ConfigError
+from clusterctl.lab.stub_catalogue import CATALOGUE, PROFILE, pinned_versions, stub_packages
+from clusterctl.lab.stub_repository import UNITS
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_every_package_that_the_profile_pins_is_on_offer() -> None:
+    offered = {(p.name, p.version) for p in stub_packages()}
+    assert set(pinned_versions(ROOT / PROFILE).items()) <= offered
+
+
+def test_a_new_node_is_out_of_spec() -> None:
+    pinned = pinned_versions(ROOT / PROFILE)
+    installed = {p.name: p.version for p in stub_packages() if p.installed}
+    skewed = {name for name, version in installed.items() if name in pinned and pinned[name] != version}
+    assert {"nvidia-utils-580", "nvidia-fabricmanager", "libnccl2", "datacenter-gpu-manager-4-core"} <= skewed
+    assert installed["nvidia-fabricmanager"].split("-")[0] != installed["nvidia-utils-580"].split("-")[0]
+
+
+def test_no_package_is_installed_in_its_pinned_version_by_accident() -> None:
+    pinned = pinned_versions(ROOT / PROFILE)
+    assert [p.name for p in stub_packages() if p.installed and pinned.get(p.name) == p.version] == []
+
+
+def test_what_packages_bring_exists() -> None:
+    for package in stub_packages():
+        for module in package.commands.values():
+            assert find_spec(f"clusterctl.lab.simulator.{module}"), f"{package.name}: {module}"
+        for unit in package.units:
+            assert (UNITS / unit).is_file(), f"{package.name}: {unit}"
+
+
+def test_installed_dependencies_are_installed_in_the_same_version() -> None:
+    installed = {p.name: p.version for p in stub_packages() if p.installed}
+    for package in (p for p in stub_packages() if p.installed):
+        assert {installed.get(name) for name in package.same_version} <= {package.version}, package.name
+
+
+def test_a_package_that_the_lab_lacks_is_named(tmp_path: Path) -> None:
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    (profile / "nccl.yml").write_text(yaml.safe_dump({"nccl_packages": [{"name": "libnccl3", "version": "3.0-1"}]}))
+    with pytest.raises(ConfigError, match="libnccl3"):
+        stub_packages(CATALOGUE, profile)
