@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
@@ -153,7 +152,7 @@ def start(rack: DemoRack) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [CLUSTERCTL, "provision", rack.node(1), "--yes", "--retest"],
         cwd=rack.site,
-        env=os.environ | rack.extra,
+        env=rack.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

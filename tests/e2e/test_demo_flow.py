@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +17,6 @@ from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
 
@@ -46,7 +43,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     secrets = site / "secrets"
     secrets.mkdir()
     (secrets / "vault-password").write_text("correct horse battery staple")
-    (secrets / "hosts.yml").write_text("all:\n  vars:\n    bmc_user: admin\n" + vaulted(secrets / "vault-password"))
+    (secrets / "hosts.yml").write_text("all:\n  vars:\n    bmc_user: admin\n" + vaulted(rack, str(secrets / "vault-password")))
     rack.write_site(str(secrets / "hosts.yml"))
     rack.extra["ANSIBLE_VAULT_PASSWORD_FILE"] = str(secrets / "vault-password")
     before = host_kernel_settings()
@@ -61,10 +58,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         rack.clusterctl("lab", "down", rack.target)
 
 
-def vaulted(password_file: Path) -> str:
-    argv = ["ansible-vault", "encrypt_string", "--vault-password-file", str(password_file), SECRET, "--name", "bmc_password"]
-    text = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
-    return "".join(f"    {line}\n" for line in text.splitlines())
+def vaulted(rack: DemoRack, password_file: str) -> str:
+    done = rack.by_hand("ansible-vault", "encrypt_string", "--vault-password-file", password_file, SECRET, "--name", "bmc_password")
+    assert done.code == 0, done.err
+    return "".join(f"    {line}\n" for line in done.out.splitlines())
 
 
 def test_the_plan_says_that_there_is_something_to_do(demo: Demo) -> None:
@@ -148,26 +145,20 @@ def test_the_planted_secret_is_nowhere(demo: Demo) -> None:
 def test_the_line_for_doing_it_by_hand_is_printed_and_works(demo: Demo) -> None:
     line = next(line for line in demo.first.err.splitlines() if "by hand: ansible-playbook" in line)
     words = line.split("by hand: ")[1].split()
-    limit = words.index("--limit") + 1
-    words[limit] = demo.rack.node(1)
-    environment = {**os.environ, **demo.rack.extra, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
-    done = subprocess.run(
-        [*words, "--check"], cwd=demo.rack.site, env=environment, check=False, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stdout
-    assert "changed=0" in done.stdout
+    words[words.index("--limit") + 1] = demo.rack.node(1)
+    done = demo.rack.by_hand(*words, "--check", ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"))
+    assert done.code == 0, done.out
+    assert "changed=0" in done.out
 
 
 def test_admit_by_hand_puts_a_drained_node_back_on_its_evidence(demo: Demo) -> None:
     node = demo.rack.node(1)
     demo.rack.ok("drain", node, "--reason", "a look inside")
-    layers = [
-        w for layer in (ROOT / "inventory/common", ROOT / "inventory/lab", demo.rack.state_dir / "lab/hosts") for w in ("-i", str(layer))
-    ]
-    environment = {**os.environ, **demo.rack.extra, "CLUSTERCTL_STATE_DIR": str(demo.rack.state_dir)}
-    argv = ["ansible-playbook", *layers, str(ROOT / "playbooks/admit.yml"), "-l", node]
-    done = subprocess.run(argv, cwd=demo.rack.site, env=environment, check=False, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout
+    layers = (ROOT / "inventory/common", ROOT / "inventory/lab", demo.rack.state_dir / "lab/hosts")
+    words = [w for layer in layers for w in ("-i", str(layer))]
+    playbook = str(ROOT / "playbooks/admit.yml")
+    done = demo.rack.by_hand("ansible-playbook", *words, playbook, "-l", node, CLUSTERCTL_STATE_DIR=str(demo.rack.state_dir))
+    assert done.code == 0, done.out
     assert demo.rack.states()[node] == "admitted"
 
 

@@ -60,13 +60,24 @@ class DemoRack:
         self.site.mkdir(parents=True, exist_ok=True)
         (self.site / "clusterctl.yml").write_text(f"inventory: [{', '.join(layers)}]\nstate_dir: state\noperator: ada\n")
 
+    def environment(self) -> dict[str, str]:
+        """As after activating the virtual environment, without settings of the person who runs the tests."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLUSTERCTL_", "ANSIBLE_"))}
+        return kept | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"} | self.extra
+
+    def by_hand(self, *words: str, **environment: str) -> Done:
+        began = time.monotonic()
+        done = subprocess.run(
+            words, cwd=self.site, env=self.environment() | environment, check=False, capture_output=True, text=True, timeout=300
+        )
+        return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
     def clusterctl(self, *words: str, timeout_s: float = 900) -> Done:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("CLUSTERCTL_", "ANSIBLE_"))} | self.extra
         began = time.monotonic()
         done = subprocess.run(
             [CLUSTERCTL, *words],
             cwd=self.site,
-            env=environment,
+            env=self.environment(),
             check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,
