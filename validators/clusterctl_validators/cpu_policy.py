@@ -55,4 +55,4 @@ def written(probe: Probe) -> Dict[str, str]:
 
 
 def _counts(found: "Counter[str]") -> str:
-    return ", ".join("{} on {} CPUs".format(what, n) for what, n in sorted(found.items()))
+    return ", ".join("{} on {} CPU{}".format(what, n, "" if n == 1 else "s") for what, n in sorted(found.items()))
