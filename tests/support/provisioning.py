@@ -125,9 +125,9 @@ class World:
     def play(
         self,
         request: PlaybookRequest,
-        artifacts: Path,  # noqa: ARG002 the signature of run_playbook
+        artifacts: Path,
         on_event: Callable[[TaskEvent], None] | None = None,
-        cancelled: Callable[[], bool] | None = None,  # noqa: ARG002
+        cancelled: Callable[[], bool] | None = None,
     ) -> RunOutcome:
         what = request.playbook.removesuffix(".yml")
         self._call(f"{what} {','.join(request.tags)}".strip(), request.nodes)
@@ -153,8 +153,8 @@ class World:
     def burn_in(
         self,
         nodes: Sequence[Node],
-        partners: Sequence[Node],  # noqa: ARG002 the signature of the edge
-        on_event: Callable[[TaskEvent], None],  # noqa: ARG002
+        partners: Sequence[Node],
+        on_event: Callable[[TaskEvent], None],
     ) -> Sequence[GateResult]:
         self._call("burn_in", [n.name for n in nodes])
         if self.gates is not None:
