@@ -101,10 +101,10 @@ def wait_for_ssh(node: LabNode, timeout_s: float = BOOT_TIMEOUT_S) -> None:
 
 
 def remove(names: list[str], rack: LabRack) -> None:
-    """Remove containers and the rack's network."""
+    """Remove containers, and the rack's network unless another lab uses it."""
     if names:
         podman("rm", "--force", "--time", "0", *names)
-    podman("network", "rm", "--force", rack.network, check=False)
+    podman("network", "rm", rack.network, check=False)
 
 
 def boot_id(name: str) -> str:

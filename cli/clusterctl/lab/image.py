@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 BASE = "localhost/clusterctl-base"
 NODE = "localhost/clusterctl-node"
 BUILD_TIMEOUT_S = 900
+KEPT = 4
 
 # What any installed server has; what a role installs comes from the pool below, so that a virgin node lacks it.
 INSTALLED = (
@@ -43,6 +44,8 @@ def ensure_image(tell: Callable[[str], None]) -> str:
         _build_base(base, sources)
     tell(f"building {node}")
     _build_node(node, base)
+    for name in (NODE, BASE):
+        _forget_old(name)
     return node
 
 
@@ -79,6 +82,13 @@ def _build_node(name: str, base: str) -> None:
     with tempfile.TemporaryDirectory(prefix="clusterctl-image-", dir="/var/tmp") as scratch:
         write_context(Path(scratch), base)
         podman("build", "--quiet", "--network", "none", "--tag", name, scratch, timeout_s=BUILD_TIMEOUT_S)
+
+
+def _forget_old(name: str) -> None:
+    """Keep the newest images; podman itself keeps those that a container uses."""
+    found = podman("images", "--sort", "created", "--filter", f"reference={name}", "--format", "{{.Repository}}:{{.Tag}}").stdout.split()
+    for old in found[KEPT:]:
+        podman("rmi", old, check=False)
 
 
 def _exists(name: str) -> bool:

@@ -1,0 +1,229 @@
+"""The lab for real: two nodes of a rack of the test's own."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import ssl
+import urllib.request
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.bmc import process
+from clusterctl.lab.hosts_layer import bmc_credentials
+from clusterctl.lab.layout import lab_node
+from clusterctl.lab.podman import podman
+from support.demo_rack import DemoRack, host_kernel_settings
+from support.lab_ssh import LabSsh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
+
+N1, N2 = "r231-n01", "r231-n02"
+PINNED = "nvidia-driver-580-open=580.126.20-1ubuntu1 nvidia-dkms-580-open=580.126.20-1ubuntu1 nvidia-utils-580=580.126.20-1ubuntu1"
+
+
+@pytest.fixture(scope="module")
+def host_before() -> dict[str, str]:
+    return host_kernel_settings()
+
+
+@pytest.fixture(scope="module")
+def rack(tmp_path_factory: pytest.TempPathFactory, host_before: dict[str, str]) -> Iterator[DemoRack]:
+    made = DemoRack(tmp_path_factory.mktemp("site"), 231)
+    made.write_site()
+    try:
+        made.ok("lab", "up", made.target, "--nodes", "2")
+        yield made
+    finally:
+        made.clusterctl("lab", "down", made.target)
+
+
+@pytest.fixture(scope="module")
+def ssh(rack: DemoRack) -> LabSsh:
+    return LabSsh(rack.state_dir)
+
+
+def test_status_tells_what_is_there(rack: DemoRack) -> None:
+    said = rack.ok("lab", "status", rack.target, "-o", "json").json
+    assert (said["schema_version"], said["kind"], said["simulated"]) == (1, "lab-status", True)
+    assert [(n["name"], n["state"], n["bmc_answers"], n["faults"]) for n in said["nodes"]] == [
+        (N1, "running", True, []),
+        (N2, "running", True, []),
+    ]
+
+
+def test_a_second_up_leaves_running_nodes(rack: DemoRack, ssh: LabSsh) -> None:
+    before = ssh.boot_id(N1)
+    assert "0 of 2 nodes started" in rack.ok("lab", "up", rack.target, "--nodes", "2").err
+    assert ssh.boot_id(N1) == before
+
+
+def test_ansible_reads_the_layer_and_reaches_the_nodes(rack: DemoRack) -> None:
+    done = rack.by_hand("ansible", "-i", str(rack.state_dir / "lab" / "hosts"), "rack_231", "-m", "ping", ANSIBLE_HOST_KEY_CHECKING="True")
+    assert done.code == 0, done.out + done.err
+    assert done.out.count("SUCCESS") == 2
+
+
+def test_a_changed_host_key_is_refused(ssh: LabSsh) -> None:
+    key = "/etc/ssh/ssh_host_ed25519_key"
+    ssh(N2, f"mkdir /root/kept && mv {key} {key}.pub /root/kept && ssh-keygen -q -t ed25519 -N '' -f {key} && systemctl restart ssh")
+    try:
+        refused = ssh.run(N2, "true")
+        assert refused.returncode == 255
+        assert "HOST IDENTIFICATION HAS CHANGED" in refused.stderr
+    finally:
+        podman("exec", N2, "sh", "-c", f"mv /root/kept/* /etc/ssh/ && rmdir /root/kept && chmod 600 {key} && systemctl restart ssh")
+    assert ssh(N2, "hostname") == N2
+
+
+def test_the_node_answers_as_the_hardware_would(ssh: LabSsh) -> None:
+    assert ssh(N1, "lspci | grep -c 'H100 SXM5'") == "8"
+    assert ssh(N1, "lscpu | sed -n 's/^NUMA node(s): *//p'") == "2"
+    assert ssh(N1, "cat /sys/class/infiniband/mlx5_3/ports/1/rate") == "400 Gb/sec (4X NDR)"
+    assert "fabric manager" in ssh(N1, "systemctl is-active nvidia-fabricmanager; journalctl -u nvidia-fabricmanager | tail -3")
+
+
+def test_pages_behave(ssh: LabSsh) -> None:
+    node = "/sys/devices/system/node/node1/hugepages/hugepages-1048576kB"
+    ssh(
+        N1, f"echo 3 > {node}/nr_hugepages; for i in $(seq 100); do [ $(cat {node}/free_hugepages) = 3 ] && exit 0; sleep 0.1; done; exit 1"
+    )
+    ssh(
+        N1,
+        f"echo 999999 > {node}/nr_hugepages; for i in $(seq 100); do [ $(cat {node}/nr_hugepages) = 900 ] && exit 0; sleep 0.1; done; exit 1",
+    )
+
+
+def test_a_reboot_makes_everything_new_but_what_is_persisted(rack: DemoRack, ssh: LabSsh) -> None:
+    before, address = ssh.boot_id(N1), ssh(N1, "hostname -I")
+    ssh(N1, "sysctl -qw vm.swappiness=5; echo vm.dirty_ratio=33 > /etc/sysctl.d/50-test.conf; modprobe msr; test -d /sys/module/msr")
+    ssh(N1, """echo 'GRUB_CMDLINE_LINUX="iommu=pt hugepagesz=1G hugepages=4"' > /etc/default/grub.d/50-test.cfg; update-grub""")
+    done = rack.by_hand("ansible", "-i", str(rack.state_dir / "lab" / "hosts"), N1, "-m", "ansible.builtin.reboot")
+    assert done.code == 0, done.out + done.err
+    assert '"rebooted": true' in done.out
+    assert ssh.boot_id(N1) != before
+    assert ssh(N1, "hostname -I") == address
+    assert ssh(N1, "grep -o 'iommu=pt hugepagesz=1G hugepages=4' /proc/cmdline")
+    assert ssh(N1, "cat /sys/devices/system/node/node*/hugepages/hugepages-1048576kB/nr_hugepages").split() == ["2", "2"]
+    assert ssh(N1, "sysctl -n vm.swappiness vm.dirty_ratio").split() == ["60", "33"]
+    assert ssh(N1, "test -d /sys/module/msr || echo gone") == "gone"
+
+
+def test_a_driver_upgrade_changes_what_nvidia_smi_says(ssh: LabSsh) -> None:
+    query = "nvidia-smi --query-gpu=driver_version --format=csv,noheader | sort -u"
+    assert ssh(N1, query) == "580.65.06"
+    ssh(N1, f"DEBIAN_FRONTEND=noninteractive apt-get install -y -q {PINNED} && apt-mark hold nvidia-utils-580")
+    assert ssh(N1, "apt-mark showhold; dpkg-query -W -f '${Version}' nvidia-utils-580") == "nvidia-utils-580\n580.126.20-1ubuntu1"
+    assert "Driver/library version mismatch" in ssh(N1, "nvidia-smi", check=False)
+    before = ssh.boot_id(N1)
+    ssh(N1, "systemctl reboot", check=False)
+    ssh.wait_for_reboot(N1, before)
+    assert ssh(N1, query) == "580.126.20"
+
+
+def test_what_is_not_installed_is_not_found(ssh: LabSsh) -> None:
+    assert ssh.run(N2, "ib_write_bw --version").returncode == 127
+
+
+def test_two_nodes_measure_each_other_and_faults_show(rack: DemoRack, ssh: LabSsh) -> None:
+    for node in (N1, N2):
+        ssh(node, "DEBIAN_FRONTEND=noninteractive apt-get install -y -q perftest")
+    healthy = bandwidth(ssh)
+    rack.ok("lab", "fault", N2, "hca_degraded", "--device", "mlx5_3")
+    assert ssh(N2, "cat /sys/class/infiniband/mlx5_3/ports/1/rate") == "400 Gb/sec (4X NDR)"
+    assert 385 < healthy < 400
+    assert 190 < bandwidth(ssh) < 200
+    rack.ok("lab", "fault", N2, "hca_degraded", "--clear")
+    assert bandwidth(ssh) == healthy
+
+
+def bandwidth(ssh: LabSsh) -> float:
+    words = "ib_write_bw -d mlx5_3 -p 18777 -s 8388608 -q 4 -D 1 -F --report_gbits"
+    listening = "for i in $(seq 100); do ss -Hltn 'sport = 18777' | grep -q . && break; sleep 0.1; done"
+    ssh(N2, f"(nohup {words} > /tmp/server.txt 2>&1 &); {listening}")
+    text = ssh(N1, f"{words} {lab_node(N2).address}")
+    return float(next(line.split()[3] for line in text.splitlines() if line.split()[:1] == ["8388608"]))
+
+
+def test_an_xid_is_in_the_kernel_log_until_the_next_boot(rack: DemoRack, ssh: LabSsh) -> None:
+    rack.ok("lab", "fault", N2, "xid", "--device", "3")
+    seen = "journalctl -k -b 0 -q | grep -c 'NVRM: Xid'"
+    ssh(N2, f"for i in $(seq 100); do [ $({seen}) = 1 ] && exit 0; sleep 0.1; done; exit 1")
+    assert ssh(N2, "dmesg | grep -c 'Xid (PCI:0000:66:00): 79'") == "1"
+    assert "Unknown Error" in ssh(N2, "nvidia-smi", check=False)
+    before = ssh.boot_id(N2)
+    ssh(N2, "systemctl reboot", check=False)
+    ssh.wait_for_reboot(N2, before)
+    assert ssh(N2, seen, check=False) == "0"
+    assert ssh(N2, "nvidia-smi -L | grep -c UUID") == "8"
+    assert rack.ok("lab", "status", "-o", "json").json["nodes"][1]["faults"] == []
+
+
+def test_the_bmc_resets_its_node(ssh: LabSsh) -> None:
+    before = ssh.boot_id(N2)
+    request = urllib.request.Request(  # noqa: S310 always https
+        f"{lab_node(N2).bmc_url}/redfish/v1/Systems/System.1/Actions/ComputerSystem.Reset",
+        data=b'{"ResetType": "ForceRestart"}',
+        headers={"Authorization": "Basic " + base64.b64encode(":".join(bmc_credentials(ssh.paths)).encode()).decode()},
+    )
+    trusted = ssl.create_default_context(cafile=str(ssh.paths.bmc_certificate))
+    with urllib.request.urlopen(request, context=trusted, timeout=60) as answer:  # noqa: S310
+        assert answer.status == 204
+    ssh.wait_for_reboot(N2, before)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "sysctl -qw vm.nr_hugepages=77 vm.swappiness=1 kernel.sysrq=1 kernel.nmi_watchdog=0 kernel.pid_max=100000 fs.file-max=1000000",
+        "echo never > /sys/kernel/mm/transparent_hugepage/enabled",
+        "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor > /dev/null",
+        "[ ! -e /proc/sysrq-trigger ] || echo b > /proc/sysrq-trigger",
+        "swapoff --all",
+        "modprobe nouveau",
+    ],
+)
+def test_settings_are_the_nodes_own(ssh: LabSsh, script: str) -> None:
+    ssh(N1, script)
+    assert ssh(N1, "hostname") == N1
+
+
+@pytest.mark.parametrize("script", ["date -s @1", "insmod /dev/null", "mount -t debugfs none /mnt && echo 1 > /mnt/provoke-crash/DIRECT"])
+def test_what_would_reach_the_host_is_refused(ssh: LabSsh, script: str) -> None:
+    assert ssh.run(N1, script).returncode != 0
+
+
+def test_no_device_of_the_host_is_there(ssh: LabSsh) -> None:
+    assert ssh(N1, "ls /dev/vd* /dev/sd* /dev/nvme* /dev/kvm /dev/mem 2>/dev/null", check=False) == ""
+
+
+def test_another_lab_does_not_take_the_rack(rack: DemoRack, tmp_path: Path) -> None:
+    other = DemoRack(tmp_path, 231)
+    other.write_site()
+    done = other.clusterctl("lab", "up", other.target, "--nodes", "1")
+    assert done.code == 1
+    assert "another lab has this rack" in done.err
+    assert other.clusterctl("lab", "down", other.target).code == 0
+    assert len(rack.ok("lab", "status", "-o", "json").json["nodes"]) == 2
+
+
+def test_a_fault_needs_a_node_of_this_lab(rack: DemoRack) -> None:
+    assert rack.clusterctl("lab", "fault", "r231-n09", "gpu_missing").code == 1
+    done = rack.clusterctl("lab", "fault", N1, "meteor")
+    assert done.code == 2
+    assert "hint: one of hca_degraded" in done.err
+
+
+def test_down_leaves_nothing(rack: DemoRack, ssh: LabSsh, host_before: dict[str, str]) -> None:
+    rack.ok("lab", "down", rack.target)
+    assert podman("ps", "--all", "--quiet", "--filter", "name=r231-").stdout == ""
+    assert podman("network", "exists", "clusterctl-lab-231", check=False).returncode == 1
+    assert process.running(ssh.paths) == (0, [])
+    assert not (ssh.paths.hosts_dir / "hosts.yml").exists()
+    assert not ssh.paths.node_dir(N1).exists()
+    assert host_kernel_settings() == host_before

@@ -1,0 +1,48 @@
+"""Words with lab nodes, over the SSH that the lab's inventory layer describes."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.lab.hosts_layer import ssh_args
+from clusterctl.lab.layout import LabPaths, lab_node
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class LabSsh:
+    """`ssh(node, script)` as root; host keys are checked."""
+
+    state_dir: Path
+
+    @property
+    def paths(self) -> LabPaths:
+        return LabPaths(self.state_dir / "lab")
+
+    def argv(self, node: str, script: str) -> list[str]:
+        options = [*ssh_args(self.paths).split(), "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-i", str(self.paths.key)]
+        return ["ssh", *options, f"root@{lab_node(node).address}", script]
+
+    def __call__(self, node: str, script: str, *, check: bool = True) -> str:
+        done = self.run(node, script)
+        assert not check or done.returncode == 0, f"{node}: {script}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout.strip()
+
+    def run(self, node: str, script: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.argv(node, script), capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL)
+
+    def boot_id(self, node: str) -> str:
+        return self(node, "cat /proc/sys/kernel/random/boot_id", check=False)
+
+    def wait_for_reboot(self, node: str, before: str, timeout_s: float = 90) -> None:
+        """Until the node answers with another boot id and its units have started."""
+        deadline = time.monotonic() + timeout_s
+        while (now := self.boot_id(node)) in ("", before):
+            assert time.monotonic() < deadline, f"{node} did not come back within {timeout_s} s (boot id {now!r})"
+            time.sleep(0.2)
+        self(node, "systemctl is-system-running --wait", check=False)
