@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.errors import LabError
@@ -54,6 +55,23 @@ def containers(paths: LabPaths, rack: LabRack | None = None) -> dict[str, Contai
     return {c.name: c for c in sorted(found, key=lambda c: c.name)}
 
 
+def require_free(paths: LabPaths, rack: LabRack) -> None:
+    """Refuse a rack whose names another lab has taken.
+
+    Raises:
+        LabError: it says which state directory that lab belongs to.
+    """
+    rows = json.loads(podman("ps", "--all", "--format", "json", "--filter", f"label={LABEL}.rack={rack.group}").stdout or "[]")
+    wanted = {n.name for n in rack.nodes}
+    taken = [r["Labels"] for r in rows if r["Names"][0] in wanted and r["Labels"].get(LABEL) != lab_id(paths)]
+    if taken:
+        target, state_dir = rack.group.replace("_", "-"), Path(taken[0].get(f"{LABEL}.root", "?")).parent
+        raise LabError(
+            detail=f"{target} is up already, in the lab of {state_dir}",
+            hint=f"`clusterctl --state-dir {state_dir} lab down {target}` removes it; or choose another rack number",
+        )
+
+
 def ensure_network(rack: LabRack) -> None:
     """Make the rack's network if it is not there.
 
@@ -74,7 +92,16 @@ def start(paths: LabPaths, rack: LabRack, node: LabNode, image: str) -> None:
     podman(
         *("run", "--detach", "--name", node.name, "--hostname", node.name, "--network", rack.network, "--ip", node.address),
         *("--restart=always", "--systemd=always", "--stop-signal=SIGRTMIN+3", "--stop-timeout=5", "--log-driver=none"),
-        *("--label", f"{LABEL}={lab_id(paths)}", "--label", f"{LABEL}.rack={rack.group}", *hosts, *_POWERS),
+        *(
+            "--label",
+            f"{LABEL}={lab_id(paths)}",
+            "--label",
+            f"{LABEL}.rack={rack.group}",
+            "--label",
+            f"{LABEL}.root={paths.root}",
+            *hosts,
+            *_POWERS,
+        ),
         *("--volume", f"{paths.node_dir(node.name)}:{SEED}:ro", image),
         *("/usr/bin/python3", "-IS", "/opt/clusterctl-lab/image_files/run.py", "boot"),
     )

@@ -51,6 +51,9 @@ def up(paths: LabPaths, rack: LabRack, tell: Callable[[str], None], *, healthy: 
     with _locked(paths):
         image = ensure_image(tell)
         existing = containers.containers(paths)
+        containers.require_free(paths, rack)
+        for name in sorted(n.name for n in rack.nodes if n.name in existing and existing[n.name].image != image):
+            tell(f"{name} was made from an older image: `clusterctl lab down` and `up` make it new")
         keys.ensure_keys(paths, rack.nodes)
         containers.ensure_network(rack)
         gone = [n for n in rack.nodes if n.name not in existing or not existing[n.name].running]
