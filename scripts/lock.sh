@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 uv=$(command -v uv || echo build/uv/bin/uv)
 common=(--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -q)
 "$uv" pip compile "${common[@]}" pyproject.toml -o requirements/runtime.txt
-"$uv" pip compile "${common[@]}" pyproject.toml --extra dev --extra lab --extra collections -o requirements/dev.txt
+"$uv" pip compile "${common[@]}" pyproject.toml --extra dev --extra collections -o requirements/dev.txt
 echo uv | "$uv" pip compile "${common[@]}" - -o requirements/uv.txt
