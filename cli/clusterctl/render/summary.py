@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clusterctl.provisioning.model import NodePlan, NodeResult, Plan, Result
 
 _REASONS = 3
+_PARTNERS = 2
 
 
 def show(result: Result, output: str) -> None:
@@ -42,13 +43,14 @@ def lines(result: Result) -> Iterator[str]:
     mark = "  (simulated)" if result.simulated else ""
     changed = sum(n.changed for n in result.nodes)
     yield f"{headline(result)}{mark}"
+    good = [n.node for n in result.nodes if n.state is State.ADMITTED and n.exit_code is ExitCode.OK]
     for node in result.nodes:
         if node.exit_code is not ExitCode.OK:
-            yield from _node(node)
+            yield from _node(node, good)
     yield f"{changed} changed in {result.duration_s:.0f} s"
 
 
-def _node(node: NodeResult) -> Iterator[str]:
+def _node(node: NodeResult, good: list[str]) -> Iterator[str]:
     head = coloured(f"{SIGNS[node.state]} {node.node}", node.state)
     if not node.reasons:
         yield f"{head}: {printable(node.reason)}"
@@ -58,6 +60,9 @@ def _node(node: NodeResult) -> Iterator[str]:
             yield f"  hint: {printable(reason.hint)}"
     if len(node.reasons) > _REASONS:
         yield f"  and {len(node.reasons) - _REASONS} more: clusterctl history {node.node}"
+    if node.state is State.QUARANTINED:
+        partners = f" --partners {','.join(good[:_PARTNERS])}" if len(good) >= _PARTNERS else ""
+        yield f"  once repaired: clusterctl provision {node.node} --retest{partners}"
 
 
 def document(result: Result) -> dict[str, Any]:

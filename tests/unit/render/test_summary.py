@@ -39,6 +39,7 @@ def test_people_read_what_found_expected_source_and_hint(capsys: pytest.CaptureF
         "1 admitted, 1 quarantined  (simulated)",
         f"✗ r12-n04: {BAD.text}",
         f"  hint: {BAD.hint}",
+        "  once repaired: clusterctl provision r12-n04 --retest",
         "80 changed in 62 s",
     ]
     assert captured.err == (
@@ -66,6 +67,12 @@ def test_many_reasons_are_cut_short_with_the_way_to_the_rest() -> None:
     node = NodeResult("r12-n04", State.QUARANTINED, ExitCode.GATE_FAILED, BAD.text, (BAD,) * 9)
     text = list(summary.lines(Result("run", (node,), 1.0, counts={"quarantined": 1})))
     assert "  and 6 more: clusterctl history r12-n04" in text
+
+
+def test_the_way_back_names_good_partners() -> None:
+    good = tuple(NodeResult(f"r12-n0{i}", State.ADMITTED, ExitCode.OK) for i in (1, 2, 3))
+    text = list(summary.lines(Result("run", (*good, RESULT.nodes[1]), 1.0, counts={"admitted": 3, "quarantined": 1})))
+    assert "  once repaired: clusterctl provision r12-n04 --retest --partners r12-n01,r12-n02" in text
 
 
 def test_what_a_node_printed_cannot_break_a_line() -> None:
