@@ -71,13 +71,13 @@ def test_ansible_reads_the_layer_and_reaches_the_nodes(rack: DemoRack) -> None:
 
 def test_a_changed_host_key_is_refused(ssh: LabSsh) -> None:
     key = "/etc/ssh/ssh_host_ed25519_key"
-    ssh(N2, f"mkdir /root/kept && mv {key} {key}.pub /root/kept && ssh-keygen -q -t ed25519 -N '' -f {key} && systemctl restart ssh")
+    ssh(N2, f"mkdir /var/tmp/kept && mv {key} {key}.pub /var/tmp/kept && ssh-keygen -q -t ed25519 -N '' -f {key} && systemctl restart ssh")
     try:
         refused = ssh.run(N2, "true")
         assert refused.returncode == 255
         assert "HOST IDENTIFICATION HAS CHANGED" in refused.stderr
     finally:
-        podman("exec", N2, "sh", "-c", f"mv /root/kept/* /etc/ssh/ && rmdir /root/kept && chmod 600 {key} && systemctl restart ssh")
+        podman("exec", N2, "sh", "-c", f"mv /var/tmp/kept/* /etc/ssh/ && rmdir /var/tmp/kept && chmod 600 {key} && systemctl restart ssh")
     assert ssh(N2, "hostname") == N2
 
 
