@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
 import queue
 import shlex
 import shutil
-import tempfile
 import threading
 import time
 from dataclasses import asdict, dataclass, field
@@ -20,6 +18,7 @@ from clusterctl import ansible_env, events, process_tree
 from clusterctl.content import content_dir
 from clusterctl.errors import ConfigError, StoreError
 from clusterctl.outcome import HostOutcome, HostStatus, RunOutcome, RunStatus, Tally, TaskFailure
+from clusterctl.private_dir import private_dir
 from clusterctl.redact import Redactor
 
 if TYPE_CHECKING:
@@ -79,15 +78,13 @@ def run_playbook(
     """
     if not request.nodes:
         raise ConfigError(detail="a playbook run without nodes", hint="name at least one node")
-    private = Path(tempfile.mkdtemp(prefix="clusterctl-run-", dir=_memory_dir()))
     try:
-        return _Run(request, artifacts, private, on_event, cancelled, on_output).run()
+        with private_dir() as private:
+            return _Run(request, artifacts, private, on_event, cancelled, on_output).run()
     except OSError as e:
         if e.errno not in _STORAGE_ERRORS:
             raise
         raise StoreError(path=e.filename or artifacts, detail=e.strerror, hint="free space there or set --state-dir, then run again") from e
-    finally:
-        shutil.rmtree(private, ignore_errors=True)
 
 
 @dataclass(slots=True)
@@ -240,11 +237,3 @@ class _Run:
             status, detail = RunStatus.COULD_NOT_START, " ".join(line for line in self.last_lines if line)[-1000:]
         hosts = self.tally.outcomes(self.request.nodes)
         return RunOutcome(status, hosts, self._command_line(), time.monotonic() - self.started, detail)
-
-
-def _memory_dir() -> str | None:
-    for candidate in (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):  # noqa: S108 the directory made in it is 0700 and unique
-        with contextlib.suppress(OSError):
-            if candidate and os.access(candidate, os.W_OK) and os.statvfs(candidate).f_bavail > 0:
-                return candidate
-    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -103,6 +104,19 @@ def test_a_run_leaves_no_private_folder(site: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(memory))
     run(site, "n1")
     assert list(memory.iterdir()) == []
+
+
+def test_the_folder_of_a_killed_run_is_cleared_away_and_that_of_a_live_one_is_not(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = site / "memory"
+    for name in ("clusterctl-run-dead", "clusterctl-run-live", "somebody-elses"):
+        (memory / name).mkdir(parents=True)
+        (memory / name / ".lock").touch()
+        os.utime(memory / name, (0, 0))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(memory))
+    with (memory / "clusterctl-run-live" / ".lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run(site, "n1")
+    assert sorted(p.name for p in memory.iterdir()) == ["clusterctl-run-live", "somebody-elses"]
 
 
 def test_a_playbook_that_cannot_start_says_why(site: Path) -> None:
