@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 REBOOT_SUFFIX = "_reboot_required"
+AGAIN_SUFFIX = "_apply_again"
 _MESSAGE_LIMIT = 600
 _HEAD = 150
 
@@ -49,6 +50,7 @@ class TaskEvent:
         diff: unified diff, empty without `--diff`.
         message: why it failed, for people; empty otherwise.
         reboot: role -> whether it asked for a reboot, from `<role>_reboot_required` facts set by this task.
+        again: role -> whether it has more to do after that reboot, from `<role>_apply_again` facts.
     """
 
     node: str
@@ -62,6 +64,7 @@ class TaskEvent:
     message: str = ""
     duration_s: float = 0.0
     reboot: Mapping[str, bool] = field(default_factory=dict)
+    again: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,8 @@ def parse(event: Mapping[str, Any]) -> TaskEvent | None:
         diff=_diff(res),
         message=_message(res) if failed else "",
         duration_s=float(data.get("duration") or 0.0),
-        reboot=dict(_reboot_facts(res)),
+        reboot=dict(_facts(res, REBOOT_SUFFIX)),
+        again=dict(_facts(res, AGAIN_SUFFIX)),
     )
 
 
@@ -121,14 +125,15 @@ def _results(res: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [res, *(i for i in items if isinstance(i, dict))] if isinstance(items, list) else [res]
 
 
-def _reboot_facts(res: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def _facts(res: Mapping[str, Any], suffix: str) -> Iterator[tuple[str, bool]]:
+    """Role -> truth, of the facts `<role><suffix>`."""
     for one in _results(res):
         facts = one.get("ansible_facts")
         if not isinstance(facts, dict):
             continue
         for name, value in facts.items():
-            if str(name).endswith(REBOOT_SUFFIX):
-                yield str(name).removesuffix(REBOOT_SUFFIX), value is True or str(value).lower() in ("true", "yes", "1")
+            if str(name).endswith(suffix):
+                yield str(name).removesuffix(suffix), value is True or str(value).lower() in ("true", "yes", "1")
 
 
 def _message(res: Mapping[str, Any]) -> str:

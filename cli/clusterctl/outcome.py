@@ -48,6 +48,7 @@ class HostOutcome:
     Attributes:
         ok, changed: numbers of tasks.
         reboot_required: roles that set `<role>_reboot_required`.
+        apply_again: roles that set `<role>_apply_again`: after the reboot they have more to do.
     """
 
     node: str
@@ -56,6 +57,7 @@ class HostOutcome:
     changed: int = 0
     failures: tuple[TaskFailure, ...] = ()
     reboot_required: tuple[str, ...] = ()
+    apply_again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,13 @@ class Tally:
     failures: dict[str, list[TaskFailure]] = field(default_factory=dict)
     unreachable: dict[str, TaskFailure] = field(default_factory=dict)
     reboot: dict[str, dict[str, bool]] = field(default_factory=dict)
+    again: dict[str, dict[str, bool]] = field(default_factory=dict)
     stats: Mapping[str, HostStats] | None = None
 
     def add(self, event: TaskEvent) -> None:
         """Count one event."""
         self.reboot.setdefault(event.node, {}).update(event.reboot)
+        self.again.setdefault(event.node, {}).update(event.again)
         if event.status is TaskStatus.OK:
             self.ok[event.node] = self.ok.get(event.node, 0) + 1
             self.changed[event.node] = self.changed.get(event.node, 0) + int(event.changed)
@@ -119,4 +123,5 @@ class Tally:
             return HostOutcome(name, HostStatus.UNREACHABLE, ok, recap.changed, (lost,) if lost else (), reboot)
         if recap.failures:
             return HostOutcome(name, HostStatus.FAILED, recap.ok, recap.changed, failures, reboot)
-        return HostOutcome(name, HostStatus.OK, recap.ok, recap.changed, (), reboot)
+        again = tuple(sorted(role for role, asked in self.again.get(name, {}).items() if asked))
+        return HostOutcome(name, HostStatus.OK, recap.ok, recap.changed, (), reboot, again)

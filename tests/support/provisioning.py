@@ -51,6 +51,7 @@ class World:
         lost: node -> how it cannot be reached.
         role_fails: nodes on which Ansible fails; `ansible_lost`: that become unreachable in the middle.
         reboot: roles that ask for a reboot.
+        again: how many more rounds a role asks for after its reboot, each with a reboot of its own.
         gate_fails: nodes whose rdma_pair fails; `gates_silent`: no gate says anything.
         calls: what was called with whom, in order.
     """
@@ -66,6 +67,7 @@ class World:
     ansible_lost: set[str] = field(default_factory=set)
     no_return: set[str] = field(default_factory=set)
     reboot: set[str] = field(default_factory=set)
+    again: dict[str, int] = field(default_factory=dict)
     gate_fails: set[str] = field(default_factory=set)
     gates: Callable[[Sequence[Node]], Sequence[GateResult]] | None = None
     before: Callable[[str], None] = lambda _what: None
@@ -148,7 +150,10 @@ class World:
         bad = self.bad.get(name, set())
         cured = bad & set(roles) - self.incurable
         self.bad[name] = bad - cured
-        return HostOutcome(name, HostStatus.OK, len(roles), len(cured), (), tuple(sorted(self.reboot & cured)))
+        more = tuple(r for r in roles if self.again.get(r, 0) > 0)
+        rounds = {r for r in roles if r in self.again}
+        self.again.update({r: self.again[r] - 1 for r in rounds})
+        return HostOutcome(name, HostStatus.OK, len(roles), len(cured), (), tuple(sorted((self.reboot & cured) | rounds)), more)
 
     def burn_in(
         self,

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from clusterctl.provisioning.model import NodePlan
     from clusterctl.provisioning.work import Work
 
+# what may be written only to nodes that take no jobs (BIOS settings take effect at whatever reset comes next)
+_OUT_OF_POOL = ("-e", "provision_out_of_pool=true")
+
 
 def un_admit(work: Work) -> None:
     """Take every node out of the pool and record that it is being changed, before anything touches it."""
@@ -40,28 +43,32 @@ def by_roles(plans: Iterable[NodePlan]) -> dict[tuple[str, ...], tuple[str, ...]
 def apply(work: Work) -> None:
     """Run the roles that have something to do; a node on which one fails is quarantined."""
     for roles, names in by_roles(work.plans[n] for n in work.alive).items():
-        if not roles:
-            continue
-        work.tell(StepStarted(Step.APPLY, names, ", ".join(roles)))
-        options = work.options
-        request = PlaybookRequest(
-            "provision.yml",
-            work.inventory,
-            names,
-            tags=roles,
-            diff=options.diff,
-            forks=options.forks,
-            extra_args=options.ansible_args,
-            verbosity=options.verbosity,
-        )
-        outcome = work.playbook(request, Step.APPLY)
-        for name in names:
-            work.merge(outcome.hosts[name])
-            if outcome.hosts[name].status is not HostStatus.OK:
-                work.quarantine(name, Step.APPLY, failed(work, outcome, name))
+        if roles:
+            run_roles(work, roles, names, Step.APPLY)
     for name in tuple(work.alive):
         work.applied.setdefault(name, HostOutcome(name, HostStatus.OK))
         work.move(name, State.PROVISIONED, Step.APPLY)
+
+
+def run_roles(work: Work, roles: tuple[str, ...], names: tuple[str, ...], step: Step) -> None:
+    """Run these roles on these nodes, which are out of the pool; a node on which one fails is quarantined."""
+    work.tell(StepStarted(step, names, ", ".join(roles)))
+    options = work.options
+    request = PlaybookRequest(
+        "provision.yml",
+        work.inventory,
+        names,
+        tags=roles,
+        diff=options.diff,
+        forks=options.forks,
+        extra_args=(*options.ansible_args, *_OUT_OF_POOL),
+        verbosity=options.verbosity,
+    )
+    outcome = work.playbook(request, step)
+    for name in names:
+        work.merge(outcome.hosts[name])
+        if outcome.hosts[name].status is not HostStatus.OK:
+            work.quarantine(name, step, failed(work, outcome, name))
 
 
 def failed(work: Work, run: RunOutcome, name: str) -> tuple[Reason, ...]:

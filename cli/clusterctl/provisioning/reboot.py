@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.admission import Reason, ReasonKind
 from clusterctl.exit_codes import ExitCode
 from clusterctl.outcome import HostStatus
-from clusterctl.provisioning.apply import failed
+from clusterctl.provisioning.apply import failed, run_roles
 from clusterctl.provisioning.model import Step, StepStarted
 from clusterctl.runner import PlaybookRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from clusterctl.provisioning.work import Work
 
 
+_MOST = 3
+
+
 def reboot(work: Work) -> None:
-    """Reboot whom a role asked to; without permission such a node is kept out, for it does not run what is declared."""
-    wanted = {n: work.applied[n].reboot_required for n in work.alive if n in work.applied and work.applied[n].reboot_required}
-    if not wanted:
-        return
-    if not work.options.reboot:
-        for name, roles in wanted.items():
-            text = f"needs a reboot ({', '.join(roles)}), which --no-reboot forbids"
-            hint = f"reboot it, or run `clusterctl provision {name}` without --no-reboot"
-            work.quarantine(name, Step.REBOOT, (Reason(ReasonKind.CHECKS_MISSING, text, hint=hint),), ExitCode.CHANGES_PENDING)
-        return
+    """Reboot whom a role asked to; without permission such a node is kept out, for it does not run what is declared.
+
+    A role with more to do after the reboot (the children of a BIOS preset) runs once more, and may ask for another one.
+    """
+    for _ in range(_MOST):
+        wanted = _wanted(work)
+        if not wanted:
+            return
+        if not work.options.reboot:
+            _forbidden(work, wanted)
+            return
+        _reboot(work, wanted)
+        again = {n: work.applied[n].apply_again for n in wanted if n in work.alive and work.applied[n].apply_again}
+        for name in (n for n in wanted if n in work.alive and n not in again):
+            work.applied[name] = replace(work.applied[name], reboot_required=())
+        for roles in dict.fromkeys(again.values()):
+            run_roles(work, roles, tuple(n for n in again if again[n] == roles), Step.REBOOT)
+    for name, roles in _wanted(work).items():
+        text = f"still asks for a reboot after {_MOST} of them ({', '.join(roles)})"
+        work.quarantine(name, Step.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=f"Ansible's whole output: {work.rundir.path}/ansible"),))
+
+
+def _wanted(work: Work) -> dict[str, tuple[str, ...]]:
+    return {n: work.applied[n].reboot_required for n in work.alive if n in work.applied and work.applied[n].reboot_required}
+
+
+def _forbidden(work: Work, wanted: Mapping[str, tuple[str, ...]]) -> None:
+    for name, roles in wanted.items():
+        text = f"needs a reboot ({', '.join(roles)}), which --no-reboot forbids"
+        hint = f"reboot it, or run `clusterctl provision {name}` without --no-reboot"
+        work.quarantine(name, Step.REBOOT, (Reason(ReasonKind.CHECKS_MISSING, text, hint=hint),), ExitCode.CHANGES_PENDING)
+
+
+def _reboot(work: Work, wanted: Mapping[str, tuple[str, ...]]) -> None:
     names = tuple(wanted)
     work.tell(StepStarted(Step.REBOOT, names, ", ".join(sorted({r for roles in wanted.values() for r in roles}))))
     request = PlaybookRequest(

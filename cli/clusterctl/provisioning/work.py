@@ -146,4 +146,5 @@ class Work:
             before.changed + outcome.changed,
             outcome.failures,
             outcome.reboot_required,
+            outcome.apply_again,
         )

@@ -16,6 +16,7 @@ class Operation(StrEnum):
     NODES = "nodes"
     HOSTS = "hosts"
     PROFILE = "profile"
+    BMCS = "bmcs"
 
 
 class Failure(StrEnum):

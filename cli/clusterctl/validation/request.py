@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl_validators import launcher
+from clusterctl_validators.off_node import BMC_ROLES
 from clusterctl_validators.run_on_node import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ class Request:
 
 
 def make(node: Node, bundle: Bundle, settings: Settings) -> Request:
-    """The request for a node: all its roles, or those that `settings.glob` can mean."""
-    roles = {name: dict(variables) for name, variables in node.spec.roles.items() if may_match(settings.glob, name)}
+    """The request for a node: all its roles, or those that `settings.glob` can mean; not those that are checked from the controller."""
+    meant = {name: dict(variables) for name, variables in node.spec.roles.items() if may_match(settings.glob, name)}
+    roles = {name: variables for name, variables in meant.items() if name not in BMC_ROLES}
     nonce = secrets.token_hex(8)
     body = {
         "schema_version": SCHEMA_VERSION,

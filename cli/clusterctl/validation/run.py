@@ -14,6 +14,7 @@ from clusterctl.transport import ssh_args
 from clusterctl.transport.fanout import each
 from clusterctl.transport.ssh import SshClient
 from clusterctl.validation import over_ansible, over_ssh
+from clusterctl.validation.over_bmc import BmcRound
 from clusterctl.validation.settings import Settings
 from clusterctl_validators.finding import Outcome
 
@@ -42,7 +43,7 @@ def validate(
     Args:
         nodes: whom to ask.
         state_dir: where the bundle is cached.
-        inventory: the layers, for nodes that are not reached by SSH.
+        inventory: the layers, for nodes that are not reached by SSH, and for the passwords of BMCs.
         settings: limits; None = the usual ones.
         on_result: called with each node's findings as it answers, in this thread.
 
@@ -62,27 +63,31 @@ def validate(
     results: dict[str, NodeFindings] = {}
 
     def done(found: NodeFindings) -> None:
-        judged = replace(found, findings=_select(waivers.apply(found.findings, waived[found.node], chosen.day), chosen.glob))
+        everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
+        judged = replace(found, findings=_select(waivers.apply(everything, waived[found.node], chosen.day), chosen.glob))
         results[found.node] = judged
         if on_result:
             on_result(judged)
 
-    if by_ssh:
-        asyncio.run(_ask_all(by_ssh, bundle, chosen, done))
     others = [n for n in nodes if n.connection.kind not in SSH_KINDS]
-    if others:
-        for found in over_ansible.ask(others, bundle, chosen, inventory, state_dir):
-            done(found)
+    with BmcRound(nodes, inventory, chosen) as bmcs:
+        if by_ssh:
+            asyncio.run(_ask_all(by_ssh, bundle, bmcs, chosen, done))
+        if others:
+            for found in over_ansible.ask(others, bundle, chosen, inventory, state_dir):
+                done(found)
     if chosen.only and all(f.status is NodeStatus.OK and not f.findings for f in results.values()):
         raise UsageProblemError(detail=f"no check matches {chosen.only!r}", hint="without -k, `-o json` shows the ids of all checks")
     return tuple(results[n.name] for n in nodes)
 
 
-async def _ask_all(nodes: Sequence[Node], bundle: Bundle, settings: Settings, done: Callable[[NodeFindings], None]) -> None:
+async def _ask_all(nodes: Sequence[Node], bundle: Bundle, bmcs: BmcRound, settings: Settings, done: Callable[[NodeFindings], None]) -> None:
     async with SshClient(settings.connect_timeout_s) as client:
 
         async def work(node: Node) -> None:
-            done(await over_ssh.ask(client, node, bundle, settings))
+            found = await over_ssh.ask(client, node, bundle, settings)
+            await bmcs.answered(node.name)
+            done(found)
 
         await each(nodes, work, settings.concurrency)
 

@@ -201,6 +201,22 @@ def test_a_node_that_does_not_come_back_is_quarantined(world: World) -> None:
     assert world.states()[N2] is State.QUARANTINED
 
 
+def test_a_role_with_more_to_do_after_its_reboot_runs_again_and_reboots_again(world: World) -> None:
+    world.bad, world.again = {N1: set(BOTH)}, {"kernel": 1}
+    result = world.run()
+    assert result.exit_code is ExitCode.OK
+    names = [c[0] for c in world.calls]
+    assert names == ["validate", "provision kernel,hugepages", "reboot", "provision kernel", "reboot", "validate", "burn_in"]
+
+
+def test_a_role_that_never_stops_asking_for_reboots_keeps_its_node_out(world: World) -> None:
+    world.bad, world.again = {N1: set(BOTH)}, {"kernel": 9}
+    result = world.run()
+    assert result.exit_code is ExitCode.ROLE_FAILED
+    assert [c[0] for c in world.calls].count("reboot") == 3
+    assert "still asks for a reboot after 3" in world.reasons()[N1]
+
+
 def test_no_reboot_keeps_a_node_out_that_needs_one(world: World) -> None:
     world.bad = {N1: {"kernel"}}
     result = world.run(reboot=False)

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.spec.ansible_worker.bmcs import bmcs
 from clusterctl.spec.ansible_worker.failures import WorkerError
 from clusterctl.spec.ansible_worker.resolve import Resolution, example_host
 from clusterctl.spec.ansible_worker.session import open_session
@@ -26,6 +27,8 @@ def answer(request: Request) -> dict[str, Any]:
     session = open_session(request)
     if request.operation is Operation.PROFILE:
         return Resolution(session, [example_host(session, request.target)], request).nodes()
+    if request.operation is Operation.BMCS:
+        return bmcs(session, select(session.inventory, request.target, request.limit))
     everybody = request.operation is Operation.HOSTS and request.target == "all" and not request.limit
     hosts = session.inventory.get_hosts() if everybody else select(session.inventory, request.target, request.limit)
     resolution = Resolution(session, hosts, request)

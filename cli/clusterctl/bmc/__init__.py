@@ -1,0 +1,1 @@
+"""Reading BMCs over Redfish, from the controller; nothing is ever written."""

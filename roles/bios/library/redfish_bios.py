@@ -1,0 +1,262 @@
+"""BIOS attributes of a machine through its BMC, with pending values, locks and resets."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.bios_names import same
+from ansible.module_utils.bios_plan import LATER, OK, Plan, Wish, make_plan
+from ansible.module_utils.bios_record import Record
+from ansible.module_utils.bios_registry import Registry
+from ansible.module_utils.bios_service import Service, ServiceError, open_service
+from ansible.module_utils.urls import open_url
+
+DOCUMENTATION = r"""
+module: redfish_bios
+short_description: Plan and write BIOS attributes through Redfish
+description:
+  - Compares declared attributes with the current and the pending ones, and writes what differs to the settings object that the machine names.
+    Nothing takes effect before a reset, which this module never does.
+options:
+  baseurl: {description: "URL of the BMC, https only.", type: str, required: true}
+  username: {description: Its user., type: str, required: true}
+  password: {description: Its password., type: str, required: true}
+  validate_certs: {description: Check its certificate., type: bool, default: true}
+  ca_path: {description: PEM file of the authority that signed it., type: path}
+  timeout: {description: Seconds for one request., type: int, default: 60}
+  system: {description: Id of the system where several have a BIOS., type: str, default: ""}
+  vendor: {description: Whose attributes to take; empty means as the service says., type: str, default: ""}
+  attributes: {description: "Vendor to list of {name, value, also, optional}.", type: dict, default: {}}
+  overrides: {description: Values that replace or add to those of the vendor; null takes one out., type: dict, default: {}}
+  apply: {description: Write; false plans only., type: bool, default: false}
+  record_dir: {description: Where to remember on this machine what was asked for; empty means nowhere., type: path}
+author: clusterctl authors
+"""
+EXAMPLES = r"""
+- name: Show what a reset would bring
+  redfish_bios:
+    baseurl: https://198.51.100.11
+    username: admin
+    password: "{{ bmc_password }}"
+    attributes: {dell: [{name: SysProfile, value: PerfOptimized}]}
+"""
+RETURN = r"""
+vendor: {description: Whose attribute names the machine uses., type: str, returned: success}
+system: {description: Id of the system., type: str, returned: success}
+lines: {description: "Each attribute: current -> pending -> desired.", type: list, returned: success}
+steps: {description: The same as data., type: list, returned: success}
+reset_required: {description: A reset would bring declared values., type: bool, returned: success}
+resets: {description: How many resets it takes., type: int, returned: success}
+apply_again: {description: After the reset there is more to write., type: bool, returned: success}
+"""
+
+_NOT_FOUND = 404
+_CHANGED_MEANWHILE = 412
+_BUSY = 503
+_TRIES = 3
+_READ_BACKS = 5
+
+
+class Bmc:
+    """One BMC over HTTPS."""
+
+    def __init__(self, params: dict[str, Any]) -> None:
+        self._base = params["baseurl"].rstrip("/")
+        self._how = {
+            "url_username": params["username"],
+            "url_password": params["password"],
+            "force_basic_auth": True,
+            "validate_certs": params["validate_certs"],
+            "ca_path": params["ca_path"],
+            "timeout": params["timeout"],
+            "follow_redirects": "none",
+        }
+        self._read: dict[str, dict[str, Any]] = {}
+
+    def get(self, path: str, *, fresh: bool = False) -> dict[str, Any]:
+        """A resource; {} if there is none."""
+        if fresh or path not in self._read:
+            self._read[path] = self._get(path)
+        return self._read[path]
+
+    def patch(self, path: str, body: dict[str, Any], etag: str) -> None:
+        """Write, only if nobody else wrote since `etag`."""
+        headers = {"Content-Type": "application/json", "If-Match": etag or "*"}
+        self._open(path, method="PATCH", data=json.dumps(body), headers=headers)
+
+    def _get(self, path: str) -> dict[str, Any]:
+        for left in reversed(range(_TRIES)):
+            try:
+                response = self._open(path, method="GET", headers={"Accept": "application/json"})
+                data = json.loads(response.read())
+            except HTTPError as e:
+                if e.code == _NOT_FOUND:
+                    return {}
+                if e.code != _BUSY or not left:
+                    raise
+                time.sleep(1)
+                continue
+            except ValueError as e:
+                raise ServiceError(f"{path} is not JSON") from e
+            if not isinstance(data, dict):
+                raise ServiceError(f"{path} is no Redfish resource")
+            data.setdefault("@odata.etag", response.headers.get("ETag") or "")
+            return data
+        return {}
+
+    def _open(self, path: str, **how: Any) -> Any:
+        return open_url(self._base + path, **self._how, **how)
+
+
+def wishes(params: dict[str, Any], vendor: str) -> list[Wish]:
+    """What is declared for this vendor, site overrides laid over it."""
+    sets = params["attributes"]
+    if any(sets.values()) and sets.get(vendor) is None:
+        raise ServiceError(
+            f"no attributes are declared for vendor {vendor or 'unknown'!r}, only for {', '.join(sorted(k for k, v in sets.items() if v))}; set bios_vendor"
+        )
+    chosen = {w["name"]: w for w in sets.get(vendor) or []}
+    for name, value in params["overrides"].items():
+        if value is None:
+            chosen.pop(name, None)
+        else:
+            chosen[name] = {**chosen.get(name, {"name": name}), "value": value}
+    return [Wish(w["name"], w["value"], tuple(w.get("also") or ()), bool(w.get("optional"))) for w in chosen.values()]
+
+
+def said(error: HTTPError) -> str:
+    """What a BMC says of a request it refused."""
+    try:
+        told = json.loads(error.read()).get("error") or {}
+    except (ValueError, AttributeError, OSError):
+        told = {}
+    texts = [str(m.get("Message") or m.get("MessageId")) for m in told.get("@Message.ExtendedInfo") or []]
+    return "; ".join(texts) or str(told.get("message") or error.reason)
+
+
+def write(bmc: Bmc, service: Service, plan: Plan) -> None:
+    """Write what differs and read it back."""
+    try:
+        bmc.patch(service.settings_path, service.body(plan.writes), service.etag)
+    except HTTPError as e:
+        if e.code != _CHANGED_MEANWHILE:
+            names = ", ".join(f"{k}={v}" for k, v in plan.writes.items())
+            raise ServiceError(f"the BMC refused {names}: HTTP {e.code}: {said(e)}") from e
+        now = bmc.get(service.settings_path, fresh=True)
+        if (now.get("Attributes") or {}) != service.pending:
+            raise ServiceError("somebody else changed the pending settings at the same time; run again") from e
+        try:
+            bmc.patch(service.settings_path, service.body(plan.writes), "*")
+        except HTTPError as again:
+            raise ServiceError(f"the BMC refused: HTTP {again.code}: {said(again)}") from again
+    missing: list[str] = []
+    for attempt in range(_READ_BACKS):
+        time.sleep(min(attempt, 1))
+        pending = bmc.get(service.settings_path, fresh=True).get("Attributes") or {}
+        missing = [k for k, v in plan.writes.items() if not same(pending.get(k), v)]
+        if not missing:
+            return
+    raise ServiceError(f"the BMC accepted the change, but {', '.join(missing)} is not pending")
+
+
+def shown(plan: Plan, *, written: bool) -> str:
+    """One side of the diff."""
+    rows = [
+        f"{line.attribute}: current {line.current}, pending {line.desired if written and line.attribute in plan.writes else line.pending}"
+        for line in plan.lines
+        if line.step != OK
+    ]
+    return "".join(row + "\n" for row in rows)
+
+
+def run(module: AnsibleModule) -> dict[str, Any]:
+    """Plan, write if asked to, and tell."""
+    params = module.params
+    bmc = Bmc(params)
+    service = open_service(bmc.get, params["system"], params["vendor"])
+    registry = Registry.parse(service.registry)
+    plan = make_plan(wishes(params, service.vendor), registry, service.current, service.pending)
+    for name, value in plan.foreign.items():
+        module.warn(f"{name}={value} is pending, though nobody declared it: the next reset applies it")
+    record = Record(params["record_dir"], f"{urlsplit(params['baseurl']).netloc}-{service.system}")
+    problems = [*plan.problems, *_not_applied(record, service, plan)]
+    if problems:
+        if not module.check_mode:
+            record.forget()
+        raise ServiceError("; ".join(problems))
+    writing = bool(plan.writes) and params["apply"] and not module.check_mode
+    if writing:
+        write(bmc, service, plan)
+        record.keep(plan.waiting)
+    elif not plan.waiting and not module.check_mode:
+        record.forget()
+    pending = plan.writes == {} or params["apply"]
+    return {
+        "changed": bool(plan.writes) and (module.check_mode or writing),
+        "vendor": service.vendor,
+        "system": service.system,
+        "registry": service.registry_id,
+        "lines": [str(line) for line in plan.lines],
+        "steps": [asdict(line) for line in plan.lines],
+        "reset_required": bool(plan.waiting) and pending,
+        "resets": plan.resets,
+        "apply_again": any(line.step == LATER for line in plan.lines) and pending,
+        "diff": {"before": shown(plan, written=False), "after": shown(plan, written=True)},
+    }
+
+
+def _not_applied(record: Record, service: Service, plan: Plan) -> list[str]:
+    """What an earlier run wrote, the machine no longer holds pending, and yet did not apply."""
+    still = {line.attribute: line for line in plan.lines if not same(line.current, line.desired)}
+    lost = [
+        still[a]
+        for a, asked in record.asked().items()
+        if a in still and same(asked, still[a].desired) and still[a].attribute in plan.writes
+    ]
+    return [
+        f"{line.attribute}: {line.desired!r} was written, is no longer pending, but {line.current!r} is in force"
+        + (f" (the BMC says: {service.messages[line.attribute]})" if line.attribute in service.messages else "")
+        for line in lost
+    ]
+
+
+def main() -> None:
+    """The module."""
+    module = AnsibleModule(
+        argument_spec={
+            "baseurl": {"type": "str", "required": True},
+            "username": {"type": "str", "required": True},
+            "password": {"type": "str", "required": True, "no_log": True},
+            "validate_certs": {"type": "bool", "default": True},
+            "ca_path": {"type": "path"},
+            "timeout": {"type": "int", "default": 60},
+            "system": {"type": "str", "default": ""},
+            "vendor": {"type": "str", "default": ""},
+            "attributes": {"type": "dict", "default": {}},
+            "overrides": {"type": "dict", "default": {}},
+            "apply": {"type": "bool", "default": False},
+            "record_dir": {"type": "path"},
+        },
+        supports_check_mode=True,
+    )
+    base = urlsplit(module.params["baseurl"])
+    if base.scheme != "https" or not base.netloc or "@" in base.netloc:
+        module.fail_json(msg="the URL of a BMC starts with https:// and holds no password")
+    try:
+        module.exit_json(**run(module))
+    except ServiceError as e:
+        module.fail_json(msg=str(e))
+    except HTTPError as e:
+        module.fail_json(msg=f"{e.url}: HTTP {e.code}: {said(e)}")
+    except (URLError, OSError) as e:
+        module.fail_json(msg=f"BMC {base.netloc} cannot be reached: {getattr(e, 'reason', e)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""Find the BIOS of a machine in its Redfish service, by its links alone; `get` reads one resource. Pure but for `get`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+ROOT = "/redfish/v1/"
+ON_RESET = "OnReset"
+_VENDORS = {
+    "dell": "dell",
+    "hpe": "hpe",
+    "hewlett": "hpe",
+    "lenovo": "lenovo",
+    "supermicro": "supermicro",
+    "super micro": "supermicro",
+    "ami": "ami",
+    "american megatrends": "ami",
+    "nvidia": "nvidia",
+}
+
+
+class ServiceError(Exception):
+    """The service does not offer what is needed; the text says what."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """The BIOS of one machine, as its BMC tells it.
+
+    Attributes:
+        settings_path: where changes are written; from `@Redfish.Settings`, never guessed.
+        etag: of the settings resource; empty if it has none.
+        apply_times: `SupportedApplyTimes`; empty if the machine does not say.
+        messages: what the machine said when it applied settings last, by attribute.
+    """
+
+    vendor: str
+    system: str
+    uuid: str
+    current: Mapping[str, Any]
+    pending: Mapping[str, Any]
+    settings_path: str
+    etag: str = ""
+    apply_times: tuple[str, ...] = ()
+    registry: Mapping[str, Any] = field(default_factory=dict)
+    registry_id: str = ""
+    messages: Mapping[str, str] = field(default_factory=dict)
+
+    def body(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """What to PATCH.
+
+        Raises:
+            ServiceError: this machine would not wait for a reset.
+        """
+        body: dict[str, Any] = {"Attributes": dict(attributes)}
+        if self.apply_times and ON_RESET not in self.apply_times:
+            raise ServiceError(f"this machine applies BIOS settings only {', '.join(self.apply_times)}, not on reset")
+        if self.apply_times:
+            body["@Redfish.SettingsApplyTime"] = {"@odata.type": "#Settings.v1_1_0.PreferredApplyTime", "ApplyTime": ON_RESET}
+        return body
+
+
+def open_service(get: Callable[[str], Mapping[str, Any]], system_id: str = "", vendor: str = "") -> Service:
+    """Read everything about the BIOS of a machine.
+
+    Args:
+        get: reads a path of the service; {} for one that is not there.
+        system_id: the Id of the system, where several have a BIOS.
+        vendor: overrides what the service says of itself.
+
+    Raises:
+        ServiceError: there is no BIOS, or more than one.
+    """
+    root = get(ROOT)
+    system = _system(get, root, system_id)
+    bios = get(link(system, "Bios"))
+    settings_path = link(bios.get("@Redfish.Settings") or {}, "SettingsObject")
+    if not settings_path:
+        raise ServiceError("its Bios resource has no @Redfish.Settings: its attributes cannot be set by Redfish")
+    settings = get(settings_path)
+    told = bios["@Redfish.Settings"]
+    registry_id = str(bios.get("AttributeRegistry") or "")
+    registry = _registry(get, root, registry_id)
+    return Service(
+        vendor=vendor or vendor_of(root, system, registry),
+        system=str(system.get("Id", "")),
+        uuid=str(system.get("UUID") or ""),
+        current=bios.get("Attributes") or {},
+        pending=settings.get("Attributes") or {},
+        settings_path=settings_path,
+        etag=str(settings.get("@odata.etag") or ""),
+        apply_times=tuple(told.get("SupportedApplyTimes") or settings_apply_times(settings)),
+        registry=registry,
+        registry_id=str(registry.get("Id") or registry_id),
+        messages=_messages(told),
+    )
+
+
+def settings_apply_times(settings: Mapping[str, Any]) -> list[str]:
+    """The other place where the standard lets a machine tell its apply times."""
+    support = settings.get("@Redfish.OperationApplyTimeSupport") or {}
+    return list(support.get("SupportedValues") or [])
+
+
+def vendor_of(root: Mapping[str, Any], system: Mapping[str, Any], registry: Mapping[str, Any]) -> str:
+    """The vendor whose attribute names this machine uses; empty if nothing tells."""
+    told = [root.get("Vendor"), *(root.get("Oem") or {}), registry.get("OwningEntity"), system.get("Manufacturer")]
+    for text in (str(t).lower() for t in told if t):
+        for word, vendor in _VENDORS.items():
+            if re.match(rf"{word}\b", text):
+                return vendor
+    return ""
+
+
+def link(resource: Mapping[str, Any], name: str) -> str:
+    """The path that a resource links to; empty without one.
+
+    Raises:
+        ServiceError: it leads to another host, which must not see our password.
+    """
+    path = str((resource.get(name) or {}).get("@odata.id") or "")
+    return checked(path) if path else ""
+
+
+def checked(path: str) -> str:
+    """The path itself.
+
+    Raises:
+        ServiceError: it is no path of the same service.
+    """
+    if not path.startswith("/") or path.startswith("//"):
+        raise ServiceError(f"a link of the service leads elsewhere: {path}")
+    return path
+
+
+def members(get: Callable[[str], Mapping[str, Any]], path: str) -> Iterator[str]:
+    """The paths in a collection, over all its pages.
+
+    Raises:
+        ServiceError: a page leads to another host, or the pages go in a circle.
+    """
+    seen: set[str] = set()
+    while path:
+        if path in seen:
+            raise ServiceError(f"the pages of {path} go in a circle")
+        seen.add(path)
+        page = get(path)
+        yield from (checked(str(m["@odata.id"])) for m in page.get("Members") or [] if m.get("@odata.id"))
+        following = str(page.get("Members@odata.nextLink") or "")
+        path = checked(following) if following else ""
+
+
+def _system(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], wanted: str) -> Mapping[str, Any]:
+    systems = [get(path) for path in members(get, link(root, "Systems"))]
+    found = [s for s in systems if link(s, "Bios") and wanted in ("", s.get("Id"))]
+    if len(found) != 1:
+        ids = ", ".join(str(s.get("Id")) for s in systems) or "none"
+        what = f"{len(found)} systems with a BIOS" if found else "no system with a BIOS"
+        raise ServiceError(f"{what}{f' called {wanted}' if wanted else ''} among: {ids}; set bios_system")
+    return found[0]
+
+
+def _registry(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], wanted: str) -> Mapping[str, Any]:
+    """The attribute registry: the one that Bios names; else, versions being spelt in several ways, the one of that name."""
+    paths = list(members(get, link(root, "Registries")))
+    stem = re.split(r"\.v?\d", wanted or "BiosAttributeRegistry")[0].lower()
+    by_name = [p for p in paths if p.rsplit("/", 1)[-1] == wanted]
+    alike = [p for p in paths if p.rsplit("/", 1)[-1].lower().startswith(stem)]
+    for path in by_name or alike:
+        locations = get(path).get("Location") or []
+        english = sorted(locations, key=lambda at: not str(at.get("Language", "en")).startswith("en"))
+        document = next((get(checked(str(at["Uri"]))) for at in english if at.get("Uri")), {})
+        if document.get("RegistryEntries"):
+            return document
+    return {}
+
+
+def _messages(told: Mapping[str, Any]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for message in told.get("Messages") or []:
+        text = str(message.get("Message") or message.get("MessageId") or "")
+        for target in message.get("RelatedProperties") or []:
+            if "success" not in text.lower():
+                found[str(target).rsplit("/", 1)[-1]] = text
+    return found

@@ -1,0 +1,93 @@
+"""The role bios, run by ansible-playbook on this machine against a BMC."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from support.redfish_bmc import PASSWORD, USER
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from support.redfish_bmc import Bmc
+
+_PLAY = [
+    {
+        "name": "Set the BIOS",
+        "hosts": "all",
+        "gather_facts": False,
+        "roles": ["bios"],
+        "post_tasks": [
+            {
+                "name": "Tell",
+                "ansible.builtin.copy": {
+                    "content": "{{ {'reboot': bios_reboot_required, 'again': bios_apply_again} | to_json }}",
+                    "dest": "{{ told }}",
+                    "mode": "0600",
+                },
+                "delegate_to": "localhost",
+                "vars": {"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}"},
+                "check_mode": False,
+                "changed_when": False,
+            }
+        ],
+    }
+]
+
+
+@dataclass(frozen=True)
+class Played:
+    """One run.
+
+    Attributes:
+        changed: number of changed tasks.
+        output: everything it said, with -vvv.
+        reboot, again: the facts that the role set; None where it failed.
+    """
+
+    ok: bool
+    changed: int
+    output: str
+    reboot: bool | None
+    again: bool | None
+
+
+def play(bmc: Bmc, folder: Path, *, check: bool = False, **variables: Any) -> Played:
+    """Run the role for one node that does not exist, whose BMC is `bmc`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    told = folder / "told.json"
+    told.unlink(missing_ok=True)
+    known = {
+        "bmc_url": bmc.url,
+        "bmc_user": USER,
+        "bmc_password": PASSWORD,
+        "bmc_ca_file": str(bmc.ca_file),
+        "bios_record_dir": str(folder / "record"),
+        "bios_apply": True,
+        "ansible_host": "192.0.2.1",
+        "told": str(told),
+    }
+    (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": {"r12-n01": known | variables}}}))
+    (folder / "play.yml").write_text(yaml.safe_dump(_PLAY, sort_keys=False))
+    words = ["-i", str(folder / "hosts.yml"), str(folder / "play.yml"), "-vvv", "--diff", *(["--check"] if check else [])]
+    kept = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("ansible-playbook")), *words],
+        env=kept | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCAL_TEMP": str(folder / "tmp")},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    recap = next((line for line in done.stdout.splitlines() if line.startswith("r12-n01") and "changed=" in line), "changed=0")
+    facts: dict[str, Any] = json.loads(told.read_text()) if told.exists() else {}
+    changed = int(recap.split("changed=")[1].split()[0])
+    return Played(done.returncode == 0, changed, done.stdout + done.stderr, facts.get("reboot"), facts.get("again"))

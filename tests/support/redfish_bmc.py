@@ -1,0 +1,216 @@
+"""A BMC on loopback: HTTPS, Basic auth, ETags; BIOS changes stay pending until a reset. It shares no code with what it tests."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import ssl
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from support.redfish_tree import Tree
+
+USER, PASSWORD = "admin", "planted-Zq7-bmc-secret"
+_AUTHORIZATION = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+
+
+class Bmc:
+    """Use as a context manager.
+
+    Attributes:
+        writable: False answers every write with 405, as a recording must.
+        ignores: attributes that its BIOS silently does not apply at a reset.
+        down: answer every request with 503.
+        writes: the bodies that were accepted.
+        requests: (method, path) in order.
+    """
+
+    def __init__(self, tree: Tree, folder: Path, *, writable: bool = True) -> None:
+        self.tree: Tree = {path.rstrip("/"): copy.deepcopy(resource) for path, resource in tree.items()}
+        self.writable = writable
+        self.ignores: set[str] = set()
+        self.down = False
+        self.writes: list[dict[str, Any]] = []
+        self.requests: list[tuple[str, str]] = []
+        self.ca_file = certificate(folder)
+        self._scheduled = False
+        self._revision = 1
+        self._server = _Server(self)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.ca_file, folder / "bmc-key.pem")
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def bios(self) -> dict[str, Any]:
+        return next(r for r in self.tree.values() if "@Redfish.Settings" in r and "Attributes" in r)
+
+    @property
+    def current(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.bios["Attributes"]
+        return found
+
+    @property
+    def settings_path(self) -> str:
+        return str(self.bios["@Redfish.Settings"]["SettingsObject"]["@odata.id"]).rstrip("/")
+
+    @property
+    def pending(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.tree.setdefault(self.settings_path, {}).setdefault("Attributes", {})
+        return found
+
+    @property
+    def registry(self) -> dict[str, Any]:
+        return next((r["RegistryEntries"] for r in self.tree.values() if "RegistryEntries" in r), {"Attributes": [], "Dependencies": []})
+
+    @property
+    def etag(self) -> str:
+        return f'"{self._revision}"'
+
+    def reset(self) -> None:
+        """Apply what is pending and scheduled, then what presets force on others."""
+        if self._scheduled:
+            self.current.update({k: v for k, v in self.pending.items() if k not in self.ignores and v is not None})
+            for rule in self._rules("CurrentValue"):
+                if self._holds(rule):
+                    self.current[rule["MapToAttribute"]] = rule["MapToValue"]
+            for name in [k for k in self.pending if self.pending[k] is not None]:
+                del self.pending[name]
+        self._scheduled = False
+        self._revision += 1
+
+    def refusal(self, body: dict[str, Any]) -> str:
+        """Why a write is refused; empty if it is not."""
+        entries = {a["AttributeName"]: a for a in self.registry["Attributes"]}
+        for name, value in body.get("Attributes", {}).items():
+            entry = entries.get(name)
+            if entry is None or name not in self.current:
+                return f"The property {name} is not in the list of valid properties for the resource."
+            if any(r["MapToAttribute"] == name and self._holds(r) for r in (*self._rules("ReadOnly"), *self._rules("GrayOut"))):
+                return f"The property {name} is a read only property and cannot be assigned a value."
+            texts = {t for v in entry.get("Value") or [] for t in (v.get("ValueName"), v.get("ValueDisplayName"))}
+            shape = {"Boolean": bool, "Integer": int}.get(entry["Type"], str)
+            if not isinstance(value, shape) or (texts and value not in texts):
+                return f"The value '{value}' for the property {name} is not in the list of acceptable values."
+        return ""
+
+    def write(self, body: dict[str, Any]) -> None:
+        self.pending.update(body["Attributes"])
+        self.writes.append(body)
+        asked = body.get("@Redfish.SettingsApplyTime", {}).get("ApplyTime")
+        self._scheduled = self._scheduled or asked == "OnReset" or "SupportedApplyTimes" not in self.bios["@Redfish.Settings"]
+        self._revision += 1
+
+    def _rules(self, prop: str) -> list[dict[str, Any]]:
+        rules = (d["Dependency"] for d in self.registry.get("Dependencies") or [])
+        return [r for r in rules if r["MapToProperty"] == prop and r["MapToValue"] not in (False, "false")]
+
+    def _holds(self, rule: dict[str, Any]) -> bool:
+        """Alternatives, as Dell writes them; rules with terms are not used by the machines that are written to."""
+        told = [(self.current.get(m["MapFromAttribute"]), m) for m in rule["MapFrom"]]
+        return any((value == m["MapFromValue"]) is (m["MapFromCondition"] == "EQU") for value, m in told if value is not None)
+
+
+def certificate(folder: Path) -> Path:
+    """A self-signed certificate for 127.0.0.1, made once per folder."""
+    file = folder / "bmc-ca.pem"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+        outputs = ["-keyout", str(folder / "bmc-key.pem"), "-out", str(file)]
+        subprocess.run(["openssl", *words.split(), *outputs], check=True, capture_output=True)
+    return file
+
+
+class _Server(ThreadingHTTPServer):
+    def __init__(self, bmc: Bmc) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.bmc = bmc
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 its name is the base class's
+        return
+
+    def do_GET(self) -> None:
+        resource = self.server.bmc.tree.get(self.path.rstrip("/"))
+        if not self._allowed():
+            return
+        if resource is None:
+            self._refuse(404, f"{self.path} is not there.")
+        else:
+            self._answer(200, resource)
+
+    def do_PATCH(self) -> None:
+        body, bmc = self._body(), self.server.bmc
+        if not self._allowed():
+            return
+        match = self.headers.get("If-Match")
+        if not bmc.writable or self.path.rstrip("/") != bmc.settings_path:
+            self._refuse(405, "This resource takes no PATCH.")
+        elif match not in ("*", bmc.etag):
+            self._refuse(412 if match else 428, "The ETag does not match.")
+        elif text := bmc.refusal(body):
+            self._refuse(400, text)
+        else:
+            bmc.write(body)
+            self._answer(200, {})
+
+    def do_POST(self) -> None:
+        self._body()
+        if not self._allowed():
+            return
+        if not self.server.bmc.writable or not self.path.endswith("/Actions/ComputerSystem.Reset"):
+            self._refuse(405, "No such action.")
+        else:
+            self.server.bmc.reset()
+            self._answer(204)
+
+    def _body(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+        return found
+
+    def _allowed(self) -> bool:
+        bmc = self.server.bmc
+        bmc.requests.append((self.command, self.path))
+        if bmc.down:
+            self._refuse(503, "The service is starting.")
+        elif self.headers.get("Authorization") != _AUTHORIZATION and self.path.rstrip("/") != "/redfish/v1":
+            self._refuse(401, "The credentials are not valid.")
+        else:
+            return True
+        return False
+
+    def _refuse(self, code: int, text: str) -> None:
+        self._answer(code, {"error": {"message": "see @Message.ExtendedInfo", "@Message.ExtendedInfo": [{"Message": text}]}})
+
+    def _answer(self, code: int, body: dict[str, Any] | None = None) -> None:
+        data = b"" if body is None else json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(data)))
+        if self.path.rstrip("/") == self.server.bmc.settings_path:
+            self.send_header("ETag", self.server.bmc.etag)
+        self.end_headers()
+        self.wfile.write(data)

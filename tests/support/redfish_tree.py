@@ -1,0 +1,50 @@
+"""Redfish services as plain resources by path: invented ones from tests/cases/bios, recorded ones of real servers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from support.recorded import recorded
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Tree = dict[str, dict[str, Any]]
+_CASES = ROOT / "tests" / "cases" / "bios"
+
+
+def invented(name: str = "preset_locks") -> Tree:
+    """A small service of our own."""
+    tree: Tree = yaml.safe_load((_CASES / f"{name}.yml").read_text())
+    return tree
+
+
+def recorded_tree(name: str) -> Tree:
+    """A mock-up of a real server: `redfish/<name>`, a folder per resource with an index.json, or a lone Bios resource."""
+    folder = recorded(f"redfish/{name}")
+    if folder.is_file():
+        return lone_bios(folder)
+    return {f"/{file.parent.relative_to(folder).as_posix()}": _read(file) for file in folder.rglob("index.json")}
+
+
+def lone_bios(file: Path) -> Tree:
+    """A service around one recorded Bios resource; what it links to is absent, as is its registry."""
+    bios = _read(file)
+    system = str(bios["@odata.id"]).rsplit("/", 1)[0]
+    collection = system.rsplit("/", 1)[0]
+    vendor = "Lenovo" if "lenovo" in file.name else "Dell"
+    return {
+        "/redfish/v1": {"Vendor": vendor, "Systems": {"@odata.id": collection}},
+        collection: {"Members": [{"@odata.id": system}]},
+        system: {"Id": system.rsplit("/", 1)[1], "Bios": {"@odata.id": bios["@odata.id"]}},
+        str(bios["@odata.id"]): bios,
+    }
+
+
+def _read(file: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8-sig"))
+    return data

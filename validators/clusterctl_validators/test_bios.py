@@ -1,0 +1,79 @@
+"""BIOS attributes and firmware versions, from the BMC. Runs on the controller, with the fixture `bmc`."""
+
+from typing import Any, Dict, List
+
+from clusterctl_validators.bmc_view import BmcView, same_value, version_parts
+from clusterctl_validators.record import Record, as_text
+from clusterctl_validators.spec_view import SpecView
+
+ROLE = "bios"
+
+
+def test_attributes(spec: SpecView, record: Record, bmc: BmcView) -> None:
+    """`bios.attributes[<name>].current` is in force now, `.pending` stays so over the next reset."""
+    for wish in wishes(spec, bmc.vendor):
+        check = "bios.attributes[{}]".format(wish["name"])
+        found = bmc.attributes([wish["name"], *(wish.get("also") or [])])
+        if not found and wish.get("optional"):
+            record.not_applicable(check + ".current", "this machine has no such attribute, and it is optional")
+            continue
+        _compare(record, check, wish["value"], found, bmc)
+
+
+def test_vendor(spec: SpecView, record: Record, bmc: BmcView) -> None:
+    """A machine for whose vendor nothing is declared was not verified."""
+    for what in ("bios_attributes", "bios_firmware_pins"):
+        declared = sorted(v for v, items in (spec[what] or {}).items() if items)
+        check = "bios.vendor[{}]".format(what)
+        if not declared:
+            record.not_applicable(check, "nothing is declared for any vendor")
+        elif what == "bios_firmware_pins" and bmc.vendor not in declared:
+            record.not_applicable(check, "no firmware is pinned for vendor {}".format(bmc.vendor or "unknown"))
+        else:
+            hint = "declare {} for it, or set bios_vendor".format(what)
+            record.ok(check, (spec[what] or {}).get(bmc.vendor) is not None, expected=" or ".join(declared), found=bmc.vendor or "unknown", hint=hint)
+
+
+def test_firmware(spec: SpecView, record: Record, bmc: BmcView) -> None:
+    """`bios.firmware[<name>]`: every component that a pin names has its version."""
+    for pin in (spec["bios_firmware_pins"] or {}).get(bmc.vendor) or []:
+        found = bmc.components(pin["ids"])
+        exact, least = pin.get("version") or "", pin.get("minimum") or ""
+        expected = exact or "at least " + least
+        wrong = {i: v for i, v in found.items() if (exact and v != exact) or (least and version_parts(v) < version_parts(least))}
+        shown = wrong or found
+        record.ok(
+            "bios.firmware[{}]".format(pin["name"]),
+            bool(found) and not wrong,
+            expected=expected,
+            found=", ".join("{} {}".format(i, v or "unknown") for i, v in shown.items()) or "none of " + ", ".join(pin["ids"]),
+            hint="update the firmware, or pin what the site runs",
+        )
+
+
+def wishes(spec: SpecView, vendor: str) -> List[Dict[str, Any]]:
+    """What is declared for a vendor, with the overrides of the site laid over it."""
+    chosen = {w["name"]: w for w in (spec["bios_attributes"] or {}).get(vendor) or []}
+    for name, value in (spec["bios_overrides"] or {}).items():
+        if value is None:
+            chosen.pop(name, None)
+        else:
+            chosen[name] = {**chosen.get(name, {"name": name}), "value": value}
+    return list(chosen.values())
+
+
+def _compare(record: Record, check: str, declared: Any, found: List[str], bmc: BmcView) -> None:
+    now = {a: bmc.current[a] for a in found}
+    then = {a: bmc.next_boot(a) for a in found}
+    comes = bool(found) and all(same_value(declared, v) for v in then.values())
+    hint = "a reset is pending that brings it" if comes else "`clusterctl plan` shows what would be written; it takes a reset"
+    absent = "this machine has no such attribute"
+    good_now = bool(found) and all(same_value(declared, v) for v in now.values())
+    record.ok(check + ".current", good_now, expected=declared, found=_shown(now) or absent, hint=hint)
+    foreign = "somebody wrote another value: the next reset would apply it" if good_now else "nothing is written yet that would bring it"
+    record.ok(check + ".pending", comes, expected=declared, found=_shown(then) or absent, hint=foreign)
+
+
+def _shown(values: Dict[str, Any]) -> str:
+    texts = {as_text(v) for v in values.values()}
+    return texts.pop() if len(texts) == 1 else ", ".join("{}={}".format(k, as_text(v)) for k, v in values.items())
