@@ -26,6 +26,7 @@ class Bmc:
 
     Attributes:
         writable: False answers every write with 405, as a recording must.
+        forbidden: attributes whose change it refuses, whatever its registry says.
         ignores: attributes that its BIOS silently does not apply at a reset.
         down: answer every request with 503.
         writes: the bodies that were accepted.
@@ -35,6 +36,7 @@ class Bmc:
     def __init__(self, tree: Tree, folder: Path, *, writable: bool = True) -> None:
         self.tree: Tree = {path.rstrip("/"): copy.deepcopy(resource) for path, resource in tree.items()}
         self.writable = writable
+        self.forbidden: set[str] = set()
         self.ignores: set[str] = set()
         self.down = False
         self.writes: list[dict[str, Any]] = []
@@ -62,7 +64,7 @@ class Bmc:
 
     @property
     def bios(self) -> dict[str, Any]:
-        return next(r for r in self.tree.values() if "@Redfish.Settings" in r and "Attributes" in r)
+        return next(self.tree[str(r["Bios"]["@odata.id"]).rstrip("/")] for r in self.tree.values() if "Bios" in r)
 
     @property
     def current(self) -> dict[str, Any]:
@@ -80,7 +82,8 @@ class Bmc:
 
     @property
     def registry(self) -> dict[str, Any]:
-        return next((r["RegistryEntries"] for r in self.tree.values() if "RegistryEntries" in r), {"Attributes": [], "Dependencies": []})
+        found = [r["RegistryEntries"] for r in self.tree.values() if "RegistryEntries" in r]
+        return max(found, key=lambda e: sum(a["AttributeName"] in self.current for a in e["Attributes"]), default={"Attributes": []})
 
     @property
     def etag(self) -> str:
@@ -103,6 +106,8 @@ class Bmc:
         entries = {a["AttributeName"]: a for a in self.registry["Attributes"]}
         for name, value in body.get("Attributes", {}).items():
             entry = entries.get(name)
+            if name in self.forbidden:
+                return f"The property {name} may not be changed."
             if entry is None or name not in self.current:
                 return f"The property {name} is not in the list of valid properties for the resource."
             if any(r["MapToAttribute"] == name and self._holds(r) for r in (*self._rules("ReadOnly"), *self._rules("GrayOut"))):
