@@ -50,7 +50,7 @@ class TaskEvent:
         diff: unified diff, empty without `--diff`.
         message: why it failed, for people; empty otherwise.
         reboot: role -> whether it asked for a reboot, from `<role>_reboot_required` facts set by this task.
-        again: role -> whether it has more to do after that reboot, from `<role>_apply_again` facts.
+        again: role -> whether it must run once more after that reboot, from `<role>_apply_again` facts.
     """
 
     node: str

@@ -48,7 +48,7 @@ class HostOutcome:
     Attributes:
         ok, changed: numbers of tasks.
         reboot_required: roles that set `<role>_reboot_required`.
-        apply_again: roles that set `<role>_apply_again`: after the reboot they have more to do.
+        apply_again: roles that set `<role>_apply_again`: they must run once more after the reboot.
     """
 
     node: str

@@ -36,6 +36,8 @@ class Bmc:
     def __init__(self, tree: Tree, folder: Path, *, writable: bool = True) -> None:
         self.tree: Tree = {path.rstrip("/"): copy.deepcopy(resource) for path, resource in tree.items()}
         self.writable = writable
+        told = self.bios.get("@Redfish.Settings") or {"SettingsObject": {"@odata.id": "/nowhere"}}
+        self.settings_path = str(told["SettingsObject"]["@odata.id"]).rstrip("/")
         self.forbidden: set[str] = set()
         self.ignores: set[str] = set()
         self.down = False
@@ -70,10 +72,6 @@ class Bmc:
     def current(self) -> dict[str, Any]:
         found: dict[str, Any] = self.bios["Attributes"]
         return found
-
-    @property
-    def settings_path(self) -> str:
-        return str(self.bios["@Redfish.Settings"]["SettingsObject"]["@odata.id"]).rstrip("/")
 
     @property
     def pending(self) -> dict[str, Any]:

@@ -85,7 +85,8 @@ def _firmware(client: Redfish, root: dict[str, Any], globs: list[str]) -> dict[s
     """Only the components that are pinned: an HGX machine lists a hundred, and each costs a request."""
     if not globs:
         return {}
-    inventory = link(client.get(link(root, "UpdateService")), "FirmwareInventory")
+    service = link(root, "UpdateService")
+    inventory = link(client.get(service), "FirmwareInventory") if service else ""
     paths = [p for p in client.members(inventory) if any(fnmatchcase(p.rsplit("/", 1)[-1], g) for g in globs)]
     found = [client.get(p) for p in paths]
     return {str(f.get("Id") or p.rsplit("/", 1)[-1]): bare_version(str(f.get("Version") or "")) for p, f in zip(paths, found, strict=True)}

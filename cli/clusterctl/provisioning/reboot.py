@@ -24,7 +24,7 @@ _MOST = 3
 def reboot(work: Work) -> None:
     """Reboot whom a role asked to; without permission such a node is kept out, for it does not run what is declared.
 
-    A role with more to do after the reboot (the children of a BIOS preset) runs once more, and may ask for another one.
+    A role that must run once more after it (to read BIOS settings back, to write the children of a preset) may ask for another one.
     """
     for _ in range(_MOST):
         wanted = _wanted(work)

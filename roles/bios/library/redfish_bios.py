@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.bios_names import same
-from ansible.module_utils.bios_plan import LATER, OK, Plan, Wish, make_plan
+from ansible.module_utils.bios_plan import OK, Plan, Wish, make_plan
 from ansible.module_utils.bios_record import Record
 from ansible.module_utils.bios_registry import Registry
 from ansible.module_utils.bios_service import Service, ServiceError, open_service
@@ -53,7 +53,7 @@ lines: {description: "Each attribute: current -> pending -> desired.", type: lis
 steps: {description: The same as data., type: list, returned: success}
 reset_required: {description: A reset would bring declared values., type: bool, returned: success}
 resets: {description: How many resets it takes., type: int, returned: success}
-apply_again: {description: After the reset there is more to write., type: bool, returned: success}
+apply_again: {description: "After the reset this must run again: to read back, and to write what was locked.", type: bool, returned: success}
 """
 
 _NOT_FOUND = 404
@@ -206,7 +206,7 @@ def run(module: AnsibleModule) -> dict[str, Any]:
         "steps": [asdict(line) for line in plan.lines],
         "reset_required": bool(plan.waiting) and pending,
         "resets": plan.resets,
-        "apply_again": any(line.step == LATER for line in plan.lines) and pending,
+        "apply_again": any(line.step != OK for line in plan.lines) and pending,
         "diff": {"before": shown(plan, written=False), "after": shown(plan, written=True)},
     }
 

@@ -172,7 +172,10 @@ def _registry(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], 
     by_name = [p for p in paths if p.rsplit("/", 1)[-1] == wanted]
     alike = [p for p in paths if p.rsplit("/", 1)[-1].lower().startswith(stem)]
     for path in by_name or alike:
-        locations = get(path).get("Location") or []
+        told = get(path)
+        if told.get("RegistryEntries"):
+            return told
+        locations = told.get("Location") or []
         english = sorted(locations, key=lambda at: not str(at.get("Language", "en")).startswith("en"))
         document = next((get(checked(str(at["Uri"]))) for at in english if at.get("Uri")), {})
         if document.get("RegistryEntries"):

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl.bmc.access import BmcAccess
+from clusterctl.bmc.reading import read
+from clusterctl.bmc.redfish import BmcError, Redfish
+from support.redfish_bmc import PASSWORD, USER, Bmc
+from support.redfish_tree import invented, recorded_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DEFAULTS: dict[str, Any] = {
+    "bios_timeout_s": 20,
+    "bios_verify_certificates": True,
+    "bios_system": "",
+    "bios_vendor": "",
+    "bios_firmware_pins": {},
+}
+BIOS_PIN = {"dell": [{"name": "bios", "ids": ["Installed-*BIOS*"], "version": "1.8.2"}]}
+
+
+@pytest.fixture
+def bmc(tmp_path: Path) -> Iterator[Bmc]:
+    with Bmc(invented(), tmp_path) as one:
+        yield one
+
+
+def access(bmc: Bmc, **changes: str) -> BmcAccess:
+    return BmcAccess("r12-n01", **{"url": bmc.url, "user": USER, "password": PASSWORD, "ca_file": str(bmc.ca_file), **changes})
+
+
+def test_current_and_pending_attributes_and_the_pinned_firmware_are_read(bmc: Bmc) -> None:
+    bmc.pending["LogicalProc"] = "Disabled"
+    found = read(access(bmc), {**DEFAULTS, "bios_firmware_pins": BIOS_PIN})
+    assert (found.vendor, found.current["LogicalProc"], found.next_boot("LogicalProc")) == ("dell", "Enabled", "Disabled")
+    assert found.firmware == {"Installed-159-1.8.2__BIOS.Setup.1-1": "1.8.2"}
+    assert not [r for r in bmc.requests if r[0] != "GET"]
+    assert not [p for _, p in bmc.requests if "Previous" in p]
+
+
+SERVERS = [
+    ("libredfish-dell", "dell", "SysProfile", "PerfOptimized", "Installed-*__BIOS.Setup.*", {"1.8.2"}),
+    ("libredfish-supermicro", "supermicro", "SNC_F300", "Auto", "BIOS", {"1.4"}),
+    ("libredfish-supermicro", "supermicro", "QuietBoot_002D", True, "HGX_FW_GPU_SXM_*", {"96.00.61.00.01"}),
+    ("libredfish-nvidia_viking", "ami", "SRIOVEnable", "Enable", "HostBIOS_0", {"01.01.03"}),
+    ("libredfish-nvidia_gb200", "nvidia", "EInj", True, "HGX_FW_CPU_*", {"02.03.13"}),
+    ("libredfish-model/bios_lenovo.json", "lenovo", "Processors_SNC", "Disabled", "UEFI", set()),
+]
+
+
+@pytest.mark.parametrize(("tree", "vendor", "attribute", "value", "glob", "versions"), SERVERS, ids=[f"{s[0]}-{s[2]}" for s in SERVERS])
+def test_recorded_services_of_real_servers(
+    tmp_path: Path, tree: str, vendor: str, attribute: str, value: object, glob: str, versions: set[str]
+) -> None:
+    pins = {vendor: [{"name": "it", "ids": [glob], "version": "1"}]}
+    with Bmc(recorded_tree(tree), tmp_path, writable=False) as bmc:
+        found = read(access(bmc), {**DEFAULTS, "bios_firmware_pins": pins})
+        assert (found.vendor, found.current[attribute]) == (vendor, value)
+        assert set(found.firmware.values()) == versions
+        assert bmc.settings_path in [p.rstrip("/") for _, p in bmc.requests]
+
+
+REFUSED: list[tuple[str, dict[str, str], dict[str, Any], str]] = [
+    ("wrong password", {"password": "other"}, {}, "HTTP 401"),
+    ("unknown authority", {"ca_file": ""}, {}, "certificate"),
+    ("no authority", {"ca_file": "/nonexistent.pem"}, {}, "bmc_ca_file /nonexistent.pem"),
+    ("not https", {"url": "http://192.0.2.1"}, {}, "not https"),
+    ("password in the URL", {"url": "https://admin:x@192.0.2.1"}, {}, "not https"),
+    ("nobody listens", {"url": "https://127.0.0.1:1"}, {}, "cannot be reached"),
+    ("no such system", {}, {"bios_system": "Node.7"}, "no systems with a BIOS among: Tray.1, Node.1; set bios_system"),
+    ("no access", {"problem": "bmc_url not set: its BMC cannot be asked"}, {}, "bmc_url not set"),
+]
+
+
+@pytest.mark.parametrize(("changes", "variables", "why"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
+def test_what_cannot_be_read_is_an_error(bmc: Bmc, changes: dict[str, str], variables: dict[str, Any], why: str) -> None:
+    with pytest.raises(BmcError, match=why):
+        read(access(bmc, **changes), {**DEFAULTS, **variables})
+
+
+def test_the_certificate_is_not_checked_where_the_site_says_so(bmc: Bmc) -> None:
+    assert read(access(bmc, ca_file=""), {**DEFAULTS, "bios_verify_certificates": False}).vendor == "dell"
+
+
+def test_a_service_that_is_starting_is_an_error(bmc: Bmc) -> None:
+    bmc.down = True
+    with pytest.raises(BmcError, match="HTTP 503"):
+        read(access(bmc), DEFAULTS)
+
+
+SPOILT: list[tuple[str, str, str, Any, str]] = [
+    ("no settings", "/redfish/v1/Systems/Node.1/Firmware", "@Redfish.Settings", None, "does not say where"),
+    ("no attributes", "/redfish/v1/Systems/Node.1/Firmware", "Attributes", None, "no attributes"),
+    ("link to another host", "/redfish/v1", "Systems", {"@odata.id": "https://192.0.2.1/steal"}, "leads elsewhere"),
+    ("link to another host by //", "/redfish/v1", "Systems", {"@odata.id": "//192.0.2.1/steal"}, "leads elsewhere"),
+    ("circular pages", "/redfish/v1/Systems", "Members@odata.nextLink", "/redfish/v1/Systems", "in a circle"),
+]
+
+
+@pytest.mark.parametrize(("path", "key", "value", "why"), [s[1:] for s in SPOILT], ids=[s[0] for s in SPOILT])
+def test_a_service_that_is_no_good_is_an_error(tmp_path: Path, path: str, key: str, value: Any, why: str) -> None:
+    tree = invented()
+    tree[path][key] = value
+    with Bmc(tree, tmp_path) as bmc, pytest.raises(BmcError, match=why):
+        read(access(bmc), DEFAULTS)
+
+
+def test_the_password_is_not_shown() -> None:
+    told = BmcAccess("n", "https://192.0.2.1", USER, PASSWORD)
+    assert PASSWORD not in repr(told)
+    client = Redfish(told, 1.0)
+    assert PASSWORD not in repr(client)
+    assert "Basic" not in repr(client)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.filters import filter_plugin
+
+firmware = filter_plugin("bios", "bios_firmware")
+
+ENTRIES = [
+    {"Id": "BIOS", "Version": "BIOS Date: 08/04/2023 Ver 1.4"},
+    {"Id": "HGX_FW_GPU_SXM_1", "Version": "96.00.61.00.01"},
+    {"Id": "HGX_FW_GPU_SXM_2", "Version": "96.00.89.00.01"},
+    {"Id": "CPLD"},
+]
+CASES: list[tuple[dict[str, Any], list[str]]] = [
+    ({"ids": ["BIOS"], "version": "1.4"}, []),
+    ({"ids": ["BIOS"], "version": "1.5"}, ["it: BIOS is 1.4, 1.5 is pinned"]),
+    ({"ids": ["HGX_FW_GPU_SXM_*"], "version": "96.00.89.00.01"}, ["it: HGX_FW_GPU_SXM_1 is 96.00.61.00.01, 96.00.89.00.01 is pinned"]),
+    ({"ids": ["HGX_FW_GPU_SXM_*"], "minimum": "96.00.61.00.01"}, []),
+    ({"ids": ["HGX_FW_GPU_SXM_*"], "minimum": "96.0.70"}, ["it: HGX_FW_GPU_SXM_1 is 96.00.61.00.01, 96.0.70 is the least"]),
+    ({"ids": ["CPLD"], "version": "1"}, ["it: CPLD is unknown, 1 is pinned"]),
+    ({"ids": ["CPLD"], "minimum": "1"}, ["it: CPLD is unknown, 1 is the least"]),
+    ({"ids": ["ME", "Capsule_*"], "version": "1"}, ["it: the firmware inventory has none of ME, Capsule_*"]),
+]
+
+
+@pytest.mark.parametrize(("pin", "problems"), CASES)
+def test_an_inventory_is_compared_with_a_pin(pin: dict[str, Any], problems: list[str]) -> None:
+    assert firmware.firmware_problems(ENTRIES, [{"name": "it", **pin}]) == problems
+
+
+@pytest.mark.parametrize(("old", "new"), [("1.9", "1.10"), ("01.01.03", "1.5.3"), ("2.0", "2.0.1"), ("1.0a", "1.0b"), ("", "0")])
+def test_versions_compare_by_their_numbers(old: str, new: str) -> None:
+    assert firmware.version_parts(old) < firmware.version_parts(new)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterctl_validators import test_bios as checks
+from clusterctl_validators.bmc_view import BmcView, same_value
+from clusterctl_validators.finding import Finding, Outcome
+from clusterctl_validators.off_node import check_role
+
+CURRENT = {
+    "SysProfile": "PerfOptimized",
+    "ProcCStates": "Enabled",
+    "SMTControl_00CB": "Auto",
+    "SMTControl_703E": "Disable",
+    "QuietBoot": True,
+}
+
+
+def findings(attributes: list[dict[str, Any]], **more: Any) -> dict[str, Finding]:
+    pins = more.pop("pins", [])
+    variables = {
+        "bios_attributes": {"dell": attributes, "hpe": None},
+        "bios_overrides": more.pop("overrides", {}),
+        "bios_firmware_pins": {"dell": pins},
+    }
+    view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), more.pop("pending", {}), more.pop("firmware", {}))
+    return {f.check: f for f in check_role("bios", variables, view)}
+
+
+def outcomes(name: str, value: object, **more: Any) -> tuple[Outcome, Outcome]:
+    found = findings([{"name": name, "value": value}], **more)
+    return found[f"bios.attributes[{name}].current"].outcome, found[f"bios.attributes[{name}].pending"].outcome
+
+
+GOOD, BAD = Outcome.PASS, Outcome.FAIL
+
+
+def test_role_is_the_one_of_the_module() -> None:
+    assert checks.ROLE == "bios"
+
+
+CASES: list[tuple[str, object, dict[str, Any], tuple[Outcome, Outcome]]] = [
+    ("SysProfile", "PerfOptimized", {}, (GOOD, GOOD)),
+    ("ProcCStates", "Disabled", {}, (BAD, BAD)),
+    ("ProcCStates", "Disabled", {"ProcCStates": "Disable"}, (BAD, GOOD)),
+    ("ProcCStates", "Enable", {"ProcCStates": "Disabled"}, (GOOD, BAD)),
+    ("ProcCStates", "Enable", {"ProcCStates": None}, (GOOD, GOOD)),
+    ("SMTControl", "Disable", {}, (BAD, BAD)),
+    ("SMTControl", "Disable", {"SMTControl_00CB": "Disabled"}, (BAD, GOOD)),
+    ("QuietBoot", "Enabled", {}, (GOOD, GOOD)),
+    ("QuietBoot", False, {}, (BAD, BAD)),
+    ("NoSuchKnob", "x", {}, (BAD, BAD)),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "pending", "expected"), CASES)
+def test_both_the_value_in_force_and_the_pending_one_are_judged(
+    name: str, value: object, pending: dict[str, Any], expected: tuple[Outcome, Outcome]
+) -> None:
+    assert outcomes(name, value, pending=pending) == expected
+
+
+def test_a_finding_says_that_a_reset_is_pending() -> None:
+    found = findings([{"name": "ProcCStates", "value": "Disabled"}], pending={"ProcCStates": "Disabled"})
+    assert found["bios.attributes[ProcCStates].current"].hint == "a reset is pending that brings it"
+
+
+def test_attributes_that_differ_among_themselves_are_named() -> None:
+    found = findings([{"name": "SMTControl", "value": "Disable"}])["bios.attributes[SMTControl].current"]
+    assert found.found == "SMTControl_00CB=Auto, SMTControl_703E=Disable"
+
+
+def test_an_optional_attribute_may_be_absent_and_another_name_counts() -> None:
+    found = findings([{"name": "A", "value": 1, "optional": True}, {"name": "B", "also": ["QuietBoot"], "value": True}])
+    assert found["bios.attributes[A].current"].outcome is Outcome.NOT_APPLICABLE
+    assert found["bios.attributes[B].current"].outcome is GOOD
+
+
+def test_overrides_count() -> None:
+    found = findings([{"name": "SysProfile", "value": "Custom"}], overrides={"SysProfile": None, "ProcCStates": "Enabled"})
+    assert [c for c in found if "attributes[" in c and "vendor" not in c] == [
+        "bios.attributes[ProcCStates].current",
+        "bios.attributes[ProcCStates].pending",
+    ]
+
+
+@pytest.mark.parametrize("vendor", ["hpe", "lenovo", ""])
+def test_a_machine_of_a_vendor_without_attributes_was_not_verified(vendor: str) -> None:
+    found = findings([{"name": "SysProfile", "value": "Custom"}], vendor=vendor)
+    assert found["bios.vendor[bios_attributes]"].outcome is BAD
+
+
+FIRMWARE = {"GPU_1": "96.00.61", "GPU_2": "96.00.74", "BIOS": "1.4"}
+PINS: list[tuple[dict[str, Any], Outcome, str]] = [
+    ({"ids": ["BIOS"], "version": "1.4"}, GOOD, "BIOS 1.4"),
+    ({"ids": ["BIOS"], "version": "1.5"}, BAD, "BIOS 1.4"),
+    ({"ids": ["GPU_*"], "version": "96.00.74"}, BAD, "GPU_1 96.00.61"),
+    ({"ids": ["GPU_*"], "minimum": "96.00.61"}, GOOD, "GPU_1 96.00.61, GPU_2 96.00.74"),
+    ({"ids": ["GPU_*"], "minimum": "96.0.70", "version": ""}, BAD, "GPU_1 96.00.61"),
+    ({"ids": ["CPLD"], "version": "1"}, BAD, "none of CPLD"),
+]
+
+
+@pytest.mark.parametrize(("pin", "outcome", "shown"), PINS)
+def test_firmware_is_compared_with_its_pin(pin: dict[str, Any], outcome: Outcome, shown: str) -> None:
+    found = findings([], pins=[{"name": "it", **pin}], firmware=FIRMWARE)["bios.firmware[it]"]
+    assert (found.outcome, found.found) == (outcome, shown)
+
+
+def test_a_check_that_breaks_could_not_run() -> None:
+    found = check_role("bios", {"bios_overrides": {}, "bios_firmware_pins": {}}, BmcView("dell"))
+    assert {f.check: f.outcome for f in found}["bios.test_attributes"] is Outcome.COULD_NOT_RUN
+
+
+def test_nothing_declared_is_not_applicable_and_never_silent() -> None:
+    found = check_role("bios", {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}}, BmcView(""))
+    assert {f.outcome for f in found} == {Outcome.NOT_APPLICABLE}
+
+
+@pytest.mark.parametrize(("one", "other"), [(True, "Yes"), (False, "Disabled"), (1, "1"), ("enabled", "Enable")])
+def test_spellings_of_one_value(one: object, other: object) -> None:
+    assert same_value(one, other)
+    assert same_value(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), [(True, "Auto"), ("", None), (None, None), ("1", "2"), (True, False)])
+def test_different_values(one: object, other: object) -> None:
+    assert not same_value(one, other)
