@@ -12,6 +12,7 @@ from clusterctl.spec.ansible_worker.classes import ClassResolver
 from clusterctl.spec.ansible_worker.failures import WorkerError, invalid
 from clusterctl.spec.ansible_worker.origins import where_path
 from clusterctl.spec.ansible_worker.roles import load_roles, role_of
+from clusterctl.spec.ansible_worker.rules import load_rules, steps
 from clusterctl.spec.ansible_worker.sections import Definitions
 from clusterctl.spec.ansible_worker.templating import render
 from clusterctl.spec.ansible_worker.variables import InventoryVariables
@@ -20,6 +21,10 @@ from clusterctl.spec.problem import Problem, merge
 from clusterctl.spec.wire import Failure
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.spec.ansible_worker.classes import HostClass
+    from clusterctl.spec.ansible_worker.rules import Rule
     from clusterctl.spec.ansible_worker.session import Session
     from clusterctl.spec.wire import Request
 
@@ -48,6 +53,7 @@ class Resolution:
         self._request = request
         self._variables = InventoryVariables(session)
         self._problems: list[Problem] = []
+        self._contradictions: dict[tuple[tuple[str, int], ...], list[tuple[str, str]]] = {}
 
     def topology(self) -> dict[str, Any]:
         """Groups and hosts with their places.
@@ -82,6 +88,7 @@ class Resolution:
         definitions = Definitions([*(r.defaults for r in roles.values()), *entities], self._encrypted_files(), public)
         own = frozenset(n for h in self._hosts for n in self._variables.host_part(h))
         classes = ClassResolver(self._session.loader, self._variables, definitions, roles, own)
+        rules = load_rules(Path(self._request.content) / "roles")
         nodes, connections = [], {}
         for host in self._hosts:
             alone = self._alone(host, places.NAMES)
@@ -89,7 +96,9 @@ class Resolution:
             connections[str(host.name)] = (host, node["connection"])
             names = self._role_names(host, alone, set(roles))
             self._check_secrets(host, [s for n in names for s in roles[n].required_secrets])
-            node["roles"] = {n: classes.role_class(n, host).number for n in names}
+            own_classes = {n: classes.role_class(n, host) for n in names}
+            self._check_rules(host, rules, own_classes)
+            node["roles"] = {n: c.number for n, c in own_classes.items()}
             node["gates"] = classes.gates_class(host).number
             nodes.append(node)
         self._problems += lint.shared_addresses(connections, self._variables)
@@ -152,6 +161,20 @@ class Resolution:
         """That they are set; nobody looks at their values, so hosts of one class may differ in them."""
         variables = self._variables.effective(host) if names else {}
         self._problems += [Problem(n, "is required, but not set", nodes=(str(host.name),)) for n in names if variables.get(n) is None]
+
+    def _check_rules(self, host: Any, rules: Mapping[str, Rule], classes: Mapping[str, HostClass]) -> None:
+        """What the values of all roles of a node together break; hosts of the same classes are looked at once."""
+        if any(c.problems for c in classes.values()):
+            return
+        key = tuple(sorted((name, c.number) for name, c in classes.items()))
+        if key not in self._contradictions:
+            variables = {k: v for c in classes.values() for k, v in c.values.items()}
+            self._contradictions[key] = [pair for name in classes if name in rules for pair in rules[name](variables)]
+        for path, message in self._contradictions[key]:
+            name, way = steps(path)
+            raw = self._variables.effective(host).get(name)
+            found = where_path(raw, way, self._variables.place(host, name))
+            self._problems.append(Problem(path, message, *found, (str(host.name),)))
 
     def _bad_value(self, host: Any, text: str) -> None:
         name, message = text.split(": ", 1)

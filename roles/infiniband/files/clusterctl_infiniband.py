@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+"""Written by clusterctl, role infiniband; changes are overwritten. What is asked is in /etc/clusterctl/infiniband.json.
+
+clusterctl-infiniband apply|check [--wait-s N]: IP over InfiniBand; one line per setting that is not as asked; exit 1 if there is any.
+clusterctl-infiniband counters clear|snapshot: clear the counters of all ports and remember what they say, or only remember.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CONFIG = "/etc/clusterctl/infiniband.json"
+SNAPSHOT = "/run/clusterctl/infiniband-counters.json"
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+class UnansweredError(Exception):
+    """The node does not say, or does not take it."""
+
+
+def run(*argv: str) -> str:
+    """The output of a command; UnansweredError if it fails."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as e:
+        raise UnansweredError(f"{argv[0]}: {e}") from e
+    if done.returncode:
+        raise UnansweredError(f"{' '.join(argv)}: {' '.join((done.stderr or done.stdout).split()) or done.returncode}")
+    return done.stdout
+
+
+def read_file(path: str) -> str:
+    """The stripped text of a file; UnansweredError if it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError as e:
+        raise UnansweredError(f"{path}: {e.strerror}") from e
+
+
+def interface_of(row: dict[str, Any], root: str) -> str:
+    """The interface of a port: of several network devices of one function the one whose dev_port counts the same."""
+    if row["interface"]:
+        return str(row["interface"])
+    found = sorted(Path(f"{root}/sys/class/infiniband/{row['device']}/device/net").glob("*"))
+    same = [p for p in found if len(found) == 1 or read_file(f"{p}/dev_port") == str(row["port"] - 1)]
+    return same[0].name if same else ""
+
+
+def settings(row: dict[str, Any], name: str, root: str) -> Iterator[tuple[str, str, Callable[[], str], Callable[[], Any]]]:
+    """What to hold: name, value, how it reads, how to set it. The mode comes before the MTU that it allows."""
+    mode, mtu = f"{root}/sys/class/net/{name}/mode", str(row["mtu"])
+
+    def shown() -> dict[str, Any]:
+        link: dict[str, Any] = json.loads(run("ip", "-j", "addr", "show", "dev", name))[0]
+        return link
+
+    yield "mode", row["mode"], lambda: read_file(mode), lambda: set_mode(name, mode, row["mode"])
+    yield "mtu", mtu, lambda: str(shown()["mtu"]), lambda: run("ip", "link", "set", "dev", name, "mtu", mtu)
+    yield "up", "up", lambda: "up" if "UP" in shown()["flags"] else "down", lambda: run("ip", "link", "set", "dev", name, "up")
+    if row["address"]:
+
+        def held() -> str:
+            found = [f"{a['local']}/{a['prefixlen']}" for a in shown()["addr_info"]]
+            return row["address"] if row["address"] in found else ", ".join(found) or "none"
+
+        yield "address", row["address"], held, lambda: run("ip", "addr", "add", row["address"], "dev", name)
+
+
+def set_mode(name: str, path: str, mode: str) -> None:
+    """The driver takes a mode only while the interface is down."""
+    run("ip", "link", "set", "dev", name, "down")
+    try:
+        Path(path).write_text(mode, encoding="utf-8")
+    except OSError as e:
+        raise UnansweredError(f"{path}: {e.strerror}") from e
+
+
+def hold(asked: dict[str, Any], mode: str, root: str) -> Iterator[str]:
+    """What is not as asked, after it was set if the mode is apply."""
+    for row in asked["ipoib"]:
+        name = interface_of(row, root)
+        if not name:
+            yield f"{row['device']} interface: none, declared one"
+            continue
+        for what, wanted, read, write in settings(row, name, root):
+            try:
+                now = read()
+                if now != wanted and mode == "apply":
+                    write()
+                    now = read()
+            except UnansweredError as e:
+                now = str(e)
+            if now != wanted:
+                yield f"{row['device']} {what}: {now}, declared {wanted}"
+
+
+def wait_for_interfaces(asked: dict[str, Any], root: str, wait_s: float) -> None:
+    """After a reset the adapters come back one by one."""
+    deadline = time.monotonic() + wait_s
+    while time.monotonic() < deadline and not all(interface_of(row, root) for row in asked["ipoib"]):
+        time.sleep(0.2)
+
+
+def counters(asked: dict[str, Any], root: str, *, clear: bool) -> None:
+    """Write the snapshot, cleared before or not. The boot it belongs to is in it: counters start again with the adapter."""
+    found: dict[str, dict[str, int]] = {}
+    for row in asked["ports"]:
+        port = f"{row['device']}/{row['port']}"
+        if clear:
+            run("perfquery", "-R", "-C", row["device"], "-P", str(row["port"]))
+        folder = Path(f"{root}/sys/class/infiniband/{row['device']}/ports/{row['port']}")
+        files = [*folder.glob("counters/*"), *folder.glob("hw_counters/*")]
+        if not files:
+            raise UnansweredError(f"{port} has no counters")
+        texts = {f.name: read_file(str(f)) for f in sorted(files)}
+        found[port] = {name: int(text) for name, text in texts.items() if text.isdigit()}
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")  # noqa: UP017 Python 3.8
+    snapshot = {"taken_at": now, "boot_id": read_file(root + BOOT_ID), "cleared": clear, "ports": found}
+    target = Path(root + SNAPSHOT)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_suffix(".new")
+    fresh.write_text(json.dumps(snapshot, indent=1) + "\n", encoding="utf-8")
+    fresh.replace(target)
+
+
+def main() -> int:
+    """Check, apply, or take a snapshot; 1 if anything is not as asked."""
+    parser = argparse.ArgumentParser(prog="clusterctl-infiniband")
+    parser.add_argument("mode", choices=["apply", "check", "counters"])
+    parser.add_argument("what", nargs="?", choices=["clear", "snapshot"])
+    parser.add_argument("--wait-s", type=float, default=0)
+    parser.add_argument("--root", default="")
+    options = parser.parse_args()
+    if (options.mode == "counters") != bool(options.what):
+        parser.error("counters clear, or counters snapshot")
+    asked = json.loads(read_file(options.root + CONFIG))
+    if options.mode == "counters":
+        counters(asked, options.root, clear=options.what == "clear")
+        return 0
+    wait_for_interfaces(asked, options.root, options.wait_s)
+    lines = list(hold(asked, options.mode, options.root))
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except UnansweredError as error:
+        sys.exit(f"clusterctl-infiniband: {error}")

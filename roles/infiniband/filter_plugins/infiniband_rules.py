@@ -1,0 +1,111 @@
+"""What of the declared values of InfiniBand cannot be true together, as pure functions.
+
+The role asks before it touches a node; `clusterctl profile check` asks before it touches any.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+Problem = tuple[str, str]
+
+_PKEY = re.compile(r"0x[0-9a-fA-F]{1,4}")
+_MTU_MAX = {"datagram": 4092, "connected": 65520}
+
+
+def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
+    """Every contradiction as (variable, text). `variables` has those of infiniband, and of hardware and nccl where the node has them."""
+    return [problem for part in (_ports, _pkeys, _ipoib, _counters, _cabling, _others) for problem in part(variables)]
+
+
+def _twice(name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+    seen: dict[tuple[str, int], int] = {}
+    for i, row in enumerate(rows):
+        if seen.setdefault(_port(row), i) != i:
+            yield f"{name}[{i}]", f"{row['device']} port {_port(row)[1]} is declared twice"
+
+
+def _port(row: Mapping[str, Any]) -> tuple[str, int]:
+    return row["device"], int(row.get("port", 1))
+
+
+def _ports(v: Mapping[str, Any]) -> Iterator[Problem]:
+    yield from _twice("infiniband_ports", v["infiniband_ports"])
+    for i, port in enumerate(v["infiniband_ports"]):
+        if float(port["rate_gbps"]) <= 0:
+            yield f"infiniband_ports[{i}].rate_gbps", f"{port['rate_gbps']} is not above 0"
+
+
+def _pkeys(v: Mapping[str, Any]) -> Iterator[Problem]:
+    for i, pkey in enumerate(v["infiniband_pkeys"]):
+        if not _PKEY.fullmatch(str(pkey)):
+            yield f"infiniband_pkeys[{i}]", f"{pkey!r} is not a key such as '0x8001'"
+
+
+def _ipoib(v: Mapping[str, Any]) -> Iterator[Problem]:
+    yield from _twice("infiniband_ipoib", v["infiniband_ipoib"])
+    for i, row in enumerate(v["infiniband_ipoib"]):
+        mode, mtu = row.get("mode", "datagram"), int(row.get("mtu", 4092))
+        if mtu > _MTU_MAX.get(mode, mtu):
+            yield f"infiniband_ipoib[{i}].mtu", f"{mtu} is over {_MTU_MAX[mode]}, the most in {mode} mode"
+        address = row.get("address") or ""
+        if address:
+            try:
+                ipaddress.ip_interface(address)
+            except ValueError as e:
+                yield f"infiniband_ipoib[{i}].address", str(e)
+            if "/" not in address:
+                yield f"infiniband_ipoib[{i}].address", f"{address} has no prefix length"
+
+
+def _counters(v: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, limit in v["infiniband_counter_limits"].items():
+        if not str(limit).isdigit():
+            yield f"infiniband_counter_limits.{name}", f"{limit!r} is not a number from 0 on"
+
+
+def _cabling(v: Mapping[str, Any]) -> Iterator[Problem]:
+    yield from _twice("infiniband_cabling", v["infiniband_cabling"])
+    ends: dict[tuple[str, str], str] = {}
+    for i, cable in enumerate(v["infiniband_cabling"]):
+        end = (cable["peer"], str(cable["peer_port"]))
+        if end in ends:
+            yield f"infiniband_cabling[{i}].peer_port", f"{end[0]} port {end[1]} is the other end of {ends[end]} already"
+        ends.setdefault(end, cable["device"])
+
+
+def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
+    rates = {h["name"]: float(h["rate_gbps"]) for h in v.get("hardware_hcas") or []}
+    for i, port in enumerate(v["infiniband_ports"]):
+        other = rates.get(port["device"])
+        if other is not None and other != float(port["rate_gbps"]):
+            yield f"infiniband_ports[{i}].rate_gbps", f"is {port['rate_gbps']:g}, but hardware_hcas says {other:g} for {port['device']}"
+    collnet = str((v.get("nccl_settings") or {}).get("NCCL_COLLNET_ENABLE", "0"))
+    if collnet == "1" and not v["infiniband_sharp"]:
+        yield "nccl_settings.NCCL_COLLNET_ENABLE", "is 1, but infiniband_sharp is false: nobody checks that there is SHARP to use"
+
+
+def problem_lines(variables: Mapping[str, Any]) -> list[str]:
+    """The contradictions as lines, for the role."""
+    return [f"{where}: {what}" for where, what in contradictions(variables)]
+
+
+def settings(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What the script on the node reads, with the types it counts on."""
+    ports = [{"device": p["device"], "port": int(p.get("port", 1))} for p in variables["infiniband_ports"]]
+    blank = {"port": 1, "interface": "", "mode": "datagram", "mtu": 4092, "address": ""}
+    ipoib = [{**blank, **row, "port": int(row.get("port", 1)), "mtu": int(row.get("mtu", 4092))} for row in variables["infiniband_ipoib"]]
+    return {"ports": ports, "ipoib": ipoib}
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Any]:
+        """Ansible asks for them here."""
+        return {"infiniband_problems": problem_lines, "infiniband_settings": settings}

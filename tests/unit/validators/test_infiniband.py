@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl_validators import test_infiniband as module
+from clusterctl_validators.finding import GOOD
+from support.os_node import Case, cases, findings
+from support.roles import ROOT, load_role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROLE = load_role(ROOT / "roles" / "infiniband")
+
+
+@pytest.mark.parametrize("case", cases("infiniband"), ids=lambda c: c.name)
+def test_a_node_is_judged(case: Case, tmp_path: Path) -> None:
+    found = findings(case, module, tmp_path)
+    assert {check: f.outcome.value for check, f in found.items() if f.outcome not in GOOD} == case.outcomes
+
+
+def test_the_healthy_node_declares_every_argument() -> None:
+    assert cases("infiniband")[0].declared == set(ROLE.options)
+
+
+def test_every_finding_tells_what_to_do(tmp_path: Path) -> None:
+    for case in cases("infiniband"):
+        found = findings(case, module, tmp_path / case.name)
+        assert [c for c, f in found.items() if f.outcome.value == "fail" and not f.hint] == []
+
+
+def test_defaults_declare_nothing(tmp_path: Path) -> None:
+    found = findings(Case("infiniband", "defaults", {"spec": ROLE.defaults}, {}), module, tmp_path)
+    assert {f.outcome.value for f in found.values()} == {"not_applicable"}

@@ -1,0 +1,57 @@
+"""Interfaces, addresses, rules and routes as iproute2 tells them."""
+
+import json
+from ipaddress import IPv4Interface, IPv6Interface
+from typing import Any, Dict, List, Union
+
+from clusterctl_validators.probe import Probe, ProbeError
+
+
+def mtu(probe: Probe, interface: str) -> int:
+    """The MTU of an interface. ProbeError where ip gives no answer."""
+    rows = _answer(probe, "-j", "link", "show", "dev", interface)
+    return int(rows[0]["mtu"])
+
+
+def addresses(probe: Probe, interface: str) -> List[str]:
+    """Addresses with prefix length."""
+    rows = _answer(probe, "-j", "addr", "show", "dev", interface)
+    return ["{}/{}".format(a["local"], a["prefixlen"]) for row in rows for a in row.get("addr_info", [])]
+
+
+def rules(probe: Probe, version: int, priority: int) -> str:
+    """The rules of that priority; `none` if there is none."""
+    rows = [r for r in _answer(probe, "-{}".format(version), "-N", "-j", "rule", "show") if r["priority"] == priority]
+    return (
+        "; ".join("from {}{} lookup {}".format(r["src"], "/{}".format(r["srclen"]) if "srclen" in r else "", r["table"]) for r in rows)
+        or "none"
+    )
+
+
+def routes(probe: Probe, version: int, table: str) -> str:
+    """The routes of a table, sorted; `none` where it has none."""
+    words = {"gateway": "via", "dev": "dev", "prefsrc": "src"}
+    rows = _answer(probe, "-{}".format(version), "-N", "-j", "route", "show", "table", table)
+    lines = [" ".join([r["dst"]] + ["{} {}".format(word, r[key]) for key, word in words.items() if key in r]) for r in rows]
+    return "; ".join(sorted(lines)) or "none"
+
+
+def wanted_routes(own: Union[IPv4Interface, IPv6Interface], interface: str, gateway: str) -> str:
+    """The routes that a rail's table should have, as `routes` tells them."""
+    lines = ["{} dev {} src {}".format(own.network, interface, own.ip)]
+    if gateway:
+        lines.append("default via {} dev {}".format(gateway, interface))
+    return "; ".join(sorted(lines))
+
+
+def _answer(probe: Probe, *words: str) -> List[Dict[str, Any]]:
+    result = probe.run(["ip", *words])
+    # A routing table without routes does not exist.
+    if "FIB table does not exist" in result.stderr:
+        return []
+    if result.error or result.rc != 0:
+        raise ProbeError("ip {}: {}".format(" ".join(words), result.error or result.stderr.strip()))
+    try:
+        return [row for row in json.loads(result.stdout or "[]") if row]
+    except ValueError as e:
+        raise ProbeError("ip {}: {}".format(" ".join(words), e)) from e

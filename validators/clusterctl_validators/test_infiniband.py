@@ -1,0 +1,184 @@
+"""InfiniBand ports: link, partitions, subnet manager, SHARP, counters since the last snapshot, IPoIB, cabling."""
+
+import json
+import re
+from typing import Any, Dict, List, Mapping
+
+from clusterctl_validators import rail_routing
+from clusterctl_validators.cabling import check_cabling
+from clusterctl_validators.counter_growth import UnreadableSnapshotError, over, parse_snapshot
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.ib_links import UnreadableFabricError, parse_iblinkinfo
+from clusterctl_validators.installed_files import check_files
+from clusterctl_validators.probe import Probe, ProbeError
+from clusterctl_validators.rail_interface import interface_of
+from clusterctl_validators.rdma_sysfs import read_port
+from clusterctl_validators.record import Record
+
+ROLE = "infiniband"
+Spec = Mapping[str, Any]
+CONFIG = "/etc/clusterctl/infiniband.json"
+SNAPSHOT = "/run/clusterctl/infiniband-counters.json"
+UNIT = "clusterctl-infiniband.service"
+APPLY = "run `systemctl start {}`, or apply the role infiniband".format(UNIT)
+FILES = {
+    "/usr/local/sbin/clusterctl-infiniband": "755",
+    "/etc/systemd/system/" + UNIT: "644",
+    "/etc/udev/rules.d/90-clusterctl-infiniband.rules": "644",
+}
+_FULL_MEMBER = 0x8000
+_CABLE = "reseat and clean the cable at both ends, then exchange transceivers and cable, then the HCA, then the switch port"
+
+
+class Port:
+    """A declared port. `id` begins every check of it."""
+
+    def __init__(self, declared: Mapping[str, Any]) -> None:
+        self.device = str(declared["device"])
+        self.number = int(declared.get("port") or 1)
+        self.name = self.device if self.number == 1 else "{}/{}".format(self.device, self.number)
+        self.id = "infiniband.ports[{}].".format(self.name)
+        self.sysfs = "/sys/class/infiniband/{}/ports/{}/".format(self.device, self.number)
+        self.at = ["-C", self.device, "-P", str(self.number)]
+
+
+def _ports(spec: Spec) -> List[Port]:
+    return [Port(p) for p in spec["infiniband_ports"]]
+
+
+def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
+    for name in spec["infiniband_packages"] if spec["infiniband_ports"] else []:
+        package = probe.packages().get(name)
+        found = "installed" if package and package.installed else "absent"
+        record.equal("infiniband.packages[{}]".format(name), "installed", found, hint="apply the role infiniband")
+
+
+def test_links(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["infiniband_ports"]:
+        record.not_applicable("infiniband.ports", "no port is declared")
+    for declared in spec["infiniband_ports"]:
+        port, rate = Port(declared), float(declared["rate_gbps"])
+        link = read_port(probe, port.device, port.number)
+        hint = "{}: {}; INIT means that no subnet manager has seen it".format(port.name, _CABLE)
+        found = "{}, {}, {}".format(link.link_layer, link.state, link.phys_state) if link else "absent"
+        record.equal(port.id + "link", "InfiniBand, ACTIVE, LinkUp", found, severity=Severity.CRITICAL, hint=hint)
+        if link is None or link.rate_gbps is None:
+            record.could_not_run(port.id + "rate_gbps", "the kernel shows no rate", Severity.CRITICAL)
+        else:
+            expected, shown = "{:g}".format(rate), "{:g}".format(link.rate_gbps)
+            record.ok(port.id + "rate_gbps", link.rate_gbps >= rate, expected=expected, found=shown, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_partitions(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = sorted(int(k, 16) for k in spec["infiniband_pkeys"])
+    for port in _ports(spec):
+        texts = [probe.read(path) for path in probe.glob(port.sysfs + "pkeys/*")]
+        held = sorted({int(t, 16) for t in texts if t} - {0})
+        full = [k for k in held if k & _FULL_MEMBER]
+        good = set(wanted) <= set(held) if wanted else bool(full)
+        expected = ", ".join(map(_hex, wanted)) or "any full membership"
+        hint = "the subnet manager gives partition keys: correct its partitions for the GUID of " + port.name
+        record.ok(port.id + "pkeys", good, expected=expected, found=", ".join(map(_hex, held)) or "none", hint=hint)
+
+
+def _hex(pkey: int) -> str:
+    return "0x{:04x}".format(pkey)
+
+
+def test_subnet_manager(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["infiniband_subnet_manager"]:
+        record.not_applicable("infiniband.subnet_manager", "not declared")
+        return
+    for port in _ports(spec):
+        lid = int(probe.read(port.sysfs + "sm_lid") or "0", 16)
+        answer = probe.run(["sminfo", *port.at])
+        state = re.search(r"state \d+ (SMINFO_\w+)", answer.stdout)
+        if answer.error:
+            record.could_not_run(port.id + "subnet_manager", answer.error)
+            continue
+        found = "{} at lid {}".format(state.group(1) if state else "no answer", lid or "0, none")
+        good = bool(state) and state.group(1) == "SMINFO_MASTER" and lid > 0  # type: ignore[union-attr]
+        hint = "no subnet manager is master for {}: see opensm or UFM".format(port.name)
+        record.ok(port.id + "subnet_manager", good, expected="SMINFO_MASTER", found=found, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_sharp(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["infiniband_sharp"]:
+        record.not_applicable("infiniband.sharp", "not declared")
+        return
+    for port in _ports(spec):
+        # The direct route that leaves by this port ends at the leaf switch; its own links are all that is asked.
+        answer = probe.run(["iblinkinfo", "-l", *port.at, "-D", "0,{}".format(port.number), "-n", "0"])
+        try:
+            links = parse_iblinkinfo(answer.stdout)
+        except UnreadableFabricError as e:
+            record.could_not_run(port.id + "sharp", answer.error or str(e))
+            continue
+        found = any("Aggregation Node" in link.far.name for link in links)
+        hint = "SHARP is not active on {}: see sharp_am of the subnet manager".format(links[0].near.host)
+        record.equal(port.id + "sharp", "aggregation node", "aggregation node" if found else "none on its leaf", hint=hint)
+
+
+def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
+    limits: Dict[str, int] = spec["infiniband_counter_limits"]
+    if not limits or not spec["infiniband_ports"]:
+        record.not_applicable("infiniband.counters", "no limit or no port is declared")
+        return
+    try:
+        snapshot = parse_snapshot(probe.read(SNAPSHOT) or "")
+    except UnreadableSnapshotError as e:
+        record.could_not_run("infiniband.counters", str(e))
+        return
+    same_boot = snapshot.boot_id == probe.read("/proc/sys/kernel/random/boot_id")
+    for port in _ports(spec):
+        check = "infiniband.counters[{}]".format(port.name)
+        texts = {name: probe.read(port.sysfs + "counters/" + name) or probe.read(port.sysfs + "hw_counters/" + name) for name in limits}
+        silent = sorted(name for name, text in texts.items() if not (text or "").isdigit())
+        if silent:
+            record.could_not_run(check, "no counter {}".format(", ".join(silent)))
+            continue
+        then = snapshot.ports.get("{}/{}".format(port.device, port.number), {}) if same_boot else {}
+        grown = over(limits, {name: int(text or 0) for name, text in texts.items()}, then)
+        found = ", ".join("{} +{}".format(name, by) for name, by in sorted(grown.items())) or "within limits"
+        hint = "{} since {}: {}".format(port.name, snapshot.taken_at, _CABLE)
+        record.equal(check, "within limits", found, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_ip_over_infiniband(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["infiniband_ipoib"]:
+        record.not_applicable("infiniband.ipoib", "not declared")
+    for row in spec["infiniband_ipoib"]:
+        port = Port(row)
+        check = "infiniband.ipoib[{}].".format(port.name)
+        name = row.get("interface") or interface_of(probe, port.device, port.number)
+        if not name:
+            record.ok(check + "interface", False, expected="an interface", found="none", hint="load ib_ipoib (kernel_modules)")
+            continue
+        mode = probe.read("/sys/class/net/{}/mode".format(name))
+        record.equal(check + "mode.running", row.get("mode") or "datagram", mode or "(not IPoIB)", hint=APPLY)
+        record.equal(check + "mtu.running", row.get("mtu") or 4092, rail_routing.mtu(probe, name), hint=APPLY)
+        if row.get("address"):
+            held = rail_routing.addresses(probe, name)
+            found = row["address"] if row["address"] in held else ", ".join(held) or "none"
+            record.equal(check + "address.running", row["address"], found, hint=APPLY)
+
+
+def test_persistence(spec: Spec, record: Record, probe: Probe) -> None:
+    if not (spec["infiniband_ports"] or spec["infiniband_ipoib"] or spec["infiniband_cabling"]):
+        return
+    unit = probe.units([UNIT])[UNIT]
+    record.equal("infiniband.service.persisted", "enabled", unit.file_state or unit.load_state, hint="apply the role infiniband")
+    check_files(record, probe, "/etc/clusterctl/infiniband.sha256", FILES, "apply the role infiniband")
+    try:
+        written: Dict[str, Any] = json.loads(probe.read(CONFIG) or "{}")
+    except ValueError as e:
+        raise ProbeError("{}: {}".format(CONFIG, e)) from e
+    ports = [{"device": p.device, "port": p.number} for p in _ports(spec)]
+    record.equal("infiniband.ports.persisted", ports, written.get("ports"), hint="apply the role infiniband")
+    blank = {"port": 1, "interface": "", "mode": "datagram", "mtu": 4092, "address": ""}
+    rows = [{**blank, **{k: v for k, v in row.items() if v is not None}} for row in spec["infiniband_ipoib"]]
+    record.equal("infiniband.ipoib.persisted", rows, written.get("ipoib"), hint="apply the role infiniband")
+
+
+def test_cabling(spec: Spec, record: Record, probe: Probe) -> None:
+    check_cabling(record, probe, spec["infiniband_cabling"])
