@@ -41,7 +41,9 @@ def reboot(work: Work) -> None:
             run_roles(work, roles, tuple(n for n in again if again[n] == roles), Step.REBOOT)
     for name, roles in _wanted(work).items():
         text = f"still asks for a reboot after {_MOST} of them ({', '.join(roles)})"
-        work.quarantine(name, Step.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=f"Ansible's whole output: {work.rundir.path}/ansible"),))
+        work.quarantine(
+            name, Step.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=f"Ansible's whole output: {work.rundir.path}/ansible"),)
+        )
 
 
 def _wanted(work: Work) -> dict[str, tuple[str, ...]]:
