@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
 
 COMMON = ROOT / "inventory" / "common"
-ROLES = {"hardware", "kernel", "os_tuning", "hugepages", "nvidia_driver", "nccl", "gpu_tools"}
+ROLES = {"hardware", "bios", "kernel", "os_tuning", "hugepages", "nvidia_driver", "nccl", "gpu_tools"}
 KEPT = "/var/lib/clusterctl"
 
 
