@@ -178,7 +178,7 @@ def test_marks(spec: Spec, record: Record, probe: Probe) -> None:
     for rail in _rails(spec, probe):
         path = "/sys/class/infiniband/{}/tc/{}/traffic_class".format(rail.device, rail.port)
         text = probe.read(path)
-        found = re.search(r"^Global tclass=(\d+)", text or "", re.MULTILINE)
+        found = re.search(r"^(?:Global tclass=)?(\d+)", text or "", re.MULTILINE)
         said = None if text is None else found.group(1) if found else "none"
         _read(record, rail.id + "traffic_class.running", spec["roce_traffic_class"], said, path)
         at = ["-d", rail.device, "-p", str(rail.port)]

@@ -184,7 +184,10 @@ class Rail:
         path = f"{self.sysfs}/tc/{self.port}/traffic_class"
         wanted = str(self.asked["traffic_class"])
         yield Setting(
-            "traffic_class", wanted, lambda: found(r"^Global tclass=(\d+)", read_file(path)) or "none", lambda: write_file(path, wanted)
+            "traffic_class",
+            wanted,
+            lambda: found(r"^(?:Global tclass=)?(\d+)", read_file(path)) or "none",
+            lambda: write_file(path, wanted),
         )
         at = ("-d", self.device, "-p", self.port)
         version, tos = str(self.asked["version"]), str(self.asked["cma_tos"])
@@ -202,7 +205,9 @@ class Rail:
             return
         own = ipaddress.ip_interface(self.rail["address"])
         family, dev = f"-{own.version}", self.interface
-        yield Setting("address", str(own), lambda: self._address(str(own)), lambda: _run("ip", "addr", "add", str(own), "dev", dev))
+        # A route may name an IPv6 address as its source only when nobody is asked first whether he has it.
+        words = ["ip", "addr", "add", str(own), "dev", dev] + (["nodad"] if own.version == 6 else [])  # noqa: PLR2004
+        yield Setting("address", str(own), lambda: self._address(str(own)), lambda: _run(*words))
         if not self.asked["table_base"]:
             return
         table, priority = (str(self.asked[k] + self.rail["rail"]) for k in ("table_base", "rule_priority_base"))
@@ -275,8 +280,8 @@ def hold(setting: Setting, mode: str) -> str:
     try:
         now = setting.read()
         if now != setting.wanted and mode == "apply":
-            _said.clear()
             setting.write()
+            _said.clear()
             now = setting.read()
     except UnansweredError as e:
         return str(e)

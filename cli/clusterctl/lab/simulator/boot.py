@@ -13,7 +13,7 @@ import sys
 import uuid
 from typing import TYPE_CHECKING
 
-from . import machine, modules, procfs, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma, update_grub
+from . import link_type, machine, modules, procfs, rails, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma, update_grub
 from .cmdline import FIRST_BOOT, GRUB_CFG, from_grub_cfg
 from .hugepages import from_cmdline
 from .mounts import bind, move, new_tree
@@ -69,17 +69,21 @@ def _next_cmdline() -> str:
 def _sysfs(node: str, cmdline: str, pages: HugePages) -> None:
     root = new_tree(f"{RUN}/sys")
     faults = read_faults()
-    for real in ("fs", "class/net", "devices/virtual/net"):
+    ethernet = link_type.ethernet()
+    for real in ("fs", "devices/virtual/net") if ethernet else ("fs", "class/net", "devices/virtual/net"):
         os.makedirs(f"{root}/{real}")
         bind(f"/sys/{real}", f"{root}/{real}")
     missing = faults.missing_gpus()
     write(root, sysfs_cpu.files(cmdline))
     write(root, sysfs_memory.files(cmdline, pages))
-    write(root, sysfs_rdma.files(node, faults.trained_gbps()))
+    write(root, sysfs_rdma.files(node, faults.trained_gbps(), ethernet=ethernet))
     write(root, sysfs_pci.files(missing))
     link(root, sysfs_cpu.links() | sysfs_rdma.links() | sysfs_pci.links(missing))
     for empty in ("module", "block", "class/dmi", "kernel/debug", "kernel/config", "kernel/security", "power"):
         os.makedirs(f"{root}/{empty}", exist_ok=True)
+    if ethernet:
+        rails.make(root)
+        rails.refresh_gids(root)
     move(root, "/sys")
 
 

@@ -6,7 +6,7 @@ import os
 import select
 import socket
 
-from . import fault_effects, peers, state
+from . import fault_effects, link_type, peers, rails, state
 from .kernel_log import KMSG, KernelLog
 from .memory_files import MemoryFiles
 from .watcher import POLL_S, Watcher
@@ -34,6 +34,8 @@ def _serve() -> None:
     known = state.read_faults()
     with socket.create_server(("", peers.PORT)) as server:
         inputs = [server.fileno()] + ([] if watcher.fd is None else [watcher.fd])
+        addresses = rails.address_events() if link_type.ethernet() else None
+        inputs += [addresses.fileno()] if addresses else []
         while True:
             pause = _PUMP_S if log.pump() else POLL_S if watcher.fd is None else None
             ready, _, _ = select.select(inputs, [], [], pause)
@@ -44,6 +46,9 @@ def _serve() -> None:
                     memory.written(path)
             if server.fileno() in ready:
                 _answer(server)
+            if addresses and addresses.fileno() in ready:
+                addresses.recv(65536)
+                rails.refresh_gids()
 
 
 def _take_faults(known: state.Faults, log: KernelLog) -> state.Faults:

@@ -9,6 +9,8 @@ from . import machine
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+ROOT = "/sys/class/infiniband"
+GIDS = 16
 COUNTERS = [
     "VL15_dropped",
     "excessive_buffer_overrun_errors",
@@ -63,12 +65,17 @@ HW_COUNTERS = [
 _RATES = {400: "400 Gb/sec (4X NDR)", 200: "200 Gb/sec (4X HDR)", 100: "100 Gb/sec (4X EDR)"}
 
 
-def files(node: str, trained_gbps: Mapping[str, int]) -> dict[str, str | int | bytes]:
+def files(node: str, trained_gbps: Mapping[str, int], *, ethernet: bool = False) -> dict[str, str | int | bytes]:
     """All files, relative to /sys. `trained_gbps`: HCAs whose link did not train at the line rate."""
     result: dict[str, str | int | bytes] = {}
     for index in range(machine.HCAS):
         name = f"mlx5_{index}"
-        result |= _hca(f"class/infiniband/{name}", node, index, trained_gbps.get(name, machine.LINE_RATE_GBPS))
+        path = f"class/infiniband/{name}"
+        result |= _hca(path, node, index, trained_gbps.get(name, machine.LINE_RATE_GBPS))
+        if ethernet:
+            # No subnet manager, and a traffic class that is not set until somebody does.
+            result |= {f"{path}/ports/1/{file}": value for file, value in (("link_layer", "Ethernet"), ("lid", "0x0"), ("sm_lid", "0x0"))}
+            result[f"{path}/tc/1/traffic_class"] = b""
     return result
 
 

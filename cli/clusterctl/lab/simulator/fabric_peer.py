@@ -1,0 +1,28 @@
+"""What each HCA of this machine is cabled to: rail k of node n is at port n of the leaf switch of rail k."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from .sysfs_rdma import ROOT
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A switch port; a fault of the lab may have moved the cable there."""
+
+    switch: str
+    port: int
+
+
+def peer(index: int, node: str | None = None) -> Peer:
+    """The other end of the cable of `mlx5_<index>`."""
+    found = re.search(r"n(\d+)$", node or os.uname().nodename)
+    return Peer(f"leaf-su1-rail{index}", int(found[1]) if found else 1)
+
+
+def devices() -> list[str]:
+    """The HCAs that are there."""
+    return sorted(os.listdir(ROOT)) if os.path.isdir(ROOT) else []

@@ -1,0 +1,58 @@
+"""iblinkinfo -l with a direct route: the link of one port of this machine, or those of its leaf switch."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from .fabric_peer import devices, peer
+from .state import read
+from .sysfs_rdma import ROOT
+
+_LANES = {400: "106.25", 200: "53.125", 100: "25.78125"}
+_LINK = '0x{near} "{name:>30}" {lid:6} {port:4}[  ] ==( 4X {speed:>13} Gbps Active/  LinkUp)==>  0x{far} {far_lid:6} {far_port:4}[  ] "{far_name}" ( )'
+
+
+def main(argv: list[str], version: str) -> int:
+    """-D 0 is the own link; -D 0,1 the leaf's, of which this machine knows only its own and the aggregation node's."""
+    parser = argparse.ArgumentParser(prog="iblinkinfo")
+    parser.add_argument("-l", action="store_true")
+    parser.add_argument("-C", dest="device", default="mlx5_0")
+    parser.add_argument("-P", dest="port", type=int, default=1)
+    parser.add_argument("-D", dest="route", default="0")
+    parser.add_argument("-n", dest="hops")
+    parser.add_argument("-V", action="version", version=f"iblinkinfo BUILD VERSION: {version} (simulated)")
+    asked = parser.parse_args(argv[1:])
+    at = f"{ROOT}/{asked.device}"
+    if asked.device not in devices() or read(f"{at}/ports/{asked.port}/link_layer") != "InfiniBand":
+        print(f"ibwarn: mad_rpc_open_port: can't open UMAD port ({asked.device}:{asked.port})", file=sys.stderr)
+        return 1
+    print("\n".join(lines(asked.device, asked.port, leaf=asked.route != "0")))
+    return 0
+
+
+def lines(device: str, port: int, *, leaf: bool) -> list[str]:
+    """The lines of that end."""
+    at = f"{ROOT}/{device}"
+    index = int(device.rpartition("_")[2])
+    end = peer(index)
+    guid = read(f"{at}/node_guid").replace(":", "")
+    rate = int(read(f"{at}/ports/{port}/rate").partition(" ")[0] or 0)
+    own = {"guid": guid, "name": f"{os.uname().nodename} {device}", "lid": int(read(f"{at}/ports/{port}/lid") or "0", 16), "port": port}
+    switch = {"guid": f"{0x0200005E00000000 + index:016x}", "name": f"MF0;{end.switch}:MQM9700/U1", "lid": 2 + index, "port": end.port}
+    near, far = (switch, own) if leaf else (own, switch)
+    speed = _LANES.get(rate, "2.5")
+    return [
+        _LINK.format(
+            near=near["guid"],
+            name=near["name"],
+            lid=near["lid"],
+            port=near["port"],
+            speed=speed,
+            far=far["guid"],
+            far_lid=far["lid"],
+            far_port=far["port"],
+            far_name=far["name"],
+        )
+    ]

@@ -1,0 +1,68 @@
+"""mlnx_qos: quality of service of an Ethernet adapter."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from . import nic
+
+_OWNERS = {"os": "OS", "fw": "Firmware"}
+
+
+def main(argv: list[str], version: str) -> int:
+    """Set what is asked, then show everything, as the real one does."""
+    parser = argparse.ArgumentParser(prog="mlnx_qos")
+    parser.add_argument("-i", "--interface", required=True)
+    parser.add_argument("--trust", choices=["pcp", "dscp"])
+    parser.add_argument("-f", "--pfc")
+    parser.add_argument("--dscp2prio")
+    parser.add_argument("--buffer_size")
+    parser.add_argument("--prio2buffer")
+    parser.add_argument("-d", "--dcbx", choices=["os", "fw"])
+    parser.add_argument("-v", "--version", action="version", version=f"mlnx_qos {version} (simulated)")
+    asked = parser.parse_args(argv[1:])
+    device = nic.device_of(asked.interface)
+    if not device:
+        print(f"Interface {asked.interface} is not found or not supported", file=sys.stderr)
+        return 1
+    adapter = nic.load(device)
+    change(adapter, asked)
+    nic.save(device, adapter)
+    print(text(adapter), end="")
+    return 0
+
+
+def change(adapter: nic.Nic, asked: argparse.Namespace) -> None:
+    """Take over the options that are given."""
+    adapter.trust = asked.trust or adapter.trust
+    adapter.dcbx = _OWNERS.get(asked.dcbx, adapter.dcbx)
+    if asked.dscp2prio:
+        word, dscp, priority = asked.dscp2prio.split(",")
+        adapter.priority_of[int(dscp)] = int(priority) if word == "set" else int(dscp) // 8
+    for option, name in ((asked.pfc, "pfc"), (asked.buffer_size, "buffer_sizes"), (asked.prio2buffer, "buffer_of")):
+        if option:
+            setattr(adapter, name, [int(n) for n in option.split(",")])
+
+
+def text(adapter: nic.Nic) -> str:
+    """The output of mlnx_qos of DOCA-OFED."""
+    lines = [f"DCBX mode: {adapter.dcbx} controlled", f"Priority trust state: {adapter.trust}"]
+    if adapter.trust == "dscp":
+        lines.append("dscp2prio mapping:")
+        for priority in range(8):
+            points = [f"{dscp:02d}," for dscp in reversed(range(64)) if adapter.priority_of[dscp] == priority]
+            lines.append(f"\tprio:{priority} dscp:{''.join(points)}")
+    row = "   ".join
+    lines += [
+        "default priority:",
+        f"Receive buffer size (bytes): {','.join(map(str, adapter.buffer_sizes))},max_buffer_size=262016",
+        "Cable len: 7",
+        "PFC configuration:",
+        f"\tpriority    {row(map(str, range(8)))}",
+        f"\tenabled     {row(map(str, adapter.pfc))}   ",
+        f"\tbuffer      {row(map(str, adapter.buffer_of))}   ",
+    ]
+    for priority in range(8):
+        lines += [f"tc: {priority} ratelimit: unlimited, tsa: vendor", f"\t priority:  {priority}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,52 @@
+"""What an Ethernet adapter of this machine forgets at every reset: quality of service, rings, pause, defaults of the connection manager."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+
+from . import machine
+from .state import RUN, read
+
+# On a tmpfs, as a reboot resets the adapters.
+FOLDER = f"{RUN}/nics"
+
+
+@dataclass
+class Nic:
+    """Firmware defaults of a ConnectX-7."""
+
+    dcbx: str = "OS"
+    trust: str = "pcp"
+    priority_of: list[int] = field(default_factory=lambda: [dscp // 8 for dscp in range(64)])
+    pfc: list[int] = field(default_factory=lambda: [0] * 8)
+    buffer_of: list[int] = field(default_factory=lambda: [0] * 8)
+    buffer_sizes: list[int] = field(default_factory=lambda: [262016, 0, 0, 0, 0, 0, 0, 0])
+    rings: dict[str, int] = field(default_factory=lambda: {"rx": 1024, "tx": 1024})
+    pause: dict[str, str] = field(default_factory=lambda: {"rx": "on", "tx": "on"})
+    cma_tos: int = 0
+    cma_version: int = 2
+
+
+def interface(index: int) -> str:
+    """The network interface of HCA `index`."""
+    return f"ens{10 + index}np0"
+
+
+def device_of(name: str) -> str:
+    """`mlx5_3` of its interface; empty for an interface of no HCA."""
+    return next((f"mlx5_{i}" for i in range(machine.HCAS) if interface(i) == name), "")
+
+
+def load(device: str) -> Nic:
+    """The adapter as it is now."""
+    text = read(f"{FOLDER}/{device}.json")
+    return Nic(**json.loads(text)) if text else Nic()
+
+
+def save(device: str, nic: Nic) -> None:
+    """Remember it until the next reset."""
+    os.makedirs(FOLDER, exist_ok=True)
+    with open(f"{FOLDER}/{device}.json", "w", encoding="utf-8") as file:
+        json.dump(asdict(nic), file)

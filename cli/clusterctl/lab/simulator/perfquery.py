@@ -1,0 +1,29 @@
+"""perfquery -R: clear the counters of a port."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+
+from .sysfs_rdma import ROOT
+from .tree import write
+
+
+def main(argv: list[str], _version: str) -> int:
+    """-R -C DEVICE -P PORT; without -R it shows them."""
+    words = [w for w in argv[1:] if w != "-R"]
+    options = dict(zip(words[::2], words[1::2], strict=False))
+    folder = f"{ROOT}/{options.get('-C', 'mlx5_0')}/ports/{options.get('-P', '1')}/counters"
+    files = sorted(glob.glob(f"{folder}/*"))
+    if not files:
+        print("perfquery: iberror: failed: can't open UMAD port", file=sys.stderr)
+        return 1
+    if "-R" in argv:
+        write(folder, {os.path.basename(f): 0 for f in files})
+        return 0
+    print("# Port counters")
+    for file in files:
+        with open(file, encoding="utf-8") as counter:
+            print(f"{os.path.basename(file)}:".ljust(33, ".") + counter.read().strip())
+    return 0

@@ -1,0 +1,83 @@
+"""Ethernet rails: an interface per HCA, its files in sysfs, and GIDs that follow its addresses."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import socket
+import subprocess
+
+from . import machine, nic, sysfs_rdma
+from .tree import link, write
+
+_ADDRESS_EVENTS = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
+
+
+def make(root: str) -> None:
+    """Add the interfaces, and /sys/class/net with their files; `root` becomes /sys."""
+    _forget()
+    pairs = [f"link add {nic.interface(i)} type veth peer name switch{i}\nlink set switch{i} up" for i in range(machine.HCAS)]
+    _ip(pairs)
+    rails = {nic.interface(i): i for i in range(machine.HCAS)}
+    others = [n for n in os.listdir("/sys/class/net") if n not in rails]
+    link(root, {f"class/net/{name}": f"../../devices/virtual/net/{name}" for name in others})
+    for name, index in rails.items():
+        write(root, _files(name))
+        write(root, {f"devices/pci0000:{bus}/0000:{bus}:00.0/net/{name}/dev_port": 0 for bus in [machine.HCA_BUSES[index]]})
+        link(root, {f"class/net/{name}/{file}": f"../../../devices/virtual/net/{name}/{file}" for file in ("mtu", "address", "operstate")})
+
+
+def _forget() -> None:
+    """A container keeps its network namespace over a reboot, a machine keeps neither interfaces nor rules."""
+    _ip([f"link del {name}" for name in os.listdir("/sys/class/net") if nic.device_of(name)])
+    _ip(["rule flush", "rule add from all lookup main priority 32766", "rule add from all lookup default priority 32767"])
+    _ip(["rule flush", "rule add from all lookup main priority 32766"], "-6")
+
+
+def _ip(lines: list[str], *options: str) -> None:
+    subprocess.run(["ip", *options, "-batch", "-"], input="".join(f"{line}\n" for line in lines), text=True, check=True)
+
+
+def _files(name: str) -> dict[str, str | int | bytes]:
+    """Congestion control with the firmware's defaults: on for every priority."""
+    at = f"class/net/{name}/ecn"
+    files: dict[str, str | int | bytes] = {f"{at}/{point}/enable/{p}": 1 for point in ("roce_np", "roce_rp") for p in range(8)}
+    return files | {
+        f"{at}/roce_np/cnp_dscp": 48,
+        f"{at}/roce_np/cnp_802p_prio": 6,
+        f"{at}/roce_np/min_time_between_cnps": 4,
+        f"{at}/roce_rp/rpg_ai_rate": 5,
+    }
+
+
+def address_events() -> socket.socket:
+    """A netlink socket that becomes readable when an address comes or goes."""
+    events = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    events.bind((0, _ADDRESS_EVENTS))
+    return events
+
+
+def refresh_gids(root: str = "/sys") -> None:
+    """Two GIDs per address, version 1 before version 2, as the kernel makes them; the link-local ones first."""
+    shown = subprocess.run(["ip", "-j", "addr", "show"], capture_output=True, text=True, check=True).stdout
+    addresses = {row["ifname"]: [a["local"] for a in row["addr_info"]] for row in json.loads(shown) if row.get("ifname")}
+    for index in range(machine.HCAS):
+        name = nic.interface(index)
+        held = sorted(addresses.get(name, []), key=lambda a: (not ipaddress.ip_address(a).is_link_local, a))
+        write(root, gid_files(f"class/infiniband/mlx5_{index}/ports/1", name, held))
+
+
+def gid_files(port: str, interface: str, addresses: list[str]) -> dict[str, str | int | bytes]:
+    """The first sixteen entries; an empty one has no type."""
+    files: dict[str, str | int | bytes] = {}
+    local = [a for a in addresses if ipaddress.ip_address(a).is_link_local] or ["fe80::1"]
+    entries = [(a, kind) for a in [*local[:1], *[b for b in addresses if b not in local]] for kind in ("IB/RoCE v1", "RoCE v2")]
+    for index in range(sysfs_rdma.GIDS):
+        address, kind = entries[index] if index < len(entries) else ("::", "")
+        own = ipaddress.ip_address(address)
+        full = ipaddress.IPv6Address(f"::ffff:{own}") if own.version == 4 else own
+        files[f"{port}/gids/{index}"] = full.exploded
+        files[f"{port}/gid_attrs/types/{index}"] = kind
+        files[f"{port}/gid_attrs/ndevs/{index}"] = interface if kind else ""
+    return files

@@ -1,0 +1,19 @@
+"""sminfo: the master subnet manager that a port has."""
+
+from __future__ import annotations
+
+import sys
+
+from .state import read
+from .sysfs_rdma import ROOT
+
+
+def main(argv: list[str], _version: str) -> int:
+    """-C DEVICE -P PORT."""
+    options = dict(zip(argv[1::2], argv[2::2], strict=False))
+    lid = int(read(f"{ROOT}/{options.get('-C', 'mlx5_0')}/ports/{options.get('-P', '1')}/sm_lid") or "0", 16)
+    if lid == 0:
+        print("sminfo: iberror: failed: query", file=sys.stderr)
+        return 1
+    print(f"sminfo: sm lid {lid} sm guid 0x2c5eab0300b87b40, activity count 652 priority 14 state 3 SMINFO_MASTER")
+    return 0
