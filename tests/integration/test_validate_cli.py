@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMON = ROOT / "inventory" / "common"
+# Roles whose evidence is on the node; this one has no BMC.
+ON_NODE = ["hardware", "kernel", "os_tuning", "hugepages", "nvidia_driver", "nccl", "gpu_tools"]
 
 
 def good(answer: dict[str, Any]) -> object:
@@ -36,7 +38,7 @@ def garbage(_answer: dict[str, Any]) -> object:
 
 def run(folder: Path, edit: Callable[[dict[str, Any]], object], *words: str, **variables: object) -> int:
     with SshNode(folder / "node", FakeNode(edit)) as node:
-        site = node.write_site(folder / "site", **variables)
+        site = node.write_site(folder / "site", **{"node_roles": ON_NODE, **variables})
         return main.call(["--state-dir", str(folder / "state"), words[0], "n1", "-i", str(COMMON), "-i", str(site), *words[1:]])
 
 
