@@ -1,0 +1,96 @@
+"""What the simulated tools of a fabric print is what the validators read from the real ones."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterctl.lab.simulator import ethtool, iblinkinfo, ibv_devinfo, lldpctl, mlnx_qos, nic, rails, sysfs_rdma
+from clusterctl_validators import ethtool_text, ib_links, lldp, roce_gids
+from clusterctl_validators.mlnx_qos import parse
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.sources import LocalSource
+from support.checks import write_files
+from support.filters import filter_plugin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BIT = st.integers(0, 1)
+EIGHT = st.lists(st.integers(0, 7), min_size=8, max_size=8)
+
+
+@given(
+    trust=st.sampled_from(["pcp", "dscp"]),
+    pfc=st.lists(BIT, min_size=8, max_size=8),
+    buffers=EIGHT,
+    mapping=st.lists(st.integers(0, 7), min_size=64, max_size=64),
+)
+def test_quality_of_service_is_read_back(trust: str, pfc: list[int], buffers: list[int], mapping: list[int]) -> None:
+    adapter = nic.Nic(trust=trust, pfc=pfc, buffer_of=buffers, priority_of=mapping, buffer_sizes=[n * 128 for n in buffers])
+    qos = parse(mlnx_qos.text(adapter))
+    assert (qos.trust, qos.dcbx) == (trust, "os")
+    assert qos.pfc == tuple(p for p in range(8) if pfc[p])
+    assert qos.buffer_of == tuple(buffers)
+    assert qos.buffer_sizes == tuple(n * 128 for n in buffers)
+    assert qos.priority_of == (dict(enumerate(mapping)) if trust == "dscp" else {})
+
+
+def said(tool: object, *words: str) -> str:
+    assert callable(tool)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        assert tool(["tool", *words], "1") == 0
+    return text.getvalue()
+
+
+@pytest.fixture
+def adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(nic, "FOLDER", str(tmp_path / "nics"))
+    return tmp_path
+
+
+def test_rings_and_pause_are_read_back(adapters: Path) -> None:
+    said(ethtool.main, "-G", "ens12np0", "rx", "8192", "tx", "512")
+    said(ethtool.main, "-A", "ens12np0", "rx", "off", "tx", "on")
+    assert ethtool_text.current_rings(said(ethtool.main, "-g", "ens12np0")) == {"rx": "8192", "tx": "512"}
+    assert ethtool_text.pause(said(ethtool.main, "-a", "ens12np0")) == {"rx": "off", "tx": "on"}
+    assert ethtool_text.pause(said(ethtool.main, "-a", "ens13np0")) == {"rx": "on", "tx": "on"}
+
+
+def test_an_interface_without_an_adapter_has_no_rings(adapters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ethtool.main(["ethtool", "-g", "eth0"], "") == 1
+    assert "Operation not supported" in capsys.readouterr().err
+
+
+def test_gids_follow_addresses(tmp_path: Path) -> None:
+    files = rails.gid_files("sys/class/infiniband/mlx5_0/ports/1", "ens10np0", ["fe80::1:2", "10.0.0.1", "fd02::1"])
+    probe = Probe(LocalSource(str(write_files(tmp_path, {path: f"{value}\n" for path, value in files.items()}))))
+    gids = roce_gids.read_gids(probe, "mlx5_0")
+    assert [(g.index, g.address) for g in roce_gids.routable(gids)] == [(3, "10.0.0.1"), (5, "fd02::1")]
+    assert len(gids) == 6
+
+
+def test_neighbours_and_links_are_read_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = write_files(tmp_path, {f"/{path}": str(value) for path, value in sysfs_rdma.files("r12-n04", {"mlx5_1": 200}).items()})
+    at = str(root / "class/infiniband")
+    monkeypatch.setattr(iblinkinfo, "ROOT", at)
+    monkeypatch.setattr("clusterctl.lab.simulator.fabric_peer.ROOT", at)
+    monkeypatch.setattr("os.uname", lambda: type("Uname", (), {"nodename": "r12-n04"}))
+    link = ib_links.parse_iblinkinfo(said(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0"))[0]
+    assert (link.near.port, link.far.host, link.far.port, link.speed) == (1, "leaf-su1-rail1", 4, "53.125 Gbps")
+    back = ib_links.parse_iblinkinfo(said(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0,1", "-n", "0"))[0]
+    assert (back.near, back.far) == (link.far, link.near)
+    monkeypatch.setattr("clusterctl.lab.simulator.link_type.ethernet", lambda: True)
+    found = lldp.parse(said(lldpctl.main, "-f", "json"))
+    assert (found["ens17np0"].name, found["ens17np0"].ports) == ("leaf-su1-rail7", ["swp4"])
+
+
+@pytest.mark.parametrize("mtu", [1500, 4191, 4192, 9000])
+def test_the_rdma_mtu_is_the_kernels_and_the_rules(mtu: int) -> None:
+    assert ibv_devinfo.active_mtu(mtu) == filter_plugin("roce", "roce_rules").active_mtu(mtu)
