@@ -70,7 +70,7 @@ def test_an_interface_without_an_adapter_has_no_rings(adapters: Path, capsys: py
 
 def test_gids_follow_addresses(tmp_path: Path) -> None:
     files = rails.gid_files("sys/class/infiniband/mlx5_0/ports/1", "ens10np0", ["fe80::1:2", "10.0.0.1", "fd02::1"])
-    probe = Probe(LocalSource(str(write_files(tmp_path, {path: f"{value}\n" for path, value in files.items()}))))
+    probe = Probe(LocalSource(str(write_files(tmp_path, {path: f"{value!s}\n" for path, value in files.items()}))))
     gids = roce_gids.read_gids(probe, "mlx5_0")
     assert [(g.index, g.address) for g in roce_gids.routable(gids)] == [(3, "10.0.0.1"), (5, "fd02::1")]
     assert len(gids) == 6
