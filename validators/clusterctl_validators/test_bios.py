@@ -31,7 +31,13 @@ def test_vendor(spec: SpecView, record: Record, bmc: BmcView) -> None:
             record.not_applicable(check, "no firmware is pinned for vendor {}".format(bmc.vendor or "unknown"))
         else:
             hint = "declare {} for it, or set bios_vendor".format(what)
-            record.ok(check, (spec[what] or {}).get(bmc.vendor) is not None, expected=" or ".join(declared), found=bmc.vendor or "unknown", hint=hint)
+            record.ok(
+                check,
+                (spec[what] or {}).get(bmc.vendor) is not None,
+                expected=" or ".join(declared),
+                found=bmc.vendor or "unknown",
+                hint=hint,
+            )
 
 
 def test_firmware(spec: SpecView, record: Record, bmc: BmcView) -> None:
