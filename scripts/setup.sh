@@ -2,6 +2,8 @@
 # Sets up everything `make demo` and `make test` need on Debian or Ubuntu, and says what it installs. Running it again changes nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# a site's own certificate authority is in the system's store
+export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-1}"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { printf 'setup: %s\nhint: %s\n' "$1" "$2" >&2; exit 3; }
