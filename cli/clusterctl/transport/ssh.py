@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _CHEAP_KEX = "curve25519-sha256,curve25519-sha256@libssh.org"
 # one library call per packet; chacha20-poly1305, asyncssh's first choice, takes several
 _CHEAP_CIPHERS = "aes128-gcm@openssh.com,aes256-gcm@openssh.com"
+# after the kinds on file: a node with other kinds only then shows its key, instead of hanging up without a word
+_ANY_HOST_KEY = "+ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256"
 _KEEPALIVE_S = 15
 
 
@@ -128,6 +130,7 @@ async def _open(
                 kex_algs=kex or f"^{_CHEAP_KEX}",
                 encryption_algs=f"^{_CHEAP_CIPHERS}",
                 compression_algs=["none"],
+                server_host_key_algs=_ANY_HOST_KEY,
                 keepalive_interval=_KEEPALIVE_S,
                 **how,
             )
