@@ -1,0 +1,72 @@
+"""Pure readers of an adapter's firmware and NV configuration, as `flint query` and `mlxconfig -e query` print them."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, Optional
+
+_ROW = re.compile(r"^\s*(?:\*\s*)?(?:RO\s+)?(?P<name>[A-Z][A-Z0-9_]*)\s+(?P<values>\S.*?)\s*$")
+# A long value fills its column, so that the next one may follow without a blank.
+_VALUE = re.compile(r"[^\s()]*\([^()]*\)|[^\s()]+")
+_FIELD = re.compile(r"^(?P<name>FW Version|FW Version\(Running\)|PSID):\s+(?P<value>\S+)", re.MULTILINE)
+
+
+class UnreadableToolError(ValueError):
+    """The text is not what the tool prints."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter as printed, e.g. `True(1)`: the factory's, the one in force, the one of the next boot."""
+
+    default: str
+    current: str
+    next_boot: str
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """`flash` is what the next reset starts, `running` what runs now, `psid` the board."""
+
+    flash: str
+    running: str
+    psid: str
+
+
+def parse_configuration(text: str) -> Dict[str, Parameter]:
+    """Every parameter that has three values; an array shows as `Array[0..7]`. UnreadableToolError without the three columns."""
+    rows: Dict[str, Parameter] = {}
+    inside = False
+    for line in text.splitlines():
+        if line.startswith("Configurations:"):
+            inside = bool(re.search(r"Default\s+Current\s+Next Boot", line))
+            continue
+        row = _ROW.match(line) if inside else None
+        values = _VALUE.findall(row.group("values")) if row else []
+        if row and len(values) == 3:
+            rows[row.group("name")] = Parameter(*values)
+    if not rows:
+        raise UnreadableToolError("no parameter with default, current and next boot: {!r}".format(text.strip()[-120:]))
+    return rows
+
+
+def parse_firmware(text: str) -> Firmware:
+    """`flint query`; the tool leaves out what runs where that is what lies in flash. UnreadableToolError without version or board."""
+    fields = {m.group("name"): m.group("value") for m in _FIELD.finditer(text)}
+    if "FW Version" not in fields or "PSID" not in fields:
+        raise UnreadableToolError("no FW Version or no PSID: {!r}".format(text.strip()[-120:]))
+    return Firmware(fields["FW Version"], fields.get("FW Version(Running)", fields["FW Version"]), fields["PSID"])
+
+
+def same(declared: Any, printed: str) -> bool:
+    """Whether `1`, `true` or `ETH` is what the tool prints as `True(1)` or `ETH(2)`."""
+    found = re.match(r"^(?P<word>[^()]*)\((?P<number>[^()]*)\)$", printed)
+    said = {found.group("word").lower(), found.group("number").lower()} if found else {printed.lower()}
+    wanted = str(int(declared)) if isinstance(declared, bool) else str(declared).lower()
+    return wanted in said or any(_number(wanted) is not None and _number(wanted) == _number(s) for s in said)
+
+
+def _number(text: str) -> Optional[int]:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None

@@ -1,0 +1,319 @@
+"""The network stack: what is loaded and in force in the adapters now, and what packages, files, flash and units bring back."""
+
+import re
+from typing import Any, Dict, List, Mapping, Optional
+
+from clusterctl_validators import nv_config
+from clusterctl_validators.file_mode import FileMode, read_mode
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.nv_config import UnreadableToolError
+from clusterctl_validators.pinned_packages import check_package
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.record import Record
+
+ROLE = "ofed"
+Spec = Mapping[str, Any]
+
+APT_SOURCE = "/etc/apt/sources.list.d/ofed.sources"
+DNF_SOURCE = "/etc/yum.repos.d/ofed.repo"
+PREFERENCES = "/etc/apt/preferences.d/90-clusterctl-ofed"
+DROPIN = "/etc/systemd/system/openibd.service.d/90-clusterctl.conf"
+CONF = "/etc/clusterctl/ofed.conf"
+SCRIPT = "/usr/local/sbin/clusterctl-ofed"
+UNIT = "clusterctl-ofed.service"
+UNIT_FILE = "/etc/systemd/system/" + UNIT
+UDEV_RULE = "/etc/udev/rules.d/90-clusterctl-ofed.rules"
+RDMA = "/sys/class/infiniband/{}/"
+_PROVISION = "`clusterctl provision NODE` puts it back"
+_REBOOT = "reboot the node: the driver in the kernel is not the installed one"
+_RESET = "in the flash, but not in force: reset the adapter's firmware (mlxfwreset), reboot, or cycle the power where neither is enough"
+_HIDDEN = "unknown to this firmware, or hidden: ADVANCED_PCI_SETTINGS and a reset show hidden ones"
+
+
+def _file(record: Record, probe: Probe, check: str, path: str, mode: str = "644") -> Optional[str]:
+    """The text of a file that must be there, its owner and mode checked."""
+    text = probe.read(path)
+    record.ok(check + ".present", text is not None, expected=path, found=path if text is not None else "absent", hint=_PROVISION)
+    if text is not None:
+        seen = read_mode(probe, path)
+        words = "{0.owner} {0.mode}".format(seen) if isinstance(seen, FileMode) else None
+        record.equal(check + ".mode", "root " + mode, words, severity=Severity.MINOR, hint=_PROVISION)
+    return text
+
+
+def _absent(record: Record, probe: Probe, check: str, path: str) -> None:
+    record.equal(check, "absent", "absent" if probe.read(path) is None else "present", hint=_PROVISION)
+
+
+def _tool(spec: Spec, name: str) -> str:
+    """MFT's tools come with the vendor's stack; the distribution's have `mst` in front."""
+    return name if spec["ofed_flavour"] != "inbox" else {"mlxconfig": "mstconfig", "flint": "mstflint"}[name]
+
+
+def _address(record: Record, probe: Probe, check: str, device: str) -> Optional[str]:
+    """The PCI address of an RDMA device; None, and recorded, if there is none."""
+    if not probe.glob(RDMA.format(device)):
+        hint = "the driver did not bring it up: dmesg | grep mlx5"
+        record.ok(check, False, expected=device, found="no such RDMA device", severity=Severity.CRITICAL, hint=hint)
+        return None
+    real = probe.run(["readlink", "-f", RDMA.format(device) + "device"])
+    address = real.stdout.strip().rpartition("/")[2]
+    if real.error or not address:
+        record.could_not_run(check, "readlink: " + (real.error or "no answer"))
+        return None
+    return address
+
+
+def test_driver(spec: Spec, record: Record, probe: Probe) -> None:
+    flavour, driver = spec["ofed_flavour"], spec["ofed_driver_version"]
+    wanted = driver if flavour != "inbox" else "the kernel's own"
+    if probe.read("/sys/module/mlx5_core/initstate") is None:
+        record.equal(
+            "ofed.driver.running", wanted, "mlx5_core is not loaded", severity=Severity.CRITICAL, hint="modprobe mlx5_core; dkms status"
+        )
+    else:
+        foreign = "O" in (probe.read("/sys/module/mlx5_core/taint") or "")
+        found = (probe.read("/sys/module/mlx5_core/version") or "unnamed") if foreign else "the kernel's own"
+        record.equal("ofed.driver.running", wanted, found, severity=Severity.CRITICAL, hint=_REBOOT)
+    filename = probe.run(["modinfo", "-F", "filename", "mlx5_core"])
+    version = probe.run(["modinfo", "-F", "version", "mlx5_core"])
+    if filename.error or version.error:
+        record.could_not_run("ofed.driver.persisted", filename.error or version.error)
+        return
+    own = "/kernel/drivers/" in filename.stdout
+    found = "the kernel's own" if own else version.stdout.strip() or "this kernel has no mlx5_core"
+    hint = "dkms status; the headers of the running kernel must be installed"
+    record.equal("ofed.driver.persisted", wanted, found, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_release(spec: Spec, record: Record, probe: Probe) -> None:
+    flavour = spec["ofed_flavour"]
+    if flavour == "inbox":
+        record.not_applicable("ofed.release", "the kernel's own stack has no release")
+        return
+    wanted = "OFED-internal-" + spec["ofed_driver_version"] if flavour == "doca" else "MLNX_OFED_LINUX-" + spec["ofed_version"]
+    said = probe.run(["ofed_info", "-s"])
+    if said.error or said.rc != 0:
+        record.could_not_run("ofed.release", "ofed_info: " + (said.error or said.stderr.strip() or "exit {}".format(said.rc)))
+        return
+    record.equal("ofed.release", wanted, said.stdout.strip().rstrip(":"), hint="packages of another release: " + _PROVISION)
+
+
+def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["ofed_packages"]:
+        record.not_applicable("ofed.packages", "none are declared")
+    for package in spec["ofed_packages"]:
+        check_package(record, probe, package, spec["ofed_hold"])
+
+
+def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
+    excluded: List[str] = spec["ofed_exclude_distribution"]
+    if probe.glob("/etc/dnf"):
+        _dnf_exclusion(record, probe, excluded)
+        return
+    if not excluded:
+        _absent(record, probe, "ofed.exclusion.persisted", PREFERENCES)
+        return
+    text = _file(record, probe, "ofed.exclusion", PREFERENCES) or ""
+    stanzas = [dict(line.split(": ", 1) for line in s.splitlines() if ": " in line and line[0] != "#") for s in text.split("\n\n")]
+    barred = [s for s in stanzas if s.get("Pin-Priority") == "-1"]
+    found = barred[0].get("Package", "") if barred else "nothing excluded"
+    record.equal("ofed.exclusion.persisted", " ".join(excluded), found, hint=_PROVISION)
+    pins = {s.get("Package", ""): s.get("Pin", "") for s in stanzas if s.get("Pin-Priority") == "1001"}
+    for package in spec["ofed_packages"]:
+        check = "ofed.package[{}].candidate".format(package["name"])
+        record.equal(check + ".persisted", "version " + package["version"], pins.get(package["name"], "not pinned"), hint=_PROVISION)
+        policy = probe.run(["apt-cache", "policy", package["name"]])
+        candidate = re.search(r"^\s+Candidate: (\S+)", policy.stdout, re.MULTILINE)
+        if policy.error or not candidate:
+            record.could_not_run(check + ".running", "apt-cache: " + (policy.error or "no candidate shown"))
+        else:
+            hint = "another file of /etc/apt/preferences.d outranks ours, or the repository went away"
+            record.equal(check + ".running", package["version"], candidate.group(1), hint=hint)
+
+
+def _dnf_exclusion(record: Record, probe: Probe, excluded: List[str]) -> None:
+    for repository in ("baseos", "appstream"):
+        check = "ofed.exclusion[{}].persisted".format(repository)
+        dump = probe.run(["dnf", "config-manager", "--dump", repository])
+        found = re.search(r"^excludepkgs = *(.*)$", dump.stdout, re.MULTILINE)
+        if dump.error or not found:
+            record.could_not_run(check, "dnf config-manager: " + (dump.error or "no excludepkgs shown"))
+        else:
+            record.equal(check, ",".join(excluded), found.group(1).replace(" ", ""), hint=_PROVISION)
+
+
+def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
+    repository = spec["ofed_repository"]
+    if not repository:
+        record.not_applicable("ofed.repository", "the node's own sources are used")
+        return
+    wanted = [*repository.get("uris", []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
+    text = _file(record, probe, "ofed.repository", APT_SOURCE if repository.get("uris") else DNF_SOURCE)
+    if text is not None:
+        missing = [uri for uri in wanted if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]
+        found = ", ".join(missing) + " missing" if missing else ", ".join(wanted)
+        record.ok("ofed.repository.address", not missing, expected=", ".join(wanted), found=found, hint=_PROVISION)
+
+
+def test_openibd(spec: Spec, record: Record, probe: Probe) -> None:
+    if spec["ofed_flavour"] == "inbox":
+        record.not_applicable("ofed.openibd", "the kernel's own stack has no openibd")
+        return
+    name = "openibd.service"
+    unit = probe.units([name])[name]
+    if not spec["ofed_openibd"]:
+        _absent(record, probe, "ofed.openibd.dropin", DROPIN)
+        record.equal("ofed.openibd.persisted", "disabled", unit.file_state, hint="systemctl disable " + name)
+        return
+    record.equal("ofed.openibd.running", "active", unit.active_state, hint="journalctl -b -u " + name)
+    record.equal("ofed.openibd.persisted", "enabled", unit.file_state, hint="systemctl enable " + name)
+    lines = (_file(record, probe, "ofed.openibd.dropin", DROPIN) or "").splitlines()
+    missing = [
+        w for w in ("After=systemd-udev-settle.service", "Wants=systemd-udev-settle.service", "Restart=on-failure") if w not in lines
+    ]
+    found = "missing: " + ", ".join(missing) if missing else "waits for udev, tries again"
+    record.ok("ofed.openibd.dropin.content", not missing, expected="waits for udev, tries again", found=found, hint=_PROVISION)
+
+
+def test_rebuilt_modules(spec: Spec, record: Record, probe: Probe) -> None:
+    modules = spec["ofed_rebuild_modules"]
+    if not modules:
+        record.not_applicable("ofed.rebuild", "no module is declared")
+        return
+    kernel = probe.run(["uname", "-r"]).stdout.strip()
+    for item in modules:
+        check = "ofed.rebuild[{}]".format(item["module"])
+        magic = probe.run(["modinfo", "-F", "vermagic", item["module"]])
+        if magic.error or not kernel:
+            record.could_not_run(check + ".vermagic", magic.error or "uname gives no answer")
+            continue
+        words = magic.stdout.split()
+        found = words[0] if words else "this kernel has no such module"
+        hint = "built for another kernel, it does not load: dkms autoinstall -k " + kernel
+        record.equal(check + ".vermagic", kernel, found, severity=Severity.CRITICAL, hint=hint)
+        if item.get("dkms"):
+            _dkms(record, probe, check + ".dkms", item["dkms"], kernel)
+
+
+def _dkms(record: Record, probe: Probe, check: str, name: str, kernel: str) -> None:
+    status = probe.run(["dkms", "status"])
+    if status.error or status.rc != 0:
+        record.could_not_run(check, "dkms: " + (status.error or status.stderr.strip()))
+        return
+    # mlnx-ofed-kernel/25.10.OFED.25.10.1.7.1.1, 6.8.0-1046-nvidia, x86_64: installed
+    rows = [
+        line for line in status.stdout.splitlines() if re.match(r"{}[/,]".format(re.escape(name)), line) and ", {},".format(kernel) in line
+    ]
+    states = sorted({row.rpartition(": ")[2].split(" ")[0] for row in rows})
+    record.equal(check, "installed", ", ".join(states) or "not built for " + kernel, hint="dkms install, then update the initramfs")
+
+
+def test_firmware(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = {f["psid"]: f["version"] for f in spec["ofed_firmware"]}
+    if not wanted:
+        record.not_applicable("ofed.firmware", "none is declared")
+        return
+    hint = "burn the declared firmware by the site's own procedure; the role ofed never does"
+    for device in spec["ofed_devices"]:
+        check = "ofed.firmware[{}]".format(device)
+        address = _address(record, probe, check + ".running", device)
+        if address is None:
+            continue
+        board = probe.read(RDMA.format(device) + "board_id") or "not shown"
+        version = wanted.get(board)
+        record.ok(
+            check + ".psid",
+            version is not None,
+            expected=", ".join(sorted(wanted)),
+            found=board,
+            hint="another board: add it to ofed_firmware, or exchange it",
+        )
+        if version is None:
+            continue
+        record.equal(check + ".running", version, probe.read(RDMA.format(device) + "fw_ver"), hint=hint)
+        query = probe.run([_tool(spec, "flint"), "-d", address, "query"], timeout_s=60)
+        try:
+            flash = nv_config.parse_firmware(query.stdout).flash
+        except UnreadableToolError as e:
+            record.could_not_run(check + ".persisted", "flint: " + (query.error or query.stderr.strip() or str(e)))
+            continue
+        record.equal(check + ".persisted", version, flash, hint=hint)
+
+
+def test_nv_configuration(spec: Spec, record: Record, probe: Probe) -> None:
+    declared: Dict[str, Any] = spec["ofed_mlxconfig"]
+    if not declared:
+        record.not_applicable("ofed.mlxconfig", "no parameter is declared")
+        return
+    for device in spec["ofed_devices"]:
+        check = "ofed.mlxconfig[{}]".format(device)
+        address = _address(record, probe, check, device)
+        if address is None:
+            continue
+        query = probe.run([_tool(spec, "mlxconfig"), "-d", address, "-e", "query"], timeout_s=60)
+        try:
+            rows = nv_config.parse_configuration(query.stdout)
+        except UnreadableToolError as e:
+            record.could_not_run(check, "mlxconfig: " + (query.error or query.stderr.strip() or str(e)))
+            continue
+        for name, value in declared.items():
+            at = "ofed.mlxconfig[{}.{}]".format(device, name)
+            row = rows.get(name)
+            if row is None:
+                record.ok(at + ".persisted", False, expected=value, found="no such parameter", hint=_HIDDEN)
+                continue
+            right = nv_config.same(value, row.next_boot)
+            record.ok(at + ".persisted", right, expected=value, found=row.next_boot, hint=_PROVISION)
+            hint = _RESET if right else _PROVISION
+            record.ok(at + ".running", nv_config.same(value, row.current), expected=value, found=row.current, hint=hint)
+
+
+def test_max_read_request(spec: Spec, record: Record, probe: Probe) -> None:
+    size, devices = spec["ofed_max_read_request_bytes"], spec["ofed_devices"]
+    if not size:
+        _absent(record, probe, "ofed.max_read_request.unit", UNIT_FILE)
+        _absent(record, probe, "ofed.max_read_request.rule", UDEV_RULE)
+        return
+    for device in devices:
+        check = "ofed.max_read_request[{}].running".format(device)
+        address = _address(record, probe, check, device)
+        if address is None:
+            continue
+        said = probe.run(["setpci", "-s", address, "CAP_EXP+8.w"])
+        if said.error or not re.match(r"^[0-9a-f]{4}$", said.stdout.strip()):
+            record.could_not_run(check, "setpci: " + (said.error or said.stderr.strip() or "no register shown"))
+            continue
+        # Bits 14 to 12 of the Device Control register: 0 is 128 bytes, each step doubles (PCI Express Base Specification, 7.5.3.4).
+        found = 128 << (int(said.stdout.strip(), 16) >> 12 & 7)
+        record.equal(check, size, found, hint="lost by a reset of the adapter: systemctl start " + UNIT)
+    conf = (_file(record, probe, "ofed.max_read_request.conf", CONF) or "").splitlines()
+    asked = dict(line.split() for line in conf if len(line.split()) == 2)
+    for device in devices:
+        check = "ofed.max_read_request[{}].persisted".format(device)
+        record.equal(check, size, asked.get(device, "not asked at boot"), hint=_PROVISION)
+    script = _file(record, probe, "ofed.max_read_request.script", SCRIPT, mode="755") or ""
+    record.ok(
+        "ofed.max_read_request.script.content",
+        "CAP_EXP+8.w=" in script,
+        expected="sets CAP_EXP+8.w",
+        found="another script",
+        hint=_PROVISION,
+    )
+    unit_text = _file(record, probe, "ofed.max_read_request.unit", UNIT_FILE) or ""
+    starts = "ExecStart={} apply".format(SCRIPT)
+    record.ok(
+        "ofed.max_read_request.unit.content", starts in unit_text.splitlines(), expected=starts, found="another command", hint=_PROVISION
+    )
+    unit = probe.units([UNIT])[UNIT]
+    record.equal("ofed.max_read_request.service.persisted", "enabled", unit.file_state or unit.load_state, hint="systemctl enable " + UNIT)
+    record.ok(
+        "ofed.max_read_request.service.running",
+        unit.active_state != "failed",
+        expected="not failed",
+        found=unit.active_state,
+        hint="journalctl -b -u " + UNIT,
+    )
+    rule = _file(record, probe, "ofed.max_read_request.rule", UDEV_RULE) or ""
+    wants = 'SUBSYSTEM=="infiniband"' in rule and UNIT in rule
+    record.ok("ofed.max_read_request.rule.content", wants, expected="starts " + UNIT, found="another rule", hint=_PROVISION)
