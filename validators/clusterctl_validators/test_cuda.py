@@ -163,10 +163,11 @@ def test_forward_compatibility(spec: Spec, record: Record, probe: Probe) -> None
 
 def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
     repository = spec["cuda_repository"]
-    if not repository:
+    # A key that is not set is None.
+    wanted = [*(repository.get("uris") or []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
+    if not wanted:
         record.not_applicable("cuda.repository", "the node's own sources are used")
         return
-    wanted = [*repository.get("uris", []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
     text = _file(record, probe, "cuda.repository", APT_SOURCE if repository.get("uris") else DNF_SOURCE)
     if text is not None:
         missing = [uri for uri in wanted if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]

@@ -145,10 +145,11 @@ def _dnf_exclusion(record: Record, probe: Probe, excluded: List[str]) -> None:
 
 def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
     repository = spec["ofed_repository"]
-    if not repository:
+    # A key that is not set is None.
+    wanted = [*(repository.get("uris") or []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
+    if not wanted:
         record.not_applicable("ofed.repository", "the node's own sources are used")
         return
-    wanted = [*repository.get("uris", []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
     text = _file(record, probe, "ofed.repository", APT_SOURCE if repository.get("uris") else DNF_SOURCE)
     if text is not None:
         missing = [uri for uri in wanted if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CATALOGUE = Path(__file__).with_name("packages.yml")
 PROFILE = "inventory/common/group_vars/profile_hgx_h100"
-_PINNED = {"nvidia_driver.yml": "nvidia_driver_packages", "nccl.yml": "nccl_packages", "gpu_tools.yml": "gpu_tools_packages"}
+_PINNED = {f"{role}.yml": f"{role}_packages" for role in ("nvidia_driver", "ofed", "cuda", "nccl", "gpu_tools")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,12 @@ def upstream(version: str) -> str:
     return version.partition(":")[2].rpartition("-")[0] if ":" in version else version.rpartition("-")[0]
 
 
+def module_version(version: str) -> str:
+    """What the kernel module shows: its package's upstream version, or `25.10-1.7.1` for `25.10.OFED.25.10.1.7.1.1-1`."""
+    release = upstream(version).partition(".OFED.")[2].split(".")
+    return ".".join(release[:2]) + "-" + ".".join(release[2:5]) if len(release) > 1 else upstream(version)
+
+
 def control(package: StubPackage) -> str:
     """The control file."""
     lines = [f"Package: {package.name}", f"Version: {package.version}", "Architecture: all", "Maintainer: clusterctl lab <lab@localhost>"]
@@ -67,7 +73,7 @@ def _build(package: StubPackage, folder: Path) -> Path:
     (scripts / "control").write_text(control(package), encoding="utf-8")
     _write(tree, f"/usr/lib/clusterctl-lab/packages/{package.name}", f"{upstream(package.version)}\n")
     for module in package.modules:
-        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{upstream(package.version)}\n")
+        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(package.version)}\n")
     for path in package.files:
         _write(tree, path.format(version=upstream(package.version)), "")
     for path, name in package.commands.items():

@@ -22,7 +22,7 @@ def stack_errors(stack: Mapping[str, str], packages: Sequence[Mapping[str, str]]
     Args:
         stack: `flavour`, `version`, `driver` of the role.
         packages: `name`, `version` of each package.
-        catalogue: the facts of `ofed_versions`; without them only versions are compared.
+        catalogue: the facts of `network_stacks`; without them only versions are compared.
     """
     errors = [*_version_errors(stack), *_package_errors(stack, packages)]
     if errors or not catalogue or stack["flavour"] == "inbox":
@@ -83,7 +83,7 @@ def adapter_errors(stack: Mapping[str, str], adapters: Mapping[str, str], catalo
     for address, device in sorted(adapters.items()):
         generation = catalogue["devices"].get(device)
         if generation is None and device not in catalogue["any_generation"]:
-            errors.append(f"{address}: device 15b3:{device} is not in the catalogue ofed_versions")
+            errors.append(f"{address}: device 15b3:{device} is not in the catalogue network_stacks")
         elif generation is not None and generation not in driven:
             errors.append(f"{address}: {name} does not drive {generation}, only {', '.join(driven)}")
     return errors

@@ -35,8 +35,8 @@ printf 'clusterctl lab: the hardware of this node is simulated.\n' >/etc/motd
 
 python3 -m compileall -q "$lab/simulator"
 for repository in apt pool; do python3 "$files/index_repository.py" "$lab/$repository"; done
-# The site's profile names .../apt; the same path twice would make apt warn.
-ln -s apt "$lab/site"
+# The site's profile names .../apt, .../doca and .../cuda; the same path twice would make apt warn.
+for name in site doca cuda; do ln -s apt "$lab/$name"; done
 rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
 printf 'deb [trusted=yes] file://%s/site ./\ndeb [trusted=yes] file://%s/pool ./\n' "$lab" "$lab" >/etc/apt/sources.list.d/clusterctl-lab.list
 apt-get update -qq

@@ -22,6 +22,7 @@ HCA_BUSES = ("18", "3d", "50", "5e", "9a", "bd", "cc", "e0")
 NVSWITCH_BUSES = ("05", "06", "07", "08")
 NVLINKS = 18
 HCA_FIRMWARE = "28.39.3560"
+HCA_BOARD = "MT_0000000838"
 LINE_RATE_GBPS = 400
 GPUS = len(GPU_BUSES)
 HCAS = len(HCA_BUSES)

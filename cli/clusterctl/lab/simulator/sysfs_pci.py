@@ -63,6 +63,6 @@ def _config(ids: tuple[int, int, int], gen: int, width: int) -> bytes:
     struct.pack_into("<HHHHI", space, 0, vendor, device, 0x0406, 0x0010, (code << 8) | 0xA1)
     struct.pack_into("<HH", space, 0x2C, vendor, device)
     space[0x34] = 0x60
-    # Cap id 0x10, endpoint v2; DevCap; DevCtl/DevSta (4096-byte reads); LnkCap; LnkCtl/LnkSta.
-    struct.pack_into("<BBHIHHIHH", space, 0x60, 0x10, 0, 0x0002, 0x10008022, 0x5936, 0, (width << 4) | gen, 0, (width << 4) | gen)
+    # Cap id 0x10, endpoint v2; DevCap; DevCtl/DevSta (512-byte reads, as after any reset); LnkCap; LnkCtl/LnkSta.
+    struct.pack_into("<BBHIHHIHH", space, 0x60, 0x10, 0, 0x0002, 0x10008022, 0x2936, 0, (width << 4) | gen, 0, (width << 4) | gen)
     return bytes(space)

@@ -95,7 +95,7 @@ def _hca(path: str, node: str, index: int, rate_gbps: int) -> dict[str, str | in
     guid = machine.hca_guid(node, index)
     port = f"{path}/ports/1"
     result: dict[str, str | int | bytes] = {
-        f"{path}/board_id": "MT_0000000838",
+        f"{path}/board_id": machine.HCA_BOARD,
         f"{path}/fw_ver": machine.HCA_FIRMWARE,
         f"{path}/hca_type": "MT4129",
         f"{path}/hw_rev": 0,

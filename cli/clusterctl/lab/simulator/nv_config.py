@@ -1,0 +1,118 @@
+"""mlxconfig and mstconfig: an adapter's NV configuration, in the flash and in force. What is set comes into force at the next boot."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from . import machine, state
+
+# In the flash: survives reboots. In force: a copy that each boot makes.
+FLASH = "/usr/lib/clusterctl-lab/nv-config.json"
+IN_FORCE = f"{state.RUN}/nv-config.json"
+_BOOLEAN = {"0": "False", "1": "True"}
+_LINK = {"1": "IB", "2": "ETH"}
+# Parameter -> its value from the factory and the names of its values.
+_FACTORY: dict[str, tuple[str, dict[str, str]]] = {
+    "MEMIC_SIZE_LIMIT": ("1", {"0": "DISABLED", "1": "_256KB"}),
+    "NUM_OF_VFS": ("16", {}),
+    "SRIOV_EN": ("0", _BOOLEAN),
+    "LINK_TYPE_P1": ("1", _LINK),
+    "ADVANCED_PCI_SETTINGS": ("0", _BOOLEAN),
+    "ATS_ENABLED": ("0", _BOOLEAN),
+    "PCI_WR_ORDERING": ("0", {"0": "per_mkey", "1": "force_relax"}),
+    "ROCE_CC_PRIO_MASK_P1": ("255", {}),
+    "CNP_DSCP_P1": ("48", {}),
+    "CNP_802P_PRIO_P1": ("6", {}),
+    "MAX_ACC_OUT_READ": ("0", {}),
+    "CQE_COMPRESSION": ("0", {"0": "BALANCED", "1": "AGGRESSIVE"}),
+}
+_HIDDEN = ("MAX_ACC_OUT_READ", "PCI_WR_ORDERING")
+_ARRAY = "ESWITCH_HAIRPIN_DESCRIPTORS"
+# As the machine came: somebody had used virtual functions.
+_FIRST = {"SRIOV_EN": "1"}
+
+
+def boot() -> None:
+    """The flash comes into force."""
+    _save(IN_FORCE, _load(FLASH))
+
+
+def main(argv: list[str], _version: str = "") -> int:
+    """`-d DEVICE [-e] query` and `-d DEVICE -y set NAME=VALUE...`."""
+    device = next((argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-d", "--dev")), "")
+    index = hca_of(device)
+    if index is None:
+        print(f"-E- Failed to open device: {device}. Cannot open device", file=sys.stderr)
+        return 3
+    words = [w for i, w in enumerate(argv[1:], 1) if not w.startswith("-") and argv[i - 1] not in ("-d", "--dev")]
+    verb = words[0] if words else ""
+    if verb in ("q", "query"):
+        print(_listing(device, index, words[1:]), end="")
+        return 0
+    if verb in ("s", "set") and {"-y", "--yes"} & set(argv):
+        return _set(index, words[1:])
+    print("-E- not simulated: " + " ".join(argv[1:]), file=sys.stderr)
+    return 3
+
+
+def hca_of(device: str) -> int | None:
+    """The index of an adapter by its PCI address, with or without domain; None if there is none."""
+    address = device if device.count(":") > 1 else f"0000:{device}"
+    known = [f"0000:{bus}:00.0" for bus in machine.HCA_BUSES]
+    return known.index(address) if address in known else None
+
+
+def _listing(device: str, index: int, asked: list[str]) -> str:
+    current, following = _values(IN_FORCE, index), _values(FLASH, index)
+    shown = [n for n in _FACTORY if (not asked or n in asked) and (n not in _HIDDEN or current["ADVANCED_PCI_SETTINGS"] == "1")]
+    lines = ["", "Device #1:", "----------", "", "Device type:        ConnectX7           ", f"Device:             {device}", ""]
+    lines.append(f"{'Configurations:':<52}{'Default':<21}{'Current':<21}Next Boot")
+    for name in shown:
+        default, names = _FACTORY[name]
+        values = [_printed(v, names) for v in (default, current[name], following[name])]
+        mark = "*" if len(set(values)) > 1 else " "
+        lines.append(f"{mark:<8}{name:<44}" + "".join(f"{value:<21}" for value in values))
+    if not asked:
+        lines.append(f"{'':<8}{_ARRAY:<44}" + f"{'Array[0..7]':<21}" * 3)
+    return "\n".join([*lines, "The '*' shows parameters with next value different from default/current value.", ""])
+
+
+def _set(index: int, words: list[str]) -> int:
+    flash = _load(FLASH)
+    current = _values(IN_FORCE, index)
+    wanted = dict(word.partition("=")[::2] for word in words)
+    for name, value in wanted.items():
+        if name not in _FACTORY or (name in _HIDDEN and current["ADVANCED_PCI_SETTINGS"] != "1"):
+            print(f"-E- The Device doesn't support {name} parameter", file=sys.stderr)
+            return 3
+        names = {word.lower(): number for number, word in _FACTORY[name][1].items()}
+        number = names.get(value.lower(), value)
+        if not number.isdigit():
+            print(f"-E- Failed to parse {name}={value}", file=sys.stderr)
+            return 3
+        flash.setdefault(str(index), {})[name] = number
+    _save(FLASH, flash)
+    print("Applying... Done!\n-I- Please reboot machine to load new configurations.")
+    return 0
+
+
+def _values(path: str, index: int) -> dict[str, str]:
+    return {name: default for name, (default, _) in _FACTORY.items()} | _FIRST | _load(path).get(str(index), {})
+
+
+def _printed(value: str, names: dict[str, str]) -> str:
+    return f"{names[value]}({value})" if value in names else value
+
+
+def _load(path: str) -> dict[str, dict[str, str]]:
+    text = state.read(path)
+    result: dict[str, dict[str, str]] = json.loads(text) if text else {}
+    return result
+
+
+def _save(path: str, values: dict[str, dict[str, str]]) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(values, file)

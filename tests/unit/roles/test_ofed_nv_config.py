@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterctl_validators import nv_config
+from support.filters import filter_plugin
+from support.recorded import recorded
+
+plugin = filter_plugin("ofed", "ofed_nv_config")
+# The two layouts of the tool: columns of 16 and of 21; a value wider than its column, and one that touches the next.
+NARROW = """
+Device #1:
+----------
+
+Device type:    ConnectX7
+Configurations:                              Default         Current         Next Boot
+*        SRIOV_EN                            False(0)        True(1)         False(0)
+         KEEP_LINK_UP_ON_BOOT_P2             False(0)        False(0)        False(0)
+         ESWITCH_HAIRPIN_DESCRIPTORS         Array[0..7]     Array[0..7]     Array[0..7]
+*        MEMIC_SIZE_LIMIT                    _256KB(1)       _256KB(1)       DISABLED(0)
+         LINK_TYPE_P1                        IB(1)           IB(1)           IB(1)
+         ICM_CACHE_MODE                      DEVICE_DEFAULT(0)DEVICE_DEFAULT(0)DEVICE_DEFAULT(0)
+*        ADVANCED_PCI_SETTINGS               False(0)        False(0)        True(1)
+The '*' shows parameters with next value different from default/current value.
+"""
+WIDE = """
+Configurations:                                     Default              Current              Next Boot
+*       NUM_OF_VFS                                  8                    0                    0
+        PCI_ATOMIC_MODE                             PCI_ATOMIC_DISABLED_EXT_ATOMIC_ENABLED(0) PCI_ATOMIC_DISABLED_EXT_ATOMIC_ENABLED(0) PCI_ATOMIC_DISABLED_EXT_ATOMIC_ENABLED(0)
+        RO NUM_PF_MSIX                              0x3f                 0x3f                 0x3f
+"""
+
+
+def plan(**declared: Any) -> dict[str, Any]:
+    result: dict[str, Any] = plugin.plan(declared, NARROW)
+    return {key: value for key, value in result.items() if value}
+
+
+def test_a_parameter_in_force_and_in_the_flash_needs_nothing() -> None:
+    assert plan(LINK_TYPE_P1="IB", KEEP_LINK_UP_ON_BOOT_P2=False) == {"readable": True}
+
+
+def test_only_what_the_next_boot_has_otherwise_is_set() -> None:
+    assert plan(LINK_TYPE_P1=2, MEMIC_SIZE_LIMIT=0, KEEP_LINK_UP_ON_BOOT_P2=True) == {
+        "set": ["LINK_TYPE_P1=2", "KEEP_LINK_UP_ON_BOOT_P2=1"],
+        "reset": ["MEMIC_SIZE_LIMIT"],
+        "readable": True,
+    }
+
+
+def test_right_at_the_next_boot_and_not_in_force_needs_a_reset_only() -> None:
+    assert plan(SRIOV_EN=False) == {"reset": ["SRIOV_EN"], "readable": True}
+    assert plugin.pending(NARROW, {"SRIOV_EN": 0}) == ["SRIOV_EN"]
+
+
+def test_in_force_but_other_at_the_next_boot_is_set_back() -> None:
+    assert plan(SRIOV_EN=True) == {"set": ["SRIOV_EN=1"], "readable": True}
+
+
+def test_an_unknown_parameter_is_named() -> None:
+    assert plan(NO_SUCH_THING=1, SRIOV_EN=0) == {"reset": ["SRIOV_EN"], "missing": ["NO_SUCH_THING"], "readable": True}
+
+
+def test_a_hidden_parameter_waits_for_the_reset_that_shows_it() -> None:
+    assert plan(ADVANCED_PCI_SETTINGS=True, MAX_ACC_OUT_READ=44) == {
+        "reset": ["ADVANCED_PCI_SETTINGS"],
+        "waiting": ["MAX_ACC_OUT_READ"],
+        "readable": True,
+    }
+
+
+def test_a_hidden_parameter_does_not_wait_for_ever() -> None:
+    unlocked = NARROW.replace("False(0)        False(0)        True(1)", "False(0)        True(1)         True(1)")
+    assert plugin.plan({"ADVANCED_PCI_SETTINGS": 1, "MAX_ACC_OUT_READ": 44}, unlocked)["missing"] == ["MAX_ACC_OUT_READ"]
+    assert plugin.plan({"ADVANCED_PCI_SETTINGS": 0, "MAX_ACC_OUT_READ": 44}, NARROW)["missing"] == ["MAX_ACC_OUT_READ"]
+
+
+def test_a_device_that_gives_no_configuration_is_not_readable() -> None:
+    for text in ("", "-E- Failed to open device: 0000:18:00.0. Cannot open device\n"):
+        said = plugin.plan({"SRIOV_EN": 0}, text)
+        assert said["readable"] is False
+        assert said["missing"] == ["SRIOV_EN"]
+
+
+@pytest.mark.parametrize("file", ["mlxconfig/jiegec-cx4-L19.txt", "mlxconfig/jiegec-cx4-L88.txt"])
+def test_the_listing_of_a_set_is_not_taken_for_a_query(file: str) -> None:
+    text = recorded(file).read_text()
+    assert plugin.parse(text) == {}
+    with pytest.raises(nv_config.UnreadableToolError):
+        nv_config.parse_configuration(text)
+
+
+@pytest.mark.parametrize("text", [NARROW, WIDE])
+def test_role_and_validator_read_alike(text: str) -> None:
+    role = plugin.parse(text)
+    assert role
+    validator = nv_config.parse_configuration(text)
+    assert {n: {"default": p.default, "current": p.current, "next": p.next_boot} for n, p in validator.items()} == role
+
+
+def test_touching_and_overflowing_columns() -> None:
+    assert plugin.parse(NARROW)["ICM_CACHE_MODE"] == dict.fromkeys(("default", "current", "next"), "DEVICE_DEFAULT(0)")
+    wide = plugin.parse(WIDE)
+    assert wide["NUM_OF_VFS"] == {"default": "8", "current": "0", "next": "0"}
+    assert wide["PCI_ATOMIC_MODE"]["next"] == "PCI_ATOMIC_DISABLED_EXT_ATOMIC_ENABLED(0)"
+    assert wide["NUM_PF_MSIX"]["current"] == "0x3f"
+
+
+@pytest.mark.parametrize(
+    ("declared", "printed", "equal"),
+    [
+        (1, "True(1)", True),
+        (True, "True(1)", True),
+        ("true", "True(1)", True),
+        ("eth", "ETH(2)", True),
+        (2, "ETH(2)", True),
+        (1, "ETH(2)", False),
+        (False, "True(1)", False),
+        (0, "0", True),
+        (63, "0x3f", True),
+        ("0x3f", "63", True),
+        (1, "16", False),
+        ("", "0", False),
+    ],
+)
+def test_ways_to_say_the_same(declared: Any, printed: str, equal: bool) -> None:
+    assert plugin.same(declared, printed) is equal
+    assert nv_config.same(declared, printed) is equal
+
+
+@given(st.text(max_size=400))
+def test_garbage_is_read_alike_and_never_crashes(text: str) -> None:
+    listing = "Configurations:    Default   Current   Next Boot\n" + text
+    rows = plugin.parse(listing)
+    if rows:
+        assert set(nv_config.parse_configuration(listing)) == set(rows)
+    else:
+        with pytest.raises(nv_config.UnreadableToolError):
+            nv_config.parse_configuration(listing)
+
+
+def test_firmware_of_a_recorded_bluefield() -> None:
+    said = nv_config.parse_firmware(recorded("flint/infra-controller-flint_query.txt").read_text())
+    assert said == nv_config.Firmware("24.35.2000", "24.35.2000", "MT_0000000768")
+
+
+def test_firmware_that_waits_for_a_reset() -> None:
+    text = "Image type:            FS4\nFW Version:            20.35.1012\nFW Version(Running):   20.34.1002\nPSID:                  MT_0000000228\n"
+    assert nv_config.parse_firmware(text) == nv_config.Firmware("20.35.1012", "20.34.1002", "MT_0000000228")
+
+
+@pytest.mark.parametrize("text", ["", "FW Version: 28.39.3560\n", "PSID: MT_0000000838\n", "-E- Cannot open Device: mlx5_0\n"])
+def test_half_a_firmware_query_is_none(text: str) -> None:
+    with pytest.raises(nv_config.UnreadableToolError):
+        nv_config.parse_firmware(text)

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl_validators import test_ofed as module
+from clusterctl_validators.finding import GOOD, Finding, Outcome
+from clusterctl_validators.probe import CommandResult
+from support.checks import run_checks, write_files
+from support.gpu_node import DPKG, declared, dpkg, systemctl, unit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KERNEL = "6.8.0-1046-nvidia"
+ADDRESS = "0000:18:00.0"
+REPOSITORY = {"uris": ["https://repo.site.example/doca"], "suites": ["./"], "signed_by": "/usr/share/keyrings/doca.asc", "baseurl": None}
+PACKAGES = declared("ofed")["ofed_packages"]
+EXCLUDED = declared("ofed")["ofed_exclude_distribution"]
+PREFERENCES = f"# Written by clusterctl\nPackage: {' '.join(EXCLUDED)}\nPin: release o=Ubuntu\nPin-Priority: -1\n" + "".join(
+    f"\nPackage: {p['name']}\nPin: version {p['version']}\nPin-Priority: 1001\n" for p in PACKAGES
+)
+QUERY = """
+Configurations:                                     Default              Current              Next Boot
+*       SRIOV_EN                                    False(0)             {}             {}
+        ATS_ENABLED                                 False(0)             False(0)             False(0)
+        LINK_TYPE_P1                                IB(1)                IB(1)                IB(1)
+"""
+FLINT = "Image type:            FS4\nFW Version:            28.39.3560\nPSID:                  MT_0000000838\n"
+FILES = {
+    "/sys/module/mlx5_core/initstate": "live",
+    "/sys/module/mlx5_core/version": "25.10-1.7.1",
+    "/sys/module/mlx5_core/taint": "OE",
+    "/sys/class/infiniband/mlx5_0/board_id": "MT_0000000838",
+    "/sys/class/infiniband/mlx5_0/fw_ver": "28.39.3560",
+    module.APT_SOURCE: "Types: deb\nURIs: https://repo.site.example/doca\n",
+    module.PREFERENCES: PREFERENCES,
+    module.DROPIN: "[Unit]\nAfter=systemd-udev-settle.service\nWants=systemd-udev-settle.service\n\n[Service]\nRestart=on-failure\n",
+    module.CONF: "# Written by clusterctl\nmlx5_0 4096\n",
+    module.SCRIPT: '#!/bin/sh\nsetpci -s "$address" "CAP_EXP+8.w=5000:7000"\n',
+    module.UNIT_FILE: f"[Service]\nExecStart={module.SCRIPT} apply\n",
+    module.UDEV_RULE: f'ACTION=="add", SUBSYSTEM=="infiniband", TAG+="systemd", ENV{{SYSTEMD_WANTS}}+="{module.UNIT}"\n',
+}
+DKMS = f"mlnx-ofed-kernel/25.10.OFED.25.10.1.7.1.1, {KERNEL}, x86_64: installed\nnvidia/580.126.20, {KERNEL}, x86_64: installed\n"
+MLXCONFIG = f"mlxconfig -d {ADDRESS} -e query"
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    variables = declared("ofed", ofed_devices=["mlx5_0"], ofed_repository=REPOSITORY)
+    return {**variables, "ofed_firmware": [{"psid": "MT_0000000838", "version": "28.39.3560"}], **changes}
+
+
+def commands() -> dict[str, CommandResult | str]:
+    modules = [m["module"] for m in spec()["ofed_rebuild_modules"]]
+    return {
+        DPKG: dpkg(PACKAGES),
+        "uname -r": KERNEL + "\n",
+        "ofed_info -s": "OFED-internal-25.10-1.7.1:\n",
+        "dkms status": DKMS,
+        "modinfo -F filename mlx5_core": f"/lib/modules/{KERNEL}/updates/dkms/mlx5_core.ko.zst\n",
+        "modinfo -F version mlx5_core": "25.10-1.7.1\n",
+        **{f"modinfo -F vermagic {m}": f"{KERNEL} SMP preempt mod_unload modversions\n" for m in modules},
+        **{f"apt-cache policy {p['name']}": f"{p['name']}:\n  Installed: x\n  Candidate: {p['version']}\n" for p in PACKAGES},
+        "readlink -f /sys/class/infiniband/mlx5_0/device": f"/sys/devices/pci0000:15/{ADDRESS}\n",
+        MLXCONFIG: QUERY.format("False(0)", "False(0)"),
+        f"flint -d {ADDRESS} query": FLINT,
+        f"setpci -s {ADDRESS} CAP_EXP+8.w": "5936\n",
+        systemctl("openibd.service"): unit(),
+        systemctl(module.UNIT): unit("inactive"),
+        **{f"stat -c %U %a {path}": "root 755\n" if path == module.SCRIPT else "root 644\n" for path in FILES},
+    }
+
+
+def check(
+    root: Path,
+    said: dict[str, CommandResult | str] | None = None,
+    *,
+    wanted: dict[str, Any] | None = None,
+    files: dict[str, str | None] | None = None,
+) -> dict[str, Finding]:
+    """Findings of a node as declared where `said` and `files` differ; None takes a file away."""
+    present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
+    return run_checks(module, wanted or spec(), write_files(root, present), {**commands(), **(said or {})})
+
+
+def bad(findings: dict[str, Finding]) -> dict[str, str]:
+    return {k.removeprefix("ofed."): f.found or f.reason for k, f in findings.items() if f.outcome not in GOOD}
+
+
+def test_a_node_as_declared_passes(tmp_path: Path) -> None:
+    findings = check(tmp_path)
+    assert bad(findings) == {}
+    assert len([f for f in findings.values() if f.outcome is Outcome.PASS]) > 60
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ({"ofed_info -s": "OFED-internal-24.10-2.1.8:\n"}, {"release": "OFED-internal-24.10-2.1.8"}),
+        ({"ofed_info -s": CommandResult(None, error="ofed_info: No such file or directory")}, {"release": "No such file"}),
+        (
+            {"modinfo -F filename mlx5_core": f"/lib/modules/{KERNEL}/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko\n"},
+            {"driver.persisted": "the kernel's own"},
+        ),
+        ({"modinfo -F version mlx5_core": "24.10-2.1.8\n"}, {"driver.persisted": "24.10-2.1.8"}),
+        ({"modinfo -F vermagic nvidia_peermem": "6.8.0-1040-nvidia SMP\n"}, {"rebuild[nvidia_peermem].vermagic": "6.8.0-1040-nvidia"}),
+        ({"modinfo -F vermagic nvidia": CommandResult(1, stderr="not found")}, {"rebuild[nvidia].vermagic": "no such module"}),
+        (
+            {"dkms status": DKMS.replace("x86_64: installed\nnvidia", "x86_64: added\nnvidia")},
+            {"rebuild[mlx5_core].dkms": "added", "rebuild[ib_core].dkms": "added"},
+        ),
+        (
+            {"dkms status": DKMS.replace(f"20, {KERNEL}", "20, 6.8.0-1040-nvidia")},
+            {"rebuild[nvidia].dkms": "not built", "rebuild[nvidia_peermem].dkms": "not built"},
+        ),
+        (
+            {MLXCONFIG: QUERY.format("True(1)", "True(1)")},
+            {"mlxconfig[mlx5_0.SRIOV_EN].running": "True(1)", "mlxconfig[mlx5_0.SRIOV_EN].persisted": "True(1)"},
+        ),
+        ({MLXCONFIG: QUERY.format("False(0)", "True(1)")}, {"mlxconfig[mlx5_0.SRIOV_EN].persisted": "True(1)"}),
+        (
+            {MLXCONFIG: QUERY.format("", "").replace("ATS_ENABLED ", "OTHER_THING ")},
+            {"mlxconfig[mlx5_0.ATS_ENABLED].persisted": "no such", "mlxconfig[mlx5_0.SRIOV_EN].persisted": "no such"},
+        ),
+        ({MLXCONFIG: CommandResult(3, stderr="-E- Failed to open device")}, {"mlxconfig[mlx5_0]": "Failed to open device"}),
+        ({f"flint -d {ADDRESS} query": FLINT.replace("28.39.3560", "28.46.1006")}, {"firmware[mlx5_0].persisted": "28.46.1006"}),
+        ({f"flint -d {ADDRESS} query": CommandResult(1, stderr="-E- Cannot open Device")}, {"firmware[mlx5_0].persisted": "Cannot open"}),
+        ({f"setpci -s {ADDRESS} CAP_EXP+8.w": "2936\n"}, {"max_read_request[mlx5_0].running": "512"}),
+        (
+            {f"setpci -s {ADDRESS} CAP_EXP+8.w": CommandResult(1, stderr="No devices selected")},
+            {"max_read_request[mlx5_0].running": "No devices"},
+        ),
+        ({systemctl("openibd.service"): unit("failed", "disabled")}, {"openibd.running": "failed", "openibd.persisted": "disabled"}),
+        (
+            {systemctl(module.UNIT): unit("failed", "disabled")},
+            {"max_read_request.service.running": "failed", "max_read_request.service.persisted": "disabled"},
+        ),
+        (
+            {"apt-cache policy rdma-core": "rdma-core:\n  Candidate: 50.0-2ubuntu0.2\n"},
+            {"package[rdma-core].candidate.running": "50.0-2ubuntu0.2"},
+        ),
+        ({DPKG: dpkg(PACKAGES, mft=("4.34.1-10", "install"))}, {"package[mft].held": "not held"}),
+        ({f"stat -c %U %a {module.SCRIPT}": "root 644\n"}, {"max_read_request.script.mode": "root 644"}),
+    ],
+)
+def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, said))
+    assert set(faults) == set(found)
+    for name, text in found.items():
+        assert text in faults[name]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"/sys/module/mlx5_core/version": "24.10-2.1.8"}, {"driver.running": "24.10-2.1.8"}),
+        ({"/sys/module/mlx5_core/taint": ""}, {"driver.running": "the kernel's own"}),
+        ({"/sys/module/mlx5_core/initstate": None}, {"driver.running": "not loaded"}),
+        ({"/sys/class/infiniband/mlx5_0/fw_ver": "28.46.1006"}, {"firmware[mlx5_0].running": "28.46.1006"}),
+        ({"/sys/class/infiniband/mlx5_0/board_id": "DEL0000000036"}, {"firmware[mlx5_0].psid": "DEL0000000036"}),
+        ({module.PREFERENCES: PREFERENCES.replace("-1\n", "500\n", 1)}, {"exclusion.persisted": "nothing excluded"}),
+        (
+            {module.PREFERENCES: PREFERENCES.replace("version 4.34.1-10", "version 4.30.1-1210", 1)},
+            {"package[mft].candidate.persisted": "4.30.1"},
+        ),
+        ({module.CONF: "mlx5_0 512\n"}, {"max_read_request[mlx5_0].persisted": "512"}),
+        ({module.CONF: None}, {"max_read_request.conf.present": "absent", "max_read_request[mlx5_0].persisted": "not asked"}),
+        ({module.UDEV_RULE: "# nothing\n"}, {"max_read_request.rule.content": "another"}),
+        ({module.UNIT_FILE: "[Service]\nExecStart=/bin/true\n"}, {"max_read_request.unit.content": "another"}),
+        ({module.DROPIN: "[Service]\nRestart=on-failure\n"}, {"openibd.dropin.content": "missing: After="}),
+        ({module.APT_SOURCE: None}, {"repository.present": "absent"}),
+    ],
+)
+def test_what_a_file_says(files: dict[str, str | None], found: dict[str, str], tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, files=files))
+    assert set(faults) == set(found)
+    for name, text in found.items():
+        assert text in faults[name]
+
+
+def test_right_at_the_next_boot_only_asks_for_a_reset(tmp_path: Path) -> None:
+    finding = check(tmp_path, {MLXCONFIG: QUERY.format("True(1)", "False(0)")})["ofed.mlxconfig[mlx5_0.SRIOV_EN].running"]
+    assert finding.outcome is Outcome.FAIL
+    assert "reset the adapter's firmware" in finding.hint
+
+
+def test_a_device_that_did_not_come_up_fails_every_part(tmp_path: Path) -> None:
+    gone: dict[str, str | None] = {path: None for path in FILES if "/infiniband/" in path}
+    assert set(bad(check(tmp_path, files=gone))) == {"firmware[mlx5_0].running", "mlxconfig[mlx5_0]", "max_read_request[mlx5_0].running"}
+
+
+def test_the_kernels_own_stack(tmp_path: Path) -> None:
+    bare = spec(
+        ofed_flavour="inbox",
+        ofed_version="",
+        ofed_driver_version="",
+        ofed_packages=[],
+        ofed_repository=dict.fromkeys(REPOSITORY),
+        ofed_exclude_distribution=[],
+        ofed_max_read_request_bytes=0,
+        ofed_rebuild_modules=[],
+        ofed_mlxconfig={"ATS_ENABLED": 0},
+    )
+    files: dict[str, str | None] = {**dict.fromkeys(f for f in FILES if f.startswith("/etc")), "/sys/module/mlx5_core/taint": ""}
+    said: dict[str, CommandResult | str] = {
+        "modinfo -F filename mlx5_core": f"/lib/modules/{KERNEL}/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko\n",
+        f"mstconfig -d {ADDRESS} -e query": QUERY.format("False(0)", "False(0)"),
+        f"mstflint -d {ADDRESS} query": FLINT,
+    }
+    assert bad(check(tmp_path, said, wanted=bare, files=files)) == {}
+    left = bad(check(tmp_path / "left", said, wanted=bare))
+    assert set(left) == {"driver.running", "exclusion.persisted", "max_read_request.unit", "max_read_request.rule"}
+
+
+def test_openibd_that_should_be_off(tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, wanted=spec(ofed_openibd=False)))
+    assert set(faults) == {"openibd.dropin", "openibd.persisted"}
+
+
+def test_the_release_of_mlnx_ofed(tmp_path: Path) -> None:
+    wanted = spec(ofed_flavour="mlnx_ofed", ofed_version="24.10-4.1.4.0", ofed_driver_version="24.10-4.1.4")
+    faults = bad(check(tmp_path, {"ofed_info -s": "MLNX_OFED_LINUX-24.10-4.1.4.0:\n"}, wanted=wanted))
+    assert set(faults) == {"driver.running", "driver.persisted"}
+
+
+def test_a_distribution_with_dnf(tmp_path: Path) -> None:
+    files: dict[str, str | None] = {"/etc/dnf/dnf.conf": "[main]\n"}
+    dump = f"[baseos]\nexcludepkgs = {', '.join(EXCLUDED)}\n"
+    said: dict[str, CommandResult | str] = {
+        "dnf config-manager --dump baseos": dump,
+        "dnf config-manager --dump appstream": "[appstream]\nexcludepkgs = \n",
+    }
+    assert set(bad(check(tmp_path, said, files=files))) == {"exclusion[appstream].persisted"}
