@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command("admit")
 @target_argument
 @click.option(
-    "--level", type=click.Choice(["quick", "standard", "full"]), default="quick", show_default=True, help="Burn-in level to demand."
+    "--level", type=click.Choice(["quick", "standard", "full"]), default="standard", show_default=True, help="Burn-in level to demand."
 )
 @click.option(
     "--verify", "only_verify", is_flag=True, help="Admit nothing; check the admission records, signatures and raw files of TARGET."

@@ -37,7 +37,7 @@ def ansible_args(ctx: click.Context) -> tuple[str, ...]:
 _OWN = (
     click.argument("target", required=False, default=""),
     click.option(
-        "--level", type=click.Choice(["quick", "standard", "full"]), default="quick", show_default=True, help="Depth of the burn-in."
+        "--level", type=click.Choice(["quick", "standard", "full"]), default="standard", show_default=True, help="Depth of the burn-in."
     ),
     click.option("-t", "--tags", "--roles", "roles", metavar="ROLE,...", default="", help="Apply only these roles."),
     click.option("--all-roles", is_flag=True, help="Apply every role, even where all checks pass."),

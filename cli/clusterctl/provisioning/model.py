@@ -52,7 +52,7 @@ class Options:
         ansible_args: Ansible's own options, as typed.
     """
 
-    level: Level = "quick"
+    level: Level = "standard"
     roles: tuple[str, ...] = ()
     all_roles: bool = False
     retest: bool = False
