@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clusterctl.exit_codes import ExitCode
+from clusterctl.gates.header import read_header
 from support.demo_rack import DemoRack, Done, host_kernel_settings
 from support.roles import ROOT
 
@@ -101,6 +102,17 @@ def test_the_quarantine_names_device_found_expected_source_and_action(demo: Demo
 
 def test_the_other_nodes_were_not_blamed(demo: Demo) -> None:
     assert [n["name"] for n in demo.first.json["nodes"] if n["reasons"]] == [demo.bad]
+
+
+def test_admission_rests_on_every_pair_and_on_a_group_of_nodes(demo: Demo) -> None:
+    run_id = demo.first.json["run_id"]
+    header = read_header(demo.rack.state_dir / "runs" / run_id)
+    assert header.level == "standard"
+    assert header.pair_coverage
+    assert (header.pair_coverage["pairs"], header.pair_coverage["possible_pairs"]) == (15, 15)
+    judged = demo.rack.clusterctl("judge", run_id, "--gate", "nccl_group", "-o", "json")
+    assert judged.code == ExitCode.GATE_FAILED, "the node with the bad HCA was kept out of the group"
+    assert {n["name"] for n in judged.json["nodes"] if n["passed"]} == set(demo.rack.states()) - {demo.bad}
 
 
 def test_the_hosts_own_kernel_settings_are_untouched(demo: Demo) -> None:

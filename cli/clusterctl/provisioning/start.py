@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -138,7 +138,7 @@ class _Start:
         config, options = self.config, self.options
 
         def burn_in(nodes: Sequence[Node], partners: Sequence[Node], on_event: Callable[[TaskEvent], None]) -> Sequence[GateResult]:
-            return run_burnin(nodes, rundir, config, options.level, partners=partners, on_event=on_event)
+            return run_burnin(nodes, rundir, replace(config, inventory=self.inventory), options.level, partners=partners, on_event=on_event)
 
         edges = Edges(
             store=self.store,
