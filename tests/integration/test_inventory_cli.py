@@ -40,7 +40,15 @@ def test_racks_and_nodes() -> None:
         "nvlink_domain": "",
         "slot": 7,
     }
-    assert set(document["groups"]) == {"gpu_nodes", "profile_hgx_h100", "profile_hgx_h100_ib", "rack_13"}
+    assert set(document["groups"]) == {
+        "gpu_nodes",
+        "platform_hgx",
+        "profile_hgx_h100",
+        "fabrics",
+        "fabric_ib_ndr_x8",
+        "profile_hgx_h100_ib",
+        "rack_13",
+    }
     table = clusterctl("inventory", "r13-n07", *EXAMPLE).stdout.splitlines()
     assert [line.split()[:4] for line in table] == [["RACK", "SLOT", "NODE", "PROFILE"], ["rack-13", "7", "r13-n07", "profile_hgx_h100_ib"]]
 

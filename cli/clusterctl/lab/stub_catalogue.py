@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CATALOGUE = Path(__file__).with_name("packages.yml")
-PROFILE = "inventory/common/group_vars/profile_hgx_h100"
+PROFILE = "inventory/common/group_vars/platform_hgx"
 _PINNED = {f"{role}.yml": f"{role}_packages" for role in ("nvidia_driver", "ofed", "cuda", "nccl", "gpu_tools")}
 
 
