@@ -51,10 +51,17 @@ class Gpu:
     pcie_gen_max: Optional[int]
     pcie_width_current: Optional[int]
     pcie_width_max: Optional[int]
+    mig_current: Optional[str]
+    mig_pending: Optional[str]
+    gsp_firmware: Optional[str]
     power_limit_w: Optional[float]
+    power_min_w: Optional[float]
     power_max_w: Optional[float]
     fabric_state: Optional[str]
     fabric_status: Optional[str]
+    fabric_clique: Optional[str]
+    fabric_cluster: Optional[str]
+    fabric_health: Optional[str]
     volatile: EccCounts
     aggregate: EccCounts
     sram_threshold_exceeded: Optional[str]
@@ -151,10 +158,17 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         pcie_gen_max=_integer(gpu, link + "pcie_gen/max_link_gen"),
         pcie_width_current=_integer(gpu, link + "link_widths/current_link_width"),
         pcie_width_max=_integer(gpu, link + "link_widths/max_link_width"),
+        mig_current=_text(gpu, "mig_mode/current_mig"),
+        mig_pending=_text(gpu, "mig_mode/pending_mig"),
+        gsp_firmware=_text(gpu, "gsp_firmware_version"),
         power_limit_w=_number(gpu, "gpu_power_readings/current_power_limit", "power_readings/enforced_power_limit"),
+        power_min_w=_number(gpu, "gpu_power_readings/min_power_limit", "power_readings/min_power_limit"),
         power_max_w=_number(gpu, "gpu_power_readings/max_power_limit", "power_readings/max_power_limit"),
         fabric_state=_text(gpu, "fabric/state"),
         fabric_status=_text(gpu, "fabric/status"),
+        fabric_clique=_text(gpu, "fabric/cliqueId"),
+        fabric_cluster=_text(gpu, "fabric/clusterUuid"),
+        fabric_health=_text(gpu, "fabric/health/summary"),
         volatile=_ecc(gpu, "volatile"),
         aggregate=_ecc(gpu, "aggregate"),
         sram_threshold_exceeded=_text(gpu, "ecc_errors/aggregate/sram_threshold_exceeded"),

@@ -1,4 +1,4 @@
-"""Contradictions: the rules of roce and infiniband, as the roles assert them and `clusterctl profile check` tells them."""
+"""Contradictions: the rules of roce, infiniband and nvlink_domain, as the roles assert them and `clusterctl profile check` tells them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from support.roles import ROOT, load_role
 
 CASES = [
     pytest.param(role, case, id=f"{role}-{name}")
-    for role in ("roce", "infiniband")
+    for role in ("roce", "infiniband", "nvlink_domain")
     for name, case in yaml.safe_load((ROOT / "tests" / "cases" / "fabric_rules" / f"{role}.yml").read_text()).items()
 ]
-RULES = {role: filter_plugin(role, f"{role}_rules") for role in ("roce", "infiniband")}
+RULES = {role: filter_plugin(role, f"{role}_rules") for role in ("roce", "infiniband", "nvlink_domain")}
 DEFAULTS = {role: load_role(ROOT / "roles" / role).defaults for role in RULES}
 
 

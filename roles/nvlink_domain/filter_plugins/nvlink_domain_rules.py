@@ -1,0 +1,96 @@
+"""What of the declared values of an NVLink domain cannot be true together, as pure functions.
+
+The role asks before it touches a node; `clusterctl profile check` asks before it touches any.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import uuid
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Problem = tuple[str, str]
+
+_PARAMETERS = {"NVreg_ImexChannelCount": "nvlink_domain_imex_channels", "NVreg_CreateImexChannel0": "nvlink_domain_imex_channel0"}
+# What the module does without being told (kernel-open/nvidia/nv-reg.h).
+_MODULE_DEFAULTS = {"NVreg_ImexChannelCount": 2048, "NVreg_CreateImexChannel0": 0}
+
+
+def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
+    """Every contradiction as (variable, text). `variables` has those of nvlink_domain, and of hardware and nvidia_driver where the node has them."""
+    return [problem for part in (_numbers, _members, _identity, _settings, _others) for problem in part(variables)]
+
+
+def _numbers(v: Mapping[str, Any]) -> Iterator[Problem]:
+    for name in ("nvlink_domain_trays", "nvlink_domain_gpus", "nvlink_domain_ready_min", "nvlink_domain_imex_channels"):
+        if int(v[name]) < 1:
+            yield name, f"{v[name]} is not above 0"
+    if int(v["nvlink_domain_ready_min"]) > int(v["nvlink_domain_trays"]):
+        yield "nvlink_domain_ready_min", f"is {v['nvlink_domain_ready_min']}, but the domain has {v['nvlink_domain_trays']} trays"
+
+
+def _members(v: Mapping[str, Any]) -> Iterator[Problem]:
+    members = [str(m) for m in v["nvlink_domain_members"]]
+    seen: dict[str, int] = {}
+    for i, member in enumerate(members):
+        try:
+            address = str(ipaddress.ip_address(member))
+        except ValueError:
+            yield f"nvlink_domain_members[{i}]", f"{member!r} is not an IP address"
+            continue
+        if seen.setdefault(address, i) != i:
+            yield f"nvlink_domain_members[{i}]", f"{member} is declared twice"
+    if members and len(members) != int(v["nvlink_domain_trays"]):
+        yield "nvlink_domain_members", f"has {len(members)} addresses, but the domain has {v['nvlink_domain_trays']} trays"
+
+
+def _identity(v: Mapping[str, Any]) -> Iterator[Problem]:
+    wanted, clique = v["nvlink_domain_cluster_uuid"], v["nvlink_domain_clique_id"]
+    if wanted:
+        try:
+            empty = uuid.UUID(wanted).int == 0
+        except ValueError:
+            yield "nvlink_domain_cluster_uuid", f"{wanted!r} is not a UUID"
+        else:
+            if empty:
+                yield "nvlink_domain_cluster_uuid", "is zero, which says that there is no domain"
+    if clique and not clique.isdigit():
+        yield "nvlink_domain_clique_id", f"{clique!r} is not a number"
+
+
+def _settings(v: Mapping[str, Any]) -> Iterator[Problem]:
+    if "IMEX_NODE_CONFIG_FILE" in v["nvlink_domain_imex_settings"]:
+        yield "nvlink_domain_imex_settings.IMEX_NODE_CONFIG_FILE", "is the role's own"
+    if v["nvlink_domain_imex"] and str(v["nvlink_domain_imex_settings"].get("IMEX_CMD_ENABLED", 0)) != "1":
+        yield (
+            "nvlink_domain_imex_settings.IMEX_CMD_ENABLED",
+            "is not 1: without the command service nobody can ask whether the domain is up",
+        )
+
+
+def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
+    gpus = v.get("hardware_gpus")
+    if gpus is not None and int(gpus) != int(v["nvlink_domain_gpus"]):
+        yield "nvlink_domain_gpus", f"is {v['nvlink_domain_gpus']}, but hardware_gpus is {gpus}"
+    if "nvidia_driver_module_parameters" not in v:
+        return
+    for parameter, name in _PARAMETERS.items():
+        said = int((v["nvidia_driver_module_parameters"] or {}).get(parameter, _MODULE_DEFAULTS[parameter]))
+        if said != int(v[name]):
+            yield f"nvidia_driver_module_parameters.{parameter}", f"is {said}, but {name} is {int(v[name])}"
+
+
+def problem_lines(variables: Mapping[str, Any]) -> list[str]:
+    """The contradictions as lines, for the role."""
+    return [f"{where}: {what}" for where, what in contradictions(variables)]
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Any]:
+        """Ansible asks for them here."""
+        return {"nvlink_domain_problems": problem_lines}

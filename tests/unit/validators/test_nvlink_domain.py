@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl_validators import imex
+from clusterctl_validators import test_nvlink_domain as module
+from clusterctl_validators.finding import GOOD, Finding, Outcome
+from clusterctl_validators.probe import CommandResult
+from support.checks import run_checks, write_files
+from support.gpu_node import QUERY, edit_gpu, systemctl, unit, without_gpus
+from support.recorded import recorded
+from support.roles import ROOT, load_role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MEMBERS = [f"10.0.0.{n}" for n in range(1, 19)]
+UNIT = systemctl(module.UNIT)
+DOMAIN, STATUS, ADDRESSES = " ".join(module.DOMAIN), " ".join(module.STATUS), " ".join(module.ADDRESSES)
+SETTINGS = load_role(ROOT / "roles" / "nvlink_domain").defaults["nvlink_domain_imex_settings"]
+CONFIG = "# Written by clusterctl\n" + "".join(f"{k}={v}\n" for k, v in SETTINGS.items()) + f"IMEX_NODE_CONFIG_FILE={module.NODES_FILE}\n"
+FILES = {
+    module.NODES_FILE: "\n".join(MEMBERS) + "\n",
+    module.CONFIG_FILE: CONFIG,
+    "/proc/driver/nvidia/params": "ImexChannelCount: 2048\nCreateImexChannel0: 1\n",
+    "/etc/modprobe.d/90-clusterctl-nvidia.conf": "options nvidia NVreg_ImexChannelCount=2048 NVreg_CreateImexChannel0=1\n",
+    module.CHANNEL0: "",
+}
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    defaults = load_role(ROOT / "roles" / "nvlink_domain").defaults
+    return {**defaults, "nvlink_domain_members": MEMBERS, "nvlink_domain_imex_channel0": True, **changes}
+
+
+def domain(status: str = "UP", down: tuple[int, ...] = (), apart: tuple[tuple[int, int], ...] = ()) -> str:
+    """What `nvidia-imex-ctl -N -j` says; members in `down` are away, pairs in `apart` never met."""
+    nodes = {}
+    for i, address in enumerate(MEMBERS):
+        met = {str(j): {"host": other, "status": _met(i, j, down, apart), "changed": True} for j, other in enumerate(MEMBERS)}
+        nodes[str(i)] = {"status": "UNAVAILABLE" if i in down else "READY", "host": address, "version": "580.126.20", "connections": met}
+    return json.dumps({"nodes": nodes, "timestamp": "9/4/2026 00:00:00.000", "status": status})
+
+
+def _met(i: int, j: int, down: tuple[int, ...], apart: tuple[tuple[int, int], ...]) -> str:
+    if i in down:
+        return "INVALID"
+    return "NEVER_CONNECTED" if j in down or (i, j) in apart else "CONNECTED"
+
+
+def check(
+    root: Path,
+    said: dict[str, CommandResult | str] | None = None,
+    *,
+    wanted: dict[str, Any] | None = None,
+    files: dict[str, str | None] | None = None,
+) -> dict[str, Finding]:
+    """Findings of a GB300 tray as declared where `said` and `files` differ; None takes a file away."""
+    commands: dict[str, CommandResult | str] = {
+        QUERY: recorded("nvidia-smi/qx-hardware/qx-gb300.xml").read_text(),
+        UNIT: unit(),
+        STATUS: "READY\n",
+        DOMAIN: domain(),
+        ADDRESSES: "10.0.0.3 192.168.7.3 fe80::1 \n",
+        **{f"stat -c %U %a {path}": "root 644\n" for path in FILES},
+    }
+    present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
+    return run_checks(module, wanted or spec(), write_files(root, present), {**commands, **(said or {})})
+
+
+def bad(findings: dict[str, Finding]) -> dict[str, str]:
+    return {k.removeprefix("nvlink_domain."): f.found or f.reason for k, f in findings.items() if f.outcome not in GOOD}
+
+
+def test_a_tray_as_declared_passes(tmp_path: Path) -> None:
+    findings = check(tmp_path)
+    assert bad(findings) == {}
+    assert len([f for f in findings.values() if f.outcome is Outcome.PASS]) > 25
+    assert findings["nvlink_domain.cluster_uuid"].found == "00000001-0000-0000-0000-000000000001"
+    assert findings["nvlink_domain.clique_id"].found == "32766"
+
+
+def test_a_recorded_fabric_that_is_degraded_is_found(tmp_path: Path) -> None:
+    text = recorded("_synthetic-by-source/qx-gb200-fabric-degraded.xml").read_text()
+    found = bad(check(tmp_path, {QUERY: text}))
+    assert found["gpu[1].fabric.health"] == "Unhealthy"
+    assert found["gpus"] == "2"
+
+
+def test_a_node_without_a_domain_has_a_zero_uuid(tmp_path: Path) -> None:
+    h200 = recorded("nvidia-smi/sparecores/gcp-a3-ultragpu-8g.xml").read_text()
+    found = bad(check(tmp_path, {QUERY: h200}, wanted=spec(nvlink_domain_gpus=8)))
+    assert found["cluster_uuid"] == module.NO_DOMAIN
+
+
+def gb300(index: int, **edits: str) -> str:
+    return edit_gpu(
+        recorded("nvidia-smi/qx-hardware/qx-gb300.xml").read_text(),
+        index,
+        {f"<{k}>{v.split()[0]}<": f"<{k}>{v.split()[1]}<" for k, v in edits.items()},
+    )
+
+
+@pytest.mark.parametrize(
+    ("edits", "found"),
+    [
+        ({"state": "Completed NotStarted"}, {"gpu[2].fabric.state": "NotStarted/Success"}),
+        ({"summary": "Healthy Unhealthy"}, {"gpu[2].fabric.health": "Unhealthy"}),
+        ({"cliqueId": "32766 1"}, {"clique_id": "1, 32766"}),
+        (
+            {"clusterUuid": "00000001-0000-0000-0000-000000000001 00000002-0000-0000-0000-000000000001"},
+            {"cluster_uuid": "00000001-0000-0000-0000-000000000001, 00000002-0000-0000-0000-000000000001"},
+        ),
+        ({"clusterUuid": "00000001-0000-0000-0000-000000000001 N/A"}, {"cluster_uuid": "00000001-0000-0000-0000-000000000001, N/A"}),
+    ],
+)
+def test_one_gpu_that_is_apart_is_found(tmp_path: Path, edits: dict[str, str], found: dict[str, str]) -> None:
+    assert bad(check(tmp_path, {QUERY: gb300(2, **edits)})) == found
+
+
+def test_pinned_identity_is_compared(tmp_path: Path) -> None:
+    right = spec(nvlink_domain_cluster_uuid="00000001-0000-0000-0000-000000000001", nvlink_domain_clique_id="32766")
+    assert bad(check(tmp_path, wanted=right)) == {}
+    wrong = spec(nvlink_domain_cluster_uuid="00000009-0000-0000-0000-000000000001", nvlink_domain_clique_id="0")
+    assert set(bad(check(tmp_path, wanted=wrong))) == {"cluster_uuid", "clique_id"}
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ({QUERY: CommandResult(9, stderr="NVIDIA-SMI has failed")}, {"gpus", "fabric", "cluster_uuid"}),
+        ({UNIT: unit("failed", "enabled")}, {"imex.service.running"}),
+        ({UNIT: unit("active", "disabled")}, {"imex.service.persisted"}),
+        ({STATUS: "INITIALIZING\n"}, {"imex.daemon"}),
+        ({STATUS: CommandResult(None, error="nvidia-imex-ctl: No such file or directory")}, {"imex.daemon"}),
+        ({DOMAIN: CommandResult(1, stderr="connect failed")}, {"imex.domain"}),
+        ({DOMAIN: domain("DEGRADED", down=(7,))}, {"imex.members_ready"}),
+        ({DOMAIN: domain("DEGRADED", apart=((2, 9),))}, {"imex.connections"}),
+        ({DOMAIN: domain("DEGRADED", apart=((4, 9),))}, set()),
+        ({ADDRESSES: "192.168.7.3\n"}, {"imex.connections"}),
+    ],
+)
+def test_what_imex_says_is_judged(tmp_path: Path, said: dict[str, CommandResult | str], found: set[str]) -> None:
+    assert set(bad(check(tmp_path, said))) == found
+
+
+def test_a_tray_out_is_allowed_where_the_site_says_so(tmp_path: Path) -> None:
+    assert bad(check(tmp_path, {DOMAIN: domain("DEGRADED", down=(7,))}, wanted=spec(nvlink_domain_ready_min=17))) == {}
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({module.NODES_FILE: "\n".join(reversed(MEMBERS))}, {"imex.nodes.persisted"}),
+        ({module.NODES_FILE: None}, {"imex.nodes.persisted"}),
+        ({module.CONFIG_FILE: CONFIG.replace("SERVER_PORT=50000", "SERVER_PORT=50001")}, {"imex.setting[SERVER_PORT].persisted"}),
+        ({module.CONFIG_FILE: CONFIG + "LOG_LEVEL=0\n"}, {"imex.other_settings.persisted"}),
+        ({"/etc/modprobe.d/90-clusterctl-nvidia.conf": None}, {"parameter[NVreg_CreateImexChannel0].persisted"}),
+        (
+            {"/proc/driver/nvidia/params": "ImexChannelCount: 512\nCreateImexChannel0: 1\n"},
+            {"parameter[NVreg_ImexChannelCount].running"},
+        ),
+        (
+            {"/proc/driver/nvidia/params": None},
+            {"parameter[NVreg_ImexChannelCount].running", "parameter[NVreg_CreateImexChannel0].running"},
+        ),
+        ({module.CHANNEL0: None}, {"channel0"}),
+    ],
+)
+def test_what_a_boot_brings_is_judged(tmp_path: Path, files: dict[str, str | None], found: set[str]) -> None:
+    assert set(bad(check(tmp_path, files=files))) == found
+
+
+def test_no_declared_member_never_passes(tmp_path: Path) -> None:
+    found = bad(check(tmp_path, wanted=spec(nvlink_domain_members=[]), files={module.NODES_FILE: ""}))
+    assert set(found) == {"imex.nodes.persisted", "imex.nodes.running"}
+
+
+def test_imex_of_the_scheduler_is_off_at_boot(tmp_path: Path) -> None:
+    per_job = spec(nvlink_domain_imex=False, nvlink_domain_members=[])
+    assert set(bad(check(tmp_path, wanted=per_job))) == {"imex.service.persisted"}
+    assert bad(check(tmp_path, {UNIT: unit("inactive", "disabled")}, wanted=per_job)) == {}
+
+
+def test_a_missing_gpu_is_counted(tmp_path: Path) -> None:
+    text = without_gpus(recorded("nvidia-smi/qx-hardware/qx-gb300.xml").read_text(), 3)
+    assert bad(check(tmp_path, {QUERY: text}))["gpus"] == "3"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "null", '{"nodes": []}', '{"nodes": {}, "status": "UP"}', '{"nodes": {"0": {}}, "status": "UP"}', "error: x"]
+)
+def test_no_state_of_a_domain_is_an_error(text: str) -> None:
+    with pytest.raises(imex.UnreadableImexError):
+        imex.parse_domain(text)

@@ -1,0 +1,206 @@
+"""The NVLink domain of a rack: the fabric as this tray's GPUs see it, and IMEX between the trays, now and after a boot."""
+
+from typing import Any, Mapping, Optional, Tuple
+
+from clusterctl_validators import imex, nvidia_module, nvidia_smi
+from clusterctl_validators.file_mode import FileMode, read_mode
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.imex import Domain, UnreadableImexError
+from clusterctl_validators.nvidia_smi import Gpu, UnreadableSmiError
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.record import Record
+
+ROLE = "nvlink_domain"
+Spec = Mapping[str, Any]
+
+NODES_FILE = "/etc/nvidia-imex/nodes_config.cfg"
+CONFIG_FILE = "/etc/nvidia-imex/config.cfg"
+UNIT = "nvidia-imex.service"
+CHANNEL0 = "/dev/nvidia-caps-imex-channels/channel0"
+STATUS = ["nvidia-imex-ctl", "-q"]
+DOMAIN = ["nvidia-imex-ctl", "-N", "-j"]
+ADDRESSES = ["hostname", "-I"]
+NO_DOMAIN = "00000000-0000-0000-0000-000000000000"
+# What the module does without being told (kernel-open/nvidia/nv-reg.h).
+_MODULE_DEFAULTS = {"NVreg_ImexChannelCount": "2048", "NVreg_CreateImexChannel0": "0"}
+_PROVISION = "`clusterctl provision NODE` puts it back"
+_SWITCHES = "the NVLink switch trays and their fabric manager (NMX) must be up first; then restart the compute tray"
+_PER_JOB = "the scheduler starts IMEX for each job"
+
+
+def _gpus(probe: Probe, record: Record, check: str) -> Tuple[Gpu, ...]:
+    """The GPUs of this tray; none, and recorded, if nvidia-smi gives no answer."""
+    result = probe.run(["nvidia-smi", "-q", "-x"], timeout_s=60)
+    if result.rc != 0:
+        record.could_not_run(check, nvidia_smi.explain(result.stdout, result.stderr, result.rc, result.error), Severity.CRITICAL)
+        return ()
+    try:
+        gpus = nvidia_smi.parse_query(result.stdout).gpus
+    except UnreadableSmiError as e:
+        record.could_not_run(check, str(e), Severity.CRITICAL)
+        return ()
+    if not gpus:
+        record.could_not_run(check, "nvidia-smi names no GPU", Severity.CRITICAL)
+    return gpus
+
+
+def test_gpus(spec: Spec, record: Record, probe: Probe) -> None:
+    gpus = _gpus(probe, record, "nvlink_domain.gpus")
+    if gpus:
+        record.equal("nvlink_domain.gpus", spec["nvlink_domain_gpus"], len(gpus), severity=Severity.CRITICAL, hint="a GPU is missing")
+
+
+def test_fabric(record: Record, probe: Probe) -> None:
+    for gpu in _gpus(probe, record, "nvlink_domain.fabric"):
+        at = "nvlink_domain.gpu[{}].fabric.".format(gpu.index)
+        found = "{}/{}".format(gpu.fabric_state or "N/A", gpu.fabric_status or "N/A")
+        record.equal(at + "state", "Completed/Success", found, severity=Severity.CRITICAL, hint=_SWITCHES)
+        if gpu.fabric_health is None:
+            record.could_not_run(
+                at + "health", "this driver does not report the health of the fabric (R570 and later do)", Severity.CRITICAL
+            )
+            continue
+        hint = "nvidia-smi -q, Fabric, Health says what: bandwidth, routes or access; see the switch trays before the GPU"
+        record.equal(at + "health", "Healthy", gpu.fabric_health, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_identity(spec: Spec, record: Record, probe: Probe) -> None:
+    """One cluster UUID and one clique over the GPUs; over the rack they are compared by the controller, from what is found here."""
+    gpus = _gpus(probe, record, "nvlink_domain.cluster_uuid")
+    if not gpus:
+        return
+    wanted = spec["nvlink_domain_cluster_uuid"].lower()
+    clusters = _distinct(g.fabric_cluster for g in gpus)
+    good = clusters == wanted if wanted else clusters not in (NO_DOMAIN, "N/A") and "," not in clusters
+    expected = wanted or "one, not zero"
+    record.ok("nvlink_domain.cluster_uuid", good, expected=expected, found=clusters, severity=Severity.CRITICAL, hint=_SWITCHES)
+    clique, cliques = spec["nvlink_domain_clique_id"], _distinct(g.fabric_clique for g in gpus)
+    good = cliques == clique if clique else cliques != "N/A" and "," not in cliques
+    hint = "the GPUs are in another NVLink partition than the rack; see the partitions in NMX"
+    record.ok("nvlink_domain.clique_id", good, expected=clique or "one", found=cliques, severity=Severity.CRITICAL, hint=hint)
+
+
+def _distinct(values: Any) -> str:
+    return ", ".join(sorted({(v or "N/A").lower() if v else "N/A" for v in values}))
+
+
+def test_files(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["nvlink_domain_imex"]:
+        record.not_applicable("nvlink_domain.imex.files", _PER_JOB)
+        return
+    members = [str(m) for m in spec["nvlink_domain_members"]]
+    text = _file(record, probe, "nvlink_domain.imex.nodes", NODES_FILE)
+    found = imex.parse_nodes(text or "")
+    good = bool(members) and found == members
+    expected = ", ".join(members) or "the addresses of {} trays (nvlink_domain_members is empty)".format(spec["nvlink_domain_trays"])
+    record.ok("nvlink_domain.imex.nodes.persisted", good, expected=expected, found=", ".join(found) or "none", hint=_PROVISION)
+    written = imex.parse_config(_file(record, probe, "nvlink_domain.imex.config", CONFIG_FILE) or "")
+    declared = {str(k): str(v) for k, v in spec["nvlink_domain_imex_settings"].items()}
+    declared["IMEX_NODE_CONFIG_FILE"] = NODES_FILE
+    for name, value in declared.items():
+        record.equal("nvlink_domain.imex.setting[{}].persisted".format(name), value, written.get(name, "absent"), hint=_PROVISION)
+    others = ", ".join(sorted(set(written) - set(declared)))
+    record.equal("nvlink_domain.imex.other_settings.persisted", "none", others or "none", hint=_PROVISION)
+
+
+def _file(record: Record, probe: Probe, check: str, path: str) -> Optional[str]:
+    text = probe.read(path)
+    if text is None:
+        return None
+    mode = read_mode(probe, path)
+    words = "{0.owner} {0.mode}".format(mode) if isinstance(mode, FileMode) else None
+    record.equal(check + ".mode", "root 644", words, severity=Severity.MINOR, hint=_PROVISION)
+    return text
+
+
+def test_service(spec: Spec, record: Record, probe: Probe) -> None:
+    unit = probe.units([UNIT])[UNIT]
+    if not spec["nvlink_domain_imex"]:
+        record.not_applicable("nvlink_domain.imex.service.running", _PER_JOB)
+        found = unit.file_state or unit.load_state
+        record.ok("nvlink_domain.imex.service.persisted", found != "enabled", expected="not enabled", found=found, hint=_PROVISION)
+        return
+    hint = "systemctl status {0}; journalctl -b -u {0}; /var/log/nvidia-imex.log; its version must be the driver's".format(UNIT)
+    record.equal("nvlink_domain.imex.service.running", "active", unit.active_state, severity=Severity.CRITICAL, hint=hint)
+    record.equal("nvlink_domain.imex.service.persisted", "enabled", unit.file_state or unit.load_state, hint="systemctl enable " + UNIT)
+    status = probe.run(STATUS)
+    said = (status.stdout.strip() or status.stderr.strip()).splitlines()
+    if status.error or not said:
+        record.could_not_run("nvlink_domain.imex.daemon", status.error or "nvidia-imex-ctl -q says nothing", Severity.CRITICAL)
+        return
+    record.equal("nvlink_domain.imex.daemon", "READY", said[-1].strip(), severity=Severity.CRITICAL, hint=hint)
+
+
+def test_domain(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["nvlink_domain_imex"]:
+        record.not_applicable("nvlink_domain.imex.domain", _PER_JOB)
+        return
+    result = probe.run(DOMAIN, timeout_s=60)
+    try:
+        domain = imex.parse_domain(result.stdout)
+    except UnreadableImexError as e:
+        record.could_not_run("nvlink_domain.imex.domain", result.error or str(e), Severity.CRITICAL)
+        return
+    members, running = sorted(str(m) for m in spec["nvlink_domain_members"]), sorted(m.address for m in domain.members)
+    hint = "the service runs with another nodes file than the declared one: restart it on an idle rack"
+    record.equal("nvlink_domain.imex.nodes.running", ", ".join(members), ", ".join(running), severity=Severity.CRITICAL, hint=hint)
+    _ready(spec, record, domain)
+    _connected(record, probe, domain)
+
+
+def _ready(spec: Spec, record: Record, domain: Domain) -> None:
+    least, ready = spec["nvlink_domain_ready_min"], domain.ready()
+    missing = ", ".join("{} {}".format(m.address, m.status) for m in domain.members if m.status != "READY")
+    found = "{} ({}{})".format(len(ready), domain.status, "; " + missing if missing else "")
+    hint = "look at the members named; one tray out of the rack is a site's decision (nvlink_domain_ready_min)"
+    record.ok(
+        "nvlink_domain.imex.members_ready",
+        len(ready) >= least,
+        expected=">= {}".format(least),
+        found=found,
+        severity=Severity.CRITICAL,
+        hint=hint,
+    )
+
+
+def _connected(record: Record, probe: Probe, domain: Domain) -> None:
+    """From this tray to every member that is ready: one that is down is no fault of this node."""
+    asked = probe.run(ADDRESSES)
+    try:
+        own = imex.own_member(domain, asked.stdout.split())
+    except UnreadableImexError as e:
+        record.could_not_run("nvlink_domain.imex.connections", asked.error or str(e), Severity.CRITICAL)
+        return
+    states = {address: own.connections.get(address, "not listed") for address in domain.ready()}
+    bad = ", ".join("{} {}".format(a, s) for a, s in states.items() if s != "CONNECTED")
+    hint = "TCP from this tray to the port of IMEX there (SERVER_PORT), and the same version on both"
+    ok = bool(states) and not bad
+    found = bad or "connected to {}".format(len(states))
+    record.ok(
+        "nvlink_domain.imex.connections", ok, expected="connected to every ready member", found=found, severity=Severity.CRITICAL, hint=hint
+    )
+
+
+def test_channels(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = {
+        "NVreg_ImexChannelCount": str(spec["nvlink_domain_imex_channels"]),
+        "NVreg_CreateImexChannel0": str(int(spec["nvlink_domain_imex_channel0"])),
+    }
+    params = probe.read("/proc/driver/nvidia/params")
+    running = None if params is None else nvidia_module.parse_parameters(params)
+    texts = [probe.read(path) or "" for path in probe.glob("/etc/modprobe.d/*.conf")]
+    written = nvidia_module.parse_options("\n".join(texts))
+    for name, value in wanted.items():
+        at = "nvlink_domain.parameter[{}].".format(name)
+        record.equal(at + "persisted", value, written.get(name, _MODULE_DEFAULTS[name]), hint=_PROVISION)
+        if running is None:
+            record.could_not_run(at + "running", "no NVIDIA module is loaded", Severity.CRITICAL)
+            continue
+        found = running.get(name.replace("NVreg_", ""), "not listed")
+        record.equal(at + "running", value, found, hint="reboot: parameters are read when the module loads")
+    if not spec["nvlink_domain_imex_channel0"]:
+        record.not_applicable("nvlink_domain.channel0", "channels are made for each job")
+        return
+    found = "present" if probe.glob(CHANNEL0) else "absent"
+    hint = "the driver makes it when it loads (NVreg_CreateImexChannel0); reboot"
+    record.equal("nvlink_domain.channel0", "present", found, severity=Severity.CRITICAL, hint=hint)
