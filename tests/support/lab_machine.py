@@ -65,6 +65,7 @@ def lab_machine(root: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
         "PACKAGES": "packages",
         "MODULES": "modules",
         "LOADED": "loaded",
+        "INFOROM": "gpu-inforom.json",
     }.items():
         monkeypatch.setattr(state, name, str(root / path))
     (root / "run").mkdir()

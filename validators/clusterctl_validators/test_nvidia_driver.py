@@ -3,7 +3,7 @@
 import re
 from typing import Any, Mapping, Optional, Sequence
 
-from clusterctl_validators import nvidia_module, nvidia_smi
+from clusterctl_validators import gpu_modes, nvidia_module, nvidia_smi
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.nvidia_smi import SmiLog, UnreadableSmiError
@@ -51,14 +51,14 @@ def _unit(record: Record, probe: Probe, check: str, name: str, wanted: bool = Tr
     record.equal(check + ".persisted", persisted, unit.file_state, hint="systemctl {} {}".format("enable" if wanted else "disable", name))
 
 
-def _file(record: Record, probe: Probe, check: str, path: str) -> Optional[str]:
+def _file(record: Record, probe: Probe, check: str, path: str, wanted: str = "root 644") -> Optional[str]:
     """The text of a file that must be there, its owner and mode checked."""
     text = probe.read(path)
     record.ok(check + ".present", text is not None, expected=path, found=path if text is not None else "absent", hint=_PROVISION)
     if text is not None:
         mode = read_mode(probe, path)
         words = "{0.owner} {0.mode}".format(mode) if isinstance(mode, FileMode) else None
-        record.equal(check + ".mode", "root 644", words, severity=Severity.MINOR, hint=_PROVISION)
+        record.equal(check + ".mode", wanted, words, severity=Severity.MINOR, hint=_PROVISION)
     return text
 
 
@@ -128,6 +128,65 @@ def _architecture(record: Record, wanted: str, log: SmiLog) -> None:
     record.equal(check, name, ", ".join(found), hint="correct nvidia_driver_gpu_architecture, or find out whose GPUs these are")
 
 
+def test_gpu_modes(spec: Spec, record: Record, probe: Probe) -> None:
+    """MIG, ECC, GSP firmware and power limit of every GPU."""
+    gsp, mig, ecc = spec["nvidia_driver_gsp_firmware"], spec["nvidia_driver_mig"], spec["nvidia_driver_ecc"]
+    power_w = int(spec["nvidia_driver_power_limit_w"])
+    try:
+        gpus = _query(probe).gpus
+    except UnreadableSmiError as e:
+        record.could_not_run("nvidia_driver.gpu_modes", str(e), Severity.CRITICAL)
+        return
+    for gpu in gpus:
+        if gsp:
+            gpu_modes.check_gsp(record, gpu, gsp)
+        if mig:
+            gpu_modes.check_mig(record, gpu, mig)
+        if ecc:
+            gpu_modes.check_ecc(record, gpu, ecc)
+        if power_w:
+            gpu_modes.check_power(record, gpu, power_w)
+
+
+def test_gpu_modes_after_boot(spec: Spec, record: Record, probe: Probe) -> None:
+    """What a boot forgets is set again by a unit."""
+    mig, power_w = spec["nvidia_driver_mig"], int(spec["nvidia_driver_power_limit_w"])
+    if not mig and not power_w:
+        found = "absent" if probe.read(gpu_modes.UNIT_FILE) is None else "present"
+        record.equal("nvidia_driver.gpu_settings.unit", "absent", found, hint=_PROVISION)
+        return
+    script = _file(record, probe, "nvidia_driver.gpu_settings.script", gpu_modes.SCRIPT, "root 755") or ""
+    written_mig, written_w = gpu_modes.written_settings(script)
+    record.equal("nvidia_driver.gpu_settings.mig.persisted", mig or "left", written_mig or "left", hint=_PROVISION)
+    record.equal("nvidia_driver.gpu_settings.power_limit_w.persisted", power_w, written_w, hint=_PROVISION)
+    unit = _file(record, probe, "nvidia_driver.gpu_settings.unit", gpu_modes.UNIT_FILE) or ""
+    found = "; ".join(gpu_modes.starts(unit)) or "nothing"
+    record.equal("nvidia_driver.gpu_settings.unit.starts", gpu_modes.SCRIPT, found, hint=_PROVISION)
+    _unit(record, probe, "nvidia_driver.gpu_settings.service", gpu_modes.UNIT)
+
+
+def test_other_fabrics(spec: Spec, record: Record, probe: Probe) -> None:
+    """A daemon of another fabric is absent, or neither runs nor starts at boot."""
+    for fabric, name in (("fabricmanager", "nvidia-fabricmanager.service"), ("imex", "nvidia-imex.service")):
+        if fabric == spec["nvidia_driver_fabric"]:
+            continue
+        unit = probe.units([name])[name]
+        off = unit.active_state not in ("active", "activating") and unit.file_state not in ("enabled", "enabled-runtime")
+        found = "{} {}".format(unit.active_state, unit.file_state)
+        hint = "systemctl disable --now {}; this platform joins its GPUs otherwise".format(name)
+        record.ok("nvidia_driver.{}.off".format(fabric), off, expected="absent or off", found=found, hint=hint)
+
+
+def test_imex(spec: Spec, record: Record, probe: Probe) -> None:
+    wanted = spec["nvidia_driver_imex_version"]
+    if not wanted:
+        record.not_applicable("nvidia_driver.imex", "none is declared")
+        return
+    _tool_version(record, probe, "nvidia_driver.imex.version", wanted, ["nvidia-imex", "--version"])
+    state = probe.units(["nvidia-imex.service"])["nvidia-imex.service"].file_state
+    record.equal("nvidia_driver.imex.service.persisted", "enabled", state, hint="systemctl enable nvidia-imex.service")
+
+
 def test_fabric_manager(spec: Spec, record: Record, probe: Probe) -> None:
     wanted = spec["nvidia_driver_fabric_manager_version"]
     if not wanted:
@@ -193,6 +252,8 @@ def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_module_parameters(spec: Spec, record: Record, probe: Probe) -> None:
     declared = nvidia_module.as_written(spec["nvidia_driver_module_parameters"])
+    if spec["nvidia_driver_gsp_firmware"]:
+        declared["NVreg_EnableGpuFirmware"] = str(int(spec["nvidia_driver_gsp_firmware"] == "enabled"))
     if not declared:
         found = "absent" if probe.read(OPTIONS_FILE) is None else "present"
         record.equal("nvidia_driver.parameters.file", "absent", found, hint=_PROVISION)

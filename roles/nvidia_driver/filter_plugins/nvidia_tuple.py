@@ -27,7 +27,7 @@ def tuple_errors(
     """Why this tuple cannot work, one line each; empty if nothing speaks against it.
 
     Args:
-        versions: full version by component (`driver`, `fabric_manager`, `persistenced`, `dcgm`, `container_toolkit`), empty = none.
+        versions: full version by component (`driver`, `fabric_manager`, `imex`, `persistenced`, `dcgm`, `container_toolkit`), empty = none.
         wish: `kernel_module`, `architecture`, `cuda`; the last two may be empty.
         packages: `component`, `name`, `version` of each package.
         catalogue: the facts of `nvidia_versions`; without them only versions are compared.
@@ -47,7 +47,7 @@ def _version_errors(versions: Mapping[str, str]) -> Iterator[str]:
     driver = versions["driver"]
     if not _FULL.fullmatch(driver):
         yield f"driver {driver}: not a full version such as 580.126.20"
-    for component, name in (("fabric_manager", "fabric manager"), ("persistenced", "persistence daemon")):
+    for component, name in (("fabric_manager", "fabric manager"), ("imex", "IMEX"), ("persistenced", "persistence daemon")):
         if versions[component] and versions[component] != driver:
             yield f"{name} {versions[component]} does not go with driver {driver}: they must be the same version, to the last digit"
 
@@ -79,10 +79,11 @@ def _catalogue_errors(
         return
     yield from _cuda_errors(driver, wish["cuda"], catalogue)
     yield from _architecture_errors(branch, wish, catalogue)
-    for package in packages:
-        expected = branches[branch]["fabric_manager_package"]
-        if package["name"].startswith("nvidia-fabricmanager") and package["name"] != expected:
-            yield f"{package['name']}: R{branch} calls this package {expected}"
+    for prefix, key in (("nvidia-fabricmanager", "fabric_manager_package"), ("nvidia-imex", "imex_package")):
+        expected = branches[branch][key]
+        for package in packages:
+            if package["name"].startswith(prefix) and package["name"] != expected:
+                yield f"{package['name']}: R{branch} " + (f"calls this package {expected}" if expected else "has no such package")
     family = catalogue["dcgm_packages"].get(versions["dcgm"].split(".")[0], "")
     for package in packages:
         if package["component"] == "dcgm" and not (family and re.fullmatch(re.escape(family) + r"(-[a-z]\S*)?", package["name"])):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_validators import nvidia_module
+from clusterctl_validators import gpu_modes, nvidia_module
 from clusterctl_validators import test_nvidia_driver as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.probe import CommandResult
@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 FILES = {
     "/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build  (dvs-builder@U22)\nGCC version:  gcc\n",
-    "/proc/driver/nvidia/params": 'RmProfilingAdminOnly: 0\nNvLinkDisable: 0\nRegistryDwords: ""\n',
-    module.OPTIONS_FILE: "# Written by clusterctl\noptions nvidia NVreg_RestrictProfilingToAdminUsers=0 NVreg_NvLinkDisable=0\n",
+    "/proc/driver/nvidia/params": 'RmProfilingAdminOnly: 0\nNvLinkDisable: 0\nEnableGpuFirmware: 1\nRegistryDwords: ""\n',
+    module.OPTIONS_FILE: "# Written by clusterctl\noptions nvidia NVreg_RestrictProfilingToAdminUsers=0 NVreg_NvLinkDisable=0 NVreg_EnableGpuFirmware=1\n",
     module.PEERMEM_FILE: "# Written by clusterctl\nnvidia-peermem\n",
     module.DROPIN: "[Service]\nExecStart=\nExecStart=/usr/bin/nvidia-persistenced --user root --persistence-mode --verbose\n",
     module.APT_SOURCE: "Types: deb\nURIs: https://repo.site.example/nvidia\nSuites: noble\nSigned-By: /usr/share/keyrings/nvidia.asc\n",
     "/sys/module/nvidia_peermem/refcnt": "0",
+    gpu_modes.SCRIPT: '#!/bin/sh\n    *) nvidia-smi --id="$index" --multi-instance-gpu=0 ;;\nnvidia-smi --power-limit=700\n',
+    gpu_modes.UNIT_FILE: f"[Service]\nType=oneshot\nExecStart={gpu_modes.SCRIPT}\n",
 }
 REPOSITORY = {"uris": ["https://repo.site.example/nvidia"], "suites": ["noble"], "signed_by": "/usr/share/keyrings/nvidia.asc"}
 PACKAGES = declared("nvidia_driver")["nvidia_driver_packages"]
-FM, PERSISTENCED, DCGM = (f"nvidia-{name}.service" for name in ("fabricmanager", "persistenced", "dcgm"))
+FM, PERSISTENCED, DCGM, IMEX = (f"nvidia-{name}.service" for name in ("fabricmanager", "persistenced", "dcgm", "imex"))
+NO_UNIT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\n"
 
 
 def spec(**changes: Any) -> dict[str, Any]:
@@ -42,8 +45,10 @@ def commands() -> dict[str, CommandResult | str]:
         "nvidia-persistenced --version": "nvidia-persistenced:  version 580.126.20\n  The NVIDIA Persistence Daemon.\n",
         "dcgmi --version": "\ndcgmi  version: 4.5.2\n\n",
         "nvidia-ctk --version": "NVIDIA Container Toolkit CLI version 1.18.2\ncommit: abc\n",
-        **{systemctl(name): unit() for name in (FM, PERSISTENCED, DCGM)},
+        **{systemctl(name): unit() for name in (FM, PERSISTENCED, DCGM, gpu_modes.UNIT)},
+        systemctl(IMEX): NO_UNIT,
         **{f"stat -c %U %a {path}": "root 644\n" for path in FILES},
+        f"stat -c %U %a {gpu_modes.SCRIPT}": "root 755\n",
     }
 
 
@@ -66,7 +71,7 @@ def bad(findings: dict[str, Finding]) -> dict[str, str]:
 def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
     findings = check(tmp_path)
     assert bad(findings) == {}
-    assert all(f.outcome is Outcome.PASS for f in findings.values())
+    assert [f.check for f in findings.values() if f.outcome is not Outcome.PASS] == ["nvidia_driver.imex"]
     assert len(findings) > 50
 
 
@@ -114,12 +119,16 @@ def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str,
         ),
         ({"/proc/driver/nvidia/version": None}, {"version.running": "no module loaded"}),
         (
-            {"/proc/driver/nvidia/params": "RmProfilingAdminOnly: 1\nNvLinkDisable: 0\n"},
+            {"/proc/driver/nvidia/params": "RmProfilingAdminOnly: 1\nNvLinkDisable: 0\nEnableGpuFirmware: 1\n"},
             {"parameter[NVreg_RestrictProfilingToAdminUsers].running": "1"},
         ),
         (
-            {module.OPTIONS_FILE: "options nvidia NVreg_NvLinkDisable=1\n"},
-            {"parameter[NVreg_RestrictProfilingToAdminUsers].persisted": "absent", "parameter[NVreg_NvLinkDisable].persisted": "1"},
+            {module.OPTIONS_FILE: "options nvidia NVreg_NvLinkDisable=1 NVreg_EnableGpuFirmware=18\n"},
+            {
+                "parameter[NVreg_RestrictProfilingToAdminUsers].persisted": "absent",
+                "parameter[NVreg_NvLinkDisable].persisted": "1",
+                "parameter[NVreg_EnableGpuFirmware].persisted": "18",
+            },
         ),
         ({module.DROPIN: "[Service]\nExecStart=/usr/bin/nvidia-persistenced --verbose\n"}, {"persistenced.dropin.content": "--verbose"}),
         ({module.DROPIN: None}, {"persistenced.dropin.present": "absent"}),
@@ -187,6 +196,11 @@ def test_grace_hopper_is_hopper_to_nvidia_smi(tmp_path: Path) -> None:
 
 def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
     bare = spec(
+        nvidia_driver_fabric="none",
+        nvidia_driver_gsp_firmware="",
+        nvidia_driver_mig="",
+        nvidia_driver_ecc="",
+        nvidia_driver_power_limit_w=0,
         nvidia_driver_fabric_manager_version="",
         nvidia_driver_persistenced_version="",
         nvidia_driver_dcgm_version="",
@@ -199,9 +213,16 @@ def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
         nvidia_driver_peermem=False,
     )
     gone: dict[str, str | None] = {module.OPTIONS_FILE: None, module.PEERMEM_FILE: None}
-    assert bad(check(tmp_path, wanted=bare, files=gone)) == {}
+    gone |= {gpu_modes.UNIT_FILE: None, gpu_modes.SCRIPT: None}
+    off: dict[str, CommandResult | str] = {systemctl(FM): unit("inactive", "disabled")}
+    assert bad(check(tmp_path, off, wanted=bare, files=gone)) == {}
     left = bad(check(tmp_path / "left", wanted=bare))
-    assert left == {"nvidia_driver.parameters.file": "present", "nvidia_driver.peermem.persisted": "present"}
+    assert left == {
+        "nvidia_driver.parameters.file": "present",
+        "nvidia_driver.peermem.persisted": "present",
+        "nvidia_driver.gpu_settings.unit": "present",
+        "nvidia_driver.fabricmanager.off": "active enabled",
+    }
 
 
 def test_a_host_engine_that_should_be_off(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import sys
 import uuid
 from typing import TYPE_CHECKING
 
-from . import link_type, machine, modules, nv_config, procfs, rails, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma, update_grub
+from . import gpu_modes, link_type, machine, modules, nv_config, procfs, rails, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma, update_grub
 from .cmdline import FIRST_BOOT, GRUB_CFG, from_grub_cfg
 from .hugepages import from_cmdline
 from .mounts import bind, move, new_tree
@@ -38,6 +38,7 @@ def main(_argv: list[str], _version: str = "") -> int:
     os.makedirs(RUN, exist_ok=True)
     write(RUN, {"simulated": "The hardware of this node is simulated by clusterctl lab.", "boot_id": boot_id})
     nv_config.boot()
+    gpu_modes.boot()
     _sysfs(node, cmdline, pages)
     _proc_sys(cmdline, boot_id, pages)
     _proc_files(cmdline, pages)

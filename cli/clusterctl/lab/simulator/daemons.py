@@ -52,6 +52,15 @@ def fabricmanager(version: str) -> int:
     return _stay("fabric")
 
 
+def imex(version: str) -> int:
+    """nvidia-imex refuses any driver but its own version."""
+    driver = state.driver_version()
+    if driver != version:
+        print(f"IMEX version {version} does not match driver version {driver or 'none'}", file=sys.stderr)
+        return 1
+    return _stay("imex")
+
+
 def hostengine() -> int:
     """nv-hostengine listens for dcgmi on the loopback."""
     with socket.create_server(("127.0.0.1", HOSTENGINE_PORT)) as server:

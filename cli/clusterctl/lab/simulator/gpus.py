@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from . import machine, state
+from . import gpu_modes, machine, state
 
 # The CUDA version that a driver branch brings.
 _CUDA = {"570": "12.8", "575": "12.9", "580": "13.0", "590": "13.1"}
@@ -32,6 +32,8 @@ class GpuView:
     remapped_rows: int
     uncorrected_now: int
     lost: bool
+    modes: gpu_modes.GpuModes
+    gsp: bool
 
 
 def cuda_version(driver: str) -> str:
@@ -62,6 +64,7 @@ def gpus(node: str = "") -> list[GpuView]:
     present = [i for i in range(machine.GPUS) if i not in faults.missing_gpus()]
     if not present:
         raise NoDriverError("No devices were found", 6)
+    gsp = "EnableGpuFirmware: 0" not in state.read(f"{state.RUN}/proc/driver/nvidia/params").splitlines()
     views = []
     for minor, index in enumerate(present):
         ecc = faults.of("ecc_uncorrectable", str(index))
@@ -75,6 +78,8 @@ def gpus(node: str = "") -> list[GpuView]:
                 remapped_rows=8 if ecc else 0,
                 uncorrected_now=1 if ecc else 0,
                 lost=index in faults.lost_gpus(),
+                modes=gpu_modes.modes(index),
+                gsp=gsp,
             )
         )
     return views

@@ -17,6 +17,7 @@ CPU_MODEL = "Intel(R) Xeon(R) Platinum 8480C"
 GPU_MODEL = "NVIDIA H100 80GB HBM3"
 GPU_MEMORY_MIB = 81559
 GPU_POWER_LIMIT_W = 700
+GPU_POWER_MIN_W = 200
 GPU_BUSES = ("1a", "40", "53", "66", "9c", "c0", "d2", "e4")
 HCA_BUSES = ("18", "3d", "50", "5e", "9a", "bd", "cc", "e0")
 NVSWITCH_BUSES = ("05", "06", "07", "08")

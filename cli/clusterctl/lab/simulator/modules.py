@@ -65,6 +65,7 @@ _PARAMETERS = {"nvidia_uvm": {"uvm_disable_hmm": "N"}, "nvidia_drm": {"modeset":
 _NVIDIA_PARAMS = {
     "RestrictProfilingToAdminUsers": "1",
     "NvLinkDisable": "0",
+    "EnableGpuFirmware": "18",
     "EnableStreamMemOPs": "1",
     "PreserveVideoMemoryAllocations": "0",
 }

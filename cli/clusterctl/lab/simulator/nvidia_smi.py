@@ -1,10 +1,10 @@
-"""nvidia-smi: -q [-x], -L, --query-gpu, --query-remapped-rows, nvlink -s, topo -m, -pm, --version, and the table."""
+"""nvidia-smi: -q [-x], -L, --query-gpu, --query-remapped-rows, nvlink -s, topo -m, -pm, -pl, -mig, -e, --version, and the table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import smi_query, smi_text, state
+from . import smi_query, smi_set, smi_text, state
 from .gpus import LIBRARY, NoDriverError, cuda_version, gpus, require_all, require_driver
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def _answer(words: list[str], version: str) -> int:
     asked = next((w for w in words if w.startswith("--query-")), "")
     if asked:
         return smi_query.answer(views, driver, asked, words)
+    if smi_set.asked(words)[0]:
+        return smi_set.change(views, words)
     text = _text(words, views, driver)
     print(text or f"Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n({words[0]} is not simulated)\n", end="")
     return 0 if text else 2

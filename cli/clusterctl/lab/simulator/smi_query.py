@@ -26,6 +26,7 @@ _PATHS = {
     "pstate": "performance_state",
     "compute_mode": "compute_mode",
     "mig.mode.current": "mig_mode/current_mig",
+    "mig.mode.pending": "mig_mode/pending_mig",
     "ecc.mode.current": "ecc_mode/current_ecc",
     "ecc.mode.pending": "ecc_mode/pending_ecc",
     "pcie.link.gen.current": "pci/pci_gpu_link_info/pcie_gen/current_link_gen",
@@ -42,6 +43,8 @@ _PATHS = {
     "power.draw": "gpu_power_readings/average_power_draw",
     "power.limit": "gpu_power_readings/current_power_limit",
     "enforced.power.limit": "gpu_power_readings/current_power_limit",
+    "power.min_limit": "gpu_power_readings/min_power_limit",
+    "power.default_limit": "gpu_power_readings/default_power_limit",
     "power.max_limit": "gpu_power_readings/max_power_limit",
     "clocks.sm": "clocks/sm_clock",
     "clocks.current.sm": "clocks/sm_clock",
@@ -89,7 +92,7 @@ def _value(field: str, view: GpuView, tree: Tree, driver: str, count: int) -> st
     if field in own:
         return own[field]
     if field == "gsp.mode.current":
-        return "Enabled"
+        return "Enabled" if view.gsp else "Disabled"
     value: str | Tree = tree
     for part in _PATHS[field].split("/"):
         value = value[part] if isinstance(value, dict) else value

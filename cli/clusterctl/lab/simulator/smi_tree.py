@@ -28,7 +28,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
         "display_active": "Disabled",
         "persistence_mode": "Enabled" if view.persistence else "Disabled",
         "addressing_mode": "None",
-        "mig_mode": {"current_mig": "Disabled", "pending_mig": "Disabled"},
+        "mig_mode": {"current_mig": _switch(on=view.modes.mig), "pending_mig": _switch(on=view.modes.mig)},
         "accounting_mode": "Disabled",
         "driver_model": {"current_dm": _NA, "pending_dm": _NA},
         "serial": gpu.serial,
@@ -43,7 +43,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
         "inforom_version": {"img_version": "G520.0200.00.05", "oem_object": "2.1", "ecc_object": "7.16", "pwr_object": _NA},
         "gpu_virtualization_mode": {"virtualization_mode": "None", "host_vgpu_mode": _NA},
         "gpu_recovery_action": "Drain and Reset" if view.remap_failure else "None",
-        "gsp_firmware_version": driver,
+        "gsp_firmware_version": driver if view.gsp else _NA,
         "pci": {
             "pci_bus": bus,
             "pci_device": device[:2],
@@ -64,7 +64,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
         "bar1_memory_usage": {"total": "131072 MiB", "used": "1 MiB", "free": "131071 MiB"},
         "compute_mode": "Default",
         "utilization": {"gpu_util": "0 %", "memory_util": "0 %", "encoder_util": "0 %", "decoder_util": "0 %"},
-        "ecc_mode": {"current_ecc": "Enabled", "pending_ecc": "Enabled"},
+        "ecc_mode": {"current_ecc": _switch(on=view.modes.ecc), "pending_ecc": _switch(on=view.modes.ecc_pending)},
         "ecc_errors": _ecc(view),
         "retired_pages": {
             "multiple_single_bit_retirement": {"retired_count": _NA, "retired_pagelist": _NA},
@@ -74,7 +74,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
         },
         "remapped_rows": _remapped(view),
         "temperature": {"gpu_temp": f"{30 + gpu.index} C", "gpu_temp_tlimit": f"{57 - gpu.index} C", "memory_temp": f"{38 + gpu.index} C"},
-        "gpu_power_readings": _power(gpu.index),
+        "gpu_power_readings": _power(view),
         "clocks": {"graphics_clock": "345 MHz", "sm_clock": "345 MHz", "mem_clock": "2619 MHz", "video_clock": "765 MHz"},
         "max_clocks": {"graphics_clock": "1980 MHz", "sm_clock": "1980 MHz", "mem_clock": "2619 MHz", "video_clock": "1545 MHz"},
         "fabric": {
@@ -121,8 +121,13 @@ def _remapped(view: GpuView) -> Tree:
     }
 
 
-def _power(index: int) -> Tree:
-    limit = f"{machine.GPU_POWER_LIMIT_W}.00 W"
-    draw = f"{68 + index}.40 W"
+def _switch(*, on: bool) -> str:
+    return "Enabled" if on else "Disabled"
+
+
+def _power(view: GpuView) -> Tree:
+    limit, board = f"{view.modes.power_w:.2f} W", f"{machine.GPU_POWER_LIMIT_W}.00 W"
+    least = f"{machine.GPU_POWER_MIN_W}.00 W"
+    draw = f"{68 + view.gpu.index}.40 W"
     result: Tree = {"power_state": _OLD, "average_power_draw": draw, "instant_power_draw": draw, "current_power_limit": limit}
-    return result | {"requested_power_limit": limit, "default_power_limit": limit, "min_power_limit": "200.00 W", "max_power_limit": limit}
+    return result | {"requested_power_limit": limit, "default_power_limit": board, "min_power_limit": least, "max_power_limit": board}

@@ -12,6 +12,8 @@ BOOT_ID = f"{RUN}/boot_id"
 PACKAGES = "/usr/lib/clusterctl-lab/packages"
 MODULES = "/usr/lib/clusterctl-lab/modules"
 LOADED = "/sys/module"
+# What the boards of the GPUs keep over reboots.
+INFOROM = "/usr/lib/clusterctl-lab/gpu-inforom.json"
 
 
 @dataclass(frozen=True)

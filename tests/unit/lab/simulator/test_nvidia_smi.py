@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import machine, nvidia_smi
+from clusterctl.lab.simulator import gpu_modes, machine, nvidia_smi
 from clusterctl.parsers import parse
 from clusterctl_validators.nvidia_smi import UnreadableSmiError, parse_nvlinks, parse_query, parse_topology
 from support.lab_machine import LabMachine, lab_machine
@@ -143,3 +143,25 @@ def test_texts_for_people(node: LabMachine, smi: Smi) -> None:
     assert f"Driver Version: {VERSION}" in smi("")
     assert "Attached GPUs                             : 8" in smi("-q")
     assert "simulated" in smi("--version")
+
+
+def test_what_is_set_is_answered_and_a_boot_keeps_ecc_alone(node: LabMachine, smi: Smi) -> None:
+    assert "was set to 650.00 W from 700.00 W" in smi("-i 2 -pl 650")
+    assert "Reboot required" in smi("--id=2 --ecc-config=0")
+    assert "Enabled MIG Mode" in smi("-mig 1")
+    gpus = parse_query(smi("-q -x")).gpus
+    assert [g.power_limit_w for g in gpus[1:4]] == [700, 650, 700]
+    assert (gpus[2].ecc_current, gpus[2].ecc_pending, gpus[1].ecc_pending) == ("Enabled", "Disabled", "Enabled")
+    assert {(g.mig_current, g.mig_pending) for g in gpus} == {("Enabled", "Enabled")}
+    (node.root / "run" / "gpu-modes.json").unlink()
+    gpu_modes.boot()
+    gpus = parse_query(smi("-q -x")).gpus
+    assert (gpus[2].ecc_current, gpus[2].ecc_pending) == ("Disabled", "Disabled")
+    assert (gpus[2].power_limit_w, gpus[2].mig_current) == (700, "Disabled")
+    assert gpus[1].ecc_current == "Enabled"
+
+
+def test_a_limit_outside_the_range_of_the_board_is_refused(node: LabMachine, smi: Smi) -> None:
+    assert "between 200.00 W and 700.00 W" in smi("--power-limit=701")
+    assert smi.code == 2
+    assert {g.power_limit_w for g in parse_query(smi("-q -x")).gpus} == {700}

@@ -1,0 +1,69 @@
+"""Modes that can be set on a GPU: ECC is kept by the board and in force after a boot; MIG (of Hopper) and the power limit end with the boot."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+
+from . import machine, state
+
+
+@dataclass(frozen=True)
+class GpuModes:
+    """What one GPU was set to; the power limit in W."""
+
+    ecc: bool = True
+    ecc_pending: bool = True
+    mig: bool = False
+    power_w: float = machine.GPU_POWER_LIMIT_W
+
+
+def modes(index: int) -> GpuModes:
+    """The modes of the GPU now."""
+    kept = _load(state.INFOROM).get(str(index), {})
+    now = _load(_in_force()).get(str(index), {})
+    ecc = bool(now.get("ecc", True))
+    power_w = float(now.get("power_w", machine.GPU_POWER_LIMIT_W))
+    return GpuModes(ecc=ecc, ecc_pending=bool(kept.get("ecc", ecc)), mig=bool(now.get("mig", False)), power_w=power_w)
+
+
+def boot() -> None:
+    """What the boards kept comes into force; the rest is forgotten."""
+    kept = _load(state.INFOROM)
+    _save(_in_force(), {index: {"ecc": values["ecc"], "ecc_pending": values["ecc"]} for index, values in kept.items()})
+
+
+def set_ecc(index: int, *, enabled: bool) -> None:
+    """Note the ECC mode on the board, for the next boot."""
+    _save(state.INFOROM, _load(state.INFOROM) | {str(index): {"ecc": enabled}})
+
+
+def set_mig(index: int, *, enabled: bool) -> None:
+    """Change the MIG mode at once."""
+    _keep(index, replace(modes(index), mig=enabled))
+
+
+def set_power(index: int, watts: float) -> None:
+    """Change the power limit at once."""
+    _keep(index, replace(modes(index), power_w=watts))
+
+
+def _in_force() -> str:
+    return f"{state.RUN}/gpu-modes.json"
+
+
+def _keep(index: int, values: GpuModes) -> None:
+    _save(_in_force(), _load(_in_force()) | {str(index): asdict(values)})
+
+
+def _load(path: str) -> dict[str, dict[str, float | bool]]:
+    text = state.read(path)
+    result: dict[str, dict[str, float | bool]] = json.loads(text) if text else {}
+    return result
+
+
+def _save(path: str, values: dict[str, dict[str, float | bool]]) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(values, file)

@@ -1,0 +1,73 @@
+"""nvidia-smi -pl, -mig and -e: what the tool changes on one GPU or on all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import gpu_modes, machine
+
+if TYPE_CHECKING:
+    from .gpus import GpuView
+
+_VERBS = {"-pl": "power", "--power-limit": "power", "-mig": "mig", "--multi-instance-gpu": "mig", "-e": "ecc", "--ecc-config": "ecc"}
+_SWITCH = {"0": False, "DISABLED": False, "1": True, "ENABLED": True}
+
+
+def asked(words: list[str]) -> tuple[str, str]:
+    """What is to be set (`power`, `mig`, `ecc`), and to what; both empty if nothing is."""
+    for name, value in _pairs(words):
+        if name in _VERBS:
+            return _VERBS[name], value
+    return "", ""
+
+
+def change(views: list[GpuView], words: list[str]) -> int:
+    """Set it on the GPUs meant, and say so."""
+    verb, value = asked(words)
+    only = next((v for n, v in _pairs(words) if n in ("-i", "--id")), "")
+    chosen = [v for v in views if only in ("", str(v.minor), v.gpu.bus_id, v.gpu.uuid)]
+    if not chosen:
+        print("No devices were found")
+        return 6
+    for view in chosen:
+        refusal = _power(view, value) if verb == "power" else _switch(view, verb, value)
+        if refusal:
+            print(refusal + "\nTerminating early due to previous errors.")
+            return 2
+    print("All done." + ("\nReboot required." if verb == "ecc" else ""))
+    return 0
+
+
+def _power(view: GpuView, value: str) -> str:
+    bus, least, most = view.gpu.bus_id, machine.GPU_POWER_MIN_W, machine.GPU_POWER_LIMIT_W
+    try:
+        watts = float(value)
+    except ValueError:
+        watts = 0
+    if not least <= watts <= most:
+        return f"Provided power limit {watts:.2f} W is not a valid power limit which should be between {least}.00 W and {most}.00 W for GPU {bus}"
+    before = gpu_modes.modes(view.gpu.index).power_w
+    gpu_modes.set_power(view.gpu.index, watts)
+    print(f"Power limit for GPU {bus} was set to {watts:.2f} W from {before:.2f} W.")
+    return ""
+
+
+def _switch(view: GpuView, verb: str, value: str) -> str:
+    enabled = _SWITCH.get(value.upper())
+    if enabled is None:
+        return f"Invalid argument: {value}"
+    said = "Enabled" if enabled else "Disabled"
+    if verb == "ecc":
+        gpu_modes.set_ecc(view.gpu.index, enabled=enabled)
+        print(f"{said} ECC support for GPU {view.gpu.bus_id}.")
+    else:
+        gpu_modes.set_mig(view.gpu.index, enabled=enabled)
+        print(f"{said} MIG Mode for GPU {view.gpu.bus_id}")
+    return ""
+
+
+def _pairs(words: list[str]) -> list[tuple[str, str]]:
+    """`--name=value` and `-name value`."""
+    return [
+        word.partition("=")[::2] if "=" in word else (word, following) for word, following in zip(words, [*words[1:], ""], strict=False)
+    ]

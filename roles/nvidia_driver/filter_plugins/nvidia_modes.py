@@ -1,0 +1,122 @@
+"""Fabric, GSP firmware, MIG, ECC and power limits: what cannot be, and what the GPUs have now, as pure functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+_SERVED_BY = {"fabricmanager": ("fabric_manager", "the fabric manager"), "imex": ("imex", "IMEX")}
+_GSP = "NVreg_EnableGpuFirmware"
+_FIELDS = {
+    "index": "index",
+    "power_w": "power.limit",
+    "power_min_w": "power.min_limit",
+    "power_max_w": "power.max_limit",
+    "mig": "mig.mode.current",
+    "ecc": "ecc.mode.current",
+    "ecc_pending": "ecc.mode.pending",
+}
+
+
+def mode_errors(modes: Mapping[str, Any], versions: Mapping[str, str], catalogue: Mapping[str, Any]) -> list[str]:
+    """Why these modes cannot be had, one line each.
+
+    Args:
+        modes: `fabric`, `kernel_module`, `architecture`, `gsp_firmware`, `mig`, `ecc`, `power_limit_w`, `parameters`; "" and 0 = as it is.
+        versions: full version by component, empty = none.
+        catalogue: the facts of `nvidia_versions`; without them nothing is known of GPU generations.
+    """
+    errors = [*_fabric_errors(modes["fabric"], versions)]
+    if modes["gsp_firmware"] == "disabled" and modes["kernel_module"] == "open":
+        errors.append("the open kernel module works with GSP firmware only")
+    if modes["gsp_firmware"] and _GSP in modes["parameters"]:
+        errors.append(f"{_GSP} is set by nvidia_driver_gsp_firmware")
+    if int(modes["power_limit_w"]) < 0:
+        errors.append(f"nvidia_driver_power_limit_w: {modes['power_limit_w']} is negative")
+    if catalogue and modes["architecture"]:
+        errors += _architecture_errors(modes, catalogue["architectures"][modes["architecture"]])
+    return errors
+
+
+def _fabric_errors(fabric: str, versions: Mapping[str, str]) -> Iterator[str]:
+    for name, (component, words) in _SERVED_BY.items():
+        version = versions[component]
+        if name == fabric and not version:
+            yield f"nvidia_driver_fabric is {name}, but no version of {words} is declared"
+        if name != fabric and version:
+            yield f"{words} {version} is declared, but nvidia_driver_fabric is {fabric}"
+
+
+def _architecture_errors(modes: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
+    gpus = f"{modes['architecture']} GPUs"
+    if modes["fabric"] not in facts["fabrics"]:
+        yield f"{gpus} have no fabric {modes['fabric']}, only {' and '.join(facts['fabrics'])}"
+    if modes["mig"] == "enabled" and not facts["mig"]:
+        yield f"{gpus} have no MIG"
+    if int(modes["power_limit_w"]) > facts["power_max_w"]:
+        yield f"no board with {gpus} allows {modes['power_limit_w']} W; the largest allows {facts['power_max_w']} W"
+
+
+def gsp_parameter(wanted: str) -> dict[str, int]:
+    """The module's parameter for `enabled` and `disabled`; none for the driver's own choice."""
+    return {_GSP: int(wanted == "enabled")} if wanted else {}
+
+
+def gpu_fields(_: str) -> str:
+    """The fields that `gpu_modes` reads."""
+    return ",".join(_FIELDS.values())
+
+
+def gpu_modes(text: str) -> list[dict[str, str]]:
+    """One row per GPU of `nvidia-smi --query-gpu` without header and units; empty where a GPU has no such mode.
+
+    Raises:
+        ValueError: a line has another number of columns.
+    """
+    rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines() if line.strip()]
+    return [{name: "" if "N/A" in cell else cell for name, cell in zip(_FIELDS, row, strict=True)} for row in rows]
+
+
+def power_errors(gpus: Sequence[Mapping[str, str]], limit_w: int) -> list[str]:
+    """GPUs whose board does not allow this limit, or does not say what it allows; none for 0."""
+    ranges = [(g["index"], g["power_min_w"], g["power_max_w"]) for g in gpus if limit_w]
+    return [
+        f"GPU {index} allows {least or '?'} to {most or '?'} W, not {limit_w} W"
+        for index, least, most in ranges
+        if not (least and most and float(least) <= limit_w <= float(most))
+    ]
+
+
+def other_power(gpus: Sequence[Mapping[str, str]], limit_w: int) -> list[str]:
+    """Indices of the GPUs with another limit; none for 0."""
+    return [g["index"] for g in gpus if limit_w and g["power_w"] and float(g["power_w"]) != limit_w]
+
+
+def other_pending_ecc(gpus: Sequence[Mapping[str, str]], wanted: str) -> list[str]:
+    """Indices of the GPUs that will have another ECC mode after the next boot; none for ""."""
+    return [g["index"] for g in gpus if wanted and g["ecc_pending"] and g["ecc_pending"].lower() != wanted]
+
+
+def other_modes(gpus: Sequence[Mapping[str, str]], wish: Mapping[str, Any]) -> list[str]:
+    """Indices of the GPUs that now run in another MIG or ECC mode. A GPU without MIG has it disabled."""
+    mig, ecc = wish["mig"], wish["ecc"]
+    return [g["index"] for g in gpus if (mig and (g["mig"].lower() or "disabled") != mig) or (ecc and g["ecc"].lower() != ecc)]
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Name -> function."""
+        return {
+            "nvidia_mode_errors": mode_errors,
+            "nvidia_gsp_parameter": gsp_parameter,
+            "nvidia_gpu_fields": gpu_fields,
+            "nvidia_gpu_modes": gpu_modes,
+            "nvidia_power_errors": power_errors,
+            "nvidia_other_power": other_power,
+            "nvidia_other_pending_ecc": other_pending_ecc,
+            "nvidia_other_modes": other_modes,
+        }

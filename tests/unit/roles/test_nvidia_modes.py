@@ -1,0 +1,123 @@
+"""Modes of the GPUs: what is refused, what is left to do, and what the boot script does."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+import pytest
+import yaml
+
+from support.filters import filter_plugin
+from support.gpu_node import GROUP_VARS, declared
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+plugin = filter_plugin("nvidia_driver", "nvidia_modes")
+CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
+VERSIONS = {"driver": "580.126.20", "fabric_manager": "580.126.20", "imex": "", "persistenced": "580.126.20"}
+HGX = {
+    "fabric": "fabricmanager",
+    "kernel_module": "open",
+    "architecture": "hopper",
+    "gsp_firmware": "enabled",
+    "mig": "disabled",
+    "ecc": "enabled",
+    "power_limit_w": 700,
+    "parameters": {},
+}
+GPUS = "0, 700.00, 200.00, 700.00, Disabled, Enabled, Enabled\n1, 650.00, 200.00, 700.00, Enabled, Disabled, Disabled\n"
+TEMPLATE = ROOT / "roles" / "nvidia_driver" / "templates" / "clusterctl-gpu-settings.j2"
+SMI = """#!/bin/sh
+echo "$*" >>"$LOG"
+case "$*" in
+  *query-gpu*) printf '0, Disabled\\n1, Enabled\\n2, [N/A]\\n' ;;
+  *power-limit=9999*) exit 2 ;;
+esac
+exit ${FAIL:-0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("modes", "versions", "reason"),
+    [
+        ({"gsp_firmware": "disabled"}, {}, "the open kernel module works with GSP firmware only"),
+        ({"parameters": {"NVreg_EnableGpuFirmware": 1}}, {}, "is set by nvidia_driver_gsp_firmware"),
+        ({"power_limit_w": -1}, {}, "is negative"),
+        ({"power_limit_w": 701}, {}, "no board with hopper GPUs allows 701 W; the largest allows 700 W"),
+        ({"fabric": "imex"}, {}, "no version of IMEX is declared"),
+        ({"fabric": "none"}, {}, "the fabric manager 580.126.20 is declared, but nvidia_driver_fabric is none"),
+        ({}, {"fabric_manager": ""}, "no version of the fabric manager is declared"),
+        ({}, {"imex": "580.126.20"}, "IMEX 580.126.20 is declared, but nvidia_driver_fabric is fabricmanager"),
+        ({"architecture": "grace_blackwell"}, {}, "grace_blackwell GPUs have no fabric fabricmanager, only imex and none"),
+        ({"architecture": "ada", "mig": "enabled"}, {}, "ada GPUs have no MIG"),
+    ],
+)
+def test_what_cannot_be_is_refused(modes: dict[str, Any], versions: dict[str, str], reason: str) -> None:
+    errors = plugin.mode_errors({**HGX, **modes}, {**VERSIONS, **versions}, CATALOGUE)
+    assert any(reason in e for e in errors), errors
+
+
+def test_the_profile_is_what_this_test_takes_it_for() -> None:
+    said = declared("nvidia_driver")
+    assert {name: said[f"nvidia_driver_{name}"] for name in HGX if name not in ("architecture", "parameters")} == {
+        name: value for name, value in HGX.items() if name not in ("architecture", "parameters")
+    }
+    assert plugin.mode_errors(HGX, VERSIONS, CATALOGUE) == []
+
+
+def test_empty_and_zero_ask_for_nothing() -> None:
+    nothing = {"mig": "", "ecc": ""}
+    gpus = plugin.gpu_modes(GPUS)
+    assert plugin.mode_errors({**HGX, **nothing, "gsp_firmware": "", "power_limit_w": 0, "architecture": ""}, VERSIONS, {}) == []
+    assert plugin.other_modes(gpus, nothing) == plugin.other_pending_ecc(gpus, "") == plugin.other_power(gpus, 0) == []
+    assert plugin.power_errors(gpus, 0) == []
+    assert plugin.gsp_parameter("") == {}
+
+
+def test_what_is_left_to_do() -> None:
+    gpus = plugin.gpu_modes(GPUS)
+    assert plugin.other_modes(gpus, HGX) == plugin.other_power(gpus, 700) == plugin.other_pending_ecc(gpus, "enabled") == ["1"]
+    assert plugin.other_modes(gpus, {"mig": "enabled", "ecc": ""}) == ["0"]
+    assert plugin.power_errors(gpus, 701) == [f"GPU {g} allows 200.00 to 700.00 W, not 701 W" for g in (0, 1)]
+    assert [plugin.gsp_parameter(w) for w in ("enabled", "disabled")] == [{"NVreg_EnableGpuFirmware": n} for n in (1, 0)]
+
+
+def test_a_gpu_that_has_no_such_mode() -> None:
+    gpus = plugin.gpu_modes("0, [N/A], [N/A], [N/A], [N/A], Enabled, Enabled\n")
+    assert plugin.other_modes(gpus, HGX) == []
+    assert plugin.other_modes(gpus, {"mig": "enabled", "ecc": ""}) == ["0"]
+    assert plugin.power_errors(gpus, 300) == ["GPU 0 allows ? to ? W, not 300 W"]
+
+
+def test_another_answer_than_asked_for_is_an_error() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        plugin.gpu_modes("No devices were found\n")
+
+
+def boot(folder: Path, mig: str, watts: int, **environment: str) -> tuple[int, list[str]]:
+    """Run the rendered script with a recording nvidia-smi; exit code and what it was called with."""
+    folder.mkdir(exist_ok=True)
+    env = jinja2.Environment(trim_blocks=True, autoescape=False)  # noqa: S701 a shell script
+    script = env.from_string(TEMPLATE.read_text()).render(nvidia_driver_mig=mig, nvidia_driver_power_limit_w=watts)
+    (folder / "script").write_text(script)
+    (folder / "nvidia-smi").write_text(SMI)
+    (folder / "nvidia-smi").chmod(0o755)
+    paths = {"PATH": f"{folder}:/usr/bin:/bin", "LOG": str(folder / "log")}
+    done = subprocess.run(["sh", str(folder / "script")], env=paths | environment, check=False, capture_output=True)
+    log = folder / "log"
+    return done.returncode, [line for line in log.read_text().splitlines() if "query" not in line] if log.exists() else []
+
+
+def test_the_boot_script_changes_only_gpus_that_differ(tmp_path: Path) -> None:
+    assert boot(tmp_path / "a", "disabled", 650) == (0, ["--id=1 --multi-instance-gpu=0", "--power-limit=650"])
+    assert boot(tmp_path / "b", "enabled", 0) == (0, ["--id=0 --multi-instance-gpu=1", "--id=2 --multi-instance-gpu=1"])
+    assert boot(tmp_path / "c", "", 650) == (0, ["--power-limit=650"])
+
+
+def test_the_boot_script_fails_where_nvidia_smi_does(tmp_path: Path) -> None:
+    assert boot(tmp_path / "a", "disabled", 0, FAIL="9")[0] == 9
+    assert boot(tmp_path / "b", "", 9999)[0] == 2
