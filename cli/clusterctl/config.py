@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from clusterctl.errors import ConfigError
 
 FILE_NAME = "clusterctl.yml"
 COMMON = "@common"
-_KEYS = {"inventory", "state_dir", "database_url", "operator", "pool", "signing_key", "allowed_signers"}
+_KEYS = {"inventory", "state_dir", "database_url", "operator", "pool", "signing_key", "allowed_signers", "reboot_budget"}
+REBOOT_BUDGET = "50%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Config:
         pool: name of the pool backend (entry point group `clusterctl.pools`).
         signing_key: SSH key that signs admission records (its .pub if an agent holds it); None = they are not signed.
         allowed_signers: ssh-keygen's list of who may sign; needed to verify signatures.
+        reboot_budget: nodes of one rack down at once: a number, or a share of those to reboot there, at least one.
     """
 
     root: Path
@@ -40,6 +43,7 @@ class Config:
     pool: str = "local"
     signing_key: Path | None = None
     allowed_signers: Path | None = None
+    reboot_budget: str = REBOOT_BUDGET
 
     @property
     def store_url(self) -> str:
@@ -79,6 +83,7 @@ def load(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: P
         pool=str(data.get("pool", "local")),
         signing_key=root / str(data["signing_key"]) if data.get("signing_key") else None,
         allowed_signers=root / str(data["allowed_signers"]) if data.get("allowed_signers") else None,
+        reboot_budget=_budget(data.get("reboot_budget", REBOOT_BUDGET), file),
     )
 
 
@@ -87,6 +92,13 @@ def _layer(base: Path, name: str) -> Path:
     if "," in name and not (base / name).exists():
         return Path(name)
     return content_dir() / "inventory" / "common" if name == COMMON else base / name
+
+
+def _budget(value: object, file: Path | None) -> str:
+    """As playbooks/reboot.yml takes it."""
+    if isinstance(value, bool) or not re.fullmatch(r"[1-9][0-9]*|([1-9][0-9]?|100)%", str(value)):
+        raise ConfigError(detail=f"{file}: reboot_budget: {value!r} is neither a number of nodes nor a percentage", hint="write 4, or 25%")
+    return str(value)
 
 
 def _whoami() -> str:

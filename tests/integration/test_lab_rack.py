@@ -16,6 +16,7 @@ from clusterctl.lab.layout import lab_node
 from clusterctl.lab.podman import podman
 from support.demo_rack import DemoRack, host_kernel_settings
 from support.lab_ssh import LabSsh
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,9 +104,12 @@ def test_a_reboot_makes_everything_new_but_what_is_persisted(rack: DemoRack, ssh
     before, address = ssh.boot_id(N1), ssh(N1, "hostname -I")
     ssh(N1, "sysctl -qw vm.swappiness=5; echo vm.dirty_ratio=33 > /etc/sysctl.d/50-test.conf; modprobe msr; test -d /sys/module/msr")
     ssh(N1, """echo 'GRUB_CMDLINE_LINUX="iommu=pt hugepagesz=1G hugepages=4"' > /etc/default/grub.d/50-test.cfg; update-grub""")
-    done = rack.by_hand("ansible", "-i", str(rack.state_dir / "lab" / "hosts"), N1, "-m", "ansible.builtin.reboot")
+    devices = '{"provision_out_of_pool": true, "reboot_gpus": 8, "reboot_links": [{"device": "mlx5_0"}, {"device": "mlx5_7", "port": 1}]}'
+    layer = str(rack.state_dir / "lab" / "hosts")
+    done = rack.by_hand("ansible-playbook", "-i", layer, str(ROOT / "playbooks" / "reboot.yml"), "-l", N1, "-e", devices)
     assert done.code == 0, done.out + done.err
-    assert '"rebooted": true' in done.out
+    assert "The GPUs are back" in done.out
+    assert "The links are back" in done.out
     assert ssh.boot_id(N1) != before
     assert ssh(N1, "hostname -I") == address
     assert ssh(N1, "grep -o 'iommu=pt hugepagesz=1G hugepages=4' /proc/cmdline")

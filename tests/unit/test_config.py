@@ -45,6 +45,14 @@ def test_options_win_and_start_at_the_working_directory(tmp_path: Path, monkeypa
         ("inventory: [1]\n", "inventory: is not a list of paths"),
         ("inventroy: [x]\n", "unknown key 'inventroy'"),
         ("- a\n", "is not a mapping"),
+        ("reboot_budget: 0\n", "reboot_budget: "),
+        ("reboot_budget: 0%\n", "reboot_budget: "),
+        ("reboot_budget: 101%\n", "reboot_budget: "),
+        ("reboot_budget: true\n", "reboot_budget: "),
+        ("reboot_budget: many\n", "reboot_budget: "),
+        ("reboot_budget: [1]\n", "reboot_budget: "),
+        ("reboot_budget: -1\n", "reboot_budget: "),
+        ("reboot_budget: 1.5\n", "reboot_budget: "),
         ("a: [\n", "clusterctl.yml"),
     ],
 )
@@ -53,6 +61,11 @@ def test_wrong_files(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=says) as caught:
         config.load(start=tmp_path)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(("text", "budget"), [("", "50%"), ("reboot_budget: 4\n", "4"), ("reboot_budget: 25%\n", "25%")])
+def test_the_reboot_budget(text: str, budget: str, tmp_path: Path) -> None:
+    assert config.load(start=write(tmp_path, text)).reboot_budget == budget
 
 
 def test_a_named_file_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clusterctl.provisioning.work import Work
 
 # what may be written only to nodes that take no jobs (BIOS settings take effect at whatever reset comes next)
-_OUT_OF_POOL = ("-e", "provision_out_of_pool=true")
+OUT_OF_POOL = ("-e", "provision_out_of_pool=true")
 
 
 def un_admit(work: Work) -> None:
@@ -61,7 +61,7 @@ def run_roles(work: Work, roles: tuple[str, ...], names: tuple[str, ...], step: 
         tags=roles,
         diff=options.diff,
         forks=options.forks,
-        extra_args=(*options.ansible_args, *_OUT_OF_POOL),
+        extra_args=(*options.ansible_args, *OUT_OF_POOL),
         verbosity=options.verbosity,
     )
     outcome = work.playbook(request, step)

@@ -1,14 +1,15 @@
-"""Reboot: the nodes whose roles asked for it; each must come back with a new boot id."""
+"""Reboot: the nodes whose roles asked for it, a few of a rack at a time; each must come back with a new boot id, its GPUs and its links."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.admission import Reason, ReasonKind
 from clusterctl.exit_codes import ExitCode
 from clusterctl.outcome import HostStatus
-from clusterctl.provisioning.apply import failed, run_roles
+from clusterctl.provisioning.apply import OUT_OF_POOL, failed, run_roles
 from clusterctl.provisioning.model import Step, StepStarted
 from clusterctl.runner import PlaybookRequest
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _MOST = 3
+# a server with much memory takes 20 minutes to start, its fabric some more
+_TURN_S = 3600
 
 
 def reboot(work: Work) -> None:
@@ -46,6 +49,13 @@ def reboot(work: Work) -> None:
         )
 
 
+def most_turns(budget: str, nodes: int) -> int:
+    """How many nodes after each other a budget means at most, for `nodes` that may all be of one rack."""
+    share = budget.endswith("%")
+    at_once = max(1, nodes * int(budget.removesuffix("%")) // 100) if share else int(budget)
+    return max(1, math.ceil(nodes / at_once))
+
+
 def _wanted(work: Work) -> dict[str, tuple[str, ...]]:
     return {n: work.applied[n].reboot_required for n in work.alive if n in work.applied and work.applied[n].reboot_required}
 
@@ -61,7 +71,12 @@ def _reboot(work: Work, wanted: Mapping[str, tuple[str, ...]]) -> None:
     names = tuple(wanted)
     work.tell(StepStarted(Step.REBOOT, names, ", ".join(sorted({r for roles in wanted.values() for r in roles}))))
     request = PlaybookRequest(
-        "reboot.yml", work.inventory, names, forks=max(work.options.forks, len(names)), extra_args=work.options.ansible_args
+        "reboot.yml",
+        work.inventory,
+        names,
+        forks=max(work.options.forks, len(names)),
+        timeout_s=_TURN_S * most_turns(work.reboot_budget, len(names)),
+        extra_args=("-e", f"reboot_budget={work.reboot_budget}", *work.options.ansible_args, *OUT_OF_POOL),
     )
     outcome = work.playbook(request, Step.REBOOT)
     for name in names:

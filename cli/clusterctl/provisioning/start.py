@@ -150,4 +150,14 @@ class _Start:
             sign=signer(config.signing_key),
         )
         by_name = {n.name: n for n in self.nodes}
-        return Work(edges, options, rundir, self.inventory, config.operator, by_name, audience.tell, partners=self.partners)
+        return Work(
+            edges,
+            options,
+            rundir,
+            self.inventory,
+            config.operator,
+            by_name,
+            audience.tell,
+            partners=self.partners,
+            reboot_budget=config.reboot_budget,
+        )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from clusterctl.admission import EXIT_CODES
+from clusterctl.config import REBOOT_BUDGET
 from clusterctl.exit_codes import ExitCode, worst
 from clusterctl.lifecycle import State
 from clusterctl.outcome import HostOutcome, HostStatus
@@ -72,6 +73,7 @@ class Work:
     Attributes:
         alive: the nodes that are still on their way, in rack order.
         results: the nodes whose way has ended.
+        reboot_budget: nodes of a rack down at once, as playbooks/reboot.yml takes it.
         playbooks: number of playbook runs so far; names their artifacts.
     """
 
@@ -84,6 +86,7 @@ class Work:
     tell: Callable[[Progress], None]
     lease_lost: Callable[[], bool] = lambda: False
     partners: tuple[Node, ...] = ()
+    reboot_budget: str = REBOOT_BUDGET
     alive: list[str] = field(default_factory=list)
     results: dict[str, NodeResult] = field(default_factory=dict)
     findings: dict[str, NodeFindings] = field(default_factory=dict)

@@ -1,0 +1,179 @@
+"""playbooks/reboot.yml without a node: who is refused, who goes down when, and what it says of devices that stay away."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from clusterctl.lifecycle import State
+from clusterctl.store import Store
+from support.provisioning import World, node
+from support.roles import ROOT
+
+# a connection that is local but does not say so: the module reboot refuses to work on the machine it is started from, even in check mode
+CONNECTION = """
+from ansible.plugins.connection.local import Connection as Local
+DOCUMENTATION = '''
+name: elsewhere
+short_description: local, under another name
+description: [For tests.]
+options: {}
+extends_documentation_fragment: [connection_pipelining]
+'''
+class Connection(Local):
+    transport = "elsewhere"
+"""
+INVENTORY = """
+all:
+  vars: {ansible_connection: elsewhere, ansible_python_interpreter: %s}
+  hosts:
+    r12-n01: {rack: r12}
+    r12-n02: {rack: r12}
+    r12-n03: {rack: r12}
+    r13-n01: {rack: r13}
+"""
+NAMES = ("r12-n01", "r12-n02", "r12-n03", "r13-n01")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    (tmp_path / "hosts.yml").write_text(INVENTORY % sys.executable)
+    (tmp_path / "connection").mkdir()
+    (tmp_path / "connection" / "elsewhere.py").write_text(CONNECTION)
+    return World(tmp_path, names=NAMES)
+
+
+def play(world: World, playbook: Path, *args: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {
+        "PATH": f"{path}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "CLUSTERCTL_STATE_DIR": str(world.state_dir),
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+        "ANSIBLE_CONNECTION_PLUGINS": str(world.state_dir / "connection"),
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    argv = ["ansible-playbook", "-i", str(world.state_dir / "hosts.yml"), str(playbook), *args]
+    return subprocess.run(argv, env=environment, cwd=ROOT, check=False, capture_output=True, text=True, timeout=120)
+
+
+def reboot(world: World, *args: str) -> subprocess.CompletedProcess[str]:
+    return play(world, ROOT / "playbooks" / "reboot.yml", "--check", *args)
+
+
+def registered(world: World, *drained: str) -> None:
+    with Store.open(world.url) as store:
+        store.register([node(n) for n in NAMES])
+        for name in drained:
+            store.transition(name, State.DRAINED, run_id="", operator="ada", reason="for the test")
+
+
+def turns(said: str) -> list[list[str]]:
+    """The nodes of every task that reboots, in order."""
+    parts = re.split(r"^TASK \[", said, flags=re.MULTILINE)
+    return [sorted(re.findall(r"^changed: \[([^\]]+)\]", p, re.MULTILINE)) for p in parts if p.startswith("Reboot and wait for SSH")]
+
+
+def test_only_drained_nodes_are_rebooted(world: World) -> None:
+    registered(world, "r12-n01")
+    done = reboot(world, "-l", "r12-n01,r12-n02")
+    assert done.returncode == 2
+    assert "r12-n02 is registered: only drained nodes are rebooted; `clusterctl drain r12-n02" in " ".join(done.stdout.split())
+    assert turns(done.stdout) == [["r12-n01"]], done.stdout
+
+
+def test_a_node_that_somebody_works_on_is_refused(world: World) -> None:
+    registered(world, "r12-n01")
+    with Store.open(world.url) as store:
+        store.acquire(["r12-n01"], run_id="20260101-other", holder="bob", ttl_s=600)
+        done = reboot(world, "-l", "r12-n01")
+    assert done.returncode == 2
+    assert "held by bob" in done.stdout
+    assert turns(done.stdout) == []
+
+
+def test_a_node_that_clusterctl_does_not_know_is_refused(world: World) -> None:
+    with Store.open(world.url) as store:
+        store.register([node("r12-n01")])
+    assert reboot(world, "-l", "r13-n01").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"),
+    [
+        ("50%", [["r12-n01", "r13-n01"], ["r12-n02"], ["r12-n03"]]),
+        ("2", [["r12-n01", "r12-n02", "r13-n01"], ["r12-n03"]]),
+        ("100%", [list(NAMES)]),
+    ],
+)
+def test_no_more_of_a_rack_at_once_than_the_budget(world: World, budget: str, expected: list[list[str]]) -> None:
+    done = reboot(world, "-e", "provision_out_of_pool=true", "-e", f"reboot_budget={budget}")
+    assert done.returncode == 0, done.stdout
+    assert turns(done.stdout) == expected
+
+
+def test_a_node_that_does_not_come_back_keeps_its_place(world: World) -> None:
+    command = "{{ (inventory_hostname == 'r12-n01') | ternary('false', 'true') }}"
+    done = reboot(world, "-e", "provision_out_of_pool=true", "-e", "reboot_budget=1", "-e", f'{{"reboot_boot_id_command": "{command}"}}')
+    assert done.returncode == 2
+    assert turns(done.stdout) == [["r13-n01"]], "the others of its rack stay up"
+    assert "not rebooted: r12-n01 did not come back" in done.stdout
+
+
+@pytest.mark.parametrize("budget", ["0", "0%", "101%", "many", "-1"])
+def test_a_budget_that_is_none(world: World, budget: str) -> None:
+    done = reboot(world, "-e", "provision_out_of_pool=true", "-e", f"reboot_budget={budget}")
+    assert done.returncode == 2
+    assert "is neither a number of nodes" in done.stdout
+    assert turns(done.stdout) == []
+
+
+DEVICES = f"""
+- hosts: r12-n01
+  gather_facts: false
+  tasks:
+    - include_tasks: {ROOT}/playbooks/tasks/reboot_devices.yml
+"""
+
+
+def devices(world: World, smi: str, *variables: str) -> subprocess.CompletedProcess[str]:
+    tool = world.state_dir / "bin" / "nvidia-smi"
+    tool.parent.mkdir()
+    if smi:
+        tool.write_text(f"#!/bin/sh\n{smi}\n")
+        tool.chmod(0o755)
+    (world.state_dir / "devices.yml").write_text(DEVICES)
+    return play(world, world.state_dir / "devices.yml", *(w for v in variables for w in ("-e", v)), path=str(tool.parent))
+
+
+def test_gpus_that_come_back_late_are_waited_for(world: World) -> None:
+    there = world.state_dir / "there"
+    smi = f"echo GPU 0: H100; echo '  MIG 1g.10gb Device 0:'; test -e {there} && echo GPU 1: H100; touch {there}"
+    done = devices(world, smi, "reboot_gpus=2", "reboot_devices_timeout_s=60")
+    assert done.returncode == 0, done.stdout
+    assert "FAILED - RETRYING" in done.stdout
+
+
+def test_gpus_that_stay_away_are_counted(world: World) -> None:
+    began = time.monotonic()
+    done = devices(world, "echo GPU 0: H100", '{"node_roles": ["nvidia_driver"], "hardware_gpus": 2}', "reboot_devices_timeout_s=3")
+    assert done.returncode == 2
+    assert "1 of 2 GPUs are back" in done.stdout
+    assert time.monotonic() - began < 60
+
+
+def test_links_that_stay_down_are_named(world: World) -> None:
+    done = devices(
+        world, "", '{"infiniband_ports": [{"device": "mlx5_77"}, {"device": "mlx5_78", "port": 2}]}', "reboot_devices_timeout_s=2"
+    )
+    assert done.returncode == 2
+    assert "links not up after the reboot: mlx5_77, mlx5_78" in done.stdout
+
+
+def test_a_node_that_declares_no_devices_is_not_waited_for(world: World) -> None:
+    done = devices(world, "exit 1", '{"node_roles": ["kernel"], "hardware_gpus": 8}')
+    assert done.returncode == 0, done.stdout
