@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup demo demo-down test lint unit integration e2e molecule bench docs lock generate wheel clean
+.PHONY: help setup demo demo-down test lint unit integration e2e molecule mutation bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,9 @@ e2e: ## The demo flow, asserted
 
 molecule: ## Roles on containers: check, converge, idempotence, shared validators
 	@for s in $(SCENARIOS); do echo "molecule: $$s"; $(BIN)/molecule test -s $$s || exit 1; done
+
+mutation: setup ## Change every setting of a lab node by other hands: told, repaired, silent; build/mutation.json
+	PYTHONPATH=cli:validators:tests $(BIN)/python -m mutation
 
 bench: setup ## The performance suite
 	$(BIN)/python benchmarks/spec_resolution.py

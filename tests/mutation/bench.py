@@ -1,0 +1,134 @@
+"""The lab node under test: change it, ask it, repair it, over the paths that `clusterctl` itself takes."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from clusterctl.events import TaskStatus
+from clusterctl.findings import NodeStatus
+from clusterctl.outcome import HostStatus
+from clusterctl.provisioning.model import Options
+from clusterctl.provisioning.plan import to_apply
+from clusterctl.runner import PlaybookRequest, run_playbook
+from clusterctl.spec.load import load_nodes
+from clusterctl.validation import validate
+from clusterctl_validators.finding import GOOD
+from support.lab_ssh import LabSsh
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from clusterctl.events import TaskEvent
+    from clusterctl.findings import NodeFindings
+    from clusterctl.node import Node
+    from clusterctl.outcome import HostOutcome
+    from clusterctl_validators.finding import Finding
+
+_MOST_REBOOTS = 3
+_CHECKS_ARGUMENTS = "validate_argument_spec"  # Ansible does this for every role of a play, whatever the tags
+
+
+class BenchError(Exception):
+    """The bench itself failed: no answer from the node, or a change that could not be made."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What a repair did.
+
+    Attributes:
+        planned: the roles that the plan of `provision` named.
+        ran: the roles whose tasks Ansible reported.
+        problem: why a playbook failed; empty if none did.
+    """
+
+    planned: tuple[str, ...]
+    ran: tuple[str, ...]
+    rebooted: bool = False
+    problem: str = ""
+
+
+def _role_of(event: TaskEvent) -> set[str]:
+    """The role that a task belongs to; none for a task that did nothing of a role."""
+    idle = event.status in (TaskStatus.STARTED, TaskStatus.SKIPPED) or event.action.endswith(_CHECKS_ARGUMENTS)
+    return set() if idle or not event.role else {event.role}
+
+
+@dataclass
+class Bench:
+    """One provisioned lab node."""
+
+    layers: tuple[Path, ...]
+    state_dir: Path
+    name: str
+    artifacts: Path
+    node: Node = field(init=False)
+    ssh: LabSsh = field(init=False)
+    playbooks: int = 0
+
+    def __post_init__(self) -> None:
+        (self.node,) = load_nodes(self.layers, self.name)
+        self.ssh = LabSsh(self.state_dir)
+
+    def run(self, script: str, where: str = "node") -> str:
+        """Run a script on the node as root, or on the BMC's file; what it said if it failed, else nothing."""
+        if where == "bmc":
+            file = self.ssh.paths.node_dir(self.name) / "bmc.json"
+            words = ["env", f"bmc={file}", "bash", "-c", script]
+            done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        else:
+            done = self.ssh.run(self.name, script)
+        return "" if done.returncode == 0 else f"exit {done.returncode}: {done.stderr.strip() or done.stdout.strip()}"
+
+    def findings(self, roles: Sequence[str] = ()) -> tuple[Finding, ...]:
+        """What the validators say of the node, of some roles or of all.
+
+        Raises:
+            BenchError: the node did not answer.
+        """
+        return self._ask(roles).findings
+
+    def bad(self, roles: Sequence[str] = ()) -> dict[str, Finding]:
+        """The findings that are not as declared."""
+        return {f.check: f for f in self.findings(roles) if f.outcome not in GOOD}
+
+    def repair(self) -> Repair:
+        """As `provision` does it: plan from the findings, run the roles of the plan, reboot where they ask for it."""
+        roles, _ = to_apply(self.node, self._ask(()), Options())
+        if not roles:
+            return Repair((), (), problem="the plan names no role")
+        ran: set[str] = set()
+        rebooted = False
+        host = self._play("provision", roles, ran)
+        for _ in range(_MOST_REBOOTS):
+            if host.status is not HostStatus.OK or not host.reboot_required:
+                break
+            rebooted = True
+            back = self._play("reboot", (), set())
+            if back.status is not HostStatus.OK or not host.apply_again:
+                host = replace(back, reboot_required=())
+                break
+            host = self._play("provision", host.apply_again, ran)
+        problem = (
+            "" if host.status is HostStatus.OK else "; ".join(f"{f.role}: {f.task}: {f.message}" for f in host.failures) or host.status
+        )
+        return Repair(roles, tuple(r for r in self.node.spec.roles if r in ran), rebooted, problem)
+
+    def _ask(self, roles: Sequence[str]) -> NodeFindings:
+        spec = self.node.spec
+        chosen = replace(spec, roles={r: v for r, v in spec.roles.items() if r in roles}) if roles else spec
+        (found,) = validate([replace(self.node, spec=chosen)], self.state_dir, inventory=self.layers)
+        if found.status is not NodeStatus.OK:
+            message = f"{self.name}: {found.status}: {found.detail}"
+            raise BenchError(message)
+        return found
+
+    def _play(self, playbook: str, roles: tuple[str, ...], ran: set[str]) -> HostOutcome:
+        self.playbooks += 1
+        request = PlaybookRequest(f"{playbook}.yml", self.layers, (self.name,), tags=roles, extra_args=("-e", "provision_out_of_pool=true"))
+        artifacts = self.artifacts / f"{self.playbooks:02d}-{playbook}"
+        outcome = run_playbook(request, artifacts, lambda event: ran.update(_role_of(event)))
+        return outcome.hosts[self.name]

@@ -1,0 +1,177 @@
+"""What is changed for which check, as data: tests/cases/mutation/<role>.yml, and any_role.yml for what the roles have in common."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from clusterctl_validators.finding import Outcome
+from mutation.pattern import caught, filled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from clusterctl_validators.finding import Finding
+
+CASES = Path(__file__).resolve().parents[1] / "cases" / "mutation"
+COMMON = "any_role"
+
+
+class Rule(BaseModel):
+    """How to change a setting behind Ansible's back.
+
+    Attributes:
+        check: pattern of the ids; what it catches is in the environment of `run`, next to `check` and `expected`.
+        expected: only checks that expect this (pattern); None = whatever.
+        run: shell words, run on the node as root. `{path}`-like facts come from `read`.
+        read: name -> pattern of the finding whose expected value it is (the path of a file is in its `.present`).
+        also: patterns of further ids that the same fact must or may move; `because` says why.
+        object: what is changed; two changes of one object are never made together. Default: the id.
+        after: shell words that tidy up, once the role has repaired the setting.
+        variant: tells two rules of one id apart.
+        where: on the `node`, or on the `bmc`: then on this machine, with the file of the lab's BMC as $bmc.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    check: str
+    run: str
+    expected: str | None = None
+    read: dict[str, str] = Field(default_factory=dict)
+    also: tuple[str, ...] = ()
+    because: str = ""
+    object: str = "<check>"
+    after: str = ""
+    variant: str = ""
+    where: Literal["node", "bmc"] = "node"
+
+
+class Exempt(BaseModel):
+    """Ids that are no settings, or that no role repairs, with the reason."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    check: str
+    reason: str = Field(min_length=20)
+
+
+class RuleFile(BaseModel):
+    """One file of rules."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    settings: tuple[Rule, ...] = ()
+    exempt: tuple[Exempt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change of one setting. `also`: patterns of ids that may appear with it."""
+
+    check: str
+    role: str
+    variant: str
+    script: str
+    after: str
+    object: str
+    also: tuple[str, ...]
+    because: str
+    where: str
+
+    def explains(self, check: str) -> bool:
+        """Whether this change may move that check."""
+        return check == self.check or any(caught(p, check) is not None for p in self.also)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The settings of a node: what is changed, what is exempt with which reason, and what nothing changes."""
+
+    mutations: tuple[Mutation, ...]
+    exempt: Mapping[str, str]
+    without: tuple[str, ...]
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Every managed setting, whether something changes it or not."""
+        return tuple(dict.fromkeys([*(m.check for m in self.mutations), *self.without]))
+
+
+def load(name: str) -> RuleFile:
+    """The rules of a role; none where it has no file of its own."""
+    path = CASES / f"{name}.yml"
+    return RuleFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))) if path.exists() else RuleFile()
+
+
+def catalogue(findings: Sequence[Finding]) -> Catalogue:
+    """Match every check that a healthy node passes with the rules. A role's own rule wins over a common one, a reason over both."""
+    judged = [f for f in findings if f.outcome is Outcome.PASS]
+    by_check = {f.check: f for f in judged}
+    common = load(COMMON)
+    own = {role: load(role) for role in {f.role for f in judged}}
+    mutations: list[Mutation] = []
+    exempt: dict[str, str] = {}
+    without: list[str] = []
+    for finding in judged:
+        reason = next((e.reason for e in own[finding.role].exempt if caught(e.check, finding.check) is not None), "")
+        made = [] if reason else list(_made(finding, own[finding.role].settings, by_check) or _made(finding, common.settings, by_check))
+        if reason:
+            exempt[finding.check] = reason
+        elif made:
+            mutations += made
+        else:
+            without.append(finding.check)
+    return Catalogue(tuple(mutations), exempt, tuple(without))
+
+
+def _made(finding: Finding, rules: Iterable[Rule], by_check: Mapping[str, Finding]) -> list[Mutation]:
+    made = []
+    for rule in rules:
+        parts = caught(rule.check, finding.check)
+        if parts is None or (rule.expected is not None and caught(rule.expected, finding.expected) is None):
+            continue
+        facts = {"check": finding.check, "expected": finding.expected, **parts}
+        if not all(filled(p, facts) in by_check for p in rule.read.values()):
+            continue
+        facts |= {name: by_check[filled(p, facts)].expected for name, p in rule.read.items()}
+        made.append(_mutation(finding, rule, facts))
+    return made
+
+
+def _mutation(finding: Finding, rule: Rule, facts: dict[str, Any]) -> Mutation:
+    return Mutation(
+        finding.check,
+        finding.role,
+        rule.variant,
+        script(rule.run, facts),
+        script(rule.after, facts) if rule.after else "",
+        filled(rule.object, facts),
+        tuple(filled(p, facts) for p in rule.also),
+        rule.because,
+        rule.where,
+    )
+
+
+def script(text: str, facts: Mapping[str, str]) -> str:
+    """Shell text with the facts as variables, quoted; it stops at the first command that fails."""
+    given = "".join(f"{name}={shlex.quote(value)}\n" for name, value in facts.items())
+    return f"set -eu\n{given}{text}"
+
+
+def rounds(mutations: Iterable[Mutation]) -> list[list[Mutation]]:
+    """The mutations in as few rounds as no object is changed twice in one."""
+    result: list[list[Mutation]] = []
+    taken: list[set[str]] = []
+    for mutation in mutations:
+        at = next((i for i, objects in enumerate(taken) if mutation.object not in objects), len(result))
+        if at == len(result):
+            result.append([])
+            taken.append(set())
+        result[at].append(mutation)
+        taken[at].add(mutation.object)
+    return result
