@@ -45,6 +45,7 @@ def test_racks_and_nodes() -> None:
         "platform_hgx",
         "profile_hgx_h100",
         "fabrics",
+        "fabric_ib",
         "fabric_ib_ndr_x8",
         "profile_hgx_h100_ib",
         "rack_13",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CATALOGUE = Path(__file__).with_name("packages.yml")
-PROFILE = "inventory/common/group_vars/platform_hgx"
+PINS = ("inventory/common/group_vars/gpu_nodes", "inventory/common/group_vars/platform_hgx")
 _PINNED = {f"{role}.yml": f"{role}_packages" for role in ("nvidia_driver", "ofed", "cuda", "nccl", "gpu_tools")}
 
 
@@ -49,7 +49,7 @@ def stub_packages(catalogue: Path = CATALOGUE, profile: Path | None = None) -> t
         ConfigError: the profile pins a package that the catalogue lacks.
     """
     entries: dict[str, dict[str, Any]] = yaml.safe_load(catalogue.read_text(encoding="utf-8"))
-    pinned = pinned_versions(profile or content_dir() / PROFILE)
+    pinned = pinned_versions(*([profile] if profile else [content_dir() / folder for folder in PINS]))
     unknown = sorted(set(pinned) - set(entries))
     if unknown:
         raise ConfigError(detail=f"the lab has no stub for package {unknown[0]}", hint=f"add it to {catalogue}")
@@ -63,14 +63,16 @@ def stub_packages(catalogue: Path = CATALOGUE, profile: Path | None = None) -> t
     return tuple(packages)
 
 
-def pinned_versions(profile: Path) -> dict[str, str]:
-    """Package -> version, as the profile's roles install them."""
+def pinned_versions(*folders: Path) -> dict[str, str]:
+    """Package -> version, as the roles install them with the variables in these folders, the later ones nearer."""
     result: dict[str, str] = {}
-    for file, variable in _PINNED.items():
-        path = profile / file
-        data = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        result |= {str(p["name"]): str(p["version"]) for p in data.get(variable, [])}
-    return result | _kernel(profile / "kernel.yml")
+    for folder in folders:
+        for file, variable in _PINNED.items():
+            path = folder / file
+            data = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+            result |= {str(p["name"]): str(p["version"]) for p in data.get(variable, [])}
+        result |= _kernel(folder / "kernel.yml")
+    return result
 
 
 def _kernel(path: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from clusterctl.errors import ConfigError
-from clusterctl.lab.stub_catalogue import CATALOGUE, PROFILE, pinned_versions, stub_packages
+from clusterctl.lab.stub_catalogue import CATALOGUE, PINS, pinned_versions, stub_packages
 from clusterctl.lab.stub_repository import UNITS
 from support.roles import ROOT
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 def test_every_package_that_the_profile_pins_is_on_offer() -> None:
     offered = {(p.name, p.version) for p in stub_packages()}
-    assert set(pinned_versions(ROOT / PROFILE).items()) <= offered
+    assert set(pinned_versions(*(ROOT / folder for folder in PINS)).items()) <= offered
 
 
 def test_a_new_node_is_out_of_spec() -> None:
-    pinned = pinned_versions(ROOT / PROFILE)
+    pinned = pinned_versions(*(ROOT / folder for folder in PINS))
     installed = {p.name: p.version for p in stub_packages() if p.installed}
     skewed = {name for name, version in installed.items() if name in pinned and pinned[name] != version}
     assert {"nvidia-utils-580", "nvidia-fabricmanager", "libnccl2", "datacenter-gpu-manager-4-core"} <= skewed
@@ -29,7 +29,7 @@ def test_a_new_node_is_out_of_spec() -> None:
 
 
 def test_no_package_is_installed_in_its_pinned_version_by_accident() -> None:
-    pinned = pinned_versions(ROOT / PROFILE)
+    pinned = pinned_versions(*(ROOT / folder for folder in PINS))
     assert [p.name for p in stub_packages() if p.installed and pinned.get(p.name) == p.version] == []
 
 
