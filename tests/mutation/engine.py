@@ -127,7 +127,7 @@ def _wrong(mutation: Mutation, told: Sequence[str], made: Iterable[Mutation], no
     """Why the change is not detected as it should be."""
     if mutation.check not in now:
         return "changed, and no finding"
-    if mutation.check in before and mutation.check not in told and not any(mutation.check in m.also for m in made):
+    if mutation.check in before and mutation.check not in told and not any(m.explains(mutation.check) for m in made if m is not mutation):
         return "was told before it was changed"
     strangers = [c for c in told if not mutation.explains(c)]
     return f"told besides: {', '.join(strangers)}" if strangers else ""
@@ -137,6 +137,7 @@ def _elsewhere(bench: Bench, role: str, made: Sequence[Mutation], records: Seque
     """Other roles must say nothing but what is declared as moved by the same fact."""
     strangers = [c for c, f in bench.bad().items() if f.role != role and not any(m.explains(c) for m in made)]
     for record in records if strangers else ():
+        record.detected = False
         record.problem = "; ".join(p for p in (record.problem, f"another role told: {', '.join(strangers)}") if p)
 
 

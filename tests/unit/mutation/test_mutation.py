@@ -1,0 +1,137 @@
+"""The mutation test itself: it must miss what is missed."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from clusterctl_validators.finding import Finding, Outcome, Severity
+from mutation.bench import Repair
+from mutation.engine import Score, one_round
+from mutation.pattern import caught, filled
+from mutation.rules import CASES, Mutation, RuleFile, catalogue, load, rounds, script
+
+if TYPE_CHECKING:
+    from mutation.bench import Bench
+
+
+def finding(check: str, outcome: Outcome = Outcome.PASS, expected: str = "") -> Finding:
+    return Finding(check, check.partition(".")[0], outcome, Severity.MAJOR, expected, "other")
+
+
+def mutation(check: str, *, thing: str = "", also: tuple[str, ...] = ()) -> Mutation:
+    return Mutation(check, check.partition(".")[0], "", check, "", thing or check, also, "", "node")
+
+
+@dataclass
+class FakeBench:
+    """A node whose changes show as `shows` says; a change that it does not name shows as its own id."""
+
+    shows: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    cures: bool = True
+    ran: tuple[str, ...] = ("nccl",)
+    now: dict[str, Finding] = field(default_factory=dict)
+
+    def run(self, text: str, where: str = "node") -> str:
+        self.now.update({c: finding(c, Outcome.FAIL) for c in self.shows.get(text, (text,))})
+        return ""
+
+    def bad(self, roles: Any = ()) -> dict[str, Finding]:
+        return {c: f for c, f in self.now.items() if not roles or f.role in roles}
+
+    def repair(self) -> Repair:
+        if self.cures:
+            self.now.clear()
+        return Repair(("nccl",), self.ran)
+
+
+def verdicts(bench: FakeBench, *batch: Mutation) -> list[tuple[bool, bool]]:
+    false: list[str] = []
+    return [(r.detected, r.repaired) for r in one_round(cast("Bench", bench), batch, false)]
+
+
+def test_told_and_repaired() -> None:
+    assert verdicts(FakeBench(), mutation("nccl.a"), mutation("nccl.b")) == [(True, True)] * 2
+
+
+@pytest.mark.parametrize(
+    ("bench", "expected"),
+    [
+        pytest.param(FakeBench({"nccl.a": ()}), (False, True), id="nothing is told"),
+        pytest.param(FakeBench({"nccl.a": ("nccl.b",)}), (False, True), id="another id is told"),
+        pytest.param(FakeBench({"nccl.a": ("nccl.a", "nccl.b")}), (False, True), id="more is told"),
+        pytest.param(FakeBench({"nccl.a": ("nccl.a", "cuda.b")}), (False, True), id="another role tells"),
+        pytest.param(FakeBench(now={"nccl.a": finding("nccl.a", Outcome.FAIL)}), (False, True), id="told before"),
+        pytest.param(FakeBench(cures=False), (True, False), id="not repaired"),
+        pytest.param(FakeBench(ran=("nccl", "cuda")), (True, False), id="another role ran"),
+    ],
+)
+def test_what_is_missed(bench: FakeBench, expected: tuple[bool, bool]) -> None:
+    assert verdicts(bench, mutation("nccl.a")) == [expected]
+
+
+def test_ids_of_the_same_fact_are_expected() -> None:
+    bench = FakeBench({"nccl.a": ("nccl.a", "nccl.a2")})
+    assert verdicts(bench, mutation("nccl.a", also=("nccl.a*",))) == [(True, True)]
+
+
+def test_what_is_left_and_unexplained_is_a_false_finding() -> None:
+    bench = FakeBench(cures=False, now={"cuda.x": finding("cuda.x", Outcome.FAIL)})
+    false: list[str] = []
+    one_round(cast("Bench", bench), [mutation("nccl.a")], false)
+    assert false == ["cuda.x"]
+
+
+def test_a_setting_counts_only_if_every_way_is_seen() -> None:
+    score = Score("p", ("nccl.a", "nccl.b"), {}, ("nccl.b",))
+    bench = FakeBench({"nccl.a": ("nccl.a",)})
+    score.records += one_round(cast("Bench", bench), [mutation("nccl.a")], [])
+    assert score.missed == ["nccl.b"], "nothing changes it"
+    score.records += one_round(cast("Bench", FakeBench({"nccl.a": ()})), [mutation("nccl.a")], [])
+    assert score.missed == ["nccl.a", "nccl.b"]
+    assert {"settings", "detected", "repaired", "false_findings", "missed"} <= score.to_json().keys()
+
+
+def test_rounds_change_no_object_twice() -> None:
+    batches = rounds([mutation("a.present", thing="f"), mutation("a.mode", thing="f"), mutation("b.mode", thing="g")])
+    assert [[m.check for m in b] for b in batches] == [["a.present", "b.mode"], ["a.mode"]]
+
+
+def test_patterns() -> None:
+    assert caught("a.<x>[<y>].mode", "a.b[c.d].mode") == {"x": "b", "y": "c.d"}
+    assert caught("a.<x>[<x>]", "a.b[c]") is None
+    assert caught("a.*", "b.a.c") is None
+    assert filled("<x>.*<z>", {"x": "1"}) == "1.*<z>"
+
+
+def test_facts_reach_the_shell_as_they_are() -> None:
+    text = script('printf %s "$key"', {"key": "a b; 'c' $(d)"})
+    assert subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout == "a b; 'c' $(d)"
+
+
+def test_the_catalogue_takes_the_roles_own_rule_a_reason_or_misses() -> None:
+    found = catalogue(
+        [
+            finding("nccl.package[x].held"),
+            finding("nccl.library"),
+            finding("nccl.unheard_of"),
+            finding("nccl.conf[A]"),
+            finding("nccl.conf[B]", Outcome.NOT_APPLICABLE),
+        ]
+    )
+    assert {m.check for m in found.mutations} == {"nccl.package[x].held", "nccl.conf[A]"}
+    assert found.without == ("nccl.unheard_of",)
+    assert list(found.exempt) == ["nccl.library"]
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in CASES.glob("*.yml")))
+def test_every_file_of_rules(name: str) -> None:
+    rules = load(name)
+    assert rules != RuleFile()
+    assert all(r.because for r in rules.settings if r.also), "why another id moves, too"
+    for rule in rules.settings:
+        done = subprocess.run(["bash", "-n", "-c", rule.run], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
