@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from importlib.metadata import version
 
-import rich_click as click
+import click
 from click import exceptions
 
 from clusterctl.errors import ClusterctlError, InterruptedRunError
@@ -35,7 +34,7 @@ VERBS: dict[str, str] = {
 }
 
 
-class LazyGroup(click.RichGroup):
+class LazyGroup(click.Group):
     """Imports a verb's module only when that verb is used, so that `--help` stays fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -47,19 +46,21 @@ class LazyGroup(click.RichGroup):
         if cmd_name not in VERBS:
             return None
         if ctx.meta.get("clusterctl.listing"):
-            return click.RichCommand(name=cmd_name, help=VERBS[cmd_name])
+            return click.Command(name=cmd_name, help=VERBS[cmd_name])
         module = importlib.import_module(f"clusterctl.commands.{cmd_name}")
         command: click.Command = module.command
         return command
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Render the help from the table above, without importing a verb."""
+        """The help from the table above, in plain text: importing rich or a verb would cost more than all the rest."""
         ctx.meta["clusterctl.listing"] = True
-        super().format_help(ctx, formatter)  # type: ignore[arg-type]
+        super().format_help(ctx, formatter)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
+        from importlib.metadata import version  # noqa: PLC0415 slow to import, and only here
+
         click.echo(f"clusterctl {version('clusterctl')}, ansible-core {version('ansible-core')}, Python {sys.version.split()[0]}")
         ctx.exit()
 
