@@ -15,6 +15,7 @@ from clusterctl.transport.fanout import each
 from clusterctl.transport.ssh import SshClient
 from clusterctl.validation import over_ansible, over_ssh
 from clusterctl.validation.over_bmc import BmcRound
+from clusterctl.validation.over_rack import DomainRound
 from clusterctl.validation.settings import Settings
 from clusterctl_validators.finding import Outcome
 
@@ -45,7 +46,7 @@ def validate(
         state_dir: where the bundle is cached.
         inventory: the layers, for nodes that are not reached by SSH, and for the passwords of BMCs.
         settings: limits; None = the usual ones.
-        on_result: called with each node's findings as it answers, in this thread.
+        on_result: called with each node's findings as it answers, in this thread; members of an NVLink domain when the last of them has.
 
     Returns:
         One entry per node, in the order of `nodes`, waivers applied.
@@ -61,13 +62,15 @@ def validate(
     for node in by_ssh:
         ssh_args.parse(node.connection.ssh_args)
     results: dict[str, NodeFindings] = {}
+    domains = DomainRound(nodes)
 
     def done(found: NodeFindings) -> None:
         everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
-        judged = replace(found, findings=_select(waivers.apply(everything, waived[found.node], chosen.day), chosen.glob))
-        results[found.node] = judged
-        if on_result:
-            on_result(judged)
+        for whole in domains.answered(replace(found, findings=everything)):
+            judged = replace(whole, findings=_select(waivers.apply(whole.findings, waived[whole.node], chosen.day), chosen.glob))
+            results[whole.node] = judged
+            if on_result:
+                on_result(judged)
 
     others = [n for n in nodes if n.connection.kind not in SSH_KINDS]
     with BmcRound(nodes, inventory, chosen) as bmcs:
