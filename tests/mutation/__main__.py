@@ -30,6 +30,11 @@ def main() -> int:
     def tell(text: str) -> None:
         print(f"[{time.monotonic() - began:5.0f}s] {text}", file=sys.stderr, flush=True)
 
+    def save(score: Score) -> None:
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(score.to_json() | {"duration_s": round(time.monotonic() - began)}, indent=2)
+        given.out.write_text(text + "\n", encoding="utf-8")
+
     rack = DemoRack(given.site, given.rack)
     rack.write_site()
     rack.ok("lab", "up", rack.target, "--nodes", "1", "--healthy")
@@ -40,17 +45,16 @@ def main() -> int:
             if done.code not in _LEFT_ALONE:
                 print(done.err, file=sys.stderr)
                 return 1
-        score = _measure(rack, given.only, tell, provisioned=given.provisioned)
+        score = _measure(rack, given.only, tell, save, provisioned=given.provisioned)
     finally:
         if not given.keep:
             rack.clusterctl("lab", "down", rack.target)
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(score.to_json() | {"duration_s": round(time.monotonic() - began)}, indent=2) + "\n", encoding="utf-8")
+    save(score)
     _print(score, given.out)
     return 1 if score.missed or score.false_findings else 0
 
 
-def _measure(rack: DemoRack, only: list[str], tell: Callable[[str], None], *, provisioned: bool) -> Score:
+def _measure(rack: DemoRack, only: list[str], tell: Callable[[str], None], save: Callable[[Score], None], *, provisioned: bool) -> Score:
     layers = (ROOT / "inventory" / "common", ROOT / "inventory" / "lab", rack.state_dir / "lab" / "hosts")
     bench = Bench(layers, rack.state_dir, rack.node(1), rack.site / "ansible")
     if provisioned and bench.bad():
@@ -61,7 +65,7 @@ def _measure(rack: DemoRack, only: list[str], tell: Callable[[str], None], *, pr
     false = list(bench.bad())
     for check in false:
         tell(f"told on a fresh node: {check}")
-    score = run(bench, Catalogue(chosen, everything.exempt, without), tell)
+    score = run(bench, Catalogue(chosen, everything.exempt, without), tell, save)
     score.false_findings = list(dict.fromkeys([*false, *score.false_findings]))
     return score
 

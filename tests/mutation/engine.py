@@ -72,8 +72,8 @@ class Score:
         }
 
 
-def run(bench: Bench, catalogue: Catalogue, tell: Callable[[str], None]) -> Score:
-    """Every mutation of the catalogue, role by role."""
+def run(bench: Bench, catalogue: Catalogue, tell: Callable[[str], None], save: Callable[[Score], None]) -> Score:
+    """Every mutation of the catalogue, role by role; `save` gets the score after each round."""
     score = Score(bench.node.profile, catalogue.settings, dict(catalogue.exempt), catalogue.without)
     for role in bench.node.spec.roles:
         mine = [m for m in catalogue.mutations if m.role == role]
@@ -85,6 +85,7 @@ def run(bench: Bench, catalogue: Catalogue, tell: Callable[[str], None]) -> Scor
             tell(f"{role} {number}/{len(batches)}: {good} of {len(records)} detected and repaired")
             for record in (r for r in records if r.problem):
                 tell(f"  {record.check} {record.variant}: {record.problem}")
+            save(score)
     return score
 
 
