@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CATALOGUE = Path(__file__).with_name("packages.yml")
 PINS = ("inventory/common/group_vars/gpu_nodes", "inventory/common/group_vars/platform_hgx")
-_PINNED = {f"{role}.yml": f"{role}_packages" for role in ("nvidia_driver", "ofed", "cuda", "nccl", "gpu_tools")}
+_PINNED = {f"{role}.yml": f"{role}_packages" for role in ("nvidia_driver", "ofed", "cuda", "nccl", "gpu_tools", "monitoring")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,6 @@ def test_a_tray_of_a_rack_runs_imex_and_no_fabric_manager(tmp_path: Path) -> Non
     assert check(tmp_path, xml, {gpu_modes.SCRIPT: SCRIPT.replace("nvidia-smi --power-limit=700", "")}, said, **wanted) == {
         "fabricmanager.off": "active enabled",
         "imex.version": "580.159.04",
-        "imex.service.persisted": "disabled",
     }
 
 

@@ -1,0 +1,25 @@
+"""prometheus-node-exporter: its build, the load, and the files of the text collector."""
+
+from __future__ import annotations
+
+import glob
+
+from . import state
+from .metrics_server import option, serve
+
+
+def main(argv: list[str], version: str) -> int:
+    """Answer `--version`, or serve."""
+    if "--version" in argv:
+        print(f"node_exporter, version {version} (simulated)")
+        return 0
+    folder = option(argv, "--collector.textfile.directory")
+    return serve(option(argv, "--web.listen-address", default=":9100"), lambda: text(version, folder))
+
+
+def text(version: str, folder: str) -> str:
+    """The metrics of this moment."""
+    load = (state.read("/proc/loadavg") or "0").split()[0]
+    lines = [f'node_exporter_build_info{{version="{version}"}} 1', f"node_load1 {load}"]
+    lines += [state.read(path) for path in sorted(glob.glob(f"{folder}/*.prom")) if folder]
+    return "\n".join(lines) + "\n"

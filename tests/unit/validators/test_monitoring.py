@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+import pytest
+
+from clusterctl.lab.simulator import dcgm_exporter, node_exporter
+from clusterctl_validators import test_monitoring as module
+from clusterctl_validators.finding import GOOD, Outcome
+from clusterctl_validators.probe import CommandResult
+from support.checks import run_checks, write_files
+from support.gpu_node import DPKG, declared, dpkg, systemctl, unit
+from support.lab_machine import lab_machine
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEMPLATES = ROOT / "roles" / "monitoring" / "templates"
+NODE, DCGM = "http://127.0.0.1:9100/metrics", "http://127.0.0.1:9400/metrics"
+UNITS = (module.NODE_UNIT, module.DCGM_UNIT)
+NO_UNIT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\n"
+
+
+def rendered(name: str, variables: dict[str, Any]) -> str:
+    """A template as Ansible renders it."""
+    env = jinja2.Environment(trim_blocks=True, autoescape=False)  # noqa: S701 no HTML
+    return env.from_string((TEMPLATES / name).read_text()).render({"__monitoring_counters_file": module.COUNTERS_FILE, **variables})
+
+
+def ask(url: str, timeout_s: int = 30) -> str:
+    return " ".join(["python3", "-I", "-c", module._ASK, url, str(timeout_s)])
+
+
+def memory(name: str) -> str:
+    return f"systemctl show -p MemoryMax --value -- {name}"
+
+
+def check(
+    root: Path, said: dict[str, Any] | None = None, files: dict[str, str] | None = None, wanted: dict[str, Any] | None = None
+) -> dict[str, str]:
+    """What is wrong with a node that was provisioned for the profile, where `said` and `files` differ."""
+    variables = declared("monitoring", **(wanted or {}))
+    profile = declared("monitoring")
+    paths = {
+        **{f"/etc/systemd/system/{u}": rendered(f"{u}.j2", profile) for u in UNITS},
+        module.COUNTERS_FILE: rendered("counters.csv.j2", profile),
+    }
+    commands: dict[str, CommandResult | str] = {
+        DPKG: dpkg(profile["monitoring_packages"]),
+        **{systemctl(u): unit() for u in UNITS},
+        **{memory(u): "536870912\n" for u in UNITS},
+        **{f"stat -c %U %a {path}": "root 644\n" for path in paths},
+        "stat -c %U %a /var/lib/clusterctl/metrics": "root 755\n",
+        ask(NODE): 'node_exporter_build_info{version="1.7.0"} 1\n',
+        ask(DCGM): 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 30\n',
+        **(said or {}),
+    }
+    findings = run_checks(module, variables, write_files(root, {**paths, **(files or {})}), commands)
+    bad = {n.removeprefix("monitoring."): f for n, f in findings.items() if f.outcome not in GOOD}
+    return {n: "could not run" if f.outcome is Outcome.COULD_NOT_RUN else f.found for n, f in bad.items()}
+
+
+def test_what_the_role_writes_passes(tmp_path: Path) -> None:
+    assert check(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "faults"),
+    [
+        (
+            {systemctl(module.NODE_UNIT): unit("failed", "disabled")},
+            {"node.service.running": "failed", "node.service.persisted": "disabled"},
+        ),
+        ({memory(module.DCGM_UNIT): "infinity\n"}, {"dcgm.memory_max": "infinity"}),
+        ({memory(module.DCGM_UNIT): CommandResult(1)}, {"dcgm.memory_max": "could not run"}),
+        ({ask(NODE): "another_metric 1\n"}, {"node.answers": f"no such metric at {NODE}"}),
+        (
+            {ask(DCGM): CommandResult(1, stderr="Traceback\nurllib.error.URLError: refused")},
+            {"dcgm.answers": "urllib.error.URLError: refused"},
+        ),
+        ({ask(DCGM): CommandResult(None, error="timed out after 35 s")}, {"dcgm.answers": "could not run"}),
+        ({"stat -c %U %a /var/lib/clusterctl/metrics": CommandResult(1)}, {"textfile_dir.mode": "absent"}),
+        (
+            {DPKG: "prometheus-node-exporter\t1.7.0-1\tinstall\tinstalled\n"},
+            {
+                "package[prometheus-node-exporter].held": "not held",
+                "package[datacenter-gpu-manager-exporter].version": "absent",
+            },
+        ),
+    ],
+)
+def test_what_the_node_says(said: dict[str, Any], faults: dict[str, str], tmp_path: Path) -> None:
+    assert check(tmp_path, said) == faults
+
+
+def test_a_unit_that_somebody_changed(tmp_path: Path) -> None:
+    path = f"/etc/systemd/system/{module.NODE_UNIT}"
+    text = rendered(f"{module.NODE_UNIT}.j2", declared("monitoring"))
+    changed = text.replace("127.0.0.1:9100", ":9100").replace("DynamicUser=yes", "User=root").replace("MemoryMax=512M\n", "")
+    faults = check(tmp_path, files={path: changed})
+    assert set(faults) == {"node.unit.starts", "node.unit.DynamicUser", "node.unit.MemoryMax"}
+
+
+def test_counters_that_somebody_changed(tmp_path: Path) -> None:
+    text = rendered("counters.csv.j2", declared("monitoring")).replace("DCGM_FI_DEV_XID_ERRORS, gauge", "DCGM_FI_DEV_XID_ERRORS, counter")
+    assert set(check(tmp_path, files={module.COUNTERS_FILE: text})) == {"dcgm.counters.content"}
+
+
+def test_zero_false_and_empty(tmp_path: Path) -> None:
+    none = {
+        "monitoring_node_exporter": False,
+        "monitoring_dcgm_exporter": False,
+        "monitoring_packages": [],
+        "monitoring_textfile_dir": "",
+        "monitoring_memory_max_mib": 0,
+    }
+    off = {systemctl(u): NO_UNIT for u in UNITS}
+    assert check(tmp_path, off, wanted=none) == {}
+    assert check(tmp_path / "left", wanted=none) == {"node.service.off": "active enabled", "dcgm.service.off": "active enabled"}
+
+
+def test_no_memory_limit_and_an_own_host_engine() -> None:
+    variables = declared("monitoring", monitoring_memory_max_mib=0, monitoring_dcgm_host_engine="", monitoring_textfile_dir="")
+    dcgm, node = (rendered(f"{u}.j2", variables) for u in (module.DCGM_UNIT, module.NODE_UNIT))
+    assert "MemoryMax" not in dcgm + node
+    assert "DynamicUser" not in dcgm
+    assert "--remote-hostengine-info" not in dcgm
+    assert "textfile" not in node
+
+
+def test_an_exporter_on_all_addresses_is_asked_on_the_loopback(tmp_path: Path) -> None:
+    wanted = {"monitoring_node_listen": ":9100", "monitoring_dcgm_listen": "0.0.0.0:9400"}
+    assert set(check(tmp_path, wanted=wanted)) == {"node.unit.starts", "dcgm.unit.starts"}
+
+
+class Metrics(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"up 1\n")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the base class names it so
+        """Quiet."""
+
+
+def test_the_question_is_really_asked() -> None:
+    server = HTTPServer(("127.0.0.1", 0), Metrics)
+    threading.Thread(target=server.handle_request, daemon=True).start()
+    argv = [sys.executable, "-I", "-c", module._ASK, f"http://127.0.0.1:{server.server_port}/metrics", "5"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=30, env={"http_proxy": "http://127.0.0.1:9"})
+    server.server_close()
+    assert (done.stdout, done.returncode) == ("up 1\n\n", 0)
+    refused = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=30)
+    assert refused.returncode == 1
+    assert "refused" in refused.stderr
+
+
+def test_the_simulated_exporters_show_their_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab_machine(tmp_path, monkeypatch).gpu_stack()
+    (tmp_path / "own.prom").write_text("clusterctl_own 1\n")
+    assert "clusterctl_own 1" in node_exporter.text("1.7.0", str(tmp_path))
+    fields = dcgm_exporter.counters(rendered("counters.csv.j2", declared("monitoring")))
+    text = dcgm_exporter.text(fields)
+    assert len(re.findall(r"^DCGM_FI_DEV_XID_ERRORS\{", text, re.MULTILINE)) == 8
+    assert len(fields) == len(declared("monitoring")["monitoring_dcgm_counters"])

@@ -1,0 +1,162 @@
+"""Exporters: pinned packages, hardened units as declared, enabled and active, and a metric of the right name at their port."""
+
+import re
+from typing import Any, Dict, List, Mapping, NamedTuple
+
+from clusterctl_validators.file_mode import FileMode, read_mode
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.pinned_packages import check_package
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.record import Record
+
+ROLE = "monitoring"
+Spec = Mapping[str, Any]
+
+COUNTERS_FILE = "/etc/dcgm-exporter/clusterctl-counters.csv"
+NODE_UNIT = "prometheus-node-exporter.service"
+DCGM_UNIT = "nvidia-dcgm-exporter.service"
+# No proxy: the question must not leave the machine.
+_ASK = "import sys, urllib.request as u; print(u.build_opener(u.ProxyHandler({})).open(sys.argv[1], timeout=float(sys.argv[2])).read().decode())"
+_HARDENED = {"NoNewPrivileges": "yes", "ProtectSystem": "strict", "PrivateTmp": "yes", "ProtectKernelTunables": "yes"}
+_PROVISION = "`clusterctl provision NODE` puts it back"
+
+
+class Exporter(NamedTuple):
+    """One exporter as it is declared."""
+
+    name: str
+    wanted: bool
+    unit: str
+    listen: str
+    argv: List[str]
+    metric: str
+    dynamic_user: str
+
+
+def _exporters(spec: Spec) -> List[Exporter]:
+    textfile = spec["monitoring_textfile_dir"]
+    node = ["/usr/bin/prometheus-node-exporter", "--web.listen-address=" + spec["monitoring_node_listen"]]
+    node += ["--collector." + name for name in spec["monitoring_node_collectors"]]
+    node += ["--no-collector." + name for name in spec["monitoring_node_collectors_off"]]
+    node += ["--collector.textfile.directory=" + textfile] if textfile else []
+    engine = spec["monitoring_dcgm_host_engine"]
+    dcgm = ["/usr/bin/dcgm-exporter", "--address=" + spec["monitoring_dcgm_listen"], "--collectors=" + COUNTERS_FILE]
+    dcgm += ["--remote-hostengine-info=" + engine] if engine else []
+    dcgm += ["--collect-interval={}".format(spec["monitoring_dcgm_interval_ms"])]
+    fields = [counter["field"] for counter in spec["monitoring_dcgm_counters"]]
+    return [
+        Exporter(
+            "node", spec["monitoring_node_exporter"], NODE_UNIT, spec["monitoring_node_listen"], node, "node_exporter_build_info", "yes"
+        ),
+        Exporter(
+            "dcgm",
+            spec["monitoring_dcgm_exporter"],
+            DCGM_UNIT,
+            spec["monitoring_dcgm_listen"],
+            dcgm,
+            fields[0] if fields else "no counter is declared",
+            "yes" if engine else "absent",
+        ),
+    ]
+
+
+def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["monitoring_packages"]:
+        record.not_applicable("monitoring.packages", "none are declared")
+    for package in spec["monitoring_packages"]:
+        check_package(record, probe, package, spec["monitoring_hold"])
+
+
+def test_units(spec: Spec, record: Record, probe: Probe) -> None:
+    """The unit starts what is declared, with no more privileges than it needs, now and at boot."""
+    for exporter in _exporters(spec):
+        check = "monitoring.{}.service".format(exporter.name)
+        unit = probe.units([exporter.unit])[exporter.unit]
+        if not exporter.wanted:
+            off = unit.active_state not in ("active", "activating") and unit.file_state not in ("enabled", "enabled-runtime")
+            found = "{} {}".format(unit.active_state, unit.file_state)
+            record.ok(check + ".off", off, expected="absent or off", found=found, hint=_PROVISION)
+            continue
+        hint = "systemctl status {0}; journalctl -b -u {0}".format(exporter.unit)
+        record.equal(check + ".running", "active", unit.active_state, hint=hint)
+        record.equal(check + ".persisted", "enabled", unit.file_state, hint="systemctl enable " + exporter.unit)
+        path = "/etc/systemd/system/" + exporter.unit
+        _mode(record, probe, "monitoring.{}.unit".format(exporter.name), path)
+        values = _values(probe.read(path) or "")
+        at = "monitoring.{}.unit.".format(exporter.name)
+        record.equal(at + "starts", " ".join(exporter.argv), values.get("ExecStart", "absent"), hint=_PROVISION)
+        limit = int(spec["monitoring_memory_max_mib"])
+        wanted = {**_HARDENED, "DynamicUser": exporter.dynamic_user, "MemoryMax": "{}M".format(limit) if limit else "absent"}
+        for key, value in wanted.items():
+            record.equal(at + key, value, values.get(key, "absent"), hint=_PROVISION)
+
+
+def test_running_memory_limit(spec: Spec, record: Record, probe: Probe) -> None:
+    """What systemd applies, which a drop-in may have changed."""
+    limit = int(spec["monitoring_memory_max_mib"])
+    for exporter in _exporters(spec):
+        if not exporter.wanted:
+            continue
+        check = "monitoring.{}.memory_max".format(exporter.name)
+        said = probe.run(["systemctl", "show", "-p", "MemoryMax", "--value", "--", exporter.unit])
+        if said.error or said.rc != 0:
+            record.could_not_run(check, said.error or "systemctl: exit {}".format(said.rc))
+            continue
+        expected = str(limit * 1048576) if limit else "infinity"
+        record.equal(check, expected, said.stdout.strip(), hint="systemctl cat {}: look for drop-ins".format(exporter.unit))
+
+
+def test_answers(spec: Spec, record: Record, probe: Probe) -> None:
+    """Each exporter answers at its port with a metric of its own."""
+    timeout_s = int(spec["monitoring_answer_timeout_s"])
+    for exporter in _exporters(spec):
+        if not exporter.wanted:
+            continue
+        check = "monitoring.{}.answers".format(exporter.name)
+        url = "http://{}/metrics".format(re.sub(r"^(0\.0\.0\.0|\[::\])?:", "127.0.0.1:", exporter.listen))
+        said = probe.run(["python3", "-I", "-c", _ASK, url, str(timeout_s)], timeout_s=timeout_s + 5)
+        if said.error:
+            record.could_not_run(check, said.error)
+            continue
+        shown = re.search("^{}[ {{]".format(re.escape(exporter.metric)), said.stdout, re.MULTILINE)
+        words = (said.stderr.strip().splitlines() or ["no such metric at " + url])[-1]
+        hint = "systemctl status {}".format(exporter.unit)
+        found = exporter.metric if shown else words
+        record.ok(check, bool(shown), expected=exporter.metric, found=found, severity=Severity.MAJOR, hint=hint)
+
+
+def test_textfile_dir(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["monitoring_textfile_dir"] or not spec["monitoring_node_exporter"]:
+        record.not_applicable("monitoring.textfile_dir", "none is declared")
+        return
+    _mode(record, probe, "monitoring.textfile_dir", spec["monitoring_textfile_dir"], "root 755")
+
+
+def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["monitoring_dcgm_exporter"]:
+        record.not_applicable("monitoring.dcgm.counters", "no DCGM exporter is declared")
+        return
+    _mode(record, probe, "monitoring.dcgm.counters", COUNTERS_FILE)
+    text = probe.read(COUNTERS_FILE) or ""
+    found = [", ".join(part.strip() for part in line.split(",", 2)) for line in text.splitlines() if line and not line.startswith("#")]
+    wanted = ["{field}, {type}, {help}".format(**counter) for counter in spec["monitoring_dcgm_counters"]]
+    other = sorted(set(wanted).symmetric_difference(found))
+    record.ok(
+        "monitoring.dcgm.counters.content",
+        found == wanted,
+        expected="{} counters".format(len(wanted)),
+        found="; ".join(other) or "another order",
+        hint=_PROVISION,
+    )
+
+
+def _mode(record: Record, probe: Probe, check: str, path: str, wanted: str = "root 644") -> None:
+    mode = read_mode(probe, path)
+    words = "{0.owner} {0.mode}".format(mode) if isinstance(mode, FileMode) else "absent"
+    record.equal(check + ".mode", wanted, words, severity=Severity.MINOR, hint=_PROVISION)
+
+
+def _values(text: str) -> Dict[str, str]:
+    """Key -> last value of a unit file."""
+    pairs = (line.partition("=") for line in text.splitlines() if "=" in line and line[0] not in "#;")
+    return {key.strip(): value.strip() for key, _, value in pairs}
