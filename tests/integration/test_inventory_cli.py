@@ -29,7 +29,7 @@ def test_racks_and_nodes() -> None:
     done = clusterctl("inventory", "rack-13", *EXAMPLE, "-o", "json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert (document["schema_version"], document["kind"], len(document["nodes"])) == (1, "inventory", 18)
+    assert (document["schema_version"], document["kind"], len(document["nodes"])) == (1, "inventory", 8)
     assert document["nodes"][6]["name"] == "r13-n07"
     assert document["nodes"][6]["profile"] == "profile_hgx_h100_ib"
     assert document["nodes"][6]["place"] == {
@@ -60,7 +60,7 @@ def test_the_example_site_is_sound_and_its_secret_stays_away() -> None:
     assert json.loads(done.stdout)["problems"] == []
     shown = clusterctl("profile", "show", "all", *EXAMPLE, "-o", "json")
     document = json.loads(shown.stdout)
-    assert [len(s["nodes"]) for s in document["specs"]] == [18, 18]
+    assert [len(s["nodes"]) for s in document["specs"]] == [8, 8, 18]
     assert "bmc_password" not in shown.stdout
     assert "ANSIBLE_VAULT" not in shown.stdout
 
@@ -78,7 +78,12 @@ def test_one_role_of_a_profile() -> None:
 def test_profiles_with_their_nodes() -> None:
     done = clusterctl("profile", "list", *EXAMPLE, "-o", "json")
     counts = {p["name"]: p["nodes"] for p in json.loads(done.stdout)["profiles"]}
-    assert counts == {"profile_hgx_h100": 36, "profile_hgx_h100_ib": 18, "profile_hgx_h100_roce": 18}
+    assert {name: n for name, n in counts.items() if n} == {
+        "profile_hgx_h100": 16,
+        "profile_hgx_h100_ib": 8,
+        "profile_hgx_h100_roce": 8,
+        "profile_gb300_nvl72": 18,
+    }
 
 
 @pytest.mark.parametrize("verb", [["inventory", "rack-14"], ["profile", "show", "rack-14"], ["profile", "check", "rack-14"]])
