@@ -55,6 +55,28 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {**DRIVER, "gpu_tools_packages": [{"name": "datacenter-gpu-manager-4-cuda13", "version": "1:4.4.1-1"}]},
         "plug-ins of another version do not load",
     ),
+    "fabric": ("nvidia_driver", {**DRIVER, "nvidia_driver_fabric": "imex"}, "no version of IMEX is declared"),
+    "gsp": ("nvidia_driver", {**DRIVER, "nvidia_driver_gsp_firmware": "disabled"}, "works with GSP firmware only"),
+    "watts": ("nvidia_driver", {**DRIVER, "nvidia_driver_power_limit_w": 701}, "the largest allows 700 W"),
+    "mig": ("nvidia_driver", {**DRIVER, "nvidia_driver_mig": "on"}, "value of nvidia_driver_mig must be one of"),
+    "exporter twice": (
+        "monitoring",
+        {"monitoring_packages": [{"name": "a", "version": "1"}, {"name": "a", "version": "2"}]},
+        "names a package twice",
+    ),
+    "listen": ("monitoring", {"monitoring_node_listen": "9100"}, "is not an address and a port"),
+    "no counters": ("monitoring", {"monitoring_dcgm_exporter": True}, "needs fields DCGM_FI_"),
+    "counter": (
+        "monitoring",
+        {"monitoring_dcgm_exporter": True, "monitoring_dcgm_counters": [{"field": "gpu_temp", "type": "gauge", "help": "x"}]},
+        "needs fields DCGM_FI_",
+    ),
+    "collector": (
+        "monitoring",
+        {"monitoring_node_collectors": ["zfs"], "monitoring_node_collectors_off": ["zfs"]},
+        "wanted and unwanted: zfs",
+    ),
+    "folder": ("monitoring", {"monitoring_textfile_dir": "metrics"}, "an absolute path"),
     "negative": ("hardware", {"hardware_gpus": -1}, "hardware_gpus: -1 is negative"),
     "hca declared twice": ("hardware", {"hardware_hcas": [HCAS[0], HCAS[0]], "hardware_gpus": 8}, "names a device twice"),
     "gpu of an hca": ("hardware", {"hardware_hcas": HCAS, "hardware_gpus": 4}, "gpu 4 is not one of 4 GPUs"),
@@ -70,6 +92,7 @@ PREDICTED: dict[str, tuple[str, dict[str, Any]]] = {
     "nccl": ("nccl", {**NCCL, "hardware_hcas": HCAS}),
     "tools": ("gpu_tools", declared("gpu_tools")),
     "no parts": ("hardware", {}),
+    "exporters": ("monitoring", declared("monitoring")),
 }
 FAKE_RPM = "#!/bin/sh\nprintf 'kernel-core\\t5.14.0-503.el9\\tinstall\\tinstalled\\n'\n"
 
