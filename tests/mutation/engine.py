@@ -111,10 +111,10 @@ def one_round(bench: Bench, batch: Sequence[Mutation], false_findings: list[str]
         told |= set(now)
     _elsewhere(bench, role, made, records)
     repair = bench.repair()
+    left = bench.bad()
     for mutation in made:
         if mutation.after:
             bench.run(mutation.after, mutation.where)
-    left = bench.bad()
     for record, mutation in zip(records, batch, strict=True):
         problem = _unrepaired(mutation, repair, left)
         record.repaired = not problem
