@@ -75,6 +75,8 @@ def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
     gpus = v.get("hardware_gpus")
     if gpus is not None and int(gpus) != int(v["nvlink_domain_gpus"]):
         yield "nvlink_domain_gpus", f"is {v['nvlink_domain_gpus']}, but hardware_gpus is {gpus}"
+    if not v["nvlink_domain_imex"] and v.get("nvidia_driver_fabric") == "imex":
+        yield "nvlink_domain_imex", "is false, but nvidia_driver_fabric is imex, which starts the service at boot; say none there"
     if "nvidia_driver_module_parameters" not in v:
         return
     for parameter, name in _PARAMETERS.items():
