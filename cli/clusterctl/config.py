@@ -15,7 +15,7 @@ from clusterctl.errors import ConfigError
 
 FILE_NAME = "clusterctl.yml"
 COMMON = "@common"
-_KEYS = {"inventory", "state_dir", "database_url", "operator", "pool", "signing_key", "allowed_signers", "reboot_budget"}
+_KEYS = {"inventory", "state_dir", "database_url", "operator", "pool", "signing_key", "allowed_signers", "reboot_budget", "drift_policy"}
 REBOOT_BUDGET = "50%"
 
 
@@ -33,6 +33,7 @@ class Config:
         signing_key: SSH key that signs admission records (its .pub if an agent holds it); None = they are not signed.
         allowed_signers: ssh-keygen's list of who may sign; needed to verify signatures.
         reboot_budget: nodes of one rack down at once: a number, or a share of those to reboot there, at least one.
+        drift_policy: what is done about drift: `critical=drain,major=heal`; what is not named is reported.
     """
 
     root: Path
@@ -44,6 +45,7 @@ class Config:
     signing_key: Path | None = None
     allowed_signers: Path | None = None
     reboot_budget: str = REBOOT_BUDGET
+    drift_policy: str = ""
 
     @property
     def store_url(self) -> str:
@@ -84,6 +86,7 @@ def load(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: P
         signing_key=root / str(data["signing_key"]) if data.get("signing_key") else None,
         allowed_signers=root / str(data["allowed_signers"]) if data.get("allowed_signers") else None,
         reboot_budget=_budget(data.get("reboot_budget", REBOOT_BUDGET), file),
+        drift_policy=str(data.get("drift_policy", "")),
     )
 
 

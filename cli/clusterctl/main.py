@@ -19,6 +19,7 @@ VERBS: dict[str, str] = {
     "profile": "Show or check the declared state of nodes.",
     "plan": "Show what provisioning would change.",
     "provision": "Apply, verify, burn in, admit.",
+    "drift": "Verify again, change nothing, say what moved.",
     "validate": "Verify nodes against their spec; changes nothing.",
     "burnin": "Measure and judge: DCGM, RDMA pairs, NCCL.",
     "judge": "Judge a stored run again, offline.",

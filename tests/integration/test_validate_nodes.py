@@ -84,6 +84,28 @@ def test_the_bundle_is_kept_for_root_only_and_nothing_else_is_written(site: Site
     assert site.node.shell(snapshot) == files
 
 
+def test_drift_remembers_what_it_saw_and_leaves_the_node_as_it_was(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    site.ask()
+    files = "find / -xdev -not -path '/var/log/*' -not -path '/run/*' -printf '%p %y %m %U %G %s %T@ %l\\n' | sort | sha256sum"
+    before = site.node.shell(files)
+    metrics = site.state_dir / "clusterctl_drift.prom"
+    nights = []
+    for _ in range(2):
+        assert site.clusterctl("drift", "-o", "json", "--textfile", str(metrics)) == ExitCode.VALIDATOR_FAILED, (
+            "some checks cannot run here"
+        )
+        nights.append(json.loads(capsys.readouterr().out))
+    assert site.node.shell(files) == before
+    first, second = ({f["check"]: f for f in night["findings"]} for night in nights)
+    assert first.keys() == second.keys()
+    assert {f["kind"] for f in first.values()} == {"pending", "unknown"}, "it was never provisioned"
+    assert all(second[c]["first_seen"] == f["first_seen"] < second[c]["last_seen"] for c, f in first.items())
+    run = site.state_dir / "runs" / nights[1]["run_id"]
+    assert {p.name for p in run.iterdir()} >= {"drift.json", "drift.xml", "drift.html", "drift.prom"}
+    assert metrics.read_text() == (run / "drift.prom").read_text()
+    assert site.clusterctl("drift", "--since", "1m", "-o", "json") == ExitCode.VALIDATOR_FAILED
+
+
 def test_a_bundle_that_was_tampered_with_is_replaced(site: Site) -> None:
     first = site.ask()
     site.node.shell(f"f=$(ls {KEPT}/*.pyz); cp $f /tmp/x; printf X | dd of=$f bs=1 seek=1000 conv=notrunc 2>/dev/null")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from clusterctl import clock
 from clusterctl.store import schema
 from clusterctl.store.admissions import AdmissionRepository
+from clusterctl.store.drift import DriftRepository
 from clusterctl.store.engine import connect
 from clusterctl.store.evidence import EvidenceRepository
 from clusterctl.store.leases import LeaseRepository
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
 
 
 class Store(
-    NodeRepository, TransitionRepository, RunRepository, EvidenceRepository, AdmissionRepository, LeaseRepository, MemberRepository
+    NodeRepository,
+    TransitionRepository,
+    RunRepository,
+    EvidenceRepository,
+    AdmissionRepository,
+    LeaseRepository,
+    MemberRepository,
+    DriftRepository,
 ):
     """Durable state. Usable as a context manager; safe to share between threads."""
 

@@ -185,3 +185,22 @@ pool_members = Table(
     Column("reason", Text, nullable=False),
     Column("changed_at", MOMENT, nullable=False),
 )
+
+drift = Table(
+    "drift",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    _node(),
+    Column("check", Text, nullable=False),
+    Column("role", WORD, nullable=False),
+    Column("kind", WORD, nullable=False),
+    Column("severity", WORD, nullable=False),
+    Column("expected", Text, nullable=False),
+    Column("found", Text, nullable=False),
+    Column("first_seen", MOMENT, nullable=False),
+    Column("last_seen", MOMENT, nullable=False),
+    Column("ended_at", MOMENT, nullable=False),
+    Column("seen", Integer, nullable=False),
+    Column("last_run", WORD, nullable=False),
+    Index("ix_drift_node_ended_at", "node", "ended_at"),
+)

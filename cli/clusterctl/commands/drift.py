@@ -1,0 +1,70 @@
+"""`clusterctl drift TARGET`: verify again, change nothing, say what moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from clusterctl.commands.options import inventory_option, limit_option, load_config, vault_option
+
+_FORMATS = ("table", "json", "yaml", "junit")
+
+
+@click.command("drift")
+@click.argument("target", default="all")
+@inventory_option
+@limit_option
+@vault_option
+@click.option("--policy", "words", default="", metavar="SEVERITY=ACTION,...", help="report, drain or heal, by severity; default: report.")
+@click.option("--heal", is_flag=True, help="Do what the policy heals: one node first, through `provision`, then the others.")
+@click.option("--since", default="", metavar="DURATION", help="Show only what was first seen since: 90m, 24h, 7d, 2w.")
+@click.option("--textfile", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write metrics for node exporter.")
+@click.option(
+    "--write-nightly", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Only write units, CronJob and alert rules."
+)
+@click.option("--forks", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes asked at the same time.")
+@click.option("-o", "--output", type=click.Choice(_FORMATS), default="table", show_default=True, help="Format of the result.")
+@click.pass_context
+def command(ctx: click.Context, /, **given: Any) -> int:
+    """Say what moved on the nodes of TARGET since they were last provisioned: the nodes themselves (drift), or their declared state (pending).
+
+    Changes no node unless --heal is given. Exits with 0 if nothing moved, 8 if something did, 6 if a check could not run, 4 if a node was not reached.
+    """
+    from clusterctl import drifting  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.render import drift as view  # noqa: PLC0415
+    from clusterctl.render import findings  # noqa: PLC0415
+    from clusterctl.spec.load import load_nodes  # noqa: PLC0415
+    from clusterctl.validation import Settings  # noqa: PLC0415
+
+    if given["write_nightly"]:
+        from clusterctl.drift import nightly  # noqa: PLC0415
+
+        view.written(nightly.write(given["write_nightly"]))
+        return 0
+    config = load_config(ctx, given["inventory"])
+    wish = _wish(given, config.drift_policy)
+    nodes = load_nodes(config.inventory, wish.target, limit=given["limit"], vault_ids=given["vault_ids"])
+    args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
+    settings = Settings(concurrency=given["forks"], ansible_args=args)
+    watched = drifting.watch(config, nodes, wish, settings, findings.progress(len(nodes)))
+    code = watched.code
+    if wish.heal and watched.decisions.heal:
+        from clusterctl import healing  # noqa: PLC0415 the only way from here to a role
+
+        code = healing.after(watched, config, given["vault_ids"])
+    view.show(watched.report, watched.shown, watched.body, given["output"])
+    return int(code)
+
+
+def _wish(given: dict[str, Any], site_policy: str) -> Any:
+    from clusterctl.drift import memory, policy  # noqa: PLC0415
+    from clusterctl.drifting import Wish  # noqa: PLC0415
+
+    try:
+        chosen = policy.parse(given["words"] or site_policy)
+        since_s = memory.seconds(given["since"]) if given["since"] else None
+    except ValueError as e:
+        raise click.UsageError(str(e)) from e
+    return Wish(given["target"], chosen, given["heal"], since_s, given["textfile"])

@@ -1,0 +1,56 @@
+"""Three ways: the node as it is, the state it was last worked on under, the state that is declared today. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.drift.model import Deviation, Kind, Lost, Report
+from clusterctl.findings import NodeStatus
+from clusterctl_validators.finding import GOOD, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from clusterctl.drift.model import Known
+    from clusterctl.findings import NodeFindings
+    from clusterctl_validators.finding import Finding
+
+
+def compare(results: Iterable[NodeFindings], known: Mapping[str, Known], digests: Mapping[str, str]) -> Report:
+    """Tell drift from pending changes. `digests`: node -> digest of the state declared today, which the results were compared with."""
+    results = tuple(results)
+    answered = [r for r in results if r.status is NodeStatus.OK]
+    return Report(
+        tuple(r.node for r in results),
+        tuple(d for r in answered for d in _deviations(r, known[r.node], digests[r.node])),
+        tuple(Lost(r.node, r.status, r.detail) for r in results if r.status is not NodeStatus.OK),
+        frozenset((r.node, f.check) for r in answered for f in r.findings if f.outcome in GOOD),
+    )
+
+
+def kind_of(finding: Finding, known: Known, digest: str) -> Kind:
+    """Who moved, where a check does not hold.
+
+    The declared state stayed, as a whole or for this check: the node moved. It changed for this check: the node moved only if it
+    no longer says what it said then. A check that was not there then, and a node that was never worked on, wait for their first provisioning.
+    """
+    if finding.outcome is Outcome.COULD_NOT_RUN:
+        return Kind.UNKNOWN
+    if not known.spec_digest:
+        return Kind.PENDING
+    if known.spec_digest == digest:
+        return Kind.DRIFT
+    then = known.then.get(finding.check)
+    if then is None:
+        return Kind.PENDING
+    stayed = then.held and then.found == finding.found
+    return Kind.PENDING if stayed and then.expected != finding.expected else Kind.DRIFT
+
+
+def _deviations(result: NodeFindings, known: Known, digest: str) -> Iterator[Deviation]:
+    for f in result.findings:
+        if f.outcome not in GOOD:
+            before = known.then.get(f.check)
+            then = before.expected if before and before.expected != f.expected else ""
+            found = f.found or f.reason
+            yield Deviation(result.node, f.check, f.role, kind_of(f, known, digest), f.severity, f.expected, found, f.hint, then)

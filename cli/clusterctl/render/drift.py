@@ -1,0 +1,105 @@
+"""Drift for people and for machines: text, JSON, YAML, JUnit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from clusterctl import clock
+from clusterctl.drift.model import Kind
+from clusterctl.findings import HINTS
+from clusterctl.render import out
+from clusterctl.render.findings import one_line
+from clusterctl.render.states import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from clusterctl.drift.model import Deviation, Report
+
+FORMATS = (*out.FORMATS, "junit")
+_SIGNS = {Kind.DRIFT: "!", Kind.PENDING: "~", Kind.UNKNOWN: "?"}
+
+
+def show(report: Report, shown: Sequence[Deviation], body: dict[str, Any], output: str) -> None:
+    """Print what moved."""
+    if output == "table":
+        out.text("\n".join([*_lines(report, shown), *_actions(body["actions"]), summary(report, len(shown))]))
+    elif output == "junit":
+        out.text(junit(report))
+    else:
+        keys = {(d.node, d.check) for d in shown}
+        out.emit(output, "drift", {**body, "findings": [f for f in body["findings"] if (f["node"], f["check"]) in keys]})
+
+
+def summary(report: Report, shown: int) -> str:
+    """The last line."""
+    counts = Counter(d.kind for d in report.deviations)
+    older = len(report.deviations) - shown
+    parts = [f"{counts[Kind.DRIFT]} drifted", f"{counts[Kind.PENDING]} pending", f"{counts[Kind.UNKNOWN]} could not be judged"]
+    more = f" {older} seen before are not shown." if older else ""
+    return f"Drift: {len(report.nodes)} nodes, {len(report.lost)} lost; checks: {', '.join(parts)}.{more}"
+
+
+def written(files: Sequence[Path]) -> None:
+    """The files that were written."""
+    out.text("\n".join(str(f) for f in files))
+
+
+def _lines(report: Report, shown: Sequence[Deviation]) -> Iterator[str]:
+    for lost in report.lost:
+        yield f"{lost.node}  {lost.status.value.replace('_', ' ')}: {_text(lost.detail)}".rstrip(": ")
+        yield f"    hint: {HINTS[lost.status]}"
+    for node, group in groupby(shown, key=lambda d: d.node):
+        yield node
+        for d in group:
+            yield f"  {_SIGNS[d.kind]} {d.kind.value:<7} {d.severity.value:<8} {d.check}: {_said(d)}"
+
+
+def _said(d: Deviation) -> str:
+    if d.kind is Kind.UNKNOWN:
+        return f"could not run: {_text(d.found)}; since {clock.short(d.first_seen)}"
+    before = f" (was {_text(d.then)})" if d.then else ""
+    return f"expected {_text(d.expected) or 'nothing'}{before}, found {_text(d.found) or 'nothing'}; since {clock.short(d.first_seen)}"
+
+
+def _actions(actions: Sequence[dict[str, str]]) -> Iterator[str]:
+    for a in actions:
+        yield f"{a['node']}  {a['action']}: {_text(a['detail'])}"
+
+
+def junit(report: Report) -> str:
+    """A test suite per node, a failing case per deviation; a node without any passes as one case."""
+    root = ET.Element("testsuites", name="clusterctl drift")
+    lost = {x.node: x for x in report.lost}
+    by_node: dict[str, list[Deviation]] = {}
+    for d in report.deviations:
+        by_node.setdefault(d.node, []).append(d)
+    for node in report.nodes:
+        suite = ET.SubElement(root, "testsuite", name=node)
+        if node in lost or node not in by_node:
+            case = ET.SubElement(suite, "testcase", classname=node, name="node")
+            if node in lost:
+                ET.SubElement(case, "error", type=lost[node].status.value, message=_xml(lost[node].detail))
+        for d in by_node.get(node, []):
+            case = ET.SubElement(suite, "testcase", classname=f"{node}.{d.role}", name=_xml(d.check))
+            tag = "error" if d.kind is Kind.UNKNOWN else "failure"
+            ET.SubElement(case, tag, type=f"{d.kind.value}.{d.severity.value}", message=_xml(_said(d))).text = _xml(d.hint)
+        suite.set("tests", str(len(suite)))
+        for tag in ("failure", "error"):
+            suite.set(f"{tag}s", str(sum(1 for c in suite if c.find(tag) is not None)))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def _text(text: str) -> str:
+    """What a node said, on one line, without what a terminal would obey."""
+    return printable(one_line(text))
+
+
+def _xml(text: str) -> str:
+    """Without the control characters that XML 1.0 cannot hold in any form."""
+    return "".join(c if c >= " " or c in "\t\n" else f"\\x{ord(c):02x}" for c in text if c not in "\ufffe\uffff")

@@ -1,0 +1,99 @@
+"""Drift without --heal cannot reach a role: nothing that it imports can."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLI = ROOT / "cli"
+FORBIDDEN = {"ansible_runner", "ansible", "asyncssh", "subprocess"}
+
+
+def file_of(module: str) -> Path | None:
+    path = CLI / module.replace(".", "/")
+    return next((p for p in (path.with_suffix(".py"), path / "__init__.py") if p.is_file()), None)
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """Everything a module imports at run time, inside functions, too; imports for types only are left out."""
+    file = file_of(module)
+    assert file is not None
+    tree = ast.parse(file.read_text())
+    for_types = {
+        id(n) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) for n in ast.walk(node)
+    }
+    found: set[str] = set()
+    for node in (n for n in ast.walk(tree) if id(n) not in for_types):
+        if isinstance(node, ast.Import):
+            found |= {a.name for a in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{a.name}" for a in node.names if file_of(f"{node.module}.{a.name}")}
+    return frozenset(found)
+
+
+def reach(start: str, without: frozenset[str] = frozenset()) -> set[str]:
+    """All modules that can be imported from here, with the packages they are in."""
+    seen: set[str] = set()
+    todo = [start]
+    while todo:
+        module = todo.pop()
+        if module in seen or module in without:
+            continue
+        seen.add(module)
+        if module.startswith("clusterctl.") and file_of(module):
+            todo += [*imports(module), module.rpartition(".")[0]]
+    return seen
+
+
+CORE = sorted(f"clusterctl.drift.{p.stem}" for p in (CLI / "clusterctl" / "drift").glob("*.py"))
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_the_core_reaches_no_edge(module: str) -> None:
+    found = reach("clusterctl.drift" if module.endswith("__init__") else module)
+    assert found & FORBIDDEN == set()
+    edges = ("clusterctl.runner", "clusterctl.provisioning", "clusterctl.transport", "clusterctl.validation", "clusterctl.store")
+    assert [m for m in found if m.startswith(edges)] == []
+
+
+def test_only_prometheus_metrics_import_its_client() -> None:
+    files = [
+        p
+        for p in (CLI / "clusterctl").rglob("*.py")
+        if "import prometheus_client" in p.read_text() or "from prometheus_client" in p.read_text()
+    ]
+    assert [p.relative_to(CLI).as_posix() for p in files] == ["clusterctl/drift/metrics.py"]
+
+
+def test_a_drift_run_reaches_ansible_only_to_carry_the_bundle() -> None:
+    """Nodes that are not reached by SSH are asked through one playbook, which has no roles."""
+    carrier = "clusterctl.validation.over_ansible"
+    assert carrier in reach("clusterctl.drifting")
+    found = reach("clusterctl.drifting", without=frozenset({carrier}))
+    assert [m for m in found if m.startswith(("clusterctl.runner", "clusterctl.provisioning", "clusterctl.healing"))] == []
+    text = file_of(carrier)
+    assert text is not None
+    assert {w.value for w in ast.walk(ast.parse(text.read_text())) if isinstance(w, ast.Constant) and str(w.value).endswith(".yml")} == {
+        "validate.yml"
+    }
+    plays = yaml.safe_load((ROOT / "playbooks" / "validate.yml").read_text())
+    assert not any(key in play for play in plays for key in ("roles", "pre_tasks", "post_tasks", "handlers"))
+    assert not [t for play in plays for t in play["tasks"] if any("role" in k or "import" in k or "include" in k for k in t)]
+
+
+def test_the_verb_goes_to_healing_only_where_it_is_asked_to() -> None:
+    tree = ast.parse((CLI / "clusterctl" / "commands" / "drift.py").read_text())
+    asked = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "healing" in ast.unparse(n)]
+    assert [ast.unparse(n.test) for n in asked] == ["wish.heal and watched.decisions.heal"]
+    found = reach("clusterctl.commands.drift", without=frozenset({"clusterctl.healing", "clusterctl.validation.over_ansible"}))
+    assert [m for m in found if m.startswith(("clusterctl.runner", "clusterctl.provisioning"))] == []

@@ -1,0 +1,69 @@
+"""What drift runs saw: one row per deviation, open until it was seen to hold; what was expected then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from clusterctl.drift.memory import Seen
+from clusterctl.drift.model import Deviation, Kind, Then
+from clusterctl.findings import NodeStatus
+from clusterctl.gates.model import Outcome
+from clusterctl_validators.finding import Severity
+from support.stores import DIGEST, a_finding, a_node, a_run, findings, fresh
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.store import Store
+
+NAME, OTHER = "r12-n01", "r12-n02"
+RUN, LATER = "20260314-020000-drift-aaaa", "20260315-020000-drift-bbbb"
+NIGHT_1, NIGHT_2 = "2026-03-14T02:00:00.000000Z", "2026-03-15T02:00:00.000000Z"
+DEVIATION = Deviation(NAME, "hugepages.a", "hugepages", Kind.DRIFT, Severity.MAJOR, "16", "8\x00", "", "", NIGHT_1, NIGHT_1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = fresh(tmp_path)
+    store.register([a_node(), a_node(OTHER, slot=2)])
+    for run in (RUN, LATER):
+        store.start_run(a_run(run, verb="drift"))
+    return store
+
+
+def rows(store: Store) -> list[tuple[str, str, str, bool, int]]:
+    with store._engine.connect() as connection:
+        found = connection.execute(text("select first_seen, last_seen, last_run, ended_at = '', seen from drift order by id"))
+        return [(r[0], r[1], r[2], bool(r[3]), r[4]) for r in found]
+
+
+def test_two_nights_make_one_row(store: Store) -> None:
+    store.save_drift(RUN, [DEVIATION], [])
+    assert store.open_drift([NAME, OTHER]) == (Seen(NAME, "hugepages.a", NIGHT_1, NIGHT_1),)
+    assert store.open_drift([OTHER]) == ()
+    store.save_drift(LATER, [replace(DEVIATION, last_seen=NIGHT_2)], [])
+    assert rows(store) == [(NIGHT_1, NIGHT_2, LATER, True, 2)]
+
+
+def test_what_ended_and_comes_back_is_new(store: Store) -> None:
+    store.save_drift(RUN, [DEVIATION], [])
+    store.save_drift(LATER, [], store.open_drift([NAME]))
+    assert store.open_drift([NAME]) == ()
+    store.save_drift(LATER, [replace(DEVIATION, first_seen=NIGHT_2, last_seen=NIGHT_2)], [])
+    assert [(r[0], r[3]) for r in rows(store)] == [(NIGHT_1, False), (NIGHT_2, True)]
+
+
+def test_what_was_expected_then_is_of_the_newest_whole_validation_under_that_digest(store: Store) -> None:
+    store.save_findings(RUN, findings(a_finding(Outcome.FAIL)))
+    store.save_findings(RUN, findings(a_finding()))
+    store.save_findings(RUN, findings(status=NodeStatus.UNREACHABLE))
+    store.register([a_node(digest="e" * 64)])
+    store.save_findings(LATER, findings(replace(a_finding(), expected="32")))
+    check = a_finding().check
+    assert store.expected_then({NAME: DIGEST}) == {NAME: {check: Then("16", "16", held=True)}}
+    assert store.expected_then({NAME: "e" * 64}) == {NAME: {check: Then("32", "16", held=True)}}
+    assert store.expected_then({NAME: "", OTHER: DIGEST}) == {}
