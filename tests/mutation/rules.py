@@ -33,6 +33,7 @@ class Rule(BaseModel):
         also: patterns of further ids that the same fact must or may move; `because` says why.
         object: what is changed; two changes of one object are never made together. Default: the id.
         after: shell words that tidy up, once the role has repaired the setting.
+        last: it takes the ground from under other changes (a file is removed), so it waits until those are done.
         variant: tells two rules of one id apart.
         where: on the `node`, or on the `bmc`: then on this machine, with the file of the lab's BMC as $bmc.
     """
@@ -47,6 +48,7 @@ class Rule(BaseModel):
     because: str = ""
     object: str = "<check>"
     after: str = ""
+    last: bool = False
     variant: str = ""
     where: Literal["node", "bmc"] = "node"
 
@@ -82,6 +84,7 @@ class Mutation:
     also: tuple[str, ...]
     because: str
     where: str
+    last: bool = False
 
     def explains(self, check: str) -> bool:
         """Whether this change may move that check."""
@@ -154,6 +157,7 @@ def _mutation(finding: Finding, rule: Rule, facts: dict[str, Any]) -> Mutation:
         tuple(filled(p, facts) for p in rule.also),
         rule.because,
         rule.where,
+        rule.last,
     )
 
 
@@ -164,7 +168,12 @@ def script(text: str, facts: Mapping[str, str]) -> str:
 
 
 def rounds(mutations: Iterable[Mutation]) -> list[list[Mutation]]:
-    """The mutations in as few rounds as no object is changed twice in one."""
+    """The mutations in few rounds: no object is changed twice in one, and what takes the ground from others comes last."""
+    chosen = list(mutations)
+    return _rounds([m for m in chosen if not m.last]) + _rounds([m for m in chosen if m.last])
+
+
+def _rounds(mutations: Iterable[Mutation]) -> list[list[Mutation]]:
     result: list[list[Mutation]] = []
     taken: list[set[str]] = []
     for mutation in mutations:

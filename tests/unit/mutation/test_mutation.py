@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -98,6 +98,14 @@ def test_a_setting_counts_only_if_every_way_is_seen() -> None:
 def test_rounds_change_no_object_twice() -> None:
     batches = rounds([mutation("a.present", thing="f"), mutation("a.mode", thing="f"), mutation("b.mode", thing="g")])
     assert [[m.check for m in b] for b in batches] == [["a.present", "b.mode"], ["a.mode"]]
+
+
+def test_what_takes_the_ground_from_others_comes_last() -> None:
+    removed = replace(mutation("a.present"), last=True)
+    assert [[m.check for m in b] for b in rounds([removed, mutation("a.mode"), mutation("b.mode")])] == [
+        ["a.mode", "b.mode"],
+        ["a.present"],
+    ]
 
 
 def test_patterns() -> None:
