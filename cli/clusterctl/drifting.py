@@ -15,7 +15,8 @@ from clusterctl.pool.loader import load_pool
 from clusterctl.pool.moves import drain
 from clusterctl.render import drift as view
 from clusterctl.report import drift_page
-from clusterctl.validation.recorded import read_only_run, validate_recorded
+from clusterctl.validation.recorded import read_only_run, record_each
+from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from clusterctl.node import Node
     from clusterctl.store.store import Store
     from clusterctl.validation import Settings
+    from clusterctl.validation.recorded import ReadOnlyRun
     from clusterctl_validators.finding import Severity
 
 
@@ -67,7 +69,7 @@ def watch(config: Config, nodes: Sequence[Node], wish: Wish, settings: Settings,
     """
     began = time.monotonic()
     with read_only_run("drift", wish.target, nodes, config) as run:
-        results = validate_recorded(run, nodes, config, settings, on_result)
+        results = _needed(run, nodes, config, settings, on_result)
         known = _known(run.store, nodes)
         report, ended, now = _remembered(run.store, threeway.compare(results, known, {n.name: n.spec.digest for n in nodes}))
         run.store.save_drift(run.rundir.id, report.deviations, ended)
@@ -88,6 +90,22 @@ def watch(config: Config, nodes: Sequence[Node], wish: Wish, settings: Settings,
         run.code = report.exit_code
         run.summary = dict(body["summary"])
     return Watched(report, shown, body, decisions, run.rundir.path)
+
+
+def _needed(
+    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: Settings, on_result: Callable[[NodeFindings], None]
+) -> tuple[NodeFindings, ...]:
+    """The results with what does not hold and what did not hold before; the rest, millions in a fleet, is in the store only."""
+    watched = {(s.node, s.check) for s in run.store.open_drift(n.name for n in nodes)}
+    results: dict[str, NodeFindings] = {}
+
+    def keep(found: NodeFindings) -> None:
+        needed = tuple(f for f in found.findings if f.outcome not in GOOD or (found.node, f.check) in watched)
+        results[found.node] = replace(found, findings=needed)
+        on_result(found)
+
+    record_each(run, nodes, config, settings, keep)
+    return tuple(results[n.name] for n in nodes)
 
 
 def _known(store: Store, nodes: Sequence[Node]) -> dict[str, Known]:

@@ -25,22 +25,24 @@ _GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source",
 class EvidenceRepository(Repository):
     """Findings and gate results."""
 
-    def save_findings(self, run_id: str, findings: NodeFindings) -> None:
-        """Record one validation of one registered node; a run may validate a node more than once."""
+    def save_findings(self, run_id: str, *findings: NodeFindings) -> None:
+        """Record one validation each of registered nodes, all or none; a run may validate a node more than once."""
         with writing(self._engine) as connection:
-            head = {
-                "run_id": run_id,
-                "node": findings.node,
-                "status": findings.status.value,
-                "detail": clean(findings.detail),
-                "duration_s": findings.duration_s,
-                "at": self._clock(),
-                **_context(connection, findings.node),
-            }
-            key = connection.execute(insert(t.validations).values(**head)).inserted_primary_key
-            rows = [_finding_values(f) | {"validation_id": key[0] if key else 0, "position": i} for i, f in enumerate(findings.findings)]
-            if rows:
-                connection.execute(insert(t.findings), rows)
+            for one in findings:
+                head = {
+                    "run_id": run_id,
+                    "node": one.node,
+                    "status": one.status.value,
+                    "detail": clean(one.detail),
+                    "duration_s": one.duration_s,
+                    "at": self._clock(),
+                    **_context(connection, one.node),
+                }
+                key = connection.execute(insert(t.validations).values(**head)).inserted_primary_key
+                number = key[0] if key else 0
+                rows = [_finding_values(f) | {"validation_id": number, "position": i} for i, f in enumerate(one.findings)]
+                if rows:
+                    connection.execute(insert(t.findings), rows)
 
     def findings(self, node: str, run_id: str | None = None, *, current: bool = False) -> NodeFindings | None:
         """The newest validation of a node (of that run), or None if there is none.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.findings import NodeFindings, NodeStatus
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 8 * 1024 * 1024
 _REFUSED = frozenset({launcher.EXIT_DAMAGED, launcher.EXIT_ABSENT, launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_BAD_REQUEST})
 _NOT_FOUND = frozenset({126, 127})
+_FIELDS = tuple(field.name for field in fields(Finding))
+# Whatever is not printable ASCII or a new line or tab, spelled out or as JSON escapes it.
+_NEEDS_CLEANING = re.compile(rb"[^ -~]|\\[^\"/nt]")
 _LINES = 5
 _DETAIL_LIMIT = 500
 _STATUS = {
@@ -68,14 +73,18 @@ def _findings(request: Request, exited: Exited) -> tuple[Finding, ...]:
         raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
     if exited.rc != 0:
         raise _NotAnAnswerError(NodeStatus.CRASHED, "ended by a signal" if exited.rc is None else f"ended with status {exited.rc}")
-    return _complete(request, _checked(request, _document(exited.stdout)))
+    text_is_clean = _NEEDS_CLEANING.search(_last_line(exited.stdout)) is None
+    return _complete(request, _checked(request, _document(exited.stdout), text_is_clean))
+
+
+def _last_line(stdout: bytes) -> bytes:
+    """A login script may have chattered before it."""
+    return stdout.rstrip().rpartition(b"\n")[2]
 
 
 def _document(stdout: bytes) -> dict[str, Any]:
-    """The last line: a login script may have chattered before it."""
-    line = stdout.rstrip().rpartition(b"\n")[2]
     try:
-        data = json.loads(line)
+        data = json.loads(_last_line(stdout))
     except (ValueError, RecursionError) as e:
         raise _NotAnAnswerError(NodeStatus.CRASHED, f"its answer is not JSON ({len(stdout)} bytes)") from e
     if not isinstance(data, dict) or "schema_version" not in data:
@@ -83,7 +92,7 @@ def _document(stdout: bytes) -> dict[str, Any]:
     return data
 
 
-def _checked(request: Request, data: dict[str, Any]) -> tuple[Finding, ...]:
+def _checked(request: Request, data: dict[str, Any], text_is_clean: bool) -> tuple[Finding, ...]:
     if data["schema_version"] != SCHEMA_VERSION:
         raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, f"answers in version {data['schema_version']!r}, not {SCHEMA_VERSION}")
     if data.get("bundle") != request.bundle:
@@ -91,13 +100,34 @@ def _checked(request: Request, data: dict[str, Any]) -> tuple[Finding, ...]:
     if data.get("node") != request.node or data.get("nonce") != request.nonce:
         raise _NotAnAnswerError(NodeStatus.CRASHED, f"its answer is for another question (node {data.get('node')!r})")
     try:
-        findings = tuple(Finding.from_json({k: _clean(v) for k, v in one.items()}) for one in data["findings"])
+        said = data["findings"] if text_is_clean else [{k: _clean(v) for k, v in one.items()} for one in data["findings"]]
+        findings = tuple(map(_finding, said))
     except (KeyError, ValueError, TypeError, AttributeError) as e:
         raise _NotAnAnswerError(NodeStatus.CRASHED, f"its findings are damaged ({type(e).__name__}: {e})") from e
     strange = sorted({f.role for f in findings} - set(request.roles))
     if strange:
         raise _NotAnAnswerError(NodeStatus.CRASHED, f"it answers for roles that were not asked: {_clean(', '.join(strange))}")
     return findings
+
+
+_known: dict[tuple[Any, ...], Finding] = {}
+_KNOWN_AT_MOST = 20_000
+
+
+def _finding(said: dict[str, Any]) -> Finding:
+    """Nodes of a class say mostly the same: equal findings are one object, made once."""
+    key = tuple(map(said.get, _FIELDS))
+    try:
+        found = _known.get(key)
+    except TypeError:  # a list where text should be
+        return Finding.from_json(said)
+    if found is None:
+        found = Finding.from_json(said)
+        if all(isinstance(value, str) for value in key):  # 1 and True are equal keys, and other text
+            if len(_known) >= _KNOWN_AT_MOST:
+                _known.clear()
+            _known[key] = found
+    return found
 
 
 def _complete(request: Request, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clusterctl import clock
-from clusterctl.exit_codes import ExitCode
+from clusterctl.exit_codes import ExitCode, worst
 from clusterctl.findings import exit_code
 from clusterctl.rundir import RunDir
 from clusterctl.store import Store
 from clusterctl.store.records import RunRow, RunStatus
-from clusterctl.validation.run import validate
+from clusterctl.validation.run import validate, validate_each
 from clusterctl.versions import versions
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from clusterctl.findings import NodeFindings
     from clusterctl.node import Node
     from clusterctl.validation.settings import Settings
+
+_AT_A_TIME = 64
 
 
 @dataclass(slots=True)
@@ -72,3 +74,34 @@ def validate_recorded(
     run.code = exit_code(results)
     run.summary = {"nodes": len(results), "not_as_declared": [r.node for r in results if exit_code([r]) is not ExitCode.OK]}
     return results
+
+
+def record_each(
+    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: Settings, on_result: Callable[[NodeFindings], None]
+) -> None:
+    """As `validate_recorded` for a whole fleet: no result is held, findings are saved for many nodes at a time."""
+    waiting: list[NodeFindings] = []
+    codes: set[ExitCode] = set()
+    bad: list[str] = []
+
+    def keep(found: NodeFindings) -> None:
+        waiting.append(found)
+        code = exit_code([found])
+        codes.add(code)
+        if code is not ExitCode.OK:
+            bad.append(found.node)
+        on_result(found)
+        if len(waiting) >= _AT_A_TIME:
+            save()
+
+    def save() -> None:
+        if not settings.only:
+            run.store.save_findings(run.rundir.id, *waiting)
+        waiting.clear()
+
+    try:
+        validate_each(nodes, config.state_dir, keep, inventory=config.inventory, settings=settings)
+    finally:
+        save()
+    run.code = worst(list(codes))
+    run.summary = {"nodes": len(nodes), "not_as_declared": bad}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,8 @@ from clusterctl_validators.off_node import BMC_ROLES
 from clusterctl_validators.run_on_node import SCHEMA_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from clusterctl.bundle import Bundle
     from clusterctl.node import Node
     from clusterctl.validation.settings import Settings
@@ -38,17 +41,28 @@ class Request:
 
 def make(node: Node, bundle: Bundle, settings: Settings) -> Request:
     """The request for a node: all its roles, or those that `settings.glob` can mean; not those that are checked from the controller."""
-    meant = {name: dict(variables) for name, variables in node.spec.roles.items() if may_match(settings.glob, name)}
-    roles = {name: variables for name, variables in meant.items() if name not in BMC_ROLES}
+    meant = tuple((name, v) for name, v in node.spec.roles.items() if may_match(settings.glob, name) and name not in BMC_ROLES)
     nonce = secrets.token_hex(8)
-    body = {
-        "schema_version": SCHEMA_VERSION,
-        "node": node.name,
-        "nonce": nonce,
-        "roles": roles,
-        "options": {"check_timeout_s": settings.check_timeout_s, "total_timeout_s": settings.checks_timeout_s},
-    }
-    return Request(node.name, nonce, bundle.sha256, tuple(roles), json.dumps(body, default=str).encode())
+    head = {"schema_version": SCHEMA_VERSION, "node": node.name, "nonce": nonce}
+    options = {"check_timeout_s": settings.check_timeout_s, "total_timeout_s": settings.checks_timeout_s}
+    words = (json.dumps(head)[:-1], f', "options": {json.dumps(options)}, "roles": ')
+    body = "".join(words).encode() + _roles_json(meant) + b"}"
+    return Request(node.name, nonce, bundle.sha256, tuple(name for name, _ in meant), body)
+
+
+_Roles = tuple[tuple[str, "Mapping[str, object]"], ...]
+_SPECS_KEPT = 64
+_written: OrderedDict[tuple[int, ...], tuple[_Roles, bytes]] = OrderedDict()
+
+
+def _roles_json(roles: _Roles) -> bytes:
+    """The roles as JSON, written once for nodes that share their variables: the key is identity, and keeping them keeps it unique."""
+    key = tuple(part for name, variables in roles for part in (hash(name), id(variables)))
+    if key not in _written:
+        _written[key] = (roles, json.dumps({name: dict(v) for name, v in roles}, default=str).encode())
+        if len(_written) > _SPECS_KEPT:
+            _written.popitem(last=False)
+    return _written[key][1]
 
 
 def may_match(glob: str, role: str) -> bool:

@@ -39,17 +39,39 @@ def validate(
     settings: Settings | None = None,
     on_result: Callable[[NodeFindings], None] | None = None,
 ) -> tuple[NodeFindings, ...]:
-    """Verify nodes against their spec; changes nothing but the bundle kept on them.
+    """As `validate_each`, all results held in memory.
+
+    Returns:
+        One entry per node, in the order of `nodes`, waivers applied.
+    """
+    results: dict[str, NodeFindings] = {}
+
+    def done(found: NodeFindings) -> None:
+        results[found.node] = found
+        if on_result:
+            on_result(found)
+
+    validate_each(nodes, state_dir, done, inventory=inventory, settings=settings)
+    return tuple(results[n.name] for n in nodes)
+
+
+def validate_each(
+    nodes: Sequence[Node],
+    state_dir: Path,
+    on_result: Callable[[NodeFindings], None],
+    *,
+    inventory: Sequence[Path] = (),
+    settings: Settings | None = None,
+) -> None:
+    """Verify nodes against their spec; changes nothing but the bundle kept on them. Holds no result: a fleet has millions of findings.
 
     Args:
         nodes: whom to ask.
         state_dir: where the bundle is cached.
+        on_result: called with each node's findings, waivers applied, as it answers, in this thread; members of an NVLink domain when the last
+            of them has.
         inventory: the layers, for nodes that are not reached by SSH, and for the passwords of BMCs.
         settings: limits; None = the usual ones.
-        on_result: called with each node's findings as it answers, in this thread; members of an NVLink domain when the last of them has.
-
-    Returns:
-        One entry per node, in the order of `nodes`, waivers applied.
 
     Raises:
         UsageProblemError: no check matches `settings.only`.
@@ -61,16 +83,16 @@ def validate(
     by_ssh = [n for n in nodes if n.connection.kind in SSH_KINDS]
     for node in by_ssh:
         ssh_args.parse(node.connection.ssh_args)
-    results: dict[str, NodeFindings] = {}
     domains = DomainRound(nodes)
+    said_something = False
 
     def done(found: NodeFindings) -> None:
+        nonlocal said_something
         everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
         for whole in domains.answered(replace(found, findings=everything)):
             judged = replace(whole, findings=_select(waivers.apply(whole.findings, waived[whole.node], chosen.day), chosen.glob))
-            results[whole.node] = judged
-            if on_result:
-                on_result(judged)
+            said_something = said_something or judged.status is not NodeStatus.OK or bool(judged.findings)
+            on_result(judged)
 
     others = [n for n in nodes if n.connection.kind not in SSH_KINDS]
     with BmcRound(nodes, inventory, chosen) as bmcs:
@@ -79,9 +101,8 @@ def validate(
         if others:
             for found in over_ansible.ask(others, bundle, chosen, inventory, state_dir):
                 done(found)
-    if chosen.only and all(f.status is NodeStatus.OK and not f.findings for f in results.values()):
+    if chosen.only and not said_something:
         raise UsageProblemError(detail=f"no check matches {chosen.only!r}", hint="without -k, `-o json` shows the ids of all checks")
-    return tuple(results[n.name] for n in nodes)
 
 
 async def _ask_all(nodes: Sequence[Node], bundle: Bundle, bmcs: BmcRound, settings: Settings, done: Callable[[NodeFindings], None]) -> None:

@@ -1,0 +1,192 @@
+"""The controller alone: a fleet of replaying nodes on loopback, asked as `clusterctl` asks real ones.
+
+    python benchmarks/fleet.py [--nodes 1000] [--answer FILE] [--keep DIR]
+
+The nodes are SSH servers in processes of their own, whose CPU is counted apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import asyncssh
+from replay_server import address
+
+from clusterctl.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMON = ROOT / "inventory" / "common"
+ANSWER = ROOT / "benchmarks" / "recorded" / "lab_node_findings.json"
+_SERVERS = 2
+_RACK = 36
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a fleet run cost the controller; `servers_cpu_s` is what the replaying nodes took beside it.
+
+    Attributes:
+        cpu_s: user and system time of clusterctl and its children, from start to exit.
+        ask_cpu_s: of that, everything after the specs were resolved.
+        rss_mib: peak of the largest process.
+    """
+
+    nodes: int
+    checks: int
+    exit_code: int
+    cpu_s: float
+    load_cpu_s: float
+    wall_s: float
+    rss_mib: float
+    servers_cpu_s: float
+    stored: int
+    database_mib: float
+
+
+def run(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> Cost:
+    """Start `nodes` nodes, ask them all, end them."""
+    site = Site(folder, nodes, answer)
+    site.write()
+    with site.servers(lifetime_s) as servers:
+        command = [
+            sys.executable,
+            str(Path(__file__).parent / "fleet_controller.py"),
+            str(site.folder / "state"),
+            str(COMMON),
+            str(site.layer),
+        ]
+        began = time.monotonic()
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+        said = process.stdout.read() if process.stdout else ""
+        _, status, used = os.wait4(process.pid, 0)
+        wall_s = time.monotonic() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"the controller ended with {process.returncode}")
+    told = json.loads(said)
+    return Cost(
+        nodes=nodes,
+        checks=len(json.loads(answer.read_text())),
+        exit_code=told["exit_code"],
+        cpu_s=used.ru_utime + used.ru_stime,
+        load_cpu_s=told["load_cpu_s"],
+        wall_s=wall_s,
+        rss_mib=used.ru_maxrss / 1024,
+        servers_cpu_s=sum(servers),
+        stored=_stored(site, told["run_id"]),
+        database_mib=sum(f.stat().st_size for f in (site.folder / "state").glob("clusterctl.db*")) / 2**20,
+    )
+
+
+def _stored(site: Site, run_id: str) -> int:
+    """The findings of the run that the store gives back, node by node."""
+    with Store.open(f"sqlite:///{site.folder}/state/clusterctl.db") as store:
+        found = [store.findings(record.name, run_id) for record in store.nodes()]
+        return sum(len(f.findings) for f in found if f)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Keys, inventory and servers of a fleet."""
+
+    folder: Path
+    nodes: int
+    answer: Path
+
+    @property
+    def layer(self) -> Path:
+        """The inventory layer."""
+        return self.folder / "site"
+
+    @property
+    def port(self) -> int:
+        """The port of every node."""
+        return int((self.folder / "port").read_text())
+
+    def write(self) -> None:
+        """Keys, known_hosts with a line per node, and an inventory layer."""
+        self.layer.mkdir(parents=True)
+        for name in ("host_key", "user_key"):
+            key = asyncssh.generate_private_key("ssh-ed25519")
+            key.write_private_key(self.folder / name)
+            key.write_public_key(self.folder / f"{name}.pub")
+        with socket.socket() as probe:
+            probe.bind((address(0), 0))
+            (self.folder / "port").write_text(str(probe.getsockname()[1]))
+        public = " ".join((self.folder / "host_key.pub").read_text().split()[:2])
+        known = "".join(f"[{address(n)}]:{self.port} {public}\n" for n in range(self.nodes))
+        (self.folder / "known_hosts").write_text(known)
+        (self.layer / "hosts.json").write_text(json.dumps(self._inventory()))
+
+    def _inventory(self) -> dict[str, Any]:
+        roles = list(dict.fromkeys(f["role"] for f in json.loads(self.answer.read_text())))
+        login = {
+            "ansible_port": self.port,
+            "ansible_user": "root",
+            "ansible_ssh_private_key_file": str(self.folder / "user_key"),
+            "ansible_ssh_common_args": f"-o UserKnownHostsFile={self.folder}/known_hosts -o IdentitiesOnly=yes",
+            "node_roles": roles,
+        }
+        racks: dict[str, Any] = {}
+        for n in range(self.nodes):
+            rack = f"rack_{n // _RACK:03d}"
+            hosts = racks.setdefault(rack, {"vars": {"rack": rack.replace("_", "-")}, "hosts": {}})["hosts"]
+            hosts[f"r{n // _RACK:03d}-n{n % _RACK + 1:02d}"] = {"ansible_host": address(n), "rack_slot": n % _RACK + 1}
+        variables = self.layer / "group_vars" / "replayed.json"
+        variables.parent.mkdir()
+        variables.write_text(json.dumps(login))
+        return {"profile_hgx_h100_ib": {"children": {"replayed": {"children": racks}}}}
+
+    @contextmanager
+    def servers(self, lifetime_s: float) -> Iterator[list[float]]:
+        """The nodes, up while the body runs; afterwards the list holds the CPU seconds of their processes."""
+        cpu_s: list[float] = []
+        share = -(-self.nodes // _SERVERS)
+        parts = [(first, min(share, self.nodes - first)) for first in range(0, self.nodes, share)]
+        started = [self._server(first, count, lifetime_s) for first, count in parts]
+        try:
+            for server in started:
+                if server.stdout is None or server.stdout.readline() != "ready\n":
+                    raise RuntimeError("a replay server did not start")
+            yield cpu_s
+        finally:
+            for server in started:
+                out, _ = server.communicate(timeout=30)
+                if server.returncode == 0:
+                    cpu_s.append(json.loads(out)["cpu_s"])
+
+    def _server(self, first: int, count: int, lifetime_s: float) -> subprocess.Popen[str]:
+        words = {"first": first, "count": count, "port": self.port, "keys": self.folder, "answer": self.answer, "lifetime": lifetime_s}
+        argv = [sys.executable, str(Path(__file__).parent / "replay_server.py"), *(f"--{k}={v}" for k, v in words.items())]
+        return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def main() -> int:
+    """Measure one fleet and print the cost as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--answer", type=Path, default=ANSWER)
+    parser.add_argument("--lifetime", type=float, default=1200.0, help="seconds after which the servers end by themselves")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="fleet-") as folder:
+        cost = run(args.nodes, args.answer, Path(folder) / "fleet", args.lifetime)
+    print(json.dumps(asdict(cost), indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
