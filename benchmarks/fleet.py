@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 COMMON = ROOT / "inventory" / "common"
 ANSWER = ROOT / "benchmarks" / "recorded" / "lab_node_findings.json"
+CLUSTERCTL = str(Path(sys.executable).parent / "clusterctl")
 _SERVERS = 2
 _RACK = 36
 
@@ -40,8 +41,8 @@ class Cost:
     """What a fleet run cost the controller; `servers_cpu_s` is what the replaying nodes took beside it.
 
     Attributes:
-        cpu_s: user and system time of clusterctl and its children, from start to exit.
-        ask_cpu_s: of that, everything after the specs were resolved.
+        cpu_s: user and system time of `clusterctl drift` and its children, from start to exit.
+        stored: findings that the store gives back afterwards.
         rss_mib: peak of the largest process.
     """
 
@@ -49,7 +50,6 @@ class Cost:
     checks: int
     exit_code: int
     cpu_s: float
-    load_cpu_s: float
     wall_s: float
     rss_mib: float
     servers_cpu_s: float
@@ -62,28 +62,22 @@ def run(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> Cost:
     site = Site(folder, nodes, answer)
     site.write()
     with site.servers(lifetime_s) as servers:
-        command = [
-            sys.executable,
-            str(Path(__file__).parent / "fleet_controller.py"),
-            str(site.folder / "state"),
-            str(COMMON),
-            str(site.layer),
-        ]
+        layers = ["-i", str(COMMON), "-i", str(site.layer)]
+        command = [CLUSTERCTL, "--state-dir", str(site.folder / "state"), "drift", "all", *layers, "-o", "json"]
         began = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
         said = process.stdout.read() if process.stdout else ""
         _, status, used = os.wait4(process.pid, 0)
         wall_s = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"the controller ended with {process.returncode}")
+    if not said:
+        raise RuntimeError(f"clusterctl drift ended with {process.returncode} and said nothing")
     told = json.loads(said)
     return Cost(
         nodes=nodes,
         checks=len(json.loads(answer.read_text())),
-        exit_code=told["exit_code"],
+        exit_code=process.returncode,
         cpu_s=used.ru_utime + used.ru_stime,
-        load_cpu_s=told["load_cpu_s"],
         wall_s=wall_s,
         rss_mib=used.ru_maxrss / 1024,
         servers_cpu_s=sum(servers),

@@ -29,4 +29,6 @@ def slices(names: Iterable[str]) -> Iterator[Sequence[str]]:
 
 def clean(text: str) -> str:
     """Text a database can hold: what a node printed may contain NUL or broken UTF-8; both become visible escapes."""
+    if text.isprintable():  # nearly always, and neither NUL nor half a character is printable
+        return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")

@@ -40,7 +40,7 @@ class EvidenceRepository(Repository):
                 }
                 key = connection.execute(insert(t.validations).values(**head)).inserted_primary_key
                 number = key[0] if key else 0
-                rows = [_finding_values(f) | {"validation_id": number, "position": i} for i, f in enumerate(one.findings)]
+                rows = [_finding_values(f, number, i) for i, f in enumerate(one.findings)]
                 if rows:
                     connection.execute(insert(t.findings), rows)
 
@@ -125,9 +125,20 @@ def _is_current(evidence: Table) -> ColumnElement[bool]:
     return exists().where(t.nodes.c.name == evidence.c.node).where(same)
 
 
-def _finding_values(finding: Finding) -> dict[str, Any]:
-    text = {f: clean(getattr(finding, f)) for f in _FINDING_TEXT}
-    return text | {"outcome": finding.outcome.value, "severity": finding.severity.value}
+def _finding_values(finding: Finding, validation_id: int, position: int) -> dict[str, Any]:
+    """Written out, not looped: a fleet has millions of these."""
+    return {
+        "validation_id": validation_id,
+        "position": position,
+        "check": clean(finding.check),
+        "role": clean(finding.role),
+        "outcome": finding.outcome.value,
+        "severity": finding.severity.value,
+        "expected": clean(finding.expected),
+        "found": clean(finding.found),
+        "hint": clean(finding.hint),
+        "reason": clean(finding.reason),
+    }
 
 
 def _finding(row: Row[Any]) -> Finding:
