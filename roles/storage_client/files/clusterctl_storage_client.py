@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+"""Written by clusterctl, role storage_client; changes are overwritten. What is asked is in /etc/clusterctl/storage-client.json.
+
+clusterctl-storage-client apply|check: one line per setting that is (was) not as asked.
+clusterctl-storage-client mounts [--required]: one line `unit TAB reason` per mount that is not as asked or does not answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONFIG = "/etc/clusterctl/storage-client.json"
+LOCK = "/run/clusterctl-storage-client.lock"
+TOUCH_S = 30
+FLAGS = {"ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "allow_other", "hard", "soft"}
+OPPOSITES = {"rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "atime": "noatime"}
+# In a process of its own: it may never come back.
+TOUCH = """
+import os, sys
+try:
+    fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
+    here = [l.split()[1] for l in open("/proc/self/fdinfo/%d" % fd) if l.startswith("mnt_id:")]
+    last = [l.split()[0] for l in open("/proc/self/mountinfo") if l.split()[4] == sys.argv[1]][-1:]
+    if here != last:
+        sys.exit("is not a mount")
+    os.fstatvfs(fd)
+    next(os.scandir(fd), None)
+except OSError as e:
+    sys.exit(e.strerror)
+"""
+
+
+class UnansweredError(Exception):
+    """The node does not say, or does not take it."""
+
+
+def lines_of(path: str) -> list[list[str]]:
+    """The words of each line of a file of /proc."""
+    return [line.split() for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines()]
+
+
+def wrong_options(kind: str, asked: list[str], effective: list[str]) -> list[str]:
+    """The asked options that are not in force, of those that the kernel shows in a form that can be compared."""
+    shown = dict(option.partition("=")[::2] for option in effective)
+    wrong = []
+    for option in asked:
+        key, _, value = option.partition("=")
+        if key in FLAGS and key not in shown:
+            wrong.append(option)
+        elif OPPOSITES.get(key) in shown:
+            wrong.append(OPPOSITES[key])
+        elif kind == "nfs":
+            key = {"nfsvers": "vers"}.get(key, key)
+            key, value = ("proto", key) if key in {"tcp", "udp", "rdma"} else (key, value)
+            found = shown.get(key, "1" if key == "nconnect" else "")
+            if key == "vers" and found.partition(".")[0] == value:
+                continue
+            if key in {"vers", "proto", "nconnect", "sec"} and found.rstrip("6" if key == "proto" else "") != value.rstrip(
+                "6" if key == "proto" else ""
+            ):
+                wrong.append(f"{key}={found or 'none'}")
+    return wrong
+
+
+def mount_problem(mount: dict[str, Any], table: list[list[str]]) -> str:
+    """What of a mount is not as asked in /proc/self/mounts; empty if nothing is."""
+    found = [words for words in table if words[1] == mount["path"]]
+    if not found:
+        return "is not mounted"
+    device, _, fstype, options = found[-1][:4]
+    if fstype not in {mount["fstype"], "fuse." + mount["fstype"]} and not (mount["kind"] == "nfs" and fstype == "nfs4"):
+        return f"is {fstype}, not {mount['fstype']}"
+    if mount["kind"] not in {"weka", "juicefs"} and plain(device) != plain(mount["source"]):
+        return f"is {device}, not {mount['source']}"
+    wrong = wrong_options(mount["kind"], mount["options"], options.split(","))
+    return f"runs with {', '.join(wrong)}" if wrong else ""
+
+
+def plain(source: str) -> str:
+    """A source without what the kernel writes its own way."""
+    return (source.rstrip("/") or source).removeprefix("/dev/")
+
+
+def touch(mounts: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """(unit, what is wrong) of each mount that does not answer; all are asked at once."""
+    asked = [
+        (m, subprocess.Popen([sys.executable, "-IS", "-c", TOUCH, m["path"]], stderr=subprocess.PIPE, text=True, start_new_session=True))
+        for m in mounts
+    ]
+    start = time.monotonic()
+    for mount, process in asked:
+        limit_s = min(mount["timeout_s"], TOUCH_S)
+        try:
+            _, said = process.communicate(timeout=max(0.1, start + limit_s - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            # One that sleeps in the kernel stays; nothing here waits for it.
+            os.killpg(process.pid, signal.SIGKILL)
+            yield mount["unit"], f"{mount['path']} does not answer within {limit_s} s"
+            continue
+        if process.returncode:
+            yield mount["unit"], f"{mount['path']}: {said.strip()}"
+
+
+def mounts(asked: dict[str, Any], *, only_required: bool) -> Iterator[str]:
+    """The lines of `mounts`."""
+    table = lines_of("/proc/self/mounts")
+    chosen = [m for m in asked["mounts"] if m["required"] or not only_required]
+    problems = {m["unit"]: f"{m['path']} {p}" for m in chosen if (p := mount_problem(m, table))}
+    problems.update(touch([m for m in chosen if m["unit"] not in problems]))
+    for unit, text in problems.items():
+        yield f"{unit}\t{text}"
+
+
+class Tunable:
+    """One setting: reads all its values, writes one."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.kind, self.name = kind, name
+
+    def read(self) -> set[str]:
+        """Every value that is in force; UnansweredError if there is none."""
+        if self.kind == "lctl":
+            return set(filter(None, run("lctl", "get_param", "-n", self.name).splitlines()))
+        try:
+            return {" ".join(Path(self._file()).read_text(encoding="utf-8").split())}
+        except OSError as e:
+            raise UnansweredError(f"{self.name}: {e.strerror}") from e
+
+    def write(self, value: str) -> None:
+        """Set it."""
+        if self.kind == "lctl":
+            run("lctl", "set_param", f"{self.name}={value}")
+            return
+        try:
+            Path(self._file()).write_text(value, encoding="utf-8")
+        except OSError as e:
+            raise UnansweredError(f"{self.name}: {e.strerror}") from e
+
+    def _file(self) -> str:
+        if self.kind == "sysctl":
+            return "/proc/sys/" + self.name.translate(str.maketrans("./", "/."))
+        devices = [words[2] for words in lines_of("/proc/self/mountinfo") if words[4] == self.name]
+        if not devices:
+            raise UnansweredError(f"{self.name}: is not mounted")
+        return f"/sys/class/bdi/{devices[-1]}/read_ahead_kb"
+
+
+def run(*argv: str) -> str:
+    """The output of a command; UnansweredError if it fails."""
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError) as e:
+        raise UnansweredError(f"{argv[0]}: {getattr(e, 'stderr', '') or e}") from e
+
+
+def hold(asked: dict[str, Any], *, write: bool) -> Iterator[str]:
+    """The lines of `check`, or of `apply`, which also sets them; what cannot be had is told on stderr by the caller."""
+    for module, parameters in asked["module_parameters"].items():
+        folder = Path("/sys/module") / module.replace("-", "_") / "parameters"
+        for name, value in parameters.items():
+            file = folder / name
+            # Not loaded: modprobe.d has it.
+            if not folder.is_dir() or not os.access(file, os.R_OK) or file.read_text(encoding="utf-8").strip() == value:
+                continue
+            if not file.stat().st_mode & 0o200:
+                yield f"{module}.{name}: is not {value}, which the next load of the module sets"
+                continue
+            if write:
+                file.write_text(value, encoding="utf-8")
+            yield f"{module}.{name}: {value}"
+    for tunable in asked["tunables"]:
+        setting, wanted = Tunable(tunable["kind"], tunable["name"]), " ".join(tunable["value"].split())
+        found = setting.read()
+        if found == {wanted}:
+            continue
+        if write:
+            setting.write(wanted)
+            found_now = setting.read()
+            if found_now != {wanted}:
+                raise UnansweredError(f"{tunable['name']}: set to {wanted}, but is {', '.join(sorted(found_now))}")
+        yield f"{tunable['name']}: {', '.join(sorted(found))} -> {wanted}"
+
+
+def main() -> int:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(prog="clusterctl-storage-client")
+    parser.add_argument("mode", choices=["apply", "check", "mounts"])
+    parser.add_argument("--required", action="store_true")
+    options = parser.parse_args()
+    asked = json.loads(Path(CONFIG).read_text(encoding="utf-8"))
+    with Path(LOCK).open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        write = options.mode == "apply"
+        found = mounts(asked, only_required=options.required) if options.mode == "mounts" else hold(asked, write=write)
+        for line in found:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except UnansweredError as error:
+        sys.exit(f"clusterctl-storage-client: {error}")

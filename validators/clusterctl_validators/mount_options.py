@@ -1,0 +1,54 @@
+"""Which declared mount options are in force: only those that the kernel shows in a form that can be compared."""
+
+from typing import Dict, List, Sequence
+
+_FLAGS = ("ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "allow_other", "hard", "soft")
+_OPPOSITES = {"rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "atime": "noatime"}
+_NFS = ("vers", "proto", "nconnect", "sec")
+# The server has the last word on these.
+_NEGOTIATED = ("rsize", "wsize")
+
+
+def wrong_options(kind: str, declared: Sequence[str], effective: Sequence[str]) -> List[str]:
+    """What is in force in place of declared options, e.g. `nconnect=1`; empty if all are."""
+    shown = _pairs(effective)
+    wrong = []
+    for option in declared:
+        key, _, value = option.partition("=")
+        if key in _FLAGS and key not in shown:
+            wrong.append("no " + key)
+        elif _OPPOSITES.get(key, "") in shown:
+            wrong.append(_OPPOSITES[key])
+        elif kind == "nfs":
+            found = _nfs(key, value, shown)
+            if found:
+                wrong.append(found)
+    return wrong
+
+
+def negotiated_down(declared: Sequence[str], effective: Sequence[str]) -> Dict[str, str]:
+    """`{rsize: found}` of the sizes that the server did not grant."""
+    shown = _pairs(effective)
+    asked = {k: v for k, v in _pairs(declared).items() if k in _NEGOTIATED}
+    return {k: shown.get(k, "none") for k, v in asked.items() if shown.get(k) != v}
+
+
+def _nfs(key: str, value: str, shown: Dict[str, str]) -> str:
+    if key in ("tcp", "udp", "rdma"):
+        key, value = "proto", key
+    key = "vers" if key == "nfsvers" else key
+    if key not in _NFS:
+        return ""
+    # With one connection the kernel shows none.
+    found = shown.get(key, "1" if key == "nconnect" else "none")
+    same = found == value
+    if key == "vers":
+        same = same or found.split(".")[0] == value
+    if key == "proto":
+        # By IPv6 it is tcp6.
+        same = found in (value, value + "6")
+    return "" if same else "{}={}".format(key, found)
+
+
+def _pairs(options: Sequence[str]) -> Dict[str, str]:
+    return {key: value for key, _, value in (option.partition("=") for option in options)}
