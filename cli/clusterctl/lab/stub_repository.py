@@ -6,6 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from clusterctl.lab.podman import run
+from clusterctl.lab.simulator.dkms import module_version
 from clusterctl.lab.stub_catalogue import CATALOGUE, StubPackage
 
 if TYPE_CHECKING:
@@ -51,12 +52,6 @@ def upstream(version: str) -> str:
     return version.partition(":")[2].rpartition("-")[0] if ":" in version else version.rpartition("-")[0]
 
 
-def module_version(version: str) -> str:
-    """What the kernel module shows: its package's upstream version, or `25.10-1.7.1` for `25.10.OFED.25.10.1.7.1.1-1`."""
-    release = upstream(version).partition(".OFED.")[2].split(".")
-    return ".".join(release[:2]) + "-" + ".".join(release[2:5]) if len(release) > 1 else upstream(version)
-
-
 def control(package: StubPackage) -> str:
     """The control file."""
     lines = [f"Package: {package.name}", f"Version: {package.version}", "Architecture: all", "Maintainer: clusterctl lab <lab@localhost>"]
@@ -73,7 +68,7 @@ def _build(package: StubPackage, folder: Path) -> Path:
     (scripts / "control").write_text(control(package), encoding="utf-8")
     _write(tree, f"/usr/lib/clusterctl-lab/packages/{package.name}", f"{upstream(package.version)}\n")
     for module in package.modules:
-        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(package.version)}\n")
+        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(upstream(package.version))}\n")
     for path in package.files:
         _write(tree, path.format(version=upstream(package.version)), "")
     for path, name in package.commands.items():

@@ -1,4 +1,4 @@
-"""dkms: what the installed stub packages stand for, built for the running kernel."""
+"""dkms: the modules of installed stub packages, built for the running kernel or taken out of it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,46 @@ import sys
 from . import state
 
 # Package -> DKMS name.
-_MODULES = {"mlnx-ofed-kernel-dkms": "mlnx-ofed-kernel", "kernel-mft-dkms": "kernel-mft-dkms", "nvidia-dkms-580-open": "nvidia"}
+_PACKAGES = {"mlnx-ofed-kernel-dkms": "mlnx-ofed-kernel", "kernel-mft-dkms": "kernel-mft-dkms", "nvidia-dkms-580-open": "nvidia"}
+_DPKG_INFO = "/var/lib/dpkg/info"
+
+
+def module_version(upstream: str) -> str:
+    """What a kernel module shows: its package's upstream version, or `25.10-1.7.1` for `25.10.OFED.25.10.1.7.1.1`."""
+    release = upstream.partition(".OFED.")[2].split(".")
+    return ".".join(release[:2]) + "-" + ".".join(release[2:5]) if len(release) > 1 else upstream
 
 
 def main(argv: list[str], _version: str = "") -> int:
-    """`status` lists; `build` and `install` find their module, and have nothing to compile."""
-    built = {f"{name}/{version}" for package, name in _MODULES.items() if (version := state.installed(package))}
+    """`status` lists, `build` finds its source, `install` puts the modules into the kernel's tree, `uninstall` takes them out."""
+    known = {f"{name}/{version}": package for package, name in _PACKAGES.items() if (version := state.installed(package))}
     verb = argv[1] if len(argv) > 1 else "status"
     if verb == "status":
-        print("".join(f"{module}, {os.uname().release}, x86_64: installed\n" for module in sorted(built)), end="")
+        print("".join(_row(module, known[module]) for module in sorted(known)), end="")
         return 0
     wanted = next((w for w in argv[2:] if "/" in w), "")
-    if verb not in ("build", "install") or wanted not in built:
+    if verb not in ("build", "install", "uninstall") or wanted not in known:
         print(f"Error! not simulated, or no such module: {' '.join(argv[1:])}", file=sys.stderr)
         return 3
+    if verb != "build":
+        for path in _files(known[wanted]):
+            _write(path, module_version(wanted.partition("/")[2]) if verb == "install" else "")
     print(f"{wanted} (simulated): {verb} completed.")
     return 0
+
+
+def _row(module: str, package: str) -> str:
+    there = all(os.path.exists(path) for path in _files(package))
+    return f"{module}, {os.uname().release}, x86_64: installed\n" if there else f"{module}: added\n"
+
+
+def _files(package: str) -> list[str]:
+    return [line for line in state.read(f"{_DPKG_INFO}/{package}.list").splitlines() if line.startswith(f"{state.MODULES}/")]
+
+
+def _write(path: str, version: str) -> None:
+    if version:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"{version}\n")
+    elif os.path.exists(path):
+        os.unlink(path)

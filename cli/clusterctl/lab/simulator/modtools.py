@@ -6,7 +6,7 @@ import os
 import sys
 
 from . import state
-from .modules import ModuleError, available, load, require, unload
+from .modules import ModuleError, available, load, other_fields, require, unload
 
 
 def main(argv: list[str], _version: str = "") -> int:
@@ -62,6 +62,7 @@ def _modinfo(words: list[str]) -> int:
         }
         rows |= {"version": version} if version else {}
         rows |= {"name": name, "vermagic": f"{release} SMP preempt mod_unload"}
+        rows |= other_fields(name.replace("-", "_"))
         if field:
             print(rows.get(field, ""), end="\n" if field in rows else "")
         else:

@@ -78,8 +78,14 @@ class ModuleError(Exception):
 
 def available(name: str) -> str | None:
     """The version of a module that could be loaded (empty for one of the kernel's own); None where there is none."""
-    found = state.read(f"{state.MODULES}/{name}")
+    found = state.read(f"{state.MODULES}/{name}").partition("\n")[0]
     return found or ("" if name in IN_TREE else None)
+
+
+def other_fields(name: str) -> dict[str, str]:
+    """What modinfo says otherwise than of a module as it was built here: the further lines `field value` of the module's file."""
+    lines = state.read(f"{state.MODULES}/{name}").splitlines()[1:]
+    return {field: value for field, _, value in (line.partition(" ") for line in lines)}
 
 
 def require(name: str) -> str:

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.simulator import dkms, modtools, modules
+from support.lab_machine import LabMachine, lab_machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = "25.10.OFED.25.10.1.7.1.1"
+MODULE = f"mlnx-ofed-kernel/{VERSION}"
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
+    made = lab_machine(tmp_path, monkeypatch)
+    made.install(mlnx_ofed_kernel_dkms=VERSION)
+    made.provide(mlx5_core="25.10-1.7.1", ib_core="25.10-1.7.1")
+    info = tmp_path / "info"
+    info.mkdir()
+    (info / "mlnx-ofed-kernel-dkms.list").write_text("/.\n" + "".join(f"{tmp_path}/modules/{name}\n" for name in ("mlx5_core", "ib_core")))
+    monkeypatch.setattr(dkms, "_DPKG_INFO", str(info))
+    return made
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert dkms.main(["dkms", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_is_uninstalled_leaves_the_kernels_own_and_comes_back(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    row = f"{MODULE}, {os.uname().release}, x86_64: installed\n"
+    assert said(capsys, "status") == row
+    said(capsys, "uninstall", MODULE)
+    assert said(capsys, "status") == f"{MODULE}: added\n"
+    assert modules.available("mlx5_core") == ""
+    said(capsys, "build", "--force", MODULE)
+    assert said(capsys, "status") == f"{MODULE}: added\n"
+    said(capsys, "install", "--force", MODULE)
+    assert said(capsys, "status") == row
+    assert modules.available("mlx5_core") == "25.10-1.7.1"
+
+
+def test_a_module_that_no_package_brings_is_refused(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dkms.main(["dkms", "install", "nvidia/580.126.20"]) == 3
+    assert "no such module" in capsys.readouterr().err
+
+
+def test_a_module_of_another_kernel_is_told_by_modinfo_until_it_is_built_again(
+    node: LabMachine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (node.root / "modules" / "mlx5_core").open("a") as file:
+        file.write("vermagic 6.8.0-1-other SMP\n")
+    modtools.main(["modinfo", "-F", "vermagic", "mlx5_core"])
+    modtools.main(["modinfo", "-F", "version", "mlx5_core"])
+    assert capsys.readouterr().out == "6.8.0-1-other SMP\n25.10-1.7.1\n"
+    dkms.main(["dkms", "install", "--force", MODULE])
+    capsys.readouterr()
+    modtools.main(["modinfo", "-F", "vermagic", "mlx5_core"])
+    assert capsys.readouterr().out.split()[0] == os.uname().release
