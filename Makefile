@@ -45,8 +45,8 @@ molecule: ## Roles on containers: check, converge, idempotence, shared validator
 mutation: setup ## Change every setting of a lab node by other hands: told, repaired, silent; build/mutation.json
 	PYTHONPATH=cli:validators:tests $(BIN)/python -m mutation
 
-bench: setup ## The performance suite
-	$(BIN)/python benchmarks/spec_resolution.py
+bench: setup ## The performance suite, with two lab nodes and the peers; writes build/bench.json
+	@benchmarks/with_lab.sh
 
 docs: setup ## Build the documentation site into build/site
 	$(BIN)/mkdocs build --strict --site-dir build/site
