@@ -13,6 +13,7 @@ from clusterctl.findings import HINTS
 from clusterctl.render import out
 from clusterctl.render.findings import one_line
 from clusterctl.render.states import printable
+from clusterctl.render.xml_text import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,23 +84,17 @@ def junit(report: Report) -> str:
         if node in lost or node not in by_node:
             case = ET.SubElement(suite, "testcase", classname=node, name="node")
             if node in lost:
-                ET.SubElement(case, "error", type=lost[node].status.value, message=_xml(lost[node].detail))
+                ET.SubElement(case, "error", type=lost[node].status.value, message=lost[node].detail)
         for d in by_node.get(node, []):
-            case = ET.SubElement(suite, "testcase", classname=f"{node}.{d.role}", name=_xml(d.check))
+            case = ET.SubElement(suite, "testcase", classname=f"{node}.{d.role}", name=d.check)
             tag = "error" if d.kind is Kind.UNKNOWN else "failure"
-            ET.SubElement(case, tag, type=f"{d.kind.value}.{d.severity.value}", message=_xml(_said(d))).text = _xml(d.hint)
+            ET.SubElement(case, tag, type=f"{d.kind.value}.{d.severity.value}", message=_said(d)).text = d.hint
         suite.set("tests", str(len(suite)))
         for tag in ("failure", "error"):
             suite.set(f"{tag}s", str(sum(1 for c in suite if c.find(tag) is not None)))
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True)
+    return document(root)
 
 
 def _text(text: str) -> str:
     """What a node said, on one line, without what a terminal would obey."""
     return printable(one_line(text))
-
-
-def _xml(text: str) -> str:
-    """Without the control characters that XML 1.0 cannot hold in any form."""
-    return "".join(c if c >= " " or c in "\t\n" else f"\\x{ord(c):02x}" for c in text if c not in "\ufffe\uffff")

@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 
 from clusterctl.findings import HINTS, NodeStatus
 from clusterctl.render import out
+from clusterctl.render.states import printable
+from clusterctl.render.xml_text import document
 from clusterctl_validators.finding import GOOD, Outcome
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ _WIDTH = 200
 def show(results: Sequence[NodeFindings], output: str, run_id: str) -> None:
     """Print what was found."""
     if output == "table":
-        out.text("\n".join([*(line for r in results for line in _node(r)), summary(results)]))
+        out.text("\n".join([*(printable(line) for r in results for line in _node(r)), summary(results)]))
     elif output == "junit":
         out.text(junit(results))
     else:
@@ -128,8 +130,7 @@ def junit(results: Sequence[NodeFindings]) -> str:
         suite.set("tests", str(len(cases)))
         for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
             suite.set(name, str(sum(1 for c in cases if c.find(tag) is not None)))
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True)
+    return document(root)
 
 
 _TAGS = {

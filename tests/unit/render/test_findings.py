@@ -71,7 +71,18 @@ def test_junit() -> None:
     assert failure.text == "run provision"
 
 
-TEXT = st.text(st.characters(exclude_categories=["C"]))
+TEXT = st.text(st.characters(exclude_categories=[]))
+
+
+@pytest.mark.parametrize("evil", ["\x1b[2J", "\r", "\n  n9 admitted", "\x00", "\ud800"])
+def test_no_node_moves_the_cursor_or_adds_a_line(evil: str, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = tuple(
+        Finding(f"a{evil}", "role", o, Severity.MAJOR, evil, evil, evil, f"why{evil}") for o in (Outcome.FAIL, Outcome.COULD_NOT_RUN)
+    )
+    view.show([NodeFindings("n", NodeStatus.OK, "", findings, 0.0), NodeFindings("m", NodeStatus.CRASHED, evil, (), 0.0)], "table", "run-1")
+    lines = capsys.readouterr().out.split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert len([line for line in lines if line.startswith(("n ", "m "))]) == 2
 
 
 @given(TEXT, TEXT, st.sampled_from(Outcome))
