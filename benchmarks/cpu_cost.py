@@ -28,6 +28,8 @@ class Ran:
 def run(argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ran:
     """Run a command to its end."""
     began = time.monotonic()
+    # an installed clusterctl has its byte-code; an environment that forbids it would be measured compiling
+    env = {k: v for k, v in (os.environ if env is None else env).items() if k != "PYTHONDONTWRITEBYTECODE"}
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd, env=env) as process:
         out = process.stdout.read() if process.stdout else ""
         _, status, used = os.wait4(process.pid, 0)

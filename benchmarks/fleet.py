@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncssh
+from cpu_cost import run as run_command
 from replay_server import address
 
 from clusterctl.store import Store
@@ -64,22 +63,17 @@ def run(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> Cost:
     with site.servers(lifetime_s) as servers:
         layers = ["-i", str(COMMON), "-i", str(site.layer)]
         command = [CLUSTERCTL, "--state-dir", str(site.folder / "state"), "drift", "all", *layers, "-o", "json"]
-        began = time.monotonic()
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
-        said = process.stdout.read() if process.stdout else ""
-        _, status, used = os.wait4(process.pid, 0)
-        wall_s = time.monotonic() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if not said:
-        raise RuntimeError(f"clusterctl drift ended with {process.returncode} and said nothing")
-    told = json.loads(said)
+        ran = run_command(command, cwd=folder)
+    if not ran.out.startswith("{"):
+        raise RuntimeError(f"clusterctl drift ended with {ran.code}: {ran.out[-500:]}")
+    told = json.loads(ran.out)
     return Cost(
         nodes=nodes,
         checks=len(json.loads(answer.read_text())),
-        exit_code=process.returncode,
-        cpu_s=used.ru_utime + used.ru_stime,
-        wall_s=wall_s,
-        rss_mib=used.ru_maxrss / 1024,
+        exit_code=ran.code,
+        cpu_s=ran.cpu_s,
+        wall_s=ran.wall_s,
+        rss_mib=ran.rss_mib,
         servers_cpu_s=sum(servers),
         stored=_stored(site, told["run_id"]),
         database_mib=sum(f.stat().st_size for f in (site.folder / "state").glob("clusterctl.db*")) / 2**20,

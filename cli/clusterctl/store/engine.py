@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +47,7 @@ def _sqlite(url: URL) -> Engine:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as e:
             raise StoreError(path=folder, detail=e.strerror or str(e), hint="choose another place with --state-dir") from e
-    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S})
+    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S}, json_deserializer=_from_json)
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
@@ -61,6 +63,18 @@ def _sqlite(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
 
     return engine
+
+
+def _from_json(text: str) -> Any:
+    """As json.loads; the groups of nodes repeat thousands of times, and a copy of a list of words is cheap."""
+    words = _words(text)
+    return json.loads(text) if words is None else list(words)
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...] | None:
+    data = json.loads(text)
+    return tuple(data) if isinstance(data, list) and all(isinstance(d, str) for d in data) else None
 
 
 def shown(url: str) -> str:

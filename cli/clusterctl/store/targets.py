@@ -24,6 +24,8 @@ def match(nodes: Sequence[NodeRecord], target: str) -> tuple[NodeRecord, ...]:
         UnknownNodeError: a word matches nothing, or nothing is left.
     """
     words = [w.strip() for w in target.replace(":", ",").split(",") if w.strip()]
+    if words == ["all"] and nodes:
+        return tuple(nodes)
     names_of = {n.name: _names(n) for n in nodes}
     chosen: set[str] = set()
     for word in (w for w in words if not w.startswith("!")):
