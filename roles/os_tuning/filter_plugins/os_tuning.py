@@ -113,13 +113,18 @@ def units_to_start(states: dict[str, dict[str, str]], names: list[str]) -> list[
 
 
 def units_running(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Of `names`, those that run."""
-    return [n for n in names if _runs(states[n])]
+    """Of `names`, those that run and have a unit file."""
+    return [n for n in names if _runs(states[n]) and not _orphaned(states[n])]
+
+
+def units_orphaned(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
+    """Of `names`, those that still run though their unit file is gone; Ansible's module finds no such service."""
+    return [n for n in names if _orphaned(states[n])]
 
 
 def units_to_stop(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Of `names`, those that run or start at boot."""
-    return [n for n in names if _runs(states[n]) or states[n]["UnitFileState"].startswith("enabled")]
+    """Of `names`, those that have a unit file, and run or start at boot."""
+    return [n for n in names if (_runs(states[n]) and not _orphaned(states[n])) or states[n]["UnitFileState"].startswith("enabled")]
 
 
 def units_to_mask(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
@@ -129,6 +134,10 @@ def units_to_mask(states: dict[str, dict[str, str]], names: list[str]) -> list[s
 
 def _runs(state: dict[str, str]) -> bool:
     return state["ActiveState"] not in {"inactive", "failed"}
+
+
+def _orphaned(state: dict[str, str]) -> bool:
+    return _runs(state) and state["LoadState"] == "not-found"
 
 
 class FilterModule:
@@ -142,6 +151,7 @@ class FilterModule:
             "os_tuning_sysctl_errors": sysctl_errors,
             "os_tuning_sysctl_lines": sysctl_lines,
             "os_tuning_unit_states": unit_states,
+            "os_tuning_units_orphaned": units_orphaned,
             "os_tuning_units_running": units_running,
             "os_tuning_units_to_mask": units_to_mask,
             "os_tuning_units_to_start": units_to_start,

@@ -4,6 +4,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from support.checks import write_files
 from support.filters import filter_plugin
@@ -111,19 +112,34 @@ UnitFileState=
 LoadState=masked
 ActiveState=inactive
 UnitFileState=masked
+
+LoadState=not-found
+ActiveState=active
+UnitFileState=
 """
 
 
 def test_units_that_need_something() -> None:
-    names = ["on.service", "gone.service", "masked.service"]
+    names = ["on.service", "gone.service", "masked.service", "orphan.service"]
     states = plugin.unit_states(SHOWN, names)
-    assert plugin.units_to_start(states, names) == ["gone.service", "masked.service"]
+    assert plugin.units_to_start(states, names) == ["gone.service", "masked.service", "orphan.service"]
     assert plugin.units_to_stop(states, names) == ["on.service"]
     assert plugin.units_running(states, names) == ["on.service"]
-    assert plugin.units_to_mask(states, names) == ["on.service", "gone.service"]
+    assert plugin.units_orphaned(states, names) == ["orphan.service"]
+    assert plugin.units_to_mask(states, names) == ["on.service", "gone.service", "orphan.service"]
     assert plugin.unit_states("", []) == {}
 
 
 def test_an_answer_for_other_units_is_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        plugin.unit_states(SHOWN, ["a", "b", "c", "d"])
+        plugin.unit_states(SHOWN, ["a", "b", "c", "d", "e"])
+
+
+def test_swap_goes_last_and_its_boot_before_its_now() -> None:
+    """A swapoff that fails for want of memory leaves nothing else undone."""
+    tasks = ROOT / "roles" / "os_tuning" / "tasks"
+    included = [
+        t["ansible.builtin.include_tasks"] for t in yaml.safe_load((tasks / "main.yml").read_text()) if "ansible.builtin.include_tasks" in t
+    ]
+    assert included[-2:] == ["swap.yml", "verify.yml"]
+    assert "ansible.builtin.command" in yaml.safe_load((tasks / "swap.yml").read_text())[-1]

@@ -1,0 +1,60 @@
+"""Which DKMS modules must be built again, as pure functions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+# `nvidia/580.126.20, 6.8.0-1046-nvidia, x86_64: installed`, `nvidia/580.126.20: added`; DKMS 2 has a comma for the slash.
+_ROW = re.compile(r"(?P<name>[^,/: ]+)(?:/|, )(?P<version>[^,: ]+)(?:, (?P<kernel>[^,: ]+), [^,: ]+)?: (?P<state>\w+)")
+_SOURCE = re.compile(r"/usr/src/(?P<name>.+)-(?P<version>\d[^/]*)/dkms\.conf")
+
+
+def unfit(answers: Sequence[Mapping[str, Any]], kernel: str) -> list[str]:
+    """DKMS names of the modules that this kernel has not, or that were built for another one.
+
+    Args:
+        answers: the results of `modinfo -F vermagic` in a loop over ofed_rebuild_modules.
+        kernel: the running release.
+    """
+    names = [a["item"].get("dkms", "") for a in answers if a["rc"] != 0 or a["stdout"].split()[:1] != [kernel]]
+    return list(dict.fromkeys(n for n in names if n))
+
+
+def again(status: Sequence[str], sources: Sequence[str], kernel: str, names: Sequence[str], unfit: Sequence[str]) -> list[str]:
+    """`name/version` of what must be built: what does not fit, and what DKMS has not installed for this kernel.
+
+    Args:
+        status: lines of `dkms status`.
+        sources: paths of the dkms.conf files below /usr/src; a module that was removed is in no status, its source stays.
+        kernel: the running release.
+        names: DKMS names that must be installed.
+        unfit: of these, those that must be built again even if they are.
+    """
+    rows = [m.groupdict() for m in map(_ROW.match, status) if m]
+    left = [m.groupdict() for m in map(_SOURCE.fullmatch, sources) if m]
+    chosen = []
+    for name in names:
+        mine = [r for r in rows if r["name"] == name]
+        here = [r for r in mine if r["kernel"] == kernel and r["state"] == "installed"]
+        if here and name not in unfit:
+            continue
+        others = [r for r in mine if r["state"] == "installed"] or mine or [s for s in left if s["name"] == name]
+        versions = {r["version"] for r in here or others}
+        chosen += [f"{name}/{max(versions, key=_order)}"] if versions else []
+    return chosen
+
+
+def _order(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Name -> function."""
+        return {"ofed_dkms_again": again, "ofed_dkms_unfit": unfit}
