@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONFIG = "/etc/clusterctl/storage-client.json"
+SYS_MODULE, PROC_SYS = "/sys/module", "/proc/sys/"
 LOCK = "/run/clusterctl-storage-client.lock"
 TOUCH_S = 30
 FLAGS = {"ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "allow_other", "hard", "soft"}
@@ -67,9 +68,9 @@ def wrong_options(kind: str, asked: list[str], effective: list[str]) -> list[str
             found = shown.get(key, "1" if key == "nconnect" else "")
             if key == "vers" and found.partition(".")[0] == value:
                 continue
-            if key in {"vers", "proto", "nconnect", "sec"} and found.rstrip("6" if key == "proto" else "") != value.rstrip(
-                "6" if key == "proto" else ""
-            ):
+            # By IPv6 it is tcp6.
+            same = found in {value, value + "6"} if key == "proto" else found == value
+            if key in {"vers", "proto", "nconnect", "sec"} and not same:
                 wrong.append(f"{key}={found or 'none'}")
     return wrong
 
@@ -107,6 +108,7 @@ def touch(mounts: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
         except subprocess.TimeoutExpired:
             # One that sleeps in the kernel stays; nothing here waits for it.
             os.killpg(process.pid, signal.SIGKILL)
+            process.stderr.close()
             yield mount["unit"], f"{mount['path']} does not answer within {limit_s} s"
             continue
         if process.returncode:
@@ -150,7 +152,7 @@ class Tunable:
 
     def _file(self) -> str:
         if self.kind == "sysctl":
-            return "/proc/sys/" + self.name.translate(str.maketrans("./", "/."))
+            return PROC_SYS + self.name.translate(str.maketrans("./", "/."))
         devices = [words[2] for words in lines_of("/proc/self/mountinfo") if words[4] == self.name]
         if not devices:
             raise UnansweredError(f"{self.name}: is not mounted")
@@ -168,7 +170,7 @@ def run(*argv: str) -> str:
 def hold(asked: dict[str, Any], *, write: bool) -> Iterator[str]:
     """The lines of `check`, or of `apply`, which also sets them; what cannot be had is told on stderr by the caller."""
     for module, parameters in asked["module_parameters"].items():
-        folder = Path("/sys/module") / module.replace("-", "_") / "parameters"
+        folder = Path(SYS_MODULE) / module.replace("-", "_") / "parameters"
         for name, value in parameters.items():
             file = folder / name
             # Not loaded: modprobe.d has it.
