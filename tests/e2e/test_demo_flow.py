@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,9 @@ from jsonschema import Draft202012Validator
 
 from clusterctl.exit_codes import ExitCode
 from clusterctl.gates.header import read_header
+from mutation.bench import Bench
+from mutation.engine import one_round
+from mutation.rules import catalogue, rounds
 from support.demo_rack import DemoRack, Done, host_kernel_settings
 from support.roles import ROOT
 
@@ -187,3 +191,19 @@ def test_repaired_and_retested_with_partners_it_is_admitted(demo: Demo) -> None:
     done = demo.rack.clusterctl("provision", demo.bad, "--retest", "--partners", partners, "--yes", "-o", "json")
     assert done.code == ExitCode.OK, done.err
     assert set(demo.rack.states().values()) == {"admitted"}
+
+
+@pytest.mark.parametrize(
+    ("role", "patterns"),
+    [("nccl", ["nccl.*"]), ("os_tuning", ["os_tuning.sysctl[[]vm.*", "os_tuning.swap.*", "os_tuning.governor.*"])],
+)
+def test_settings_changed_by_other_hands_are_told_and_repaired(demo: Demo, role: str, patterns: list[str]) -> None:
+    """A few settings of `make mutation`, which takes them all."""
+    layers = (ROOT / "inventory/common", ROOT / "inventory/lab", demo.rack.state_dir / "lab/hosts")
+    bench = Bench(layers, demo.rack.state_dir, demo.rack.node(2), demo.rack.site / f"mutation-{role}")
+    chosen = [m for m in catalogue(bench.findings([role])).mutations if any(fnmatch(m.check, p) for p in patterns)]
+    assert len(chosen) > 5
+    false_findings: list[str] = []
+    records = one_round(bench, rounds(chosen)[0], false_findings)
+    assert {r.check: r.problem for r in records if r.problem} == {}
+    assert false_findings == []
