@@ -77,6 +77,14 @@ class SpecInvalidError(ClusterctlError):
     exit_code = ExitCode.CONFIG
 
 
+class PlanMovedError(ClusterctlError):
+    """The nodes are no longer as a plan says."""
+
+    template = "the world has moved since the plan in {file}:\n{problems}"
+    hint_template = "no node was touched; make a new plan: `clusterctl plan {target} --out {file}`"
+    exit_code = ExitCode.CONFIG
+
+
 class LeaseHeldError(ClusterctlError):
     """Somebody else works on a node."""
 

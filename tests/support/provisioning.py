@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.events import TaskEvent, TaskStatus
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from clusterctl.agreed_plan import AgreedPlan
     from clusterctl.lifecycle import State
     from clusterctl.provisioning.model import Plan, Progress, Result
     from clusterctl.runner import PlaybookRequest
@@ -75,6 +76,7 @@ class World:
     told: list[Progress] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     answer: bool = True
+    agreed: AgreedPlan | None = None
 
     @property
     def url(self) -> str:
@@ -106,6 +108,8 @@ class World:
 
     def work(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: Options) -> Work:
         edges = Edges(store, LocalPool.create(store), self.play, self.validate, self.burn_in, lambda _n: GATES)
+        if self.agreed:
+            edges = replace(edges, agreed=self.agreed.demand)
         return Work(edges, options, rundir, (), "ada", {n.name: n for n in nodes}, self.told.append)
 
     def confirm(self, plan: Plan) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from clusterctl.commands.options import load_config
-from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, provision_options
+from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, hand_on_vault, provision_options
 from clusterctl.errors import UsageProblemError
 from clusterctl.exit_codes import ExitCode
 
@@ -26,16 +25,18 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     Nodes that are as declared and admitted are left alone; nodes that fail are quarantined with the reason, and the others go on.
     Only what a check finds wrong is applied. What comes after `--` goes to ansible-playbook.
     """
+    from clusterctl import agreed_plan  # noqa: PLC0415
     from clusterctl.content import content_dir  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.provisioning import start  # noqa: PLC0415
     from clusterctl.render import live, summary  # noqa: PLC0415
 
     _refuse_nonsense(given)
     config = load_config(ctx, given["inventory"])
-    _hand_on_vault(given)
-    request = start.Request(
-        given["target"], _options(given, ansible_args(ctx)), given["limit"], given["extra_vars"], given["vault_ids"], given["resume"]
-    )
+    hand_on_vault(given)
+    agreed = agreed_plan.read(given["plan_file"]) if given["plan_file"] else None
+    target = given["target"] or (agreed.target if agreed else "")
+    words = (given["limit"], given["extra_vars"], given["vault_ids"], given["resume"])
+    request = start.Request(target, _options(given, ansible_args(ctx)), *words, agreed)
     with live.view(live.task_counts(content_dir() / "roles")) as view:
 
         def confirm(plan: Plan) -> bool:
@@ -55,18 +56,14 @@ def command(ctx: click.Context, /, **given: Any) -> int:
 
 
 def _refuse_nonsense(given: dict[str, Any]) -> None:
-    if not (given["target"] or given["resume"]):
-        raise click.UsageError("Missing argument 'TARGET' (or --resume RUN).")
+    if not (given["target"] or given["resume"] or given["plan_file"]):
+        raise click.UsageError("Missing argument 'TARGET' (or --resume RUN, or --plan FILE).")
+    if given["plan_file"] and (given["resume"] or given["all_roles"]):
+        raise UsageProblemError(
+            detail="--plan goes neither with --resume nor with --all-roles", hint="a plan names what is to be done; leave one of them out"
+        )
     if not (given["yes"] or given["check"] or sys.stdin.isatty()):
         raise UsageProblemError(detail="stdin is no terminal: nobody can agree to the plan", hint="add --yes (or set CLUSTERCTL_YES=1)")
-
-
-def _hand_on_vault(given: dict[str, Any]) -> None:
-    """Every ansible of this run needs the vault passwords, not only the one that gets the options: use Ansible's own variables."""
-    if given["vault_ids"]:
-        os.environ["ANSIBLE_VAULT_IDENTITY_LIST"] = ",".join(given["vault_ids"])
-    if given["vault_password_file"]:
-        os.environ["ANSIBLE_VAULT_PASSWORD_FILE"] = given["vault_password_file"]
 
 
 def _options(given: dict[str, Any], more: tuple[str, ...]) -> Options:

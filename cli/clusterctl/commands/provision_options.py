@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -12,6 +14,7 @@ from clusterctl.commands.options import extra_vars_option, inventory_option, lim
 if TYPE_CHECKING:
     from collections.abc import Callable
 _ARGS = "clusterctl.ansible_args"
+PLAN_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class WithAnsibleArgs(click.RichCommand):
@@ -46,6 +49,7 @@ _OWN = (
     click.option("--no-reboot", is_flag=True, help="Reboot nothing; nodes that need it are quarantined."),
     click.option("--resume", metavar="RUN", default="", help="Go on with a run that was interrupted or killed."),
     click.option("-C", "--check", is_flag=True, help="Show the plan only; exit 8 if there is something to do."),
+    click.option("--plan", "plan_file", type=PLAN_FILE, metavar="FILE", help="Refuse if anything differs from this plan (`plan --out`)."),
     click.option("-D", "--diff", is_flag=True, help="Keep the differences of changed files in the record."),
     click.option("-v", "--verbose", count=True, help="Show Ansible's own output; -vvv for more."),
     click.option("-f", "--forks", type=click.IntRange(1), default=25, show_default=True, help="Nodes changed at the same time."),
@@ -58,3 +62,11 @@ def provision_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """All of them."""
     shared = (inventory_option, limit_option, extra_vars_option, vault_option, output_option)
     return reduce(lambda f, option: option(f), reversed((*_OWN, *shared)), function)
+
+
+def hand_on_vault(given: dict[str, Any]) -> None:
+    """Every ansible of this run needs the vault passwords, not only the one that gets the options: use Ansible's own variables."""
+    if given["vault_ids"]:
+        os.environ["ANSIBLE_VAULT_IDENTITY_LIST"] = ",".join(given["vault_ids"])
+    if given["vault_password_file"]:
+        os.environ["ANSIBLE_VAULT_PASSWORD_FILE"] = given["vault_password_file"]

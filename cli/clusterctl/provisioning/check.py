@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 
 
 def check(work: Work) -> Plan:
-    """Ask every node how it stands, and decide what is to be done with it. Changes nothing."""
+    """Ask every node how it stands, and decide what is to be done with it. Changes nothing.
+
+    Raises:
+        PlanMovedError: the nodes are not as the plan says that was agreed to.
+    """
     nodes = list(work.nodes.values())
     work.tell(StepStarted(Step.CHECK, tuple(work.nodes)))
     work.findings = {f.node: f for f in work.edges.validate(nodes)}
+    work.edges.agreed(nodes, work.findings)
     plan = make_plan([_subject(work, n) for n in nodes], work.options)
     work.plans = {p.node: p for p in plan.nodes}
     return plan

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from clusterctl.agreed_plan import AgreedPlan
     from clusterctl.config import Config
     from clusterctl.events import TaskEvent
     from clusterctl.gates.model import GateResult
@@ -47,6 +48,7 @@ class Request:
     Attributes:
         target: a host pattern; empty with `resume`.
         resume: an earlier run to go on with; its nodes, inventory and options are taken.
+        agreed: a plan that the nodes must still fit.
     """
 
     target: str
@@ -55,6 +57,7 @@ class Request:
     extra_vars: tuple[str, ...] = ()
     vault_ids: tuple[str, ...] = ()
     resume: str = ""
+    agreed: AgreedPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ class _Start:
     nodes: tuple[Node, ...]
     partners: tuple[Node, ...]
     profiles: dict[str, GatesProfile]
+    agreed: AgreedPlan | None = None
 
     @classmethod
     def prepare(cls, config: Config, request: Request, store: Store) -> _Start:
@@ -132,7 +136,7 @@ class _Start:
         profiles = {n.name: profile_of(n, today) for n in (*nodes, *partners)}
         store.register((*nodes, *partners))
         _refuse_bad_partners(store, [p.name for p in partners])
-        return cls(config, store, inventory, options, nodes, partners, profiles)
+        return cls(config, store, inventory, options, nodes, partners, profiles, request.agreed)
 
     def work(self, rundir: RunDir, audience: Audience) -> Work:
         config, options = self.config, self.options
@@ -149,6 +153,8 @@ class _Start:
             expected_gates=lambda node: self.profiles[node.name].levels[options.level],
             sign=signer(config.signing_key),
         )
+        if self.agreed:
+            edges = replace(edges, agreed=self.agreed.demand)
         by_name = {n.name: n for n in self.nodes}
         return Work(
             edges,

@@ -64,6 +64,7 @@ class Edges:
     burn_in: Callable[[Sequence[Node], Sequence[Node], Callable[[TaskEvent], None]], Sequence[GateResult]]
     expected_gates: Callable[[Node], tuple[str, ...]]
     sign: Signer = unsigned
+    agreed: Callable[[Sequence[Node], Mapping[str, NodeFindings]], None] = lambda _nodes, _findings: None
 
 
 @dataclass(slots=True)

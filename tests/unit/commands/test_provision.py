@@ -12,6 +12,8 @@ from clusterctl.provisioning import start
 from clusterctl.provisioning.model import Action, NodePlan, Plan, Result
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from clusterctl.config import Config
 
 WORK = Plan((NodePlan("r12-n01", Action.WORK, State.REGISTERED, "2 failing checks", ("kernel",), ("kernel.a",)),))
@@ -60,7 +62,15 @@ def test_every_ansible_of_the_run_gets_the_vault_passwords(asked: list[start.Req
 
 
 @pytest.mark.parametrize(
-    "words", ["provision rack-12 rack-13 -y", "provision -y", "provision rack-12 -y --level huge", "provision x -y -f 0"]
+    "words",
+    [
+        "provision rack-12 rack-13 -y",
+        "provision -y",
+        "provision rack-12 -y --level huge",
+        "provision x -y -f 0",
+        "provision x -y --plan p.json --all-roles",
+        "provision -y --plan p.json --resume last",
+    ],
 )
 def test_nonsense_is_refused(asked: list[start.Request], words: str) -> None:
     assert main.call(words.split()) == ExitCode.USAGE
@@ -70,6 +80,19 @@ def test_nonsense_is_refused(asked: list[start.Request], words: str) -> None:
 def test_resuming_needs_no_target(asked: list[start.Request]) -> None:
     assert main.call(["provision", "--resume", "last", "-y"]) == ExitCode.OK
     assert (asked[0].target, asked[0].resume) == ("", "last")
+
+
+def test_a_plan_brings_its_target(asked: list[start.Request], tmp_path: Path) -> None:
+    plan = tmp_path / "p.json"
+    plan.write_text('{"schema_version": 1, "kind": "plan", "target": "rack-12", "nodes": []}')
+    assert main.call(["provision", "--plan", str(plan), "-y"]) == ExitCode.OK
+    assert asked[0].target == "rack-12"
+    assert asked[0].agreed
+
+
+def test_a_plan_that_is_not_there_touches_nothing(asked: list[start.Request]) -> None:
+    assert main.call(["provision", "rack-12", "--plan", "/nonexistent/p.json", "-y"]) == ExitCode.CONFIG
+    assert asked == []
 
 
 @pytest.mark.parametrize(("target", "code"), [("calm", ExitCode.OK), ("rack-12", ExitCode.CHANGES_PENDING)])
