@@ -193,6 +193,34 @@ def test_repaired_and_retested_with_partners_it_is_admitted(demo: Demo) -> None:
     assert set(demo.rack.states().values()) == {"admitted"}
 
 
+def test_drift_is_told_and_healed_one_node_first(demo: Demo) -> None:
+    rack = demo.rack
+    assert rack.clusterctl("drift", rack.target).code == ExitCode.OK, "a rack that was just provisioned has none"
+    moved = [rack.node(2), rack.node(3)]
+    for name in moved:
+        assert rack.by_hand("podman", "exec", name, "sysctl", "-qw", "vm.swappiness=9").code == 0
+    told = rack.clusterctl("drift", rack.target, "-o", "json")
+    assert told.code == ExitCode.CHANGES_PENDING
+    assert [(f["node"], f["check"], f["kind"], f["found"]) for f in told.json["findings"]] == [
+        (name, "os_tuning.sysctl[vm.swappiness].running", "drift", "9") for name in moved
+    ]
+    assert rack.clusterctl("provision", rack.target, "--check").code == ExitCode.CHANGES_PENDING, "drift alone changed nothing"
+    healed = rack.clusterctl("drift", rack.target, "--policy", "critical=heal,major=heal,minor=heal", "--heal", "-o", "json")
+    assert healed.code == ExitCode.OK, healed.err
+    assert [(a["node"], a["action"]) for a in healed.json["actions"]] == [(name, "healed") for name in moved]
+    assert rack.clusterctl("drift", rack.target).code == ExitCode.OK
+    assert set(rack.states().values()) == {"admitted"}
+
+
+def test_drift_drains_where_the_policy_says_so(demo: Demo) -> None:
+    rack, name = demo.rack, demo.rack.node(5)
+    assert rack.by_hand("podman", "exec", name, "sysctl", "-qw", "vm.swappiness=9").code == 0
+    told = rack.clusterctl("drift", rack.target, "--policy", "critical=drain,major=drain,minor=drain", "-o", "json")
+    assert told.code == ExitCode.CHANGES_PENDING
+    assert [(a["node"], a["action"]) for a in told.json["actions"]] == [(name, "drained")]
+    assert rack.states()[name] == "drained"
+
+
 @pytest.mark.parametrize(
     ("role", "patterns"),
     [("nccl", ["nccl.*"]), ("os_tuning", ["os_tuning.sysctl[[]vm.*", "os_tuning.swap.*", "os_tuning.governor.*"])],
