@@ -95,7 +95,10 @@ def test_mounts(spec: Spec, record: Record, probe: Probe) -> None:
 
 def _running(record: Record, at: str, mount: Mapping[str, Any], found: Mount) -> None:
     severity, kind = _severity(mount), mount["kind"]
-    types = [mount["fstype"], "fuse." + mount["fstype"]] + (["nfs4"] if kind == "nfs" else [])
+    # A file system of FUSE may leave its name out.
+    types = [mount["fstype"], "fuse." + mount["fstype"], re.sub(r"^fuse\..*", "fuse", mount["fstype"])] + (
+        ["nfs4"] if kind == "nfs" else []
+    )
     record.ok(at + "fstype", found.fstype in types, expected=mount["fstype"], found=found.fstype, severity=severity, hint=_PROVISION)
     if kind in ("weka", "juicefs"):
         record.not_applicable(at + "source", "{} shows its source in its own words".format(kind))

@@ -11,6 +11,7 @@ import argparse
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -81,7 +82,9 @@ def mount_problem(mount: dict[str, Any], table: list[list[str]]) -> str:
     if not found:
         return "is not mounted"
     device, _, fstype, options = found[-1][:4]
-    if fstype not in {mount["fstype"], "fuse." + mount["fstype"]} and not (mount["kind"] == "nfs" and fstype == "nfs4"):
+    # A file system of FUSE may leave its name out.
+    types = {mount["fstype"], "fuse." + mount["fstype"], re.sub(r"^fuse\..*", "fuse", mount["fstype"])}
+    if fstype not in types | ({"nfs4"} if mount["kind"] == "nfs" else set()):
         return f"is {fstype}, not {mount['fstype']}"
     if mount["kind"] not in {"weka", "juicefs"} and plain(device) != plain(mount["source"]):
         return f"is {device}, not {mount['source']}"

@@ -51,6 +51,8 @@ FUSE = MOUNT | {"kind": "generic", "source": "/srv/a", "fstype": "fuse.bindfs", 
         (MOUNT, "nas:/a /mnt/a ext4 rw,vers=4.2,hard,nconnect=4 0 0", "is ext4"),
         (MOUNT, "nas:/a /mnt/a nfs4 rw,vers=4.2,hard 0 0", "nconnect=1"),
         (FUSE, "/srv/a /mnt/a fuse.bindfs ro,user_id=0 0 0", ""),
+        (FUSE, "/srv/a /mnt/a fuse ro,user_id=0 0 0", ""),
+        (FUSE, "/srv/a /mnt/a fuse.sshfs ro,user_id=0 0 0", "is fuse.sshfs"),
         (FUSE, "/srv/a /mnt/a fuse.bindfs rw,user_id=0 0 0", "runs with ro"),
         (MOUNT | {"kind": "gpfs", "source": "/dev/fs1", "fstype": "gpfs", "options": []}, "fs1 /mnt/a gpfs rw 0 0", ""),
         (
