@@ -116,7 +116,7 @@ def one_round(bench: Bench, batch: Sequence[Mutation], false_findings: list[str]
         if mutation.after:
             bench.run(mutation.after, mutation.where)
     for record, mutation in zip(records, batch, strict=True):
-        problem = _unrepaired(mutation, repair, left)
+        problem = _unrepaired(mutation, made, repair, left)
         record.repaired = not problem
         record.problem = "; ".join(p for p in (record.problem, problem) if p)
     explained = [c for c in left if any(m.explains(c) for m in made)]
@@ -142,8 +142,10 @@ def _elsewhere(bench: Bench, role: str, made: Sequence[Mutation], records: Seque
         record.problem = "; ".join(p for p in (record.problem, f"another role told: {', '.join(strangers)}") if p)
 
 
-def _unrepaired(mutation: Mutation, repair: Repair, left: dict[str, Finding]) -> str:
+def _unrepaired(mutation: Mutation, made: Iterable[Mutation], repair: Repair, left: dict[str, Finding]) -> str:
+    """Why its role alone did not repair it; a role that tells of the same fact, as declared, is in the plan, too."""
     if mutation.check in left:
         return f"not repaired: {left[mutation.check].found}" + (f" ({repair.problem})" if repair.problem else "")
-    others = [r for r in repair.ran if r not in ("", mutation.role)]
+    tell_too = {pattern.partition(".")[0] for m in made for pattern in m.also}
+    others = [r for r in repair.ran if r not in ("", mutation.role, *tell_too)]
     return f"repaired with the help of {', '.join(others)}" if others else ""

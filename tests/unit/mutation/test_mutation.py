@@ -78,6 +78,13 @@ def test_ids_of_the_same_fact_are_expected() -> None:
     assert verdicts(bench, mutation("nccl.a", also=("nccl.a*",))) == [(True, True)]
 
 
+def test_a_role_that_tells_of_the_same_fact_may_run() -> None:
+    bench = FakeBench({"nccl.a": ("nccl.a", "cuda.b")}, ran=("nccl", "cuda"))
+    assert verdicts(bench, mutation("nccl.a", also=("cuda.b",))) == [(True, True)]
+    bench = FakeBench(ran=("nccl", "cuda"))
+    assert verdicts(bench, mutation("nccl.a", also=("nccl.b",))) == [(True, False)]
+
+
 def test_what_is_left_and_unexplained_is_a_false_finding() -> None:
     bench = FakeBench(cures=False, now={"cuda.x": finding("cuda.x", Outcome.FAIL)})
     false: list[str] = []
