@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# One molecule scenario with its log in build/molecule; the log is shown if it fails. 255 makes xargs start no further one.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+log="build/molecule/$1.log"
+began=$SECONDS
+if .venv/bin/molecule test -s "$1" >"$log" 2>&1 </dev/null; then
+  echo "molecule: $1 passed ($((SECONDS - began)) s)"
+else
+  cat "$log"
+  echo "molecule: $1 FAILED ($((SECONDS - began)) s); log: $log" >&2
+  exit 255
+fi
