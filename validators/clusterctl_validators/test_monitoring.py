@@ -145,7 +145,7 @@ def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
         "monitoring.dcgm.counters.content",
         found == wanted,
         expected="{} counters".format(len(wanted)),
-        found="; ".join(other) or "another order",
+        found="; ".join(other) or ("the same" if found == wanted else "another order"),
         hint=_PROVISION,
     )
 

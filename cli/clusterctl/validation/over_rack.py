@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ROLE = "nvlink_domain"
 _FACTS = ("cluster_uuid", "clique_id")
+# a value that its own check refused (zero, several, none) must not make a majority
+_SOUND = (Outcome.PASS, Outcome.WAIVED)
 _HINT = "another tray of the rack says otherwise: see the partitions in NMX and the cables of the tray that is apart"
 
 
@@ -40,13 +42,11 @@ class DomainRound:
 def compared(members: Sequence[NodeFindings]) -> tuple[NodeFindings, ...]:
     """The members' findings with `nvlink_domain.rack.<fact>` added: fails where a member is not with the most of them, all where there is no most.
 
-    A member that gave no value is left alone here; its own check has said so.
+    A member that gave no sound value is left alone here; its own check has said so.
     """
     added: dict[str, list[Finding]] = {m.node: [] for m in members}
     for fact in _FACTS:
-        said = {
-            m.node: f.found for m in members for f in m.findings if f.check == f"{ROLE}.{fact}" and f.outcome is not Outcome.COULD_NOT_RUN
-        }
+        said = {m.node: f.found for m in members for f in m.findings if f.check == f"{ROLE}.{fact}" and f.outcome in _SOUND}
         for node, finding in _judged(fact, said).items():
             added[node].append(finding)
     return tuple(replace(m, findings=m.findings + tuple(added[m.node])) for m in members)

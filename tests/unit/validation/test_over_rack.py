@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,6 +56,17 @@ def test_who_is_apart_is_told(members: list[NodeFindings], bad: set[str]) -> Non
 
 def test_one_member_alone_proves_nothing_about_others() -> None:
     assert rack_findings([said("a"), said("b", None)]) == {"a cluster_uuid": "not_applicable", "a clique_id": "not_applicable"}
+
+
+def test_zeros_are_no_majority() -> None:
+    zero = "00000000-0000-0000-0000-000000000000"
+    refused = [NodeFindings(m.node, m.status, "", tuple(_failed(f) for f in m.findings), 0.1) for m in (said("a", zero), said("b", zero))]
+    found = rack_findings([*refused, said("c"), said("d")])
+    assert found == {"c cluster_uuid": "pass", "d cluster_uuid": "pass", "c clique_id": "pass", "d clique_id": "pass"}
+
+
+def _failed(finding: Finding) -> Finding:
+    return replace(finding, outcome=Outcome.FAIL)
 
 
 def test_nobody_who_answers_is_no_finding() -> None:
