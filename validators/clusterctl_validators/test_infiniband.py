@@ -10,6 +10,7 @@ from clusterctl_validators.counter_growth import UnreadableSnapshotError, over, 
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.ib_links import UnreadableFabricError, parse_iblinkinfo
 from clusterctl_validators.installed_files import check_files
+from clusterctl_validators.pinned_packages import check_present
 from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.rail_interface import interface_of
 from clusterctl_validators.rdma_sysfs import read_port
@@ -47,10 +48,7 @@ def _ports(spec: Spec) -> List[Port]:
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
-    for name in spec["infiniband_packages"] if spec["infiniband_ports"] else []:
-        package = probe.packages().get(name)
-        found = "installed" if package and package.installed else "absent"
-        record.equal("infiniband.packages[{}]".format(name), "installed", found, hint="apply the role infiniband")
+    check_present(record, probe, spec["infiniband_packages"] if spec["infiniband_ports"] else [])
 
 
 def test_links(spec: Spec, record: Record, probe: Probe) -> None:

@@ -9,6 +9,7 @@ from clusterctl_validators import ethtool_text, mlnx_qos, rail_routing, roce_gid
 from clusterctl_validators.cabling import check_cabling
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.installed_files import check_files
+from clusterctl_validators.pinned_packages import check_present
 from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.rail_interface import interface_of
 from clusterctl_validators.rdma_sysfs import read_port
@@ -74,10 +75,7 @@ def _rails(spec: Spec, probe: Probe) -> List[Rail]:
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
-    for name in spec["roce_packages"] if spec["roce_rails"] else []:
-        package = probe.packages().get(name)
-        found = "installed" if package and package.installed else "absent"
-        record.equal("roce.packages[{}]".format(name), "installed", found, hint="apply the role roce")
+    check_present(record, probe, spec["roce_packages"] if spec["roce_rails"] else [])
 
 
 def test_link(spec: Spec, record: Record, probe: Probe) -> None:
