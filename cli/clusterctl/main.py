@@ -52,6 +52,18 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest verbs named where there is no such verb."""
+        try:
+            return super().resolve_command(ctx, args)
+        except exceptions.UsageError as e:
+            from difflib import get_close_matches  # noqa: PLC0415 only a mistyped word pays for it
+
+            near = get_close_matches(args[0], VERBS)
+            if not near:
+                raise
+            raise exceptions.UsageError(f"{e.message.rstrip('.')}; did you mean {' or '.join(near)}?", ctx) from e
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The help from the table above, in plain text: importing rich or a verb would cost more than all the rest."""
         ctx.meta["clusterctl.listing"] = True

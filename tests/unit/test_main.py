@@ -118,3 +118,9 @@ def test_a_reader_that_went_away_is_no_error(ends_with: Callable[[object], None]
     ends_with(BrokenPipeError())
     assert main.call(["status"]) == ExitCode.OK
     assert closed
+
+
+@pytest.mark.parametrize(("word", "said"), [("provisoin", "did you mean provision?"), ("xyzzy", "No such command 'xyzzy'.")])
+def test_a_mistyped_verb_names_the_nearest_one(word: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call([word, "rack-12"]) == ExitCode.USAGE
+    assert said in capsys.readouterr().err
