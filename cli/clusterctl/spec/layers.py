@@ -30,9 +30,9 @@ def check_layers(layers: Sequence[Path]) -> tuple[str, ...]:
 def _check(layer: Path) -> str:
     if "," in layer.name and not layer.exists():
         return str(layer)
+    if layer.parts[-2:] == _LAB and not (layer / "hosts.yml").exists():
+        raise ConfigError(detail=f"inventory layer {layer} has no nodes: the lab is not up", hint="run `clusterctl lab up rack-12`")
     if not layer.exists():
-        if layer.parts[-2:] == _LAB:
-            raise ConfigError(detail=f"inventory layer {layer} does not exist: the lab is not up", hint="run `clusterctl lab up rack-12`")
         raise ConfigError(detail=f"inventory layer {layer} does not exist", hint="correct `inventory:` in clusterctl.yml, or -i")
     try:
         if layer.is_dir():
