@@ -70,7 +70,7 @@ def watch(config: Config, nodes: Sequence[Node], wish: Wish, settings: Settings,
     began = time.monotonic()
     with read_only_run("drift", wish.target, nodes, config) as run:
         results = _needed(run, nodes, config, settings, on_result)
-        known = _known(run.store, nodes)
+        known = _known(run.store, nodes, results)
         report, ended, now = _remembered(run.store, threeway.compare(results, known, {n.name: n.spec.digest for n in nodes}))
         run.store.save_drift(run.rundir.id, report.deviations, ended)
         decisions = policy.decide(report, wish.policy, known, heal=wish.heal)
@@ -108,10 +108,11 @@ def _needed(
     return tuple(results[n.name] for n in nodes)
 
 
-def _known(store: Store, nodes: Sequence[Node]) -> dict[str, Known]:
+def _known(store: Store, nodes: Sequence[Node], results: Sequence[NodeFindings]) -> dict[str, Known]:
+    """What was expected then is asked for where the declared state moved, and of the checks that do not hold now."""
     records = {r.name: r for r in store.nodes([n.name for n in nodes])}
-    moved = {n.name: records[n.name].spec_digest for n in nodes if records[n.name].spec_digest != n.spec.digest}
-    then = store.expected_then(moved)
+    moved = {n.name for n in nodes if records[n.name].spec_digest != n.spec.digest}
+    then = store.expected_then({r.node: {f.check for f in r.findings if f.outcome not in GOOD} for r in results if r.node in moved})
     return {name: Known(r.state, r.spec_digest, then.get(name, {})) for name, r in records.items()}
 
 

@@ -13,9 +13,10 @@ from clusterctl.gates.model import Outcome
 from clusterctl.lifecycle import State
 from clusterctl.pool.local import LocalPool
 from clusterctl.store import Store
-from clusterctl.store.engine import writing
+from clusterctl.store.engine import connect, writing
 from clusterctl.store.tables import metadata
 from clusterctl_validators.finding import Finding, Severity
+from support.old_store import LATER, SAID, assert_answers, counts, fill
 from support.postgres import binaries, server
 from support.racing import race
 from support.stores import a_node, a_result, a_run, bring, burn_in, findings
@@ -90,6 +91,19 @@ def test_of_racing_processes_exactly_one_wins(store: Store, url: str) -> None:
     for racer in racers:
         racer.join(timeout=90)
     assert list(outcome.values()).count("has") == 1
+
+
+def test_a_database_of_the_old_form_gives_the_same_answers(url: str) -> None:
+    engine = connect(url)
+    with writing(engine) as connection:
+        connection.execute(text("CREATE SCHEMA old"))
+    engine.dispose()
+    old = f"{url}?options=-csearch_path%3Dold"
+    fill(old)
+    with Store.open(old) as store:
+        assert_answers(store)
+        store.save_findings(LATER, findings(*SAID, node=NAME))
+        assert counts(store) == (5, 2, 31)
 
 
 def test_a_server_that_is_down() -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, func, insert, select, update
+from sqlalchemy import and_, insert, select, update
 
 from clusterctl.drift.memory import Seen
 from clusterctl.drift.model import Then
 from clusterctl.findings import NodeStatus
+from clusterctl.store import finding_sets
 from clusterctl.store import tables as t
 from clusterctl.store.base import Repository, clean, slices
 from clusterctl.store.engine import reading, writing
 from clusterctl_validators.finding import GOOD, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import ColumnElement, Connection
 
     from clusterctl.drift.model import Deviation
 
@@ -25,27 +26,18 @@ if TYPE_CHECKING:
 class DriftRepository(Repository):
     """What drift runs saw."""
 
-    def expected_then(self, digests: Mapping[str, str]) -> dict[str, dict[str, Then]]:
-        """Node -> check -> what was expected and found by its newest complete validation under the digest given."""
+    def expected_then(self, checks: Mapping[str, Collection[str]]) -> dict[str, dict[str, Then]]:
+        """Node -> check -> what was expected and found by its newest complete validation under the state it was last worked on under.
+
+        Reads the checks that are named of each node, no others; a node that was never worked on has none.
+        """
         found: dict[str, dict[str, Then]] = {}
         with reading(self._engine) as connection:
-            for part in slices(digests):
-                v = t.validations.c
-                newest = (
-                    select(v.node, v.spec_digest, func.max(v.id).label("id"))
-                    .where(v.node.in_(part), v.status == NodeStatus.OK.value)
-                    .group_by(v.node, v.spec_digest)
-                )
-                ids = {r.id: r.node for r in connection.execute(newest) if digests[r.node] and r.spec_digest == digests[r.node]}
-                f = t.findings.c
-                for some in slices(map(str, ids)):
-                    rows = connection.execute(
-                        select(f.validation_id, f.check, f.expected, f.found, f.outcome).where(f.validation_id.in_(map(int, some)))
-                    )
-                    for row in rows:
-                        found.setdefault(ids[row.validation_id], {})[row.check] = Then(
-                            row.expected, row.found, Outcome(row.outcome) in GOOD
-                        )
+            for number, names in _newest_sets(connection, [n for n in checks if checks[n]]).items():
+                wanted = {check for name in names for check in checks[name]}
+                then = _then(connection, number, wanted)
+                for name in names:
+                    found[name] = {check: then[check] for check in checks[name] if check in then}
         return found
 
     def open_drift(self, nodes: Iterable[str]) -> tuple[Seen, ...]:
@@ -78,6 +70,36 @@ class DriftRepository(Repository):
                 if connection.execute(row).rowcount == 0:
                     new = {"node": one.node, "check": one.check, "first_seen": one.first_seen, "ended_at": "", "seen": 1}
                     connection.execute(insert(t.drift).values(**new, **values))
+
+
+def _newest_sets(connection: Connection, nodes: Iterable[str]) -> dict[int, list[str]]:
+    """Set of findings -> the nodes that said it when they were last validated under the state they were last worked on under."""
+    n, v = t.nodes.c, t.validations.c
+    newest = (
+        select(v.finding_set_id)
+        .where(v.node == n.name, v.spec_digest == n.spec_digest, v.status == NodeStatus.OK.value)
+        .order_by(v.id.desc())
+        .limit(1)
+        .correlate(t.nodes)
+        .scalar_subquery()
+    )
+    found: dict[int, list[str]] = {}
+    for part in slices(nodes):
+        for name, number in connection.execute(select(n.name, newest).where(n.name.in_(part), n.spec_digest != "")):
+            if number is not None:
+                found.setdefault(number, []).append(name)
+    return found
+
+
+def _then(connection: Connection, set_id: int, checks: Iterable[str]) -> dict[str, Then]:
+    f = t.finding_values.c
+    runs = finding_sets.members(connection, [set_id])[set_id]
+    found: dict[str, Then] = {}
+    for part in slices(checks):
+        for within in finding_sets.ranges(runs):
+            rows = connection.execute(select(f.check, f.expected, f.found, f.outcome).where(within, f.check.in_(part)))
+            found |= {r.check: Then(r.expected, r.found, Outcome(r.outcome) in GOOD) for r in rows}
+    return found
 
 
 def _is(node: str, check: str) -> ColumnElement[bool]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 BUSY_TIMEOUT_S = 20
+_AGAIN_S = 0.02
 
 
 def connect(url: str) -> Engine:
@@ -53,7 +56,7 @@ def _sqlite(url: URL) -> Engine:
     def _prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver's own BEGIN comes too late for a read that leads to a write
         cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode=WAL")
+        _to_wal(cursor)
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.close()
@@ -63,6 +66,20 @@ def _sqlite(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
 
     return engine
+
+
+def _to_wal(cursor: sqlite3.Cursor) -> None:
+    """SQLite does not wait where two processes change the mode of a new file at once: whoever is second asks again."""
+    until = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as e:
+            if "locked" not in str(e) or time.monotonic() > until:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
 
 
 def _from_json(text: str) -> Any:

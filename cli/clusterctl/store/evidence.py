@@ -8,41 +8,48 @@ from sqlalchemy import exists, func, insert, select
 
 from clusterctl.findings import NodeFindings, NodeStatus
 from clusterctl.gates.model import GateResult, Outcome
+from clusterctl.store import finding_sets
 from clusterctl.store import tables as t
-from clusterctl.store.base import Repository, clean
+from clusterctl.store.base import Repository, clean, slices
 from clusterctl.store.engine import reading, writing
-from clusterctl_validators.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from sqlalchemy import ColumnElement, Connection, Row, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, Table
 
-_FINDING_TEXT = ("check", "role", "expected", "found", "hint", "reason")
 _GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint")
 
 
 class EvidenceRepository(Repository):
     """Findings and gate results."""
 
+    def __init__(self, engine: Engine, clock: Callable[[], str]) -> None:
+        super().__init__(engine, clock)
+        self._numbers = finding_sets.Numbers()
+
     def save_findings(self, run_id: str, *findings: NodeFindings) -> None:
         """Record one validation each of registered nodes, all or none; a run may validate a node more than once."""
+        if not findings:
+            return
         with writing(self._engine) as connection:
-            for one in findings:
-                head = {
+            numbers, learned = finding_sets.keep(connection, self._numbers, [one.findings for one in findings])
+            contexts = _contexts(connection, (one.node for one in findings))
+            rows = [
+                {
                     "run_id": run_id,
                     "node": one.node,
                     "status": one.status.value,
                     "detail": clean(one.detail),
                     "duration_s": one.duration_s,
                     "at": self._clock(),
-                    **_context(connection, one.node),
+                    "finding_set_id": number,
+                    **contexts[one.node],
                 }
-                key = connection.execute(insert(t.validations).values(**head)).inserted_primary_key
-                number = key[0] if key else 0
-                rows = [_finding_values(f, number, i) for i, f in enumerate(one.findings)]
-                if rows:
-                    connection.execute(insert(t.findings), rows)
+                for one, number in zip(findings, numbers, strict=True)
+            ]
+            connection.execute(insert(t.validations), rows)
+        self._numbers.learn(learned)
 
     def findings(self, node: str, run_id: str | None = None, *, current: bool = False) -> NodeFindings | None:
         """The newest validation of a node (of that run), or None if there is none.
@@ -58,8 +65,7 @@ class EvidenceRepository(Repository):
             head = connection.execute(query).first()
             if head is None:
                 return None
-            rows = connection.execute(select(t.findings).where(t.findings.c.validation_id == head.id).order_by(t.findings.c.position))
-            found = tuple(_finding(r) for r in rows)
+            found = finding_sets.read(connection, head.finding_set_id)
         return NodeFindings(node, NodeStatus(head.status), head.detail, found, head.duration_s)
 
     def validations(self, node: str) -> tuple[tuple[str, str], ...]:
@@ -74,7 +80,7 @@ class EvidenceRepository(Repository):
         if not rows:
             return
         with writing(self._engine) as connection:
-            contexts = {name: _context(connection, name) for name in sorted({r.node for r in rows})}
+            contexts = _contexts(connection, (r.node for r in rows))
             batch = (connection.execute(select(func.max(t.gate_results.c.batch))).scalar() or 0) + 1
             values = [_gate_values(r) | {"run_id": run_id, "batch": batch} | contexts[r.node] for r in rows]
             connection.execute(insert(t.gate_results), values)
@@ -114,39 +120,19 @@ def _newest_per_gate(connection: Connection, query: Select[Any]) -> tuple[GateRe
     return tuple(_gate(r) for r in rows if r.batch == newest[r.gate])
 
 
-def _context(connection: Connection, node: str) -> dict[str, Any]:
-    """What the evidence of a node holds for; an unknown node's row is then refused by its foreign key."""
-    row = connection.execute(select(t.nodes.c.epoch, t.nodes.c.declared_digest).where(t.nodes.c.name == node)).first()
-    return {"epoch": row.epoch, "spec_digest": row.declared_digest} if row else {"epoch": 0, "spec_digest": ""}
+def _contexts(connection: Connection, nodes: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What the evidence of each node holds for; an unknown node's row is then refused by its foreign key."""
+    names = set(nodes)
+    found: dict[str, dict[str, Any]] = {name: {"epoch": 0, "spec_digest": ""} for name in names}
+    for part in slices(names):
+        rows = connection.execute(select(t.nodes.c.name, t.nodes.c.epoch, t.nodes.c.declared_digest).where(t.nodes.c.name.in_(part)))
+        found |= {r.name: {"epoch": r.epoch, "spec_digest": r.declared_digest} for r in rows}
+    return found
 
 
 def _is_current(evidence: Table) -> ColumnElement[bool]:
     same = (t.nodes.c.epoch == evidence.c.epoch) & (t.nodes.c.declared_digest == evidence.c.spec_digest)
     return exists().where(t.nodes.c.name == evidence.c.node).where(same)
-
-
-def _finding_values(finding: Finding, validation_id: int, position: int) -> dict[str, Any]:
-    """Written out, not looped: a fleet has millions of these."""
-    return {
-        "validation_id": validation_id,
-        "position": position,
-        "check": clean(finding.check),
-        "role": clean(finding.role),
-        "outcome": finding.outcome.value,
-        "severity": finding.severity.value,
-        "expected": clean(finding.expected),
-        "found": clean(finding.found),
-        "hint": clean(finding.hint),
-        "reason": clean(finding.reason),
-    }
-
-
-def _finding(row: Row[Any]) -> Finding:
-    return Finding(
-        **{f: getattr(row, f) for f in _FINDING_TEXT},
-        outcome=Outcome(row.outcome),
-        severity=Severity(row.severity),
-    )
 
 
 def _gate_values(result: GateResult) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from clusterctl.store.engine import reading, shown, writing
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-HEAD = "0002"
+HEAD = "0003"
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 

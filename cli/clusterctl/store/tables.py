@@ -1,6 +1,7 @@
 """The tables, in SQLAlchemy Core. Records are frozen dataclasses (`records.py`), so an object mapper would only cost start-up time.
 
 Times are text (`clusterctl.clock`). `epoch` and `spec_digest` on evidence are the node's epoch and declared digest when it was saved.
+What a node said is the members of its set: numbers of `finding_values` in order, as runs (`finding_sets.py`).
 A lease has no foreign keys: it is taken before anything is known of its node.
 """
 
@@ -94,6 +95,29 @@ run_nodes = Table(
     Index("ix_run_nodes_node", "node"),
 )
 
+finding_values = Table(
+    "finding_values",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("digest", WORD, nullable=False, unique=True),
+    Column("check", Text, nullable=False),
+    Column("role", WORD, nullable=False),
+    Column("outcome", WORD, nullable=False),
+    Column("severity", WORD, nullable=False),
+    Column("expected", Text, nullable=False),
+    Column("found", Text, nullable=False),
+    Column("hint", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+finding_sets = Table(
+    "finding_sets",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("digest", WORD, nullable=False, unique=True),
+    Column("members", JSON, nullable=False),
+)
+
 validations = Table(
     "validations",
     metadata,
@@ -106,22 +130,8 @@ validations = Table(
     Column("at", MOMENT, nullable=False),
     Column("spec_digest", WORD, nullable=False),
     Column("epoch", Integer, nullable=False),
+    Column("finding_set_id", Integer, ForeignKey("finding_sets.id")),
     Index("ix_validations_node_id", "node", "id"),
-)
-
-findings = Table(
-    "findings",
-    metadata,
-    Column("validation_id", Integer, ForeignKey("validations.id", ondelete="CASCADE"), primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("check", Text, nullable=False),
-    Column("role", WORD, nullable=False),
-    Column("outcome", WORD, nullable=False),
-    Column("severity", WORD, nullable=False),
-    Column("expected", Text, nullable=False),
-    Column("found", Text, nullable=False),
-    Column("hint", Text, nullable=False),
-    Column("reason", Text, nullable=False),
 )
 
 gate_results = Table(

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from clusterctl.drift.memory import Seen
 from clusterctl.drift.model import Deviation, Kind, Then
 from clusterctl.findings import NodeStatus
 from clusterctl.gates.model import Outcome
+from clusterctl.lifecycle import State
 from clusterctl_validators.finding import Severity
-from support.stores import DIGEST, a_finding, a_node, a_run, findings, fresh
+from support.stores import DIGEST, a_finding, a_node, a_run, bring, findings, fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,13 +58,32 @@ def test_what_ended_and_comes_back_is_new(store: Store) -> None:
     assert [(r[0], r[3]) for r in rows(store)] == [(NIGHT_1, False), (NIGHT_2, True)]
 
 
-def test_what_was_expected_then_is_of_the_newest_whole_validation_under_that_digest(store: Store) -> None:
+def test_what_was_expected_then_is_of_the_newest_whole_validation_under_the_state_last_worked_on(store: Store) -> None:
+    check = a_finding().check
+    wanted = {NAME: {check}, OTHER: {check}}
     store.save_findings(RUN, findings(a_finding(Outcome.FAIL)))
-    store.save_findings(RUN, findings(a_finding()))
+    store.save_findings(RUN, findings(a_finding(), a_finding(check="hugepages.b")))
     store.save_findings(RUN, findings(status=NodeStatus.UNREACHABLE))
+    assert store.expected_then(wanted) == {}
+    bring(store, NAME, State.PROVISIONING)
+    store.transition(NAME, State.PROVISIONED, run_id=RUN, operator="alice", spec_digest=DIGEST)
     store.register([a_node(digest="e" * 64)])
     store.save_findings(LATER, findings(replace(a_finding(), expected="32")))
-    check = a_finding().check
-    assert store.expected_then({NAME: DIGEST}) == {NAME: {check: Then("16", "16", held=True)}}
-    assert store.expected_then({NAME: "e" * 64}) == {NAME: {check: Then("32", "16", held=True)}}
-    assert store.expected_then({NAME: "", OTHER: DIGEST}) == {}
+    assert store.expected_then(wanted) == {NAME: {check: Then("16", "16", held=True)}}
+    store.transition(NAME, State.VALIDATED, run_id=LATER, operator="alice", spec_digest="e" * 64)
+    assert store.expected_then(wanted) == {NAME: {check: Then("32", "16", held=True)}}
+    assert store.expected_then({NAME: set(), OTHER: {check}}) == {}
+    assert store.expected_then({NAME: {"hugepages.nobody_asked"}}) == {NAME: {}}
+
+
+def test_of_what_was_expected_then_only_the_checks_that_are_named_are_read(store: Store) -> None:
+    said = [a_finding(check=f"hugepages.{i}") for i in range(300)]
+    for name in (NAME, OTHER):
+        bring(store, name, State.PROVISIONING)
+        store.transition(name, State.PROVISIONED, run_id=RUN, operator="alice", spec_digest=DIGEST)
+        store.save_findings(RUN, findings(*said, node=name))
+    read: list[int] = []
+    event.listen(store._engine, "after_cursor_execute", lambda *a: read.append("finding_values" in a[2]))
+    then = store.expected_then({NAME: {"hugepages.7", "hugepages.9"}, OTHER: {"hugepages.9"}})
+    assert {n: sorted(checks) for n, checks in then.items()} == {NAME: ["hugepages.7", "hugepages.9"], OTHER: ["hugepages.9"]}
+    assert sum(read) == 1, "nodes that said the same are one question"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 from clusterctl.errors import StoreError
-from clusterctl.store import Store, schema
+from clusterctl.store import Store, engine, schema
 from clusterctl.store.engine import connect, writing
 from clusterctl.store.tables import metadata
 from support.stores import fresh
@@ -94,6 +96,21 @@ def test_two_first_openings_at_once(tmp_path: Path) -> None:
     code = f"from clusterctl.store import Store; Store.open('sqlite:///{tmp_path}/x.db').close()"
     both = [subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": ":".join(sys.path)}) for _ in range(2)]
     assert [p.wait(timeout=60) for p in both] == [0, 0]
+
+
+def test_a_new_file_that_another_process_prepares_is_waited_for(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    threading.Timer(0.3, lambda: other.execute("COMMIT")).start()
+    Store.open(f"sqlite:///{tmp_path / 'x.db'}").close()
+
+
+def test_a_new_file_that_stays_locked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0.1)
+    other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreError, match="locked"):
+        Store.open(f"sqlite:///{tmp_path / 'x.db'}")
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:

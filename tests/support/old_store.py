@@ -1,0 +1,75 @@
+"""A database of schema 0002, which held a row per finding and validation."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import column as c
+from sqlalchemy import func, insert, select, table
+
+from clusterctl.findings import NodeStatus
+from clusterctl.gates.model import Outcome
+from clusterctl.store import schema
+from clusterctl.store import tables as t
+from clusterctl.store.engine import connect, writing
+from support.stores import a_finding, findings
+
+if TYPE_CHECKING:
+    from clusterctl.findings import NodeFindings
+    from clusterctl.store import Store
+
+RUN, LATER = "20260314-020000-drift-aaaa", "20260315-020000-drift-bbbb"
+NAMES = ("r12-n01", "r12-n02")
+SAID = tuple(a_finding(check=f"hugepages.{i}") for i in range(30))
+OLD = [
+    (RUN, findings(*SAID, node=NAMES[0])),
+    (RUN, findings(*SAID, node=NAMES[1])),
+    (LATER, findings(*SAID[:9], a_finding(Outcome.FAIL, check="hugepages.9"), *SAID[10:], SAID[3], node=NAMES[0])),
+    (LATER, findings(node=NAMES[1], status=NodeStatus.UNREACHABLE, detail="no route to host")),
+]
+
+
+def fill(address: str) -> None:
+    """Make it and write `OLD` in it."""
+    engine = connect(address)
+    with writing(engine) as connection:
+        schema.upgrade(connection, "0002")
+        for name in NAMES:
+            row = dict.fromkeys(("profile", "reason", "spec_digest", "declared_digest", "last_run", "since"), "")
+            connection.execute(insert(t.nodes).values(name=name, rack="rack_12", slot=1, groups=[], state="registered", epoch=0, **row))
+        for run in (RUN, LATER):
+            row = dict.fromkeys(("target", "operator", "started_at", "directory", "finished_at", "host", "mark"), "")
+            connection.execute(insert(t.runs).values(id=run, verb="drift", argv=[], versions={}, status="done", summary={}, pid=1, **row))
+        for number, (run, said) in enumerate(OLD, 1):
+            write(connection, number, run, said)
+    engine.dispose()
+
+
+def write(connection: Any, number: int, run: str, said: NodeFindings) -> None:
+    """A validation and its findings, a row each."""
+    head = {"run_id": run, "node": said.node, "status": said.status.value, "detail": said.detail, "duration_s": said.duration_s}
+    old = table("validations", *map(c, ("id", *head, "at", "spec_digest", "epoch")))
+    connection.execute(insert(old).values(id=number, **head, at="", spec_digest="", epoch=0))
+    for position, finding in enumerate(said.findings if said.status is NodeStatus.OK else ()):
+        row = {**asdict(finding), "outcome": finding.outcome.value, "severity": finding.severity.value}
+        connection.execute(
+            insert(table("findings", *map(c, ("validation_id", "position", *row)))).values(validation_id=number, position=position, **row)
+        )
+
+
+def assert_answers(store: Store) -> None:
+    """It answers what was written."""
+    for run, said in OLD[:3]:
+        assert store.findings(said.node, run) == said
+    lost = store.findings(NAMES[1], LATER)
+    assert lost is not None
+    assert (lost.status, lost.detail, lost.findings) == (NodeStatus.UNREACHABLE, "no route to host", ())
+    assert store.validations(NAMES[0]) == ((RUN, ""), (LATER, ""))
+
+
+def counts(store: Store) -> tuple[int, ...]:
+    """Rows of validations, sets and findings."""
+    with store._engine.connect() as connection:
+        tables = (t.validations, t.finding_sets, t.finding_values)
+        return tuple(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)

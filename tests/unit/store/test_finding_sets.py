@@ -1,0 +1,121 @@
+"""A night in which nothing moved costs a row per node; what comes back is what was said."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import func, select
+
+from clusterctl.errors import StoreError
+from clusterctl.gates.model import Outcome
+from clusterctl.store import Store, finding_sets
+from clusterctl.store import tables as t
+from clusterctl.store.finding_sets import pack, unpack
+from clusterctl_validators.finding import Finding, Severity
+from support.stores import a_finding, a_node, a_run, findings, fresh
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES = tuple(f"r12-n{i:02}" for i in range(1, 6))
+NIGHTS = tuple(f"2026031{i}-020000-drift-aaaa" for i in range(4, 7))
+SAID = tuple(a_finding(check=f"hugepages.{i}") for i in range(40))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = fresh(tmp_path)
+    store.register([a_node(name, slot=i) for i, name in enumerate(NAMES)])
+    for night in NIGHTS:
+        store.start_run(a_run(night, verb="drift"))
+    return store
+
+
+def rows(store: Store) -> dict[str, int]:
+    with store._engine.connect() as connection:
+        tables = (t.validations, t.finding_sets, t.finding_values)
+        return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
+
+
+def test_a_fleet_that_says_the_same_every_night_is_stored_once(store: Store) -> None:
+    for night in NIGHTS:
+        store.save_findings(night, *(findings(*SAID, node=name) for name in NAMES))
+    assert rows(store) == {"validations": 15, "finding_sets": 1, "finding_values": 40}
+    assert all(store.findings(name, night) == findings(*SAID, node=name) for name in NAMES for night in NIGHTS)
+
+
+def test_one_thing_that_moved_is_one_finding_and_one_set_more(store: Store) -> None:
+    store.save_findings(NIGHTS[0], *(findings(*SAID, node=name) for name in NAMES))
+    moved = (*SAID[:7], replace(SAID[7], outcome=Outcome.FAIL, found="8"), *SAID[8:])
+    store.save_findings(NIGHTS[1], findings(*moved, node=NAMES[0]), findings(*SAID, node=NAMES[1]))
+    assert rows(store) == {"validations": 7, "finding_sets": 2, "finding_values": 41}
+    assert store.findings(NAMES[0], NIGHTS[0]) == findings(*SAID, node=NAMES[0])
+    assert store.findings(NAMES[0], NIGHTS[1]) == findings(*moved, node=NAMES[0])
+    assert store.findings(NAMES[1], NIGHTS[1]) == findings(*SAID, node=NAMES[1])
+
+
+def test_equal_findings_of_another_process_are_not_stored_again(store: Store) -> None:
+    store.save_findings(NIGHTS[0], findings(*SAID))
+    with Store.open(str(store._engine.url)) as other:
+        other.save_findings(NIGHTS[1], findings(*(replace(f) for f in SAID)))
+    store.save_findings(NIGHTS[2], findings(*(replace(f) for f in SAID)))
+    assert rows(store) == {"validations": 3, "finding_sets": 1, "finding_values": 40}
+
+
+def test_numbers_of_what_was_not_committed_are_not_remembered(store: Store) -> None:
+    with pytest.raises(StoreError, match=r"(?i)foreign key"):
+        store.save_findings(NIGHTS[0], findings(*SAID), findings(*SAID, node="r99-n01"))
+    assert rows(store) == {"validations": 0, "finding_sets": 0, "finding_values": 0}
+    store.save_findings(NIGHTS[0], findings(a_finding()))
+    store.save_findings(NIGHTS[0], findings(*SAID))
+    assert store.findings(NAMES[0]) == findings(*SAID)
+
+
+def test_more_than_is_remembered_is_stored_all_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding_sets, "_AT_MOST", 5)
+    for night in NIGHTS:
+        store.save_findings(night, findings(*SAID))
+    assert rows(store) == {"validations": 3, "finding_sets": 1, "finding_values": 40}
+    assert store.findings(NAMES[0], NIGHTS[2]) == findings(*SAID)
+
+
+def test_threads_that_save_at_once(store: Store) -> None:
+    def save(name: str) -> None:
+        store.save_findings(NIGHTS[0], findings(*SAID, a_finding(check=f"hugepages.{name}"), node=name))
+
+    threads = [threading.Thread(target=save, args=(name,)) for name in NAMES]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert rows(store) == {"validations": 5, "finding_sets": 5, "finding_values": 45}
+
+
+@given(st.lists(st.integers(1, 50)))
+def test_any_order_of_numbers_comes_back(numbers: list[int]) -> None:
+    assert list(unpack(pack(numbers))) == numbers
+
+
+def test_neighbours_are_one_run() -> None:
+    assert pack([1, 2, 3, 9, 5, 6]) == [[1, 3], [9, 9], [5, 6]]
+
+
+def test_what_was_said_in_any_order_and_twice_comes_back(store: Store) -> None:
+    store.save_findings(NIGHTS[0], findings(*SAID))
+    scattered = tuple(SAID[i] for i in (*range(0, 40, 2), *range(39, 0, -2), 3, 3))
+    store.save_findings(NIGHTS[1], findings(*scattered))
+    assert store.findings(NAMES[0]) == findings(*scattered)
+
+
+def test_every_field_tells_findings_apart(store: Store) -> None:
+    one = Finding("a.b", "a", Outcome.FAIL, Severity.MAJOR, "1", "2", "3", "4")
+    others = [Finding(**{**asdict(one), name: "x"}) for name in ("check", "role", "expected", "found", "hint", "reason")]
+    others += [replace(one, outcome=Outcome.PASS), replace(one, severity=Severity.MINOR), replace(one, expected="12", found="")]
+    store.save_findings(NIGHTS[0], findings(one, *others))
+    assert rows(store)["finding_values"] == 10
+    assert store.findings(NAMES[0]) == findings(one, *others)
