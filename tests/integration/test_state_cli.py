@@ -134,6 +134,14 @@ def test_drain_and_release(rack: tuple[Store, RunRow], capsys: pytest.CaptureFix
     assert rack[0].history("r12-n04")[-1].operator == "bob"
 
 
+def test_a_node_goes_to_the_vendor_and_comes_back(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.call(["drain", "r12-n01", "--to", "rma", "--reason", "GPU 3"]) == 2
+    assert "hint: `clusterctl drain r12-n01" in capsys.readouterr().err
+    data = run_json(capsys, "drain", "r12-n04", "--to", "rma", "--reason", "RMA 4711")
+    assert data["nodes"] == [{"name": "r12-n04", "from": "quarantined", "state": "rma", "reason": "RMA 4711"}]
+    assert [n["state"] for n in run_json(capsys, "release", "r12-n04")["nodes"]] == ["registered"]
+
+
 def test_drain_needs_a_reason(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["drain", "r12-n01"]) == 2
     assert "--reason" in capsys.readouterr().err

@@ -11,11 +11,20 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 @target_argument
 @click.option("--reason", required=True, metavar="TEXT", help="Why, for the record and the scheduler.")
 @click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once.")
-@click.option("--quarantine", is_flag=True, help="Quarantine them: what proved them good no longer counts.")
+@click.option(
+    "--to",
+    type=click.Choice(("drained", "quarantined", "rma", "retired")),
+    default="drained",
+    show_default=True,
+    help="Where they go; except for `drained`, what proved them good no longer counts.",
+)
 @output_option
 @click.pass_context
-def command(ctx: click.Context, *, target: str, reason: str, force: bool, quarantine: bool, output: str) -> None:
-    """Take the nodes of TARGET out of the pool. Nothing runs on them; running jobs are the scheduler's to end."""
+def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: str, output: str) -> None:
+    """Take the nodes of TARGET out of the pool: for now, for the vendor (rma) or for good (retired).
+
+    Nothing runs on them; running jobs are the scheduler's to end.
+    """
     from clusterctl.lifecycle import State  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.pool.loader import load_pool  # noqa: PLC0415
     from clusterctl.pool.moves import drain  # noqa: PLC0415
@@ -26,6 +35,5 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, quaran
     config = load_config(ctx)
     with Store.open(config.store_url) as store:
         nodes = match(store.nodes(), target)
-        to = State.QUARANTINED if quarantine else State.DRAINED
-        moves = drain(store, load_pool(config.pool, store), nodes, operator=config.operator, reason=reason, force=force, to=to)
+        moves = drain(store, load_pool(config.pool, store), nodes, operator=config.operator, reason=reason, force=force, to=State(to))
     view.show("drain", moves, output)

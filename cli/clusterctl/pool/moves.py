@@ -43,7 +43,7 @@ def drain(
 ) -> tuple[Move, ...]:
     """Take nodes out: first from the pool, then in the record, so that a kill in between leaves nothing admitted in the pool.
 
-    `to` is `drained`, or `quarantined`: then what proved a node good no longer counts.
+    `to` is `drained`; or `quarantined`, `rma` or `retired`: then what proved a node good no longer counts.
 
     Raises:
         IllegalTransitionError: one of them cannot be drained; none was.
