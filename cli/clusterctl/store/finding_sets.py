@@ -33,7 +33,8 @@ class Numbers:
     """Numbers of rows that are committed. A row is never changed, so a number stays true; the tables of a fleet are too large to hold them all.
 
     Attributes:
-        findings: by identity (equal findings of a fleet are mostly one object, which is kept so that its identity is); by digest.
+        objects: by identity: equal findings of a fleet are mostly one object. Of several the newest is kept, so that its identity is its own.
+        findings: by digest.
         sets: by digest.
     """
 
@@ -42,10 +43,13 @@ class Numbers:
     sets: dict[str, int] = field(default_factory=dict)
 
     def learn(self, new: Numbers) -> None:
-        """Take in what another transaction has committed; what was learned longest ago is dropped with all else once there is too much."""
-        if len(self.objects) + len(self.findings) + len(self.sets) > _AT_MOST:
+        """Take in what another transaction has committed; all else is dropped once there is too much. Other threads go on with what they have."""
+        if len(self.findings) + len(self.sets) > _AT_MOST:
             self.objects, self.findings, self.sets = {}, {}, {}
-        self.objects |= new.objects
+        if new.objects:
+            newest = {number: key for key, (_, number) in (*self.objects.items(), *new.objects.items())}
+            both = self.objects | new.objects
+            self.objects = {key: both[key] for key in newest.values()}
         self.findings |= new.findings
         self.sets |= new.sets
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -82,6 +84,17 @@ def test_more_than_is_remembered_is_stored_all_the_same(store: Store, monkeypatc
         store.save_findings(night, findings(*SAID))
     assert rows(store) == {"validations": 3, "finding_sets": 1, "finding_values": 40}
     assert store.findings(NAMES[0], NIGHTS[2]) == findings(*SAID)
+
+
+def test_one_object_of_equal_findings_is_held(store: Store) -> None:
+    seen = []
+    for night in NIGHTS:
+        copies = [replace(f) for f in SAID]
+        seen += [weakref.ref(f) for f in copies]
+        store.save_findings(night, findings(*copies))
+    del copies
+    gc.collect()
+    assert sum(ref() is not None for ref in seen) == len(SAID)
 
 
 def test_threads_that_save_at_once(store: Store) -> None:
