@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup demo demo-down test lint unit integration e2e molecule mutation bench docs lock generate wheel clean
+.PHONY: help setup demo demo-down test lint unit integration e2e molecule acceptance mutation bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ e2e: ## The demo flow, asserted
 molecule: ## Roles on containers: check, converge, idempotence, shared validators
 	@mkdir -p build/molecule
 	@printf '%s\n' $(SCENARIOS) | xargs -P 2 -I{} scripts/molecule.sh {}
+
+acceptance: setup ## Slow, not in `test`: kernel, huge pages, tuning and NFS on a virtual machine with a kernel of its own
+	@scripts/acceptance.sh
 
 mutation: setup ## Change every setting of a lab node by other hands: told, repaired, silent; build/mutation.json
 	PYTHONPATH=cli:validators:tests $(BIN)/python -m mutation

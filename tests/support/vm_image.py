@@ -1,0 +1,143 @@
+"""The disk of the acceptance VM: Debian from this machine's own package mirror, with its kernel and GRUB; built once per digest of all that is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.lab.apt_sources import host_sources
+from clusterctl.lab.podman import as_root
+from support.roles import ROOT
+from support.vm import Vm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from clusterctl.lab.apt_sources import AptSources
+
+SUITE = "bookworm"
+BUILD = ROOT / "build" / "acceptance"
+FINISH = ROOT / "tests" / "acceptance" / "image" / "finish.sh"
+INDEXER = ROOT / "cli" / "clusterctl" / "lab" / "image_files" / "index_repository.py"
+TOOLS = ("qemu-system-x86_64", "qemu-img", "mmdebstrap", "sfdisk", "mkfs.ext4", "ssh-keygen")
+PACKAGES = (
+    "systemd-sysv,udev,dbus,kmod,iproute2,procps,openssh-server,python3,python3-apt,util-linux,e2fsprogs,"
+    "linux-image-amd64,grub-pc,initramfs-tools,zstd"
+)
+OPTIONS = (
+    "--variant=minbase",
+    '--aptopt=APT::Install-Recommends "false"',
+    *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("man", "doc", "locale")),
+    # GRUB is installed by the machine itself, at its first boot.
+    """--essential-hook=echo grub-pc grub-pc/install_devices_empty boolean true | chroot "$1" debconf-set-selections""",
+)
+# Root from the second MiB, as partitioning tools do; the rest is for swap. In MiB.
+DISK, ROOT_START, ROOT_SIZE, SWAP_SIZE = 2560, 1, 2432, 96
+_SFDISK = f"label: dos\nstart={ROOT_START}MiB, size={ROOT_SIZE}MiB, type=83, bootable\nsize={SWAP_SIZE}MiB, type=82\n"
+_FIRST_BOOT = """set -e
+mkswap -q -L swap /dev/vda2 && echo 'LABEL=swap none swap sw 0 0' >> /etc/fstab
+grub-install --target=i386-pc /dev/vda && update-grub
+rm -f /var/lib/systemd/random-seed && sync"""
+
+
+class ImageError(Exception):
+    """The disk cannot be built here."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A built disk, never written to again.
+
+    Attributes:
+        key: private key that root lets in; host_key: its public host key, as `type key`.
+    """
+
+    disk: Path
+    key: Path
+    host_key: str
+
+    def overlay(self, file: Path) -> Path:
+        """A fresh disk on top of it."""
+        file.unlink(missing_ok=True)
+        subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", "-b", str(self.disk), "-F", "raw", str(file)], check=True, timeout=60)
+        return file
+
+
+def ensure_image(tell: Callable[[str], None]) -> Image:
+    """The image, built if it is not there.
+
+    Raises:
+        ImageError: tools are missing, or this machine's apt has no archive of the release.
+    """
+    missing = [tool for tool in TOOLS if not shutil.which(tool, path=_environment()["PATH"])]
+    if missing:
+        raise ImageError(f"{', '.join(missing)}: not found; `make acceptance` installs what it needs")
+    sources = host_sources()
+    if sources.suite != SUITE:
+        raise ImageError(f"the VM is a Debian 12 ({SUITE}) machine, and this machine's apt has {sources.suite}")
+    folder = BUILD / _digest(sources)
+    if not (folder / "ready.json").exists():
+        began = time.monotonic()
+        tell(f"building the disk of the VM in {folder.relative_to(ROOT)} (some minutes, once)")
+        _build(folder, sources)
+        tell(f"built in {time.monotonic() - began:.0f} s")
+    said = json.loads((folder / "ready.json").read_text())
+    return Image(folder / "disk.img", folder / "id", said["host_key"])
+
+
+def _digest(sources: AptSources) -> str:
+    texts = (sources.suite, sources.text, PACKAGES, *OPTIONS, str(DISK), _SFDISK, _FIRST_BOOT, FINISH.read_text(), INDEXER.read_text())
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
+
+
+def _build(folder: Path, sources: AptSources) -> None:
+    if folder.exists():
+        _run(*as_root("rm", "-rf", "--one-file-system", str(folder)))
+    folder.mkdir(parents=True)
+    for name in ("id", "host"):
+        _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "acceptance", "-f", str(folder / name))
+    host_key = " ".join((folder / "host.pub").read_text().split()[:2])
+    disk, system = folder / "disk.img", folder / "system"
+    (folder / "host.sources").write_text(sources.text)
+    hook = shlex.join(["sh", str(FINISH)]) + ' "$1" ' + shlex.join([str(folder), str(INDEXER)])
+    words = [*OPTIONS, f"--include={PACKAGES}", f"--customize-hook={hook}", "--format=directory"]
+    _run(*as_root("mmdebstrap", *words, SUITE, str(system), str(folder / "host.sources")), timeout_s=1800)
+    _partition(disk, system)
+    for name in ("vmlinuz", "initrd.img"):
+        found = next((system / "boot").glob(f"{name}-*"))
+        (folder / name).write_bytes(subprocess.run(as_root("cat", str(found)), check=True, capture_output=True, timeout=60).stdout)
+    _run(*as_root("rm", "-rf", "--one-file-system", str(system)))
+    direct = ("-kernel", str(folder / "vmlinuz"), "-initrd", str(folder / "initrd.img"))
+    line = ("-append", "root=/dev/vda1 rw console=ttyS0,115200 mitigations=off")
+    with Vm(disk, folder / "first-boot", folder / "id", host_key, format="raw", direct=(*direct, *line)) as vm:
+        vm.shell(_FIRST_BOOT, timeout_s=600)
+        vm.power_off()
+    (folder / "ready.json").write_text(json.dumps({"host_key": host_key}) + "\n")
+
+
+def _partition(disk: Path, system: Path) -> None:
+    """Partition table and file system are written into the file: no loop device, no mount."""
+    with disk.open("wb") as file:
+        file.truncate(DISK << 20)
+    _run("sfdisk", "-q", str(disk), stdin=_SFDISK)
+    extended = f"offset={ROOT_START << 20}"
+    _run(*as_root("mkfs.ext4", "-q", "-F", "-L", "root", "-E", extended, "-d", str(system), str(disk), f"{ROOT_SIZE}M"), timeout_s=600)
+
+
+def _run(*argv: str, stdin: str = "", timeout_s: float = 120) -> None:
+    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False, timeout=timeout_s, env=_environment())
+    if done.returncode:
+        raise ImageError(f"{argv[0]} ended with {done.returncode}: {done.stderr[-3000:]}")
+
+
+def _environment() -> dict[str, str]:
+    """The tools of administrators are found by users, too."""
+    return os.environ | {"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
