@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _FOLDER = "runs"
 
@@ -72,8 +72,12 @@ class RunDir:
 
     def write_text(self, relative: str, content: str) -> Path:
         """Write a file, as `write_whole`."""
+        return self.write_parts(relative, (content,))
+
+    def write_parts(self, relative: str, parts: Iterable[str]) -> Path:
+        """As `write_text`, of a text too long to be held."""
         path = self.path_for(relative)
-        write_whole(path, content)
+        _write(path, parts)
         return path
 
     def write_json(self, relative: str, data: Any) -> Path:
@@ -107,11 +111,15 @@ class RunDir:
 
 def write_whole(path: Path, content: str) -> None:
     """Write a file in an existing folder: whole and on disk when this returns, or StoreError and no trace of it."""
+    _write(path, (content,))
+
+
+def _write(path: Path, parts: Iterable[str]) -> None:
     with _told(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(content)
+                file.writelines(parts)
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).replace(path)

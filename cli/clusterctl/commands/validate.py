@@ -46,6 +46,6 @@ def command(
     settings = Settings(concurrency=forks, node_timeout_s=timeout_s, check_timeout_s=check_s, only=only, ansible_args=ansible_args)
     with read_only_run("validate", target, nodes, config) as run:
         results = validate_recorded(run, nodes, config, settings, view.progress(len(nodes)))
-        run.rundir.write_json("findings.json", view.to_json(results, run.rundir.id))
+        run.rundir.write_parts("findings.json", view.json_parts(results, run.rundir.id))
     view.show(results, output, run.rundir.id)
     return int(run.code)

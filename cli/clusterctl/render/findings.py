@@ -11,11 +11,11 @@ from xml.etree import ElementTree as ET
 from clusterctl.findings import HINTS, NodeStatus
 from clusterctl.render import out
 from clusterctl.render.states import printable
-from clusterctl.render.xml_text import document
+from clusterctl.render.xml_text import parts
 from clusterctl_validators.finding import GOOD, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clusterctl.findings import NodeFindings
     from clusterctl_validators.finding import Finding
@@ -30,9 +30,9 @@ def show(results: Sequence[NodeFindings], output: str, run_id: str) -> None:
     if output == "table":
         out.text("\n".join([*(printable(line) for r in results for line in _node(r)), summary(results)]))
     elif output == "junit":
-        out.text(junit(results))
+        out.texts(junit_parts(results))
     else:
-        out.emit(output, "validation", to_json(results, run_id))
+        out.emit_parts(output, "validation", _head(results, run_id), "nodes", map(_node_json, results))
 
 
 def progress(total: int) -> Callable[[NodeFindings], None]:
@@ -94,8 +94,12 @@ def one_line(text: str) -> str:
     return flat if len(flat) <= _WIDTH else flat[: _WIDTH - 3] + "..."
 
 
-def to_json(results: Sequence[NodeFindings], run_id: str) -> dict[str, Any]:
-    """Plain JSON values."""
+def json_parts(results: Sequence[NodeFindings], run_id: str) -> Iterator[str]:
+    """The JSON document, node by node: that of a fleet is too long to be held."""
+    return out.json_parts(_head(results, run_id), "nodes", map(_node_json, results))
+
+
+def _head(results: Sequence[NodeFindings], run_id: str) -> dict[str, Any]:
     outcomes = Counter(f.outcome for r in results for f in r.findings)
     return {
         "run_id": run_id,
@@ -103,34 +107,36 @@ def to_json(results: Sequence[NodeFindings], run_id: str) -> dict[str, Any]:
             "nodes": dict(Counter(_state(r).replace(" ", "_") for r in results)),
             "checks": {o.value: outcomes[o] for o in Outcome},
         },
-        "nodes": [
-            {
-                "name": r.node,
-                "status": r.status.value,
-                "detail": r.detail,
-                "duration_s": round(r.duration_s, 3),
-                "findings": [f.to_json() for f in r.findings],
-            }
-            for r in results
-        ],
     }
 
 
-def junit(results: Sequence[NodeFindings]) -> str:
-    """A test suite per node, a test case per check; a node that gave no findings is one error."""
-    root = ET.Element("testsuites", name="clusterctl validate")
-    for result in results:
-        suite = ET.SubElement(root, "testsuite", name=result.node, time=f"{result.duration_s:.3f}")
-        if result.status is not NodeStatus.OK:
-            case = ET.SubElement(suite, "testcase", classname=result.node, name="node")
-            ET.SubElement(case, "error", type=result.status.value, message=result.detail)
-        for finding in result.findings:
-            _case(suite, result.node, finding)
-        cases = list(suite)
-        suite.set("tests", str(len(cases)))
-        for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
-            suite.set(name, str(sum(1 for c in cases if c.find(tag) is not None)))
-    return document(root)
+def _node_json(result: NodeFindings) -> dict[str, Any]:
+    return {
+        "name": result.node,
+        "status": result.status.value,
+        "detail": result.detail,
+        "duration_s": round(result.duration_s, 3),
+        "findings": [f.to_json() for f in result.findings],
+    }
+
+
+def junit_parts(results: Iterable[NodeFindings]) -> Iterator[str]:
+    """A test suite per node, a test case per check; a node that gave no findings is one error. A piece per node."""
+    return parts(ET.Element("testsuites", name="clusterctl validate"), map(_suite, results))
+
+
+def _suite(result: NodeFindings) -> ET.Element:
+    suite = ET.Element("testsuite", name=result.node, time=f"{result.duration_s:.3f}")
+    if result.status is not NodeStatus.OK:
+        case = ET.SubElement(suite, "testcase", classname=result.node, name="node")
+        ET.SubElement(case, "error", type=result.status.value, message=result.detail)
+    for finding in result.findings:
+        _case(suite, result.node, finding)
+    cases = list(suite)
+    suite.set("tests", str(len(cases)))
+    for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(name, str(sum(1 for c in cases if c.find(tag) is not None)))
+    return suite
 
 
 _TAGS = {

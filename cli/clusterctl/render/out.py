@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 FORMATS = ("table", "json", "yaml")
 SCHEMA_VERSION = 1
@@ -29,9 +29,41 @@ def emit(output: str, kind: str, body: Mapping[str, Any]) -> None:
         sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
+def emit_parts(output: str, kind: str, body: Mapping[str, Any], name: str, items: Iterable[Any]) -> None:
+    """As `emit`, with the list `name` at the end of the body: printed item by item, for lists too long to be held as text."""
+    if output == "yaml":
+        import yaml  # noqa: PLC0415 only where asked for
+
+        sys.stdout.write(yaml.safe_dump(document(kind, body), sort_keys=False, allow_unicode=True) + f"{name}:\n")
+        for item in items:
+            sys.stdout.write(yaml.safe_dump([item], sort_keys=False, allow_unicode=True))
+    else:
+        sys.stdout.writelines(json_parts(document(kind, body), name, items))
+
+
+def json_parts(body: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iterator[str]:
+    """The indented JSON of a body with the list `name` at its end: a piece for each item, made when it is asked for."""
+    yield _json(body).removesuffix("\n}") + f",\n  {json.dumps(name)}: ["
+    between = "\n    "
+    for item in items:
+        yield between + _json(item).replace("\n", "\n    ")
+        between = ",\n    "
+    yield "\n  ]\n}\n"
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+
+
 def text(content: str) -> None:
     """Print text as it is."""
     sys.stdout.write(content if content.endswith("\n") else content + "\n")
+
+
+def texts(parts: Iterable[str]) -> None:
+    """Print a text that comes in pieces, and end its last line."""
+    sys.stdout.writelines(parts)
+    sys.stdout.write("\n")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:

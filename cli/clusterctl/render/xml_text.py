@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _SPACE = "\t\n"
 
 
 def document(root: ET.Element) -> str:
     """The whole document, indented; control characters and half characters are written as Python writes them."""
+    _make_safe(root)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def parts(root: ET.Element, children: Iterable[ET.Element]) -> Iterator[str]:
+    """The document of `root`, which is empty, with these children: a piece for each, made when it is asked for."""
+    opened = document(root).removesuffix(" />")
+    yield f"{opened}>\n"
+    for child in children:
+        _make_safe(child)
+        ET.indent(child, level=1)
+        yield f"  {ET.tostring(child, encoding='unicode')}\n"
+    yield f"</{root.tag}>"
+
+
+def _make_safe(root: ET.Element) -> None:
     for element in root.iter():
         for name, value in element.attrib.items():
             element.set(name, safe(value))
         element.text = safe(element.text) if element.text else element.text
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True)
 
 
 def safe(text: str) -> str:

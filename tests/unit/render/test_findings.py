@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from clusterctl.exit_codes import ExitCode
 from clusterctl.findings import HINTS, NodeFindings, NodeStatus, exit_code
 from clusterctl.render import findings as view
+from clusterctl.render import out
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from support.roles import ROOT
 
@@ -57,8 +58,32 @@ def test_machine_readable(capsys: pytest.CaptureFixture[str], output: str) -> No
     assert [Finding.from_json(f) for f in data["nodes"][1]["findings"]] == [PASS, FAIL, EXPIRED, BLIND]
 
 
+@given(st.lists(st.dictionaries(st.text(), st.text() | st.lists(st.text())), max_size=3))
+def test_json_in_pieces_is_json(items: list[dict[str, object]]) -> None:
+    text = "".join(out.json_parts({"a": 1}, "items", items))
+    assert json.loads(text) == {"a": 1, "items": items}
+    if items:
+        assert text == json.dumps({"a": 1, "items": items}, indent=2, ensure_ascii=False) + "\n"
+
+
+def test_no_node_is_rendered_before_it_is_written() -> None:
+    made: list[str] = []
+    parts = out.json_parts({"a": 1}, "nodes", (made.append(r.node) or {"name": r.node} for r in RESULTS))  # type: ignore[func-returns-value]
+    next(parts)
+    assert made == []
+    next(parts)
+    assert made == ["n1"]
+
+
+def test_the_stored_document_is_the_printed_one_without_its_envelope(capsys: pytest.CaptureFixture[str]) -> None:
+    view.show(RESULTS, "json", "run-1")
+    printed = json.loads(capsys.readouterr().out)
+    stored = json.loads("".join(view.json_parts(RESULTS, "run-1")))
+    assert {**stored, "schema_version": 1, "kind": "validation"} == printed
+
+
 def test_junit() -> None:
-    root = ET.fromstring(view.junit(RESULTS))  # noqa: S314 our own text
+    root = ET.fromstring("".join(view.junit_parts(RESULTS)))  # noqa: S314 our own text
     told = {s.get("name"): {k: s.get(k) for k in ("tests", "failures", "errors", "skipped")} for s in root}
     assert told == {
         "n1": {"tests": "3", "failures": "0", "errors": "0", "skipped": "2"},
@@ -88,7 +113,7 @@ def test_no_node_moves_the_cursor_or_adds_a_line(evil: str, capsys: pytest.Captu
 @given(TEXT, TEXT, st.sampled_from(Outcome))
 def test_junit_is_xml_whatever_a_node_says(check: str, said: str, outcome: Outcome) -> None:
     finding = Finding(check, "role", outcome, Severity.MAJOR, said, said, said, said)
-    ET.fromstring(view.junit([NodeFindings("n", NodeStatus.OK, "", (finding,), 0.0)]))  # noqa: S314
+    ET.fromstring("".join(view.junit_parts([NodeFindings("n", NodeStatus.OK, "", (finding,), 0.0)])))  # noqa: S314
 
 
 @pytest.mark.parametrize(
