@@ -71,6 +71,7 @@ class Gpu:
     retired_pages: Optional[int]
     retirement_pending: Optional[str]
     recovery_action: Optional[str]
+    compute_processes: Optional[int]
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,14 @@ def _ecc(gpu: ET.Element, kind: str) -> EccCounts:
     return EccCounts(_integer(gpu, at + "sram_correctable", at + "single_bit/total"), sram, dram_ce, dram_ue)
 
 
+def _compute_processes(gpu: ET.Element) -> Optional[int]:
+    """Processes that compute, those that only draw left out."""
+    element = gpu.find("processes")
+    if element is None or (element.text or "").strip() == "N/A":
+        return None
+    return sum("C" in (p.findtext("type") or "C") for p in element.findall("process_info"))
+
+
 def _gpu(index: int, gpu: ET.Element) -> Gpu:
     link = "pci/pci_gpu_link_info/"
     retired = "retired_pages/"
@@ -178,6 +187,7 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         retired_pages=_sum(gpu, retired + "multiple_single_bit_retirement/retired_count", retired + "double_bit_retirement/retired_count"),
         retirement_pending=_text(gpu, retired + "pending_retirement"),
         recovery_action=_text(gpu, "gpu_recovery_action"),
+        compute_processes=_compute_processes(gpu),
     )
 
 

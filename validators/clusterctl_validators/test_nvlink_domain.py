@@ -3,6 +3,7 @@
 from typing import Any, Mapping, Optional, Tuple
 
 from clusterctl_validators import imex, nvidia_module, nvidia_smi
+from clusterctl_validators.facts import Unit
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.imex import Domain, UnreadableImexError
@@ -116,9 +117,7 @@ def _file(record: Record, probe: Probe, check: str, path: str) -> Optional[str]:
 def test_service(spec: Spec, record: Record, probe: Probe) -> None:
     unit = probe.units([UNIT])[UNIT]
     if not spec["nvlink_domain_imex"]:
-        record.not_applicable("nvlink_domain.imex.service.running", _PER_JOB)
-        found = unit.file_state or unit.load_state
-        record.ok("nvlink_domain.imex.service.persisted", found != "enabled", expected="not enabled", found=found, hint=_PROVISION)
+        _off(record, probe, unit)
         return
     hint = "systemctl status {0}; journalctl -b -u {0}; /var/log/nvidia-imex.log; its version must be the driver's".format(UNIT)
     record.equal("nvlink_domain.imex.service.running", "active", unit.active_state, severity=Severity.CRITICAL, hint=hint)
@@ -129,6 +128,22 @@ def test_service(spec: Spec, record: Record, probe: Probe) -> None:
         record.could_not_run("nvlink_domain.imex.daemon", status.error or "nvidia-imex-ctl -q says nothing", Severity.CRITICAL)
         return
     record.equal("nvlink_domain.imex.daemon", "READY", said[-1].strip(), severity=Severity.CRITICAL, hint=hint)
+
+
+def _off(record: Record, probe: Probe, unit: Unit) -> None:
+    """The scheduler starts it: it does not start at boot, and does not run between jobs."""
+    file_state = unit.file_state or unit.load_state
+    at_boot = file_state in ("enabled", "enabled-runtime")
+    record.ok("nvlink_domain.imex.service.persisted", not at_boot, expected="not enabled", found=file_state, hint=_PROVISION)
+    check, runs = "nvlink_domain.imex.service.running", unit.active_state in ("active", "activating", "reloading")
+    gpus = _gpus(probe, record, check) if runs else ()
+    if runs and not gpus:
+        return
+    if any(g.compute_processes for g in gpus):
+        record.not_applicable(check, "a process uses the GPUs; " + _PER_JOB)
+        return
+    hint = "no process uses the GPUs: the last job's epilog left it, or somebody started it; systemctl stop " + UNIT
+    record.ok(check, not runs, expected="not running", found=unit.active_state, hint=hint)
 
 
 def test_domain(spec: Spec, record: Record, probe: Probe) -> None:

@@ -148,7 +148,9 @@ class _Start:
             store=self.store,
             pool=load_pool(config.pool, self.store),
             play=partial(run_playbook, on_output=audience.output if options.verbosity else None),
-            validate=lambda nodes: validate(nodes, config.state_dir, inventory=self.inventory),
+            validate=partial(
+                validate, state_dir=config.state_dir, inventory=self.inventory, stored=partial(self.store.findings, current=True)
+            ),
             burn_in=burn_in,
             expected_gates=lambda node: self.profiles[node.name].levels[options.level],
             sign=signer(config.signing_key),

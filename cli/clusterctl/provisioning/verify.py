@@ -9,6 +9,8 @@ from clusterctl.lifecycle import State
 from clusterctl.provisioning.model import Step, StepStarted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clusterctl.provisioning.work import Work
 
 _GATE_KINDS = frozenset({ReasonKind.GATE_FAILED, ReasonKind.GATE_COULD_NOT_RUN, ReasonKind.GATE_MISSING})
@@ -17,13 +19,14 @@ _GATE_KINDS = frozenset({ReasonKind.GATE_FAILED, ReasonKind.GATE_COULD_NOT_RUN, 
 def verify(work: Work) -> None:
     """Validate the nodes that were changed, take the first round's word for the others, and drop those that are not as declared."""
     changed = [n for n in work.living() if work.plans[n.name].roles]
+    # What only a rack together can show needs those that were not changed, too.
+    _save(work, [n for n in work.alive if not work.plans[n].roles])
     if changed:
         work.tell(StepStarted(Step.VERIFY, tuple(n.name for n in changed)))
         work.findings |= {f.node: f for f in work.edges.validate(changed)}
+        _save(work, [n.name for n in changed])
     for name in tuple(work.alive):
         findings = work.findings.get(name)
-        if findings is not None:
-            work.edges.store.save_findings(work.run_id, findings)
         verdict = decide(
             name,
             expected_roles=tuple(work.nodes[name].spec.roles),
@@ -37,3 +40,7 @@ def verify(work: Work) -> None:
             work.quarantine(name, Step.VERIFY, against)
         else:
             work.move(name, State.VALIDATED, Step.VERIFY)
+
+
+def _save(work: Work, names: Sequence[str]) -> None:
+    work.edges.store.save_findings(work.run_id, *(work.findings[n] for n in names if n in work.findings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterctl import clock
@@ -13,7 +14,7 @@ from clusterctl.findings import exit_code
 from clusterctl.rundir import RunDir
 from clusterctl.store import Store
 from clusterctl.store.records import RunRow, RunStatus
-from clusterctl.validation.run import validate, validate_each
+from clusterctl.validation.run import validate_each
 from clusterctl.versions import versions
 
 if TYPE_CHECKING:
@@ -63,26 +64,28 @@ def read_only_run(verb: str, target: str, nodes: Sequence[Node], config: Config)
 def validate_recorded(
     run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: Settings, on_result: Callable[[NodeFindings], None]
 ) -> tuple[NodeFindings, ...]:
-    """Validate and keep the findings; those of a part of the checks (`settings.only`) are no evidence and stay out of the store."""
+    """As `record_each`; gives the results, in the order of `nodes`. Equal findings are one object, so that a fleet's can be held."""
+    results: dict[str, NodeFindings] = {}
 
-    def keep(found: NodeFindings) -> None:
-        if not settings.only:
-            run.store.save_findings(run.rundir.id, found)
+    def hold(found: NodeFindings) -> None:
+        results[found.node] = found
         on_result(found)
 
-    results = validate(nodes, config.state_dir, inventory=config.inventory, settings=settings, on_result=keep)
-    run.code = exit_code(results)
-    run.summary = {"nodes": len(results), "not_as_declared": [r.node for r in results if exit_code([r]) is not ExitCode.OK]}
-    return results
+    record_each(run, nodes, config, settings, hold)
+    return tuple(results[n.name] for n in nodes)
 
 
 def record_each(
     run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: Settings, on_result: Callable[[NodeFindings], None]
 ) -> None:
-    """As `validate_recorded` for a whole fleet: no result is held, findings are saved for many nodes at a time."""
+    """Validate and keep the findings, those of many nodes at a time; hold no result.
+
+    Findings of a part of the checks (`settings.only`) are no evidence and stay out of the store.
+    """
     waiting: list[NodeFindings] = []
     codes: set[ExitCode] = set()
     bad: list[str] = []
+    stored = partial(run.store.findings, current=True)
 
     def keep(found: NodeFindings) -> None:
         waiting.append(found)
@@ -100,7 +103,7 @@ def record_each(
         waiting.clear()
 
     try:
-        validate_each(nodes, config.state_dir, keep, inventory=config.inventory, settings=settings)
+        validate_each(nodes, config.state_dir, keep, inventory=config.inventory, settings=settings, stored=stored)
     finally:
         save()
     run.code = worst(list(codes))

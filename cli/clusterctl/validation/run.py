@@ -16,6 +16,7 @@ from clusterctl.transport.ssh import SshClient
 from clusterctl.validation import over_ansible, over_ssh
 from clusterctl.validation.over_bmc import BmcRound
 from clusterctl.validation.over_rack import DomainRound
+from clusterctl.validation.rack_members import not_asked
 from clusterctl.validation.settings import Settings
 from clusterctl_validators.finding import Outcome
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from clusterctl.node import Node
     from clusterctl_validators.finding import Finding
 
+    Stored = Callable[[str], NodeFindings | None]
+
 SSH_KINDS = frozenset({"ssh", "smart", "ansible.builtin.ssh"})
 
 
@@ -38,6 +41,7 @@ def validate(
     inventory: Sequence[Path] = (),
     settings: Settings | None = None,
     on_result: Callable[[NodeFindings], None] | None = None,
+    stored: Stored | None = None,
 ) -> tuple[NodeFindings, ...]:
     """As `validate_each`, all results held in memory.
 
@@ -51,7 +55,7 @@ def validate(
         if on_result:
             on_result(found)
 
-    validate_each(nodes, state_dir, done, inventory=inventory, settings=settings)
+    validate_each(nodes, state_dir, done, inventory=inventory, settings=settings, stored=stored)
     return tuple(results[n.name] for n in nodes)
 
 
@@ -62,6 +66,7 @@ def validate_each(
     *,
     inventory: Sequence[Path] = (),
     settings: Settings | None = None,
+    stored: Stored | None = None,
 ) -> None:
     """Verify nodes against their spec; changes nothing but the bundle kept on them. Holds no result: a fleet has millions of findings.
 
@@ -72,6 +77,7 @@ def validate_each(
             of them has.
         inventory: the layers, for nodes that are not reached by SSH, and for the passwords of BMCs.
         settings: limits; None = the usual ones.
+        stored: what was found of a node before and still counts, for members of an NVLink domain that are not asked.
 
     Raises:
         UsageProblemError: no check matches `settings.only`.
@@ -83,7 +89,7 @@ def validate_each(
     by_ssh = [n for n in nodes if n.connection.kind in SSH_KINDS]
     for node in by_ssh:
         ssh_args.parse(node.connection.ssh_args)
-    domains = DomainRound(nodes)
+    domains = DomainRound(nodes, not_asked(nodes, inventory, chosen, stored))
     said_something = False
 
     def done(found: NodeFindings) -> None:

@@ -21,7 +21,7 @@ _MODULE_DEFAULTS = {"NVreg_ImexChannelCount": 2048, "NVreg_CreateImexChannel0": 
 
 def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
     """Every contradiction as (variable, text). `variables` has those of nvlink_domain, and of hardware and nvidia_driver where the node has them."""
-    return [problem for part in (_numbers, _members, _identity, _settings, _others) for problem in part(variables)]
+    return [problem for part in (_numbers, _members, _identity, _settings, _driver, _others) for problem in part(variables)]
 
 
 def _numbers(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -71,12 +71,25 @@ def _settings(v: Mapping[str, Any]) -> Iterator[Problem]:
         )
 
 
+def _driver(v: Mapping[str, Any]) -> Iterator[Problem]:
+    """Always on or started for each job: IMEX must be installed, at the driver's own version."""
+    fabric = v.get("nvidia_driver_fabric", "imex")
+    if fabric != "imex":
+        said = "true" if v["nvlink_domain_imex"] else "false, which leaves its start to the scheduler"
+        yield (
+            "nvidia_driver_fabric",
+            f"is {fabric}, which keeps IMEX off this node, but nvlink_domain_imex is {said}; say imex: the package is needed either way",
+        )
+        return
+    imex, driver = v.get("nvidia_driver_imex_version", ""), v.get("nvidia_driver_version", "")
+    if imex != driver:
+        yield "nvidia_driver_imex_version", f"is {imex or 'empty'}, but nvidia_driver_version is {driver or 'empty'}; they must be the same"
+
+
 def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
     gpus = v.get("hardware_gpus")
     if gpus is not None and int(gpus) != int(v["nvlink_domain_gpus"]):
         yield "nvlink_domain_gpus", f"is {v['nvlink_domain_gpus']}, but hardware_gpus is {gpus}"
-    if not v["nvlink_domain_imex"] and v.get("nvidia_driver_fabric") == "imex":
-        yield "nvlink_domain_imex", "is false, but nvidia_driver_fabric is imex, which starts the service at boot; say none there"
     if "nvidia_driver_module_parameters" not in v:
         return
     for parameter, name in _PARAMETERS.items():

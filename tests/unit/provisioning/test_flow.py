@@ -79,6 +79,20 @@ def test_only_the_nodes_and_roles_that_need_it_are_touched(world: World) -> None
     assert world.calls == [("validate", (N1, N2, N3)), ("provision hugepages", (N2,)), ("validate", (N2,)), ("burn_in", (N2,))]
 
 
+def test_a_changed_node_can_be_compared_with_those_that_were_not(world: World) -> None:
+    world.bad = {N2: {"hugepages"}}
+    seen: list[list[str]] = []
+
+    def look(what: str) -> None:
+        if what == "validate":
+            with Store.open(world.url) as store:
+                seen.append([n for n in (N1, N2, N3) if store.findings(n, current=True)])
+
+    world.before = look
+    world.run()
+    assert seen == [[], [N1, N3]]
+
+
 def test_a_node_is_out_of_the_pool_before_it_is_touched(world: World) -> None:
     world.run()
     world.bad[N2] = {"hugepages"}

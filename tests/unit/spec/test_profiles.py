@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from clusterctl.errors import SpecInvalidError
 from clusterctl.spec.load import load_profile
 from support.filters import filter_plugin
 from support.roles import ROOT
@@ -120,6 +121,19 @@ def test_grace_is_no_x86(profile: str) -> None:
     assert driver["nvidia_driver_fabric_manager_version"] == ""
     assert driver["nvidia_driver_module_parameters"]["NVreg_ImexChannelCount"] in (2048, "2048")
     assert f"{driver['nvidia_driver_version']}-1" in [p["version"] for p in driver["nvidia_driver_packages"] if p["name"] == "nvidia-imex"]
+
+
+def test_imex_of_a_scheduler_still_needs_the_drivers_package() -> None:
+    per_job = '{"nvlink_domain_imex": false}'
+    spec = load_profile([COMMON], "profile_gb300_nvl72", extra_vars=[per_job], content=ROOT)
+    driver = spec.roles["nvidia_driver"]
+    assert (spec.roles["nvlink_domain"]["nvlink_domain_imex"], driver["nvidia_driver_hold"]) == (False, True)
+    assert [p["version"] for p in driver["nvidia_driver_packages"] if p["component"] == "imex"] == [f"{driver['nvidia_driver_version']}-1"]
+    without = '{"nvidia_driver_fabric": "none", "nvidia_driver_imex_version": ""}'
+    with pytest.raises(SpecInvalidError) as refused:
+        load_profile([COMMON], "profile_gb300_nvl72", extra_vars=[per_job, without], content=ROOT)
+    told = {p.path: p.message for p in refused.value.values["items"]}
+    assert "nvlink_domain_imex is false" in told["nvidia_driver_fabric"]
 
 
 def test_groups_with_variables_are_groups_that_hosts_can_be_in() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,10 +12,12 @@ import pytest
 from clusterctl.config import Config
 from clusterctl.exit_codes import ExitCode
 from clusterctl.findings import NodeFindings, NodeStatus
+from clusterctl.lifecycle import State
 from clusterctl.node import Node, NodeSpec, Place
 from clusterctl.store import Store
 from clusterctl.store.records import RunStatus
 from clusterctl.validation import Settings, recorded
+from clusterctl_validators.finding import Finding, Outcome
 from support.fake_answers import FakeNode
 from support.ssh_node import SshNode
 
@@ -77,3 +80,30 @@ def test_what_was_answered_before_an_interruption_is_kept(tmp_path: Path) -> Non
     with Store.open(config_of(tmp_path).store_url) as store:
         assert [n.name for n in nodes if store.findings(n.name)] == answered
         assert store.run(run.rundir.id).status is RunStatus.INTERRUPTED
+
+
+def test_a_tray_that_is_asked_alone_is_compared_with_what_is_stored_of_its_rack(tmp_path: Path) -> None:
+    """The second tray said another cluster when it was asked; since it was quarantined, what it said no longer counts."""
+    wishes = {"nvlink_domain_trays": 2, "nvlink_domain_ready_min": 2, "nvlink_domain_cluster_uuid": "", "nvlink_domain_clique_id": ""}
+    (tmp_path / "hosts.yml").write_text("all: {hosts: {n0: {rack: r1}, n1: {rack: r1}}}\n")
+    config = replace(config_of(tmp_path), inventory=(tmp_path / "hosts.yml",))
+
+    def edit(answer: dict[str, Any]) -> object:
+        one = {"check": "nvlink_domain.cluster_uuid", "role": "nvlink_domain", "outcome": "pass", "severity": "critical"}
+        return {**answer, "findings": [{**one, "found": f"of {answer['node']}"}]}
+
+    with SshNode(tmp_path / "node", FakeNode(edit=edit)) as server:
+        spec = NodeSpec({"nvlink_domain": wishes}, {}, (), "digest")
+        nodes = [Node(f"n{i}", (), server.connection(), Place(rack="r1"), spec) for i in range(2)]
+
+        def ask(one: Node, quarantined: str = "") -> Finding:
+            with recorded.read_only_run("validate", one.name, nodes, config) as run:
+                if quarantined:
+                    run.store.transition(quarantined, State.QUARANTINED, run_id=run.rundir.id, operator="ada", reason="for the test")
+                (found,) = recorded.validate_recorded(run, [one], config, Settings(), lambda _: None)
+            return next(f for f in found.findings if f.check == "nvlink_domain.rack.cluster_uuid")
+
+        said = [ask(nodes[1]), ask(nodes[0]), ask(nodes[0], quarantined="n1")]
+    assert [f.outcome for f in said] == [Outcome.COULD_NOT_RUN, Outcome.FAIL, Outcome.COULD_NOT_RUN]
+    assert said[0].reason == "1 of 2 trays known, 2 needed: n0 not asked, and nothing that still counts is stored"
+    assert said[1].found == "of n0"

@@ -179,10 +179,45 @@ def test_no_declared_member_never_passes(tmp_path: Path) -> None:
     assert set(found) == {"imex.nodes.persisted", "imex.nodes.running"}
 
 
-def test_imex_of_the_scheduler_is_off_at_boot(tmp_path: Path) -> None:
-    per_job = spec(nvlink_domain_imex=False, nvlink_domain_members=[])
-    assert set(bad(check(tmp_path, wanted=per_job))) == {"imex.service.persisted"}
-    assert bad(check(tmp_path, {UNIT: unit("inactive", "disabled")}, wanted=per_job)) == {}
+PER_JOB = spec(nvlink_domain_imex=False, nvlink_domain_members=[])
+A_JOB = "<processes>\n<process_info><pid>4711</pid><type>C</type></process_info>"
+A_SCREEN = A_JOB.replace(">C<", ">G<")
+
+
+@pytest.mark.parametrize(
+    ("active", "file", "processes", "found"),
+    [
+        ("inactive", "disabled", "", {}),
+        ("inactive", "masked", "", {}),
+        ("failed", "disabled", "", {}),
+        ("inactive", "enabled", "", {"imex.service.persisted": "enabled"}),
+        ("inactive", "enabled-runtime", "", {"imex.service.persisted": "enabled-runtime"}),
+        ("active", "disabled", "", {"imex.service.running": "active"}),
+        ("activating", "disabled", A_SCREEN, {"imex.service.running": "activating"}),
+        ("active", "disabled", A_JOB, {}),
+        ("active", "enabled", A_JOB, {"imex.service.persisted": "enabled"}),
+    ],
+)
+def test_imex_of_the_scheduler_is_off_at_boot_and_between_jobs(
+    tmp_path: Path, active: str, file: str, processes: str, found: dict[str, str]
+) -> None:
+    smi = recorded("nvidia-smi/qx-hardware/qx-gb300.xml").read_text()
+    text = edit_gpu(smi, 1, {"<processes>": processes}) if processes else smi
+    findings = check(tmp_path, {UNIT: unit(active, file), QUERY: text}, wanted=PER_JOB, files={module.NODES_FILE: None})
+    assert bad(findings) == found
+    running = findings["nvlink_domain.imex.service.running"].outcome
+    assert (running is Outcome.NOT_APPLICABLE) == (active == "active" and processes == A_JOB)
+
+
+def test_imex_that_runs_while_nobody_knows_of_jobs_is_no_pass(tmp_path: Path) -> None:
+    findings = check(tmp_path, {UNIT: unit("active", "disabled"), QUERY: CommandResult(9, stderr="failed")}, wanted=PER_JOB)
+    assert findings["nvlink_domain.imex.service.running"].outcome is Outcome.COULD_NOT_RUN
+
+
+def test_the_fabric_of_a_tray_is_judged_however_imex_is_started(tmp_path: Path) -> None:
+    text = gb300(2, state="Completed NotStarted", cliqueId="32766 1")
+    found = bad(check(tmp_path, {UNIT: unit("inactive", "disabled"), QUERY: text}, wanted=PER_JOB, files={module.NODES_FILE: None}))
+    assert found == {"gpu[2].fabric.state": "NotStarted/Success", "clique_id": "1, 32766"}
 
 
 def test_a_missing_gpu_is_counted(tmp_path: Path) -> None:
