@@ -141,6 +141,10 @@ def _tunables(v: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _hugepages(v: Mapping[str, Any]) -> Iterator[Problem]:
+    asked = [(p["size"], int(p["node"])) for p in v["storage_client_hugepages"]]
+    for i, (size, node) in enumerate(asked):
+        if (size, node) in asked[:i]:
+            yield f"storage_client_hugepages[{i}]", f"{size} on node {node} is declared twice"
     if "hugepages_pages" not in v:
         return
     had = {(p["size"], int(p["node"])): int(p["count"]) for p in v["hugepages_pages"]}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from support.roles import ROOT
 
 if TYPE_CHECKING:
     from clusterctl.node import NodeSpec
+    from clusterctl.spec.problem import Problem
 
 COMMON = ROOT / "inventory" / "common"
 EXPECTED = {
@@ -108,6 +110,26 @@ def test_the_fabric_names_devices_that_the_node_has(profile: str) -> None:
         assert roles["infiniband"]["infiniband_counter_limits"]["link_downed"] == 0
 
 
+@PROFILES
+def test_what_storage_clients_need_is_added_to_every_row_of_pages(profile: str) -> None:
+    own = resolved(profile).roles
+    assert {"hugepages", "storage_client"} <= set(own)
+    asked = [{"size": p["size"], "node": p["node"], "count": 3 + i} for i, p in enumerate(own["hugepages"]["hugepages_pages"])]
+    wish = json.dumps({"storage_client_hugepages": asked})
+    with_clients = load_profile([COMMON], profile, extra_vars=[wish], content=ROOT).roles["hugepages"]["hugepages_pages"]
+    assert [
+        {**sum_, "count": int(sum_["count"]) - int(before["count"])}
+        for sum_, before in zip(with_clients, own["hugepages"]["hugepages_pages"], strict=True)
+    ] == asked
+
+
+@PROFILES
+def test_pages_without_a_row_are_refused(profile: str) -> None:
+    nowhere = json.dumps({"storage_client_hugepages": [{"size": "2M", "node": 63, "count": 1}]})
+    with pytest.raises(SpecInvalidError, match="storage_client_hugepages"):
+        load_profile([COMMON], profile, extra_vars=[nowhere], content=ROOT)
+
+
 @pytest.mark.parametrize("profile", ["profile_gb200_nvl72", "profile_gb300_nvl72"])
 def test_grace_is_no_x86(profile: str) -> None:
     roles = resolved(profile).roles
@@ -132,8 +154,9 @@ def test_imex_of_a_scheduler_still_needs_the_drivers_package() -> None:
     without = '{"nvidia_driver_fabric": "none", "nvidia_driver_imex_version": ""}'
     with pytest.raises(SpecInvalidError) as refused:
         load_profile([COMMON], "profile_gb300_nvl72", extra_vars=[per_job, without], content=ROOT)
-    told = {p.path: p.message for p in refused.value.values["items"]}
-    assert "nvlink_domain_imex is false" in told["nvidia_driver_fabric"]
+    told = [(p.path, p.message) for p in cast("tuple[Problem, ...]", refused.value.values["items"])]
+    assert [path for path, _ in told] == ["nvidia_driver_fabric"]
+    assert "nvlink_domain_imex is false" in told[0][1]
 
 
 def test_groups_with_variables_are_groups_that_hosts_can_be_in() -> None:
