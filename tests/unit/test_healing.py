@@ -2,6 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from clusterctl.drifting import Healed
+from clusterctl.errors import ClusterctlError, InterruptedRunError, LeaseHeldError, PoolError
 from clusterctl.exit_codes import ExitCode
 from clusterctl.healing import heal
 from clusterctl.lifecycle import State
@@ -28,27 +32,32 @@ class Provision:
         return NodeResult(name, State.ADMITTED, ExitCode.OK)
 
 
+def said(healed: Healed) -> list[tuple[str, str]]:
+    return [(a["node"], a["action"]) for a in healed.actions]
+
+
 def test_one_node_first_then_the_others() -> None:
     provision = Provision()
-    healed, actions, code = heal(("n1", "n2", "n3"), ("n9",), provision)
+    healed = heal(("n1", "n2", "n3"), ("n9",), provision)
     assert provision.calls == [(("n1",), ("n9",)), (("n2", "n3"), ("n9",))]
-    assert (healed, code) == (("n1", "n2", "n3"), ExitCode.OK)
-    assert {a["action"] for a in actions} == {"healed"}
+    assert healed.code is ExitCode.OK
+    assert said(healed) == [("n1", "healed"), ("n2", "healed"), ("n3", "healed")]
 
 
 def test_a_canary_that_fails_saves_the_others() -> None:
     provision = Provision("n1")
-    healed, actions, code = heal(("n1", "n2"), (), provision)
+    healed = heal(("n1", "n2"), (), provision)
     assert provision.calls == [(("n1",), ())]
-    assert (healed, code) == ((), ExitCode.GATE_FAILED)
-    assert [(a["node"], a["action"]) for a in actions] == [("n1", "not healed"), ("n2", "left")]
-    assert "canary n1" in actions[1]["detail"]
+    assert healed.code is ExitCode.GATE_FAILED
+    assert said(healed) == [("n1", "not healed"), ("n2", "left")]
+    assert "canary n1" in healed.actions[1]["detail"]
+    assert healed.names == {"n1"}
 
 
 def test_a_later_node_that_fails_is_told() -> None:
-    healed, actions, code = heal(("n1", "n2", "n3"), (), Provision("n3"))
-    assert (healed, code) == (("n1", "n2"), ExitCode.GATE_FAILED)
-    assert [a["action"] for a in actions] == ["healed", "healed", "not healed"]
+    healed = heal(("n1", "n2", "n3"), (), Provision("n3"))
+    assert healed.code is ExitCode.GATE_FAILED
+    assert [a["action"] for a in healed.actions] == ["healed", "healed", "not healed"]
 
 
 def test_without_partners_the_healed_canary_is_one() -> None:
@@ -59,7 +68,7 @@ def test_without_partners_the_healed_canary_is_one() -> None:
 
 def test_nobody_to_heal_touches_nobody() -> None:
     provision = Provision()
-    assert heal((), (), provision) == ((), [], ExitCode.OK)
+    assert heal((), (), provision) == Healed((), ExitCode.OK)
     assert provision.calls == []
 
 
@@ -67,4 +76,30 @@ def test_a_run_that_left_the_canary_out_proves_nothing() -> None:
     def nothing(_names: Sequence[str], _partners: Sequence[str]) -> Result:
         return Result("run-2", (), 1.0)
 
-    assert heal(("n1", "n2"), (), nothing)[2] is ExitCode.UNEXPECTED
+    assert heal(("n1", "n2"), (), nothing).code is ExitCode.UNEXPECTED
+
+
+@pytest.mark.parametrize(
+    "error", [PoolError(detail="too many", hint="wait"), LeaseHeldError(node="n2", holder="bob", run_id="r", since="", expires="")]
+)
+def test_a_round_that_is_refused_is_told_and_touches_nobody(error: ClusterctlError) -> None:
+    provision = Provision()
+
+    def refuse_the_rest(names: Sequence[str], partners: Sequence[str]) -> Result:
+        if names != ("n1",):
+            raise error
+        return provision(names, partners)
+
+    healed = heal(("n1", "n2", "n3"), (), refuse_the_rest)
+    assert said(healed) == [("n1", "healed"), ("n2", "left"), ("n3", "left")]
+    assert healed.code is ExitCode.CONFIG
+    assert healed.names == {"n1"}
+    assert healed.actions[1]["detail"] == str(error)
+
+
+def test_an_interruption_is_no_refusal() -> None:
+    def stop(_names: Sequence[str], _partners: Sequence[str]) -> Result:
+        raise InterruptedRunError(detail="stopped", hint="")
+
+    with pytest.raises(InterruptedRunError):
+        heal(("n1",), (), stop)

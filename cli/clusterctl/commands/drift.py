@@ -49,13 +49,12 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
     settings = Settings(concurrency=given["forks"], ansible_args=args)
     watched = drifting.watch(config, nodes, wish, settings, findings.progress(len(nodes)))
-    code = watched.code
     if wish.heal and watched.decisions.heal:
         from clusterctl import healing  # noqa: PLC0415 the only way from here to a role
 
-        code = healing.after(watched, config, given["vault_ids"])
+        watched = healing.after(watched, config, wish, given["vault_ids"])
     view.show(watched.report, watched.shown, watched.body, given["output"])
-    return int(code)
+    return int(watched.code)
 
 
 def _wish(given: dict[str, Any], site_policy: str) -> Any:

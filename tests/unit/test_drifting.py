@@ -1,0 +1,128 @@
+"""After healing, a drift run and its files tell what holds then."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from clusterctl import drifting
+from clusterctl.config import Config
+from clusterctl.drift.model import Action
+from clusterctl.drifting import Healed, Wish
+from clusterctl.exit_codes import ExitCode
+from clusterctl.findings import NodeStatus
+from clusterctl.gates.model import Outcome
+from clusterctl.lifecycle import State
+from clusterctl.store import Store
+from clusterctl.validation import Settings
+from clusterctl_validators.finding import Severity
+from support.stores import DIGEST, a_finding, a_node, a_run, bring, findings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from clusterctl.drifting import Watched
+    from clusterctl.findings import NodeFindings
+    from clusterctl.node import Node
+    from clusterctl.validation.recorded import ReadOnlyRun
+
+NAMES = ("r12-n01", "r12-n02", "r12-n03")
+NODES = tuple(a_node(name, slot=i) for i, name in enumerate(NAMES))
+GOOD, BAD, OTHER = a_finding(), a_finding(Outcome.FAIL), a_finding(Outcome.FAIL, check="hugepages.other")
+HEAL = Wish("rack-12", dict.fromkeys(Severity, Action.HEAL), heal=True)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    """A site whose three nodes are admitted."""
+    config = Config(root=tmp_path, inventory=(), state_dir=tmp_path, operator="ada")
+    with Store.open(config.store_url) as store:
+        store.register(NODES)
+        store.start_run(a_run())
+        for name in NAMES:
+            bring(store, name, State.PROVISIONING)
+            store.transition(name, State.PROVISIONED, run_id=a_run().id, operator="ada", spec_digest=DIGEST)
+    return config
+
+
+def watch(config: Config, monkeypatch: pytest.MonkeyPatch, *said: NodeFindings, wish: Wish = HEAL) -> Watched:
+    def answer(run: ReadOnlyRun, _nodes: object, _config: object, _settings: object, on_result: Callable[[NodeFindings], None]) -> None:
+        for one in said:
+            run.store.save_findings(run.rundir.id, one)
+            on_result(one)
+
+    monkeypatch.setattr(drifting, "record_each", answer)
+    nodes: Sequence[Node] = [n for n in NODES if n.name in {s.node for s in said}]
+    return drifting.watch(config, nodes, wish, Settings(), lambda _found: None)
+
+
+def provisioned(config: Config, *said: NodeFindings) -> None:
+    """What the nodes said when they were verified after provisioning."""
+    with Store.open(config.store_url) as store:
+        store.save_findings(a_run().id, *said)
+
+
+def did(node: str, action: str = "healed") -> dict[str, str]:
+    return {"node": node, "action": action, "detail": "admitted in run 2"}
+
+
+def test_the_files_tell_what_holds_after_the_heal(config: Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wish = replace(HEAL, textfile=tmp_path / "drift.prom")
+    before = watch(config, monkeypatch, *(findings(BAD, OTHER, node=n) for n in NAMES[:2]), findings(node=NAMES[2]), wish=wish)
+    assert before.code is ExitCode.CHANGES_PENDING
+    assert '"drift",severity="major",target="rack-12"} 4.0' in (tmp_path / "drift.prom").read_text()
+    provisioned(config, findings(GOOD, replace(OTHER, outcome=Outcome.PASS), node=NAMES[0]))
+    after = drifting.again(before, config, wish, Healed((did(NAMES[0]),), ExitCode.OK))
+    assert {d.node for d in after.report.deviations} == {NAMES[1]}
+    said = json.loads((before.directory / "drift.json").read_text())
+    assert said["summary"]["drift"] == 2
+    assert said["actions"] == [{**did(NAMES[0]), "detail": "admitted in run 2; mended: hugepages.other, hugepages.pages[1G].running"}]
+    suites = {s.get("name"): s.get("failures") for s in ET.fromstring((before.directory / "drift.xml").read_text())}  # noqa: S314 our own text
+    assert suites == {NAMES[0]: "0", NAMES[1]: "2", NAMES[2]: "0"}
+    page = (before.directory / "drift.html").read_text()
+    assert "mended: hugepages.other" in page
+    for text in ((before.directory / "drift.prom").read_text(), (tmp_path / "drift.prom").read_text()):
+        assert '"drift",severity="major",target="rack-12"} 2.0' in text
+        assert f'node="{NAMES[0]}"' not in text
+    with Store.open(config.store_url) as store:
+        assert {s.node for s in store.open_drift(NAMES)} == {NAMES[1]}, "what was mended has ended"
+        run = store.run(said["run_id"])
+        assert (run.exit_code, run.summary["drift"]) == (ExitCode.CHANGES_PENDING, 2)
+
+
+def test_a_fleet_that_was_healed_whole_exits_with_zero(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = watch(config, monkeypatch, findings(BAD, node=NAMES[0]))
+    provisioned(config, findings(node=NAMES[0]))
+    after = drifting.again(before, config, HEAL, Healed((did(NAMES[0]),), ExitCode.OK))
+    assert (after.code, after.shown, after.body["findings"]) == (ExitCode.OK, (), [])
+    with Store.open(config.store_url) as store:
+        assert store.run(after.body["run_id"]).exit_code == ExitCode.OK
+
+
+def test_what_is_still_bad_is_not_called_mended(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = watch(config, monkeypatch, findings(BAD, OTHER, node=NAMES[0]))
+    provisioned(config, findings(GOOD, OTHER, node=NAMES[0]))
+    after = drifting.again(before, config, HEAL, Healed((did(NAMES[0], "not healed"),), ExitCode.GATE_FAILED))
+    assert [d.check for d in after.report.deviations] == ["hugepages.other"]
+    assert after.body["actions"][0]["detail"] == "admitted in run 2; mended: hugepages.pages[1G].running"
+    assert after.code is ExitCode.GATE_FAILED
+
+
+def test_a_node_that_was_lost_while_it_was_healed_is_lost(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = watch(config, monkeypatch, findings(BAD, node=NAMES[0]), findings(BAD, node=NAMES[1]))
+    provisioned(config, findings(node=NAMES[0], status=NodeStatus.UNREACHABLE, detail="no route to host"))
+    after = drifting.again(before, config, HEAL, Healed((did(NAMES[0], "not healed"),), ExitCode.UNREACHABLE))
+    assert [x.node for x in after.report.lost] == [NAMES[0]]
+    assert [d.node for d in after.report.deviations] == [NAMES[1]]
+
+
+def test_who_was_left_stays_as_it_was_seen(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = watch(config, monkeypatch, findings(BAD, node=NAMES[0]))
+    after = drifting.again(before, config, HEAL, Healed((did(NAMES[0], "left"),), ExitCode.CONFIG))
+    assert after.report == before.report
+    assert after.code is ExitCode.CONFIG
