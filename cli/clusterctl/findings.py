@@ -46,7 +46,7 @@ class NodeFindings:
 
 HINTS: Mapping[NodeStatus, str] = {
     NodeStatus.UNREACHABLE: "check its power, network and SSH, then run again",
-    NodeStatus.AUTH_FAILED: "check ansible_user, its key and its sudo rights, then run again",
+    NodeStatus.AUTH_FAILED: "check ansible_user and its key; for sudo, ansible_become_password and the sudoers of the node; then run again",
     NodeStatus.HOST_KEY_CHANGED: "if the node is new or was reinstalled on purpose, renew its line in known_hosts; else somebody answers in its place",
     NodeStatus.TIMED_OUT: "a hung mount or tool on the node; look there, then run again",
     NodeStatus.PYTHON_MISSING: "install python3 on the node, or set ansible_python_interpreter",

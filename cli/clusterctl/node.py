@@ -15,6 +15,8 @@ class Connection:
 
     Attributes:
         ssh_args: ansible_ssh_common_args + ansible_ssh_extra_args, split (UserKnownHostsFile, ProxyJump ...).
+        become_method: anything but "sudo" goes through a playbook, too.
+        become_password: one is set, somewhere where Ansible finds it; it is not in here.
         kind: ansible_connection; anything but "ssh" goes through a playbook.
     """
 
@@ -25,8 +27,15 @@ class Connection:
     ssh_args: tuple[str, ...] = ()
     become: bool = False
     become_user: str = "root"
+    become_method: str = "sudo"
+    become_password: bool = False
     python: str = "/usr/bin/python3"
     kind: str = "ssh"
+
+    @property
+    def by_sudo(self) -> bool:
+        """Whether commands need sudo: somebody else is to run them than who logs in."""
+        return self.become and self.user != self.become_user
 
 
 @dataclass(frozen=True, slots=True)

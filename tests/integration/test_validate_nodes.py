@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 import sqlite3
 from dataclasses import dataclass
@@ -124,6 +125,64 @@ def test_become(site: Site) -> None:
     found = site.ask(**as_ops)
     assert found.status is NodeStatus.AUTH_FAILED
     assert "sudo: a password is required" in found.detail
+
+
+@pytest.fixture
+def ops(site: Site) -> Iterator[dict[str, str]]:
+    """The user ops, who becomes root with a password of this test; its last line in sudoers is taken away."""
+    password = secrets.token_hex(8)
+    site.node.shell("id ops >/dev/null 2>&1 || useradd -m ops; echo 'ops ALL=(ALL) ALL' > /etc/sudoers.d/ops")
+    site.node.let_in("ops", "/home/ops")
+    site.node.shell(f"echo 'ops:{password}' | chpasswd")
+    yield {"ansible_user": "ops", "ansible_become": "true", "ansible_become_password": password}
+    site.node.shell("rm -f /etc/sudoers.d/ops")
+
+
+def test_become_with_a_password(site: Site, ops: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert site.clusterctl("validate", "-o", "json", **ops) == ExitCode.VALIDATOR_FAILED
+    data = json.loads(capsys.readouterr().out)
+    as_root = site.ask()
+    (told,) = data["nodes"]
+    assert {f["check"]: f["outcome"] for f in told["findings"]} == {f.check: f.outcome for f in as_root.findings}
+    kept = [p.read_bytes() for p in site.state_dir.rglob("*") if p.is_file()]
+    assert kept
+    assert not any(ops["ansible_become_password"].encode() in content for content in kept)
+    assert site.clusterctl("drift", "-o", "json", **ops) == ExitCode.VALIDATOR_FAILED
+    assert all(n["kind"] == "pending" or n["kind"] == "unknown" for n in json.loads(capsys.readouterr().out)["findings"])
+
+
+def test_a_wrong_password_is_one_failed_attempt(site: Site, ops: dict[str, str]) -> None:
+    site.node.shell("echo 'Defaults:ops logfile=/tmp/sudo.log' >> /etc/sudoers.d/ops")
+    found = site.ask(**{**ops, "ansible_become_password": "not-this-one"})
+    assert (found.status, found.findings) == (NodeStatus.AUTH_FAILED, ())
+    assert found.detail == "become: sudo does not accept ansible_become_password; it was tried once"
+    assert "3 incorrect" not in site.node.shell("cat /tmp/sudo.log; rm -f /tmp/sudo.log")
+
+
+@pytest.mark.parametrize(
+    ("sudoers", "status", "said"),
+    [
+        ("ops ALL=(ALL) NOPASSWD: ALL", NodeStatus.OK, ""),
+        ("Defaults:ops !use_pty, passwd_tries=1\nops ALL=(ALL) ALL", NodeStatus.OK, ""),
+        ("Defaults:ops requiretty\nops ALL=(ALL) ALL", NodeStatus.AUTH_FAILED, "become: sudo wants a terminal, and has none here"),
+        ("# nobody", NodeStatus.AUTH_FAILED, "become: sudo refuses: "),
+        ("ops ALL=(ALL) /usr/bin/id", NodeStatus.AUTH_FAILED, "become: sudo refuses: "),
+    ],
+)
+def test_what_sudoers_says(site: Site, ops: dict[str, str], sudoers: str, status: NodeStatus, said: str) -> None:
+    site.node.shell(f"printf '{sudoers}\\n' > /etc/sudoers.d/ops")
+    found = site.ask(**ops)
+    assert (found.status, found.detail.startswith(said)) == (status, True), found.detail
+    assert ops["ansible_become_password"] not in found.detail
+
+
+def test_another_become_method_goes_through_ansible(site: Site) -> None:
+    site.node.shell("id plain >/dev/null 2>&1 || useradd -m plain; echo 'root:of-this-test' | chpasswd")
+    site.node.let_in("plain", "/home/plain")
+    by_su = {"ansible_user": "plain", "ansible_become": "true", "ansible_become_method": "su", "ansible_become_password": "of-this-test"}
+    found = site.ask(**by_su)
+    assert found.status is NodeStatus.OK, found.detail
+    assert {f.check for f in found.findings} == {f.check for f in site.ask().findings}
 
 
 def test_without_root_the_bundle_is_kept_elsewhere(site: Site) -> None:

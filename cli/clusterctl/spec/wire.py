@@ -17,6 +17,7 @@ class Operation(StrEnum):
     HOSTS = "hosts"
     PROFILE = "profile"
     BMCS = "bmcs"
+    BECOME = "become"
 
 
 class Failure(StrEnum):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import asyncssh
 
 from clusterctl.transport.outcome import Exited, TransportError, Trouble
+
+if TYPE_CHECKING:
+    from clusterctl.transport.sudo import Sudo
 
 _STDERR_LIMIT_BYTES = 64 * 1024
 
@@ -20,6 +24,7 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         self.err: list[bytes] = []
         self.rc: int | None = None
         self.signal = ""
+        self._heard = asyncio.Event()
         self._room = limit_bytes
         self._err_room = _STDERR_LIMIT_BYTES
         self._channel: asyncssh.SSHClientChannel[bytes] | None = None
@@ -31,6 +36,7 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         if datatype == asyncssh.EXTENDED_DATA_STDERR:
             self.err.append(data[: max(0, self._err_room)])
             self._err_room -= len(data)
+            self._heard.set()
             return
         self._room -= len(data)
         if self._room >= 0:
@@ -54,6 +60,32 @@ class _Session(asyncssh.SSHClientSession[bytes]):
             self._end(TransportError(Trouble.DISCONNECTED, f"connection lost while the command ran: {reason}"))
         self._end(None)
 
+    def said(self) -> bytes:
+        """All of stderr so far."""
+        return b"".join(self.err)
+
+    def forget(self, until: int) -> None:
+        """Drop the first bytes of stderr."""
+        self.err = [self.said()[until:]]
+
+    def tell(self, data: bytes) -> None:
+        """Write to the command's stdin; one that ended says why by its exit status."""
+        if self._channel and not self._channel.is_closing():
+            self._channel.write(data)
+
+    async def more(self) -> bool:
+        """Wait for more of stderr; False once the command has ended.
+
+        Raises:
+            TransportError: DISCONNECTED or TOO_MUCH_OUTPUT.
+        """
+        if self.ended.done():
+            self.ended.result()
+            return False
+        await self._heard.wait()
+        self._heard.clear()
+        return True
+
     def _end(self, error: TransportError | None) -> None:
         if self.ended.done():
             return
@@ -61,13 +93,16 @@ class _Session(asyncssh.SSHClientSession[bytes]):
             self.ended.set_exception(error)
         else:
             self.ended.set_result(None)
+        self._heard.set()
 
 
-async def execute(connection: asyncssh.SSHClientConnection, command: str, stdin: bytes, limit_bytes: int) -> Exited:
-    """Run `command` in the remote user's shell, `stdin` given to it, to its end.
+async def execute(
+    connection: asyncssh.SSHClientConnection, command: str, stdin: bytes, limit_bytes: int, sudo: Sudo | None = None
+) -> Exited:
+    """Run `command` in the remote user's shell, `stdin` given to it (once `sudo` has let it in), to its end.
 
     Raises:
-        TransportError: DISCONNECTED, or TOO_MUCH_OUTPUT beyond `limit_bytes` of stdout.
+        TransportError: DISCONNECTED, TOO_MUCH_OUTPUT beyond `limit_bytes` of stdout, or what `sudo` ended with.
     """
     session = _Session(limit_bytes)
     try:
@@ -75,15 +110,22 @@ async def execute(connection: asyncssh.SSHClientConnection, command: str, stdin:
     except (asyncssh.ChannelOpenError, asyncssh.DisconnectError, OSError) as e:
         raise TransportError(Trouble.DISCONNECTED, f"the node does not run commands: {e}") from e
     try:
+        if sudo:
+            await sudo.open(session)
+        _give(channel, stdin)
+        await session.ended
+    finally:
+        channel.close()
+        session.ended.cancel()  # nobody waits for it any more
+    err = sudo.masked(session.said()) if sudo else session.said()
+    if session.signal:
+        err += f"\nended by signal {session.signal}".encode()
+    return Exited(session.rc, b"".join(session.out), err)
+
+
+def _give(channel: asyncssh.SSHClientChannel[bytes], stdin: bytes) -> None:
+    try:
         channel.write(stdin)
         channel.write_eof()
     except OSError:  # it ended without reading everything; how is told by its exit status
         channel.write_eof()
-    try:
-        await session.ended
-    finally:
-        channel.close()
-    err = b"".join(session.err)
-    if session.signal:
-        err += f"\nended by signal {session.signal}".encode()
-    return Exited(session.rc, b"".join(session.out), err)

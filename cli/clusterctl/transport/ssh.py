@@ -12,6 +12,7 @@ import asyncssh
 from clusterctl.transport import keys, ssh_args
 from clusterctl.transport.exec import execute
 from clusterctl.transport.outcome import Exited, TransportError, Trouble
+from clusterctl.transport.sudo import Sudo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,8 +47,8 @@ class SshClient:
                 task.result().close()
         self._jumps.clear()
 
-    async def connect(self, connection: Connection) -> Remote:
-        """Connect and log in.
+    async def connect(self, connection: Connection, become_password: str = "") -> Remote:
+        """Connect and log in; `become_password` is for a sudo that asks.
 
         Raises:
             TransportError: UNREACHABLE, AUTH_FAILED, HOST_KEY_UNKNOWN or HOST_KEY_CHANGED.
@@ -67,7 +68,7 @@ class SshClient:
             how["proxy_command"] = _fill(args.proxy_command, {"%h": host, "%p": str(port), "%r": user})
         limit_s = args.connect_timeout_s or self._connect_timeout_s
         opened = await _open(how, args.host_key_alias or host, hosts, limit_s, args.kex)
-        return Remote(opened, connection)
+        return Remote(opened, connection, become_password)
 
     async def _jump(self, args: ssh_args.SshArgs, paths: tuple[Path, ...], depth: int) -> asyncssh.SSHClientConnection | None:
         """The connection to the last of the first `depth` jump hosts; many nodes share it."""
@@ -95,16 +96,20 @@ class SshClient:
 class Remote:
     """A node we are logged in to."""
 
-    def __init__(self, opened: asyncssh.SSHClientConnection, connection: Connection) -> None:
+    def __init__(self, opened: asyncssh.SSHClientConnection, connection: Connection, become_password: str = "") -> None:
         self._opened = opened
         self._connection = connection
+        self._become_password = become_password
 
     async def run(self, argv: Sequence[str], stdin: bytes, limit_bytes: int) -> Exited:
         """Run a command, as root where the inventory says become.
 
         Raises:
-            TransportError: DISCONNECTED or TOO_MUCH_OUTPUT.
+            TransportError: DISCONNECTED or TOO_MUCH_OUTPUT; where sudo has a password, AUTH_FAILED or TIMED_OUT, too.
         """
+        if self._connection.by_sudo and self._become_password:
+            sudo = Sudo(self._connection.become_user, self._become_password)
+            return await execute(self._opened, sudo.command_line(argv), stdin, limit_bytes, sudo)
         return await execute(self._opened, command_line(argv, self._connection), stdin, limit_bytes)
 
     def close(self) -> None:
@@ -113,8 +118,8 @@ class Remote:
 
 
 def command_line(argv: Sequence[str], connection: Connection) -> str:
-    """The remote shell's line. sudo never asks (-n); sh in between makes a missing command exit 127, with sudo too."""
-    if not connection.become or connection.user == connection.become_user:
+    """The remote shell's line where no password is known. sudo never asks (-n); sh in between makes a missing command exit 127, with sudo too."""
+    if not connection.by_sudo:
         return shlex.join(argv)
     return shlex.join(["sudo", "-n", "-H", "-u", connection.become_user, "--", "/bin/sh", "-c", 'exec "$@"', "sh", *argv])
 

@@ -32,8 +32,9 @@ def ask(nodes: Sequence[Node], bundle: Bundle, settings: Settings, inventory: Se
         ConfigError: no inventory was given, or Ansible could not be started.
     """
     if not inventory:
-        kind = nodes[0].connection.kind
-        raise ConfigError(detail=f"{nodes[0].name} has ansible_connection {kind!r}: its inventory is needed", hint="give -i")
+        how = nodes[0].connection
+        means = f"ansible_connection {how.kind!r}" + (f", ansible_become_method {how.become_method!r}" if how.by_sudo else "")
+        raise ConfigError(detail=f"{nodes[0].name} has {means}: its inventory is needed", hint="give -i")
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="validate-", dir=state_dir) as folder:
         work = Path(folder)

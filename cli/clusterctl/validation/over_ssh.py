@@ -10,6 +10,7 @@ from clusterctl.transport.outcome import TransportError, Trouble
 from clusterctl.validation import answer, request
 
 if TYPE_CHECKING:
+    from clusterctl.become import BecomePassword
     from clusterctl.bundle import Bundle
     from clusterctl.findings import NodeFindings
     from clusterctl.node import Node
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
     from clusterctl.validation.settings import Settings
 
 
-async def ask(client: SshClient, node: Node, bundle: Bundle, settings: Settings) -> NodeFindings:
+async def ask(client: SshClient, node: Node, bundle: Bundle, settings: Settings, become: BecomePassword | None = None) -> NodeFindings:
     """The findings of a node, or why there are none; never longer than `settings.node_timeout_s`."""
     began = time.monotonic()
+    if become and become.problem:
+        return answer.from_trouble(node.name, TransportError(Trouble.AUTH_FAILED, f"become: {become.problem}"), 0.0)
     question = request.make(node, bundle, settings)
     try:
         async with asyncio.timeout(settings.node_timeout_s):
-            remote = await client.connect(node.connection)
+            remote = await client.connect(node.connection, become.value if become else "")
             try:
                 exited = await _converse(remote, node.connection.python, bundle, question)
             finally:

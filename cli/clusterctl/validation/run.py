@@ -16,17 +16,17 @@ from clusterctl.transport.ssh import SshClient
 from clusterctl.validation import over_ansible, over_ssh
 from clusterctl.validation.over_bmc import BmcRound
 from clusterctl.validation.over_rack import DomainRound
+from clusterctl.validation.passwords import passwords
 from clusterctl.validation.rack_members import not_asked
 from clusterctl.validation.settings import Settings
 from clusterctl_validators.finding import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from clusterctl.bundle import Bundle
     from clusterctl.findings import NodeFindings
-    from clusterctl.node import Node
+    from clusterctl.node import Connection, Node
     from clusterctl_validators.finding import Finding
 
     Stored = Callable[[str], NodeFindings | None]
@@ -86,7 +86,7 @@ def validate_each(
     chosen = settings or Settings()
     bundle = bundle_module.build(state_dir)
     waived = {n.name: waivers.parse(n.spec.waivers, n.name) for n in nodes}
-    by_ssh = [n for n in nodes if n.connection.kind in SSH_KINDS]
+    by_ssh = [n for n in nodes if _ours(n.connection)]
     for node in by_ssh:
         ssh_args.parse(node.connection.ssh_args)
     domains = DomainRound(nodes, not_asked(nodes, inventory, chosen, stored))
@@ -100,10 +100,15 @@ def validate_each(
             said_something = said_something or judged.status is not NodeStatus.OK or bool(judged.findings)
             on_result(judged)
 
-    others = [n for n in nodes if n.connection.kind not in SSH_KINDS]
+    others = [n for n in nodes if not _ours(n.connection)]
+    become = passwords(by_ssh, inventory, chosen.ansible_args)
+
+    def ask(client: SshClient, node: Node) -> Awaitable[NodeFindings]:
+        return over_ssh.ask(client, node, bundle, chosen, become.get(node.name))
+
     with BmcRound(nodes, inventory, chosen) as bmcs:
         if by_ssh:
-            asyncio.run(_ask_all(by_ssh, bundle, bmcs, chosen, done))
+            asyncio.run(_ask_all(by_ssh, ask, bmcs, chosen, done))
         if others:
             for found in over_ansible.ask(others, bundle, chosen, inventory, state_dir):
                 done(found)
@@ -111,11 +116,22 @@ def validate_each(
         raise UsageProblemError(detail=f"no check matches {chosen.only!r}", hint="without -k, `-o json` shows the ids of all checks")
 
 
-async def _ask_all(nodes: Sequence[Node], bundle: Bundle, bmcs: BmcRound, settings: Settings, done: Callable[[NodeFindings], None]) -> None:
+def _ours(connection: Connection) -> bool:
+    """Whether we connect, not Ansible: ssh, and if somebody else is to run the checks, sudo."""
+    return connection.kind in SSH_KINDS and (not connection.by_sudo or connection.become_method == "sudo")
+
+
+async def _ask_all(
+    nodes: Sequence[Node],
+    ask: Callable[[SshClient, Node], Awaitable[NodeFindings]],
+    bmcs: BmcRound,
+    settings: Settings,
+    done: Callable[[NodeFindings], None],
+) -> None:
     async with SshClient(settings.connect_timeout_s) as client:
 
         async def work(node: Node) -> None:
-            found = await over_ssh.ask(client, node, bundle, settings)
+            found = await ask(client, node)
             await bmcs.answered(node.name)
             done(found)
 

@@ -13,6 +13,7 @@ from clusterctl.node import Connection, Node, NodeSpec, Place
 from clusterctl.validation import Settings, validate
 from clusterctl_validators.finding import Outcome
 from support.fake_answers import PASS, FakeNode
+from support.fake_sudo import FakeSudo
 from support.ssh_node import SshNode
 
 if TYPE_CHECKING:
@@ -214,6 +215,33 @@ def test_only_a_part(tmp_path: Path, state_dir: Path, only: str) -> None:
 def test_a_part_that_is_nothing_is_no_success(tmp_path: Path, state_dir: Path, only: str) -> None:
     with pytest.raises(UsageProblemError, match="no check matches"):
         ask(FakeNode(), tmp_path, state_dir, "n1", (), "kernel", settings=Settings(only=only))
+
+
+def test_sudo_gets_its_password_for_every_exec(tmp_path: Path, state_dir: Path) -> None:
+    inner, layer = FakeNode(), tmp_path / "layer"
+    fake = FakeSudo(inner)
+    with SshNode(tmp_path / "node", fake) as server:
+        server.write_site(layer, ansible_become_password=fake.password)
+        connection = server.connection(become=True, become_user="hpc", become_password=True)
+        (found,) = validate([make_node(connection)], state_dir, inventory=[layer])
+        assert (found.status, found.detail) == (NodeStatus.OK, "")
+        assert inner.execs == ["run", "push"]
+        assert fake.told == [fake.password] * 2
+        server.write_site(layer, ansible_become_password="wrong")
+        (found,) = validate([make_node(connection)], state_dir, inventory=[layer])
+        assert (found.status, found.findings) == (NodeStatus.AUTH_FAILED, ())
+        assert found.detail == "become: sudo does not accept ansible_become_password; it was tried once"
+        execs = list(server.commands)
+        server.write_site(layer, ansible_become_password="{{ nowhere }}")
+        (found,) = validate([make_node(connection)], state_dir, inventory=[layer])
+        assert (found.status, found.detail) == (NodeStatus.AUTH_FAILED, "become: ansible_become_password cannot be rendered")
+        assert validate([make_node(connection)], state_dir)[0].status is NodeStatus.AUTH_FAILED, "no inventory, no password"
+        assert server.commands == execs, "without its password a node is not asked"
+
+
+def test_another_become_method_goes_through_ansible(state_dir: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ansible_become_method 'su': its inventory is needed"):
+        validate([make_node(Connection("n1", user="ops", become=True, become_method="su"))], state_dir)
 
 
 def test_another_connection_needs_the_inventory(state_dir: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.spec.ansible_worker.become import become_passwords
 from clusterctl.spec.ansible_worker.bmcs import bmcs
 from clusterctl.spec.ansible_worker.failures import WorkerError
 from clusterctl.spec.ansible_worker.resolve import Resolution, example_host
@@ -29,6 +30,8 @@ def answer(request: Request) -> dict[str, Any]:
         return Resolution(session, [example_host(session, request.target)], request).nodes()
     if request.operation is Operation.BMCS:
         return bmcs(session, select(session.inventory, request.target, request.limit))
+    if request.operation is Operation.BECOME:
+        return become_passwords(session, select(session.inventory, request.target, request.limit))
     everybody = request.operation is Operation.HOSTS and request.target == "all" and not request.limit
     hosts = session.inventory.get_hosts() if everybody else select(session.inventory, request.target, request.limit)
     resolution = Resolution(session, hosts, request)

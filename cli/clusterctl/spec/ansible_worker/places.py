@@ -27,9 +27,12 @@ CONNECTION = (
     "ansible_ssh_extra_args",
     "ansible_become",
     "ansible_become_user",
+    "ansible_become_method",
     "ansible_python_interpreter",
     "ansible_connection",
 )
+# in the order in which the later one counts, as in Ansible's sudo plug-in
+BECOME_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
 PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "bmc_url")
 NAMES = ("node_roles", "waivers", *CONNECTION, *PLACE)
 _WAIVER_KEYS = ("check", "reason", "owner", "expires")
@@ -53,6 +56,7 @@ def connection(name: str, v: Mapping[str, Any]) -> dict[str, Any]:
         "ssh_args": [a for n in ("ansible_ssh_common_args", "ansible_ssh_extra_args") for a in _split(n, v.get(n))],
         "become": _flag("ansible_become", v.get("ansible_become", constants.DEFAULT_BECOME)),
         "become_user": str(v.get("ansible_become_user") or constants.DEFAULT_BECOME_USER or "root"),
+        "become_method": str(v.get("ansible_become_method") or constants.DEFAULT_BECOME_METHOD or "sudo").removeprefix("ansible.builtin."),
         "python": "/usr/bin/python3" if python.startswith("auto") else python,
         "kind": "ssh" if kind in ("ssh", "smart", "ansible.builtin.ssh") else kind.removeprefix("ansible.builtin."),
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ansible._internal._datatag._tags import SourceWasEncrypted
 
 from clusterctl.spec.ansible_worker import lint, places
+from clusterctl.spec.ansible_worker.become import configured
 from clusterctl.spec.ansible_worker.classes import ClassResolver
 from clusterctl.spec.ansible_worker.failures import WorkerError, invalid
 from clusterctl.spec.ansible_worker.origins import where_path
@@ -128,6 +129,7 @@ class Resolution:
         connection: dict[str, Any] = {"kind": "none"}
         try:
             connection = places.connection(str(host.name), alone)
+            connection["become_password"] = connection["become"] and self._has_become_password(host)
         except ValueError as e:
             self._bad_value(host, str(e))
         waivers, problems = places.waivers(alone.get("waivers"))
@@ -136,6 +138,11 @@ class Resolution:
             found = where_path(raw, way, self._variables.place(host, "waivers"))
             self._problems.append(Problem("waivers" + "".join(f"[{i}]" for i in way), message, *found, (str(host.name),)))
         return {"connection": connection, "waivers": waivers, "bmc_url": str(alone.get("bmc_url") or "")}
+
+    def _has_become_password(self, host: Any) -> bool:
+        """Whether one is set, unread: a node holds no secret."""
+        parts = (self._variables.group_part(host), self._variables.host_part(host), self._variables.extra)
+        return any(p.get(n) is not None for p in parts for n in places.BECOME_PASSWORDS) or configured()
 
     def _role_names(self, host: Any, alone: dict[str, Any], known: set[str]) -> list[str]:
         names = alone.get("node_roles")
