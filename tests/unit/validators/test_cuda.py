@@ -85,6 +85,23 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
             {"default.persisted": "/usr/local/cuda-13.0 (auto)"},
         ),
         ({"update-alternatives --display cuda": CommandResult(2, stderr="no alternatives")}, {"default.persisted": "no alternative"}),
+        (
+            {"update-alternatives --display cuda": ALTERNATIVES.format("manual", "/usr/local/cuda-12.8")},
+            {"default.persisted": "/usr/local/cuda-12.8 (manual)"},
+        ),
+        (
+            # Right today and for the wrong reason: in automatic mode, the link led past the alternative.
+            {
+                "update-alternatives --display cuda": ALTERNATIVES.format("auto", "/usr/local/cuda-13.0"),
+                "readlink -f /usr/local/cuda": "/usr/local/cuda-12.8\n",
+            },
+            {"default.persisted": "/usr/local/cuda-13.0 (auto)", "default.running": "/usr/local/cuda-12.8"},
+        ),
+        ({"readlink -f /usr/local/cuda": "\n"}, {"default.running": ""}),
+        (
+            {"update-alternatives --display cuda": CommandResult(None, error="update-alternatives: No such file or directory")},
+            {"default.persisted": "No such file"},
+        ),
         ({" ".join(module.LOGIN): "/opt/old/bin/nvcc\n"}, {"profile.running": "/opt/old/bin/nvcc"}),
         ({" ".join(module.LOGIN): CommandResult(1)}, {"profile.running": "not found"}),
         ({" ".join(module.SEARCHED): "/lib: (from <builtin>:0)\n"}, {"linker.running": "not searched"}),

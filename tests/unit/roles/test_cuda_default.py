@@ -1,0 +1,127 @@
+"""The default toolkit: the role's tasks with real `update-alternatives`, which works on folders of its own for each case."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support.roles import ROOT
+
+TOOL = shutil.which("update-alternatives", path=f"{os.environ.get('PATH', '')}:/usr/bin:/usr/sbin")
+pytestmark = pytest.mark.skipif(TOOL is None, reason="no update-alternatives on this machine")
+WRAPPER = f'#!/bin/sh\nexec {TOOL} --altdir "$ALT/alternatives" --admindir "$ALT/admin" --log "$ALT/log" "$@"\n'
+REGISTER = "update-alternatives --install {0}/cuda cuda {0}/cuda-12.8 128; update-alternatives --install {0}/cuda cuda {0}/cuda-13.0 130"
+# What somebody did before the role runs.
+CASES = {
+    "nothing": "true",
+    "another one kept": f"{REGISTER}; update-alternatives --set cuda {{0}}/cuda-12.8",
+    "right today": f"{REGISTER}; update-alternatives --auto cuda",
+    "led past": f"{REGISTER}; update-alternatives --set cuda {{0}}/cuda-13.0; ln -sfn {{0}}/cuda-12.8 {{0}}/cuda",
+    "right today and led past": f"{REGISTER}; update-alternatives --auto cuda; ln -sfn {{0}}/cuda-12.8 {{0}}/cuda",
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the link leads, by way of the alternative or not, and what the alternative says."""
+
+    link: str
+    leads_to: str
+    mode: str
+
+
+def shell(folder: Path, text: str) -> str:
+    path = f"{folder.parent}:{os.environ['PATH']}"
+    done = subprocess.run(["sh", "-c", text], env={"PATH": path, "ALT": str(folder)}, capture_output=True, text=True, check=False)
+    return done.stdout
+
+
+def state(folder: Path) -> State:
+    link = folder / "cuda"
+    said = re.match(r"cuda - (\w+) mode", shell(folder, "LANG=C update-alternatives --display cuda"))
+    where = str(link.readlink()) if link.is_symlink() else "none"
+    return State(where.removeprefix(str(folder)), link.resolve().name, said.group(1) if said else "none")
+
+
+def lay(root: Path, name: str, before: str) -> Path:
+    folder = root / name.replace(" ", "-")
+    for part in ("alternatives", "admin", "cuda-12.8", "cuda-13.0"):
+        (folder / part).mkdir(parents=True)
+    shell(folder, before.format(folder))
+    return folder
+
+
+def play(root: Path, folders: list[Path], *options: str) -> tuple[int, str]:
+    """Run the role's tasks over every folder; how many tasks changed something, and all that was said."""
+    tasks = [
+        {
+            "name": folder.name,
+            "ansible.builtin.include_role": {
+                "name": "cuda",
+                "tasks_from": "default",
+                "apply": {"environment": {"ALT": str(folder), "PATH": f"{root}:{os.environ['PATH']}"}},
+            },
+            "vars": {
+                "__cuda_link": f"{folder}/cuda",
+                "__cuda_alternatives": f"{folder}/alternatives",
+                "__cuda_missing": [],
+                "cuda_default": "13.0",
+            },
+        }
+        for folder in folders
+    ]
+    variables = {"ansible_python_interpreter": sys.executable}
+    content = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}]
+    (root / "play.json").write_text(json.dumps(content))
+    environment = os.environ | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_HOME": str(root), "ANSIBLE_PIPELINING": "1"}
+    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", *options, str(root / "play.json")]
+    done = subprocess.run(argv, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    changed = re.search(r"changed=(\d+)", done.stdout)
+    assert changed, done.stdout + done.stderr
+    return int(changed.group(1)), done.stdout + done.stderr
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "update-alternatives").write_text(WRAPPER)
+    (tmp_path / "update-alternatives").chmod(0o755)
+    return tmp_path
+
+
+def test_the_default_is_the_declared_one_and_is_kept(root: Path) -> None:
+    folders = {name: lay(root, name, before) for name, before in CASES.items()}
+    before = {name: state(folder) for name, folder in folders.items()}
+    good = State("/alternatives/cuda", "cuda-13.0", "manual")
+    assert good not in before.values()
+    assert before["right today"] == State("/alternatives/cuda", "cuda-13.0", "auto")
+    assert before["led past"] == State("/cuda-12.8", "cuda-12.8", "manual")
+
+    _, said = play(root, list(folders.values()), "--check")
+    assert "failed=0" in said, said
+    assert {name: state(folder) for name, folder in folders.items()} == before, "check mode touches nothing"
+    changed, said = play(root, list(folders.values()))
+    assert "failed=0" in said, said
+    assert {name: state(folder) for name, folder in folders.items()} == dict.fromkeys(CASES, good)
+    assert changed >= len(CASES)
+    assert play(root, list(folders.values()))[0] == 0, "the second run changes nothing"
+
+    for folder in folders.values():
+        (folder / "cuda-13.2").mkdir()
+        shell(folder, f"update-alternatives --install {folder}/cuda cuda {folder}/cuda-13.2 132")
+    assert {name: state(folder) for name, folder in folders.items()} == dict.fromkeys(CASES, good), "a newer toolkit does not take the link"
+
+
+def test_a_folder_at_the_links_place_is_left_alone(root: Path) -> None:
+    folder = lay(root, "by hand", "mkdir {0}/cuda; touch {0}/cuda/nvcc")
+    _, said = play(root, [folder])
+    assert "failed=1" in said
+    assert "is not a link: a toolkit was installed there by hand" in said
+    assert (folder / "cuda" / "nvcc").exists()
