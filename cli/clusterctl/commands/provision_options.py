@@ -45,6 +45,7 @@ _OWN = (
     click.option("-t", "--tags", "--roles", "roles", metavar="ROLE,...", default="", help="Apply only these roles."),
     click.option("--all-roles", is_flag=True, help="Apply every role, even where all checks pass."),
     click.option("--retest", is_flag=True, help="Take quarantined nodes through again though nothing changed."),
+    click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once."),
     click.option("--partners", metavar="NODE,...", default="", help="Admitted nodes to measure against; they are not changed."),
     click.option("--no-reboot", is_flag=True, help="Reboot nothing; nodes that need it are quarantined."),
     click.option("--resume", metavar="RUN", default="", help="Go on with a run that was interrupted or killed."),

@@ -1,12 +1,17 @@
-"""The circuit breaker: a fault that seems to hit half the pool at once is more likely a fault of ours. Pure."""
+"""The circuit breaker: a fault that seems to hit half the pool at once is more likely a fault of ours. Changes nothing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterctl import clock
+from clusterctl.errors import PoolError
+
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from clusterctl.pool.base import Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +36,19 @@ class Breaker:
     def trips(self, members: Collection[str], removed: Collection[str], wanted: Collection[str]) -> bool:
         """Whether taking the members among `wanted` out would be too many."""
         return len(set(wanted) & set(members)) > self.allowance(members, removed)
+
+
+def demand_room(pool: Pool, wanted: Collection[str], *, doing: str, hint: str) -> None:
+    """Refuse to take the members among `wanted` out where that would be too many; nodes that are no members take nothing out.
+
+    Raises:
+        PoolError: it would be; `doing` says what for, `hint` how to go on.
+    """
+    breaker = Breaker()
+    members, removed = pool.members(), pool.removed_since(clock.after(clock.now(), -breaker.window_s))
+    if breaker.trips(members, removed, wanted):
+        raise PoolError(
+            detail=f"{doing} {len(members & set(wanted))} of {len(members)} pool members would take out more than "
+            f"{breaker.limit_percent:.0f} % within {breaker.window_s / 60:.0f} min",
+            hint=hint,
+        )

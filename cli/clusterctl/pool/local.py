@@ -28,8 +28,8 @@ class LocalPool:
         return self._store.change_member(node, member=True, reason=signed(reason), may=_refuse_foreign)
 
     def remove(self, node: str, reason: str) -> bool:
-        """See `Pool.remove`."""
-        return self._store.change_member(node, member=False, reason=signed(reason), may=lambda _present: None)
+        """See `Pool.remove`. A node that never was in is out: noting it would look as if it had been taken out."""
+        return self._store.change_member(node, member=False, reason=signed(reason), may=lambda _present: None, only_known=True)
 
     def members(self) -> frozenset[str]:
         """See `Pool.members`."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl import clock
-from clusterctl.errors import IllegalTransitionError, PoolError
+from clusterctl.errors import IllegalTransitionError
 from clusterctl.leases import lease_for
 from clusterctl.lifecycle import State, is_legal, way_out
-from clusterctl.pool.breaker import Breaker
+from clusterctl.pool.breaker import demand_room
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,14 +51,8 @@ def drain(
     """
     _check(nodes, to)
     names = [n.name for n in nodes]
-    breaker = Breaker()
-    members, removed = pool.members(), pool.removed_since(clock.after(clock.now(), -breaker.window_s))
-    if not force and breaker.trips(members, removed, names):
-        raise PoolError(
-            detail=f"draining {len(members & set(names))} of {len(members)} pool members would take out more than "
-            f"{breaker.limit_percent:.0f} % within {breaker.window_s / 60:.0f} min",
-            hint="drain fewer, wait, or say --force if it is meant",
-        )
+    if not force:
+        demand_room(pool, names, doing="draining", hint="drain fewer, wait, or say --force if it is meant")
     with lease_for(store, names, verb="drain", holder=operator):
         return tuple(_drain(store, pool, n, to, operator=operator, reason=reason) for n in nodes)
 

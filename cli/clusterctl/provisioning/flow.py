@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from clusterctl.errors import InterruptedRunError, PoolError
 from clusterctl.exit_codes import ExitCode
 from clusterctl.lifecycle import IN_WORK, State
+from clusterctl.pool.breaker import demand_room
 from clusterctl.provisioning.admit import admit
 from clusterctl.provisioning.apply import apply, un_admit
 from clusterctl.provisioning.burn_in import burn_in
@@ -35,14 +36,17 @@ def provision(
     """Take the nodes of `work` through all steps. `confirm` sees the plan before anything is touched; it is not asked if nothing is.
 
     Raises:
+        PoolError: it would take too much of the pool out at once, and `force` is not given; nothing was touched.
         KeyboardInterrupt: after the state of all nodes was recorded.
     """
     store = work.edges.store
     plan = check(work)
+    _demand_room(work, plan)
     leave(work, plan)
     if plan.work and not confirm(plan):
         store.finish_run(work.run_id, RunStatus.DONE, ExitCode.CHANGES_PENDING, {"declined": True})
         return Result(work.run_id, (), time.monotonic() - work.started, declined=True)
+    _demand_room(work, plan)  # again: others may have drained while somebody thought about the plan
     work.alive = [p.node for p in plan.work]
     step = Step.APPLY
     try:
@@ -86,6 +90,12 @@ def finish(work: Work) -> Result:
     work.rundir.write_json("result.json", {"exit_code": int(result.exit_code), **summary, "nodes": {n.node: n.state.value for n in nodes}})
     work.edges.store.finish_run(work.run_id, RunStatus.DONE, int(result.exit_code), summary)
     return result
+
+
+def _demand_room(work: Work, plan: Plan) -> None:
+    if plan.work and not work.options.force:
+        hint = "provision fewer at a time (--limit), wait for those that are out, or say --force if it is meant"
+        demand_room(work.edges.pool, [p.node for p in plan.work], doing="provisioning", hint=hint)
 
 
 def _hold(work: Work) -> None:

@@ -47,6 +47,7 @@ class Options:
         roles: only these, empty = those with failing checks.
         all_roles: apply every role even where all checks pass.
         retest: take quarantined nodes through again though nothing changed.
+        force: even if it takes more of the pool out at once than the circuit breaker allows.
         reboot: nodes may be rebooted where a role asks for it.
         partners: names of admitted nodes that measure against the others and are not changed.
         ansible_args: Ansible's own options, as typed.
@@ -56,6 +57,7 @@ class Options:
     roles: tuple[str, ...] = ()
     all_roles: bool = False
     retest: bool = False
+    force: bool = False
     reboot: bool = True
     partners: tuple[str, ...] = ()
     forks: int = 25

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 class MemberRepository(Repository):
     """Who is in the local pool, and why."""
 
-    def change_member(self, node: str, *, member: bool, reason: str, may: Callable[[PoolMember | None], None]) -> bool:
-        """Put a registered node in or out; `may` raises to forbid it, seeing the node's present place. Returns whether anything changed."""
+    def change_member(
+        self, node: str, *, member: bool, reason: str, may: Callable[[PoolMember | None], None], only_known: bool = False
+    ) -> bool:
+        """Put a registered node in or out; `may` raises to forbid it, seeing the node's present place. Returns whether anything changed.
+
+        `only_known`: leave a node alone that the pool has never heard of.
+        """
         with writing(self._engine) as connection:
             row = connection.execute(select(t.pool_members).where(t.pool_members.c.node == node).with_for_update()).first()
             present = PoolMember(*row) if row else None
             may(present)
-            if present is not None and present.member == member:
+            if present.member == member if present else only_known:
                 return False
             values = {"member": member, "reason": clean(reason), "changed_at": self._clock()}
             if present is None:

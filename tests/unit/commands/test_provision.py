@@ -41,15 +41,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[start.Request]:
 def test_ansibles_own_options_reach_the_flow_as_typed(asked: list[start.Request], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSIBLE_VAULT_IDENTITY_LIST", "")
     monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", "")
-    words = (
-        "provision rack-12 -l r12-n01 -e x=1 -e @f --vault-id lab@pw -D -vv -f 7 --tags kernel,nccl --partners a,b -y -- --skip-tags slow"
-    )
+    words = "provision rack-12 -l r12-n01 -e x=1 -e @f --vault-id lab@pw -D -vv -f 7 --tags kernel,nccl --partners a,b --force -y -- --skip-tags slow"
     assert main.call(words.split()) == ExitCode.OK
     request = asked[0]
     assert (request.target, request.limit, request.extra_vars, request.vault_ids) == ("rack-12", "r12-n01", ("x=1", "@f"), ("lab@pw",))
     options = request.options
     assert options.ansible_args == ("-e", "x=1", "-e", "@f", "--skip-tags", "slow")
-    assert (options.diff, options.verbosity, options.forks) == (True, 2, 7)
+    assert (options.diff, options.verbosity, options.forks, options.force) == (True, 2, 7, True)
     assert (options.roles, options.partners, options.reboot) == (("kernel", "nccl"), ("a", "b"), True)
 
 

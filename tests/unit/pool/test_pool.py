@@ -13,7 +13,7 @@ from clusterctl import clock
 from clusterctl.errors import PoolError
 from clusterctl.pool import loader
 from clusterctl.pool.base import Pool, is_ours, signed
-from clusterctl.pool.breaker import Breaker
+from clusterctl.pool.breaker import Breaker, demand_room
 from clusterctl.pool.local import LocalPool
 from support.stores import a_node, fresh
 
@@ -63,6 +63,23 @@ def test_what_we_removed_lately(store: Store) -> None:
     pool.remove(NAME, "run 1")
     assert pool.removed_since(clock.after(clock.now(), -60)) == {NAME}
     assert pool.removed_since(clock.after(clock.now(), 60)) == frozenset()
+
+
+def test_a_node_that_never_was_in_is_not_taken_out(store: Store) -> None:
+    pool = LocalPool.create(store)
+    assert not pool.remove(NAME, "provisioning: all roles")
+    assert pool.removed_since("") == frozenset()
+    assert pool.admit(NAME, "run 1")
+
+
+def test_room_is_demanded_of_members_only(store: Store) -> None:
+    pool = LocalPool.create(store)
+    for name in (NAME, "r12-n02"):
+        pool.admit(name, "")
+    demand_room(pool, [NAME, "r99-n01", "r99-n02"], doing="x", hint="")
+    with pytest.raises(PoolError, match="moving 2 of 2 pool members") as caught:
+        demand_room(pool, [NAME, "r12-n02"], doing="moving", hint="wait")
+    assert caught.value.hint == "wait"
 
 
 def test_signing_is_done_once() -> None:
