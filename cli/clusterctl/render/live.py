@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from clusterctl.provisioning.model import NodeMoved, Note, Step, StepStarted
+from clusterctl.provisioning.model import NodeMoved, Note, Step, StepStarted, TaskSeen
 from clusterctl.render.board import Board
 from clusterctl.render.states import SIGNS, printable
 
@@ -44,10 +44,12 @@ def view(counts: Mapping[str, int]) -> PlainView | LiveView:
 
 
 class PlainView:
-    """One line per step, and one per node whose state changed for good."""
+    """One line per step, per node that begins with a role, and per node whose state changed for good; of many nodes, the first with a role."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
+        self._many = False
+        self._begun: set[tuple[str, str]] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -60,10 +62,19 @@ class PlainView:
         if isinstance(progress, StepStarted):
             detail = f" ({progress.detail})" if progress.detail else ""
             self.line(f"{progress.step.value}: {folded(progress.nodes)}{detail}")
+            self._many, self._begun = len(progress.nodes) > 2 * _FEW, set()
+        elif isinstance(progress, TaskSeen):
+            self._begins(progress.step, progress.event.node, progress.event.role)
         elif isinstance(progress, NodeMoved) and progress.step is Step.DONE:
             self.line(f"{progress.node} {progress.state.value}" + (f": {progress.reason}" if progress.reason else ""))
         elif isinstance(progress, Note):
             self.line(progress.text)
+
+    def _begins(self, step: Step, node: str, role: str) -> None:
+        key = ("" if self._many else node, role)
+        if role and key not in self._begun:
+            self._begun.add(key)
+            self.line(f"{step.value}: {role} begins on {node}")
 
     def output(self, text: str) -> None:
         """Ansible's own output, for -v."""

@@ -38,9 +38,42 @@ def test_plain_lines_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[s
     assert [re.sub(r"^\[ *\d+s\] ", "", line) for line in captured.err.splitlines()] == [
         "check: r12-n01, r12-n02",
         "apply: r12-n01, r12-n02 (kernel, nccl)",
+        "apply: kernel begins on r12-n01",
         "by hand: ansible-playbook provision.yml",
         "r12-n02 quarantined: role kernel: \\x1b[2Jno",
     ]
+
+
+def plain(capsys: pytest.CaptureFixture[str], *story: Progress) -> list[str]:
+    with live.view({}) as view:
+        for progress in story:
+            view(progress)
+    return [re.sub(r"^\[ *\d+s\] ", "", line) for line in capsys.readouterr().err.splitlines()]
+
+
+def begun(node: str, role: str, task: str = "a") -> TaskSeen:
+    return TaskSeen(Step.APPLY, TaskEvent(node, role, task, TaskStatus.STARTED))
+
+
+def test_a_plain_line_per_node_and_role_and_none_per_task(capsys: pytest.CaptureFixture[str]) -> None:
+    tasks = [begun(node, role, task) for role in ("kernel", "nccl", "") for task in ("a", "b") for node in (N1, N2)]
+    assert plain(capsys, StepStarted(Step.APPLY, (N1, N2)), *tasks)[1:] == [
+        "apply: kernel begins on r12-n01",
+        "apply: kernel begins on r12-n02",
+        "apply: nccl begins on r12-n01",
+        "apply: nccl begins on r12-n02",
+    ]
+
+
+def test_of_many_nodes_the_first_with_a_role_takes_a_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+    names = tuple(f"r13-n{i:02d}" for i in range(72))
+    tasks = [begun(node, role) for role in ("kernel", "nccl") for node in names]
+    assert plain(capsys, StepStarted(Step.APPLY, names), *tasks)[1:] == ["apply: kernel begins on r13-n00", "apply: nccl begins on r13-n00"]
+
+
+def test_a_role_that_runs_in_a_later_step_again_is_told_again(capsys: pytest.CaptureFixture[str]) -> None:
+    again = (StepStarted(Step.APPLY, (N1,)), begun(N1, "kernel"))
+    assert plain(capsys, *again, *again).count("apply: kernel begins on r12-n01") == 2
 
 
 def drawn(height: int = 20, *, terminal: bool = True, nodes: int = 2) -> str:
