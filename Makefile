@@ -50,7 +50,7 @@ mutation: setup ## Change every setting of a lab node by other hands: told, repa
 	PYTHONPATH=cli:validators:tests $(BIN)/python -m mutation
 
 bench: setup ## The performance suite, with two lab nodes and the peers; writes build/bench.json
-	@benchmarks/with_lab.sh
+	@$(BIN)/python benchmarks/bench.py
 
 docs: setup ## Build the documentation site into build/site
 	$(BIN)/mkdocs build --strict --site-dir build/site

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncssh
+from cpu_cost import must
 from cpu_cost import run as run_command
 from replay_server import address
 
@@ -78,6 +79,18 @@ def run(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> Cost:
         stored=_stored(site, told["run_id"]),
         database_mib=sum(f.stat().st_size for f in (site.folder / "state").glob("clusterctl.db*")) / 2**20,
     )
+
+
+def floor_cpu_s(nodes: int, answer: Path, folder: Path) -> dict[str, float]:
+    """CPU of the bare conversation with `nodes` nodes, and how many bytes the smallest answer had: see floor.py."""
+    site = Site(folder, nodes, answer)
+    site.write()
+    with site.servers(60 + nodes / 5):
+        words = {"first": 0, "count": nodes, "port": site.port, "key": folder / "user_key"}
+        argv = [sys.executable, str(Path(__file__).parent / "floor.py"), *(f"--{k}={v}" for k, v in words.items())]
+        ran = must(run_command(argv), "floor.py")
+    said: dict[str, float] = json.loads(ran.out)
+    return said
 
 
 def _stored(site: Site, run_id: str) -> int:

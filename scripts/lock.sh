@@ -7,3 +7,4 @@ common=(--universal --python-version 3.11 --generate-hashes --no-emit-index-url 
 "$uv" pip compile "${common[@]}" pyproject.toml -o requirements/runtime.txt
 "$uv" pip compile "${common[@]}" pyproject.toml --extra dev --extra collections -o requirements/dev.txt
 echo uv | "$uv" pip compile "${common[@]}" - -o requirements/uv.txt
+"$uv" pip compile "${common[@]}" benchmarks/requirements.in -o requirements/bench.txt

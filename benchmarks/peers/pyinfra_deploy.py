@@ -1,14 +1,33 @@
-"""About sixty operations of the kinds that the roles have, all of them held already: a dry run finds nothing to do."""
+"""The operations that the benchmark made from a node's declared state; their list is the file that BENCH_OPERATIONS names."""
 
 from __future__ import annotations
 
-from pyinfra.operations import files, server, systemd
+import json
+import os
+from pathlib import Path
 
-for number in range(20):
-    files.directory(path="/etc/ssh", name=f"folder {number}")
-for number in range(20):
-    files.line(path="/etc/passwd", line="root:x:0:0:root:/root:/bin/bash", name=f"line {number}")
-for number in range(10):
-    systemd.service(service="ssh", running=True, name=f"service {number}")
-for number in range(9):
-    server.user(user="root", present=True, name=f"user {number}")
+from pyinfra import host
+from pyinfra.facts.server import Command
+from pyinfra.operations import apt, files, server, systemd
+
+for number, given in enumerate(json.loads(Path(os.environ["BENCH_OPERATIONS"]).read_text(encoding="utf-8"))):
+    kind, name = given.pop("do"), f"{number}"
+    if kind == "sysctl":
+        server.sysctl(name=name, persist=True, persist_file="/etc/sysctl.d/90-clusterctl.conf", **given)
+    elif kind == "package":
+        apt.packages(name=name, packages=[given["package"]])
+    elif kind == "service":
+        systemd.service(name=name, **given)
+    elif kind == "file":
+        files.file(name=name, **given)
+    elif kind == "module":
+        server.modprobe(name=name, **given)
+    elif kind == "limit":
+        server.security_limit(name=name, **given)
+    elif kind == "line":
+        files.line(name=name, **given)
+    elif kind == "tool":
+        held = given["has"] in (host.get_fact(Command, command=given["command"]) or "")
+        server.shell(name=name, commands=[] if held else [f"false  # {given['command']} has no {given['has']}"])
+    else:
+        raise ValueError(f"an operation of an unknown kind: {kind}")

@@ -1,0 +1,91 @@
+"""The parts of the suite that need lab nodes: peers, node CPU, the runner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import node_answer
+import node_cost
+import peer_ansible
+import peer_cost
+import peer_pyinfra
+import peer_testinfra
+import runner_overhead
+from cpu_cost import CannotMeasureError
+from lab_site import Lab, lab
+
+from clusterctl.errors import ClusterctlError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from node_answer import Answer
+    from targets import Numbers
+
+PREFIX = "lab"
+NAMES = ("lab.node", "lab.testinfra", "lab.pyinfra", "lab.ansible", "lab.runner")
+_TURNS_UNCHANGED, _TURNS_CHANGED = 2, 3
+
+
+class Suite(Protocol):
+    """What a part is given to."""
+
+    reasons: dict[str, str]
+
+    def part(self, name: str, measure: Callable[[], Numbers]) -> None:
+        """Run it."""
+
+
+def measure(suite: Suite, folder: Path, rack: int, stack: ExitStack) -> Path | None:
+    """All of them, on one lab; the file with the answer of its first node, for the fleets to replay."""
+    try:
+        one = stack.enter_context(lab(folder / "site", rack))
+        node = node_answer.load(one, one.names[0])
+        bundle = node_answer.ask(one, node)
+    except (CannotMeasureError, ClusterctlError) as e:
+        suite.reasons[PREFIX] = f"no lab nodes: {e}"
+        return None
+    answer = one.site / "answer.json"
+    answer.write_text(bundle.replayable())
+    suite.part("lab.node", lambda: node_cost.measure(one, node, bundle))
+    try:
+        peers = peer_cost.environment(folder / "peers")
+    except CannotMeasureError as e:
+        suite.reasons["lab.peers"] = str(e)
+    else:
+        _peers(suite, one, peers, bundle)
+    suite.part("lab.runner.changed", lambda: _runner("runner_overhead_changed_pct", runner_overhead.changed(one, _TURNS_CHANGED)))
+    suite.part(
+        "lab.runner.unchanged", lambda: _runner("runner_overhead_pct", runner_overhead.unchanged(one, _TURNS_UNCHANGED)) | _files(one)
+    )
+    return answer
+
+
+def _peers(suite: Suite, one: Lab, peers: Path, bundle: Answer) -> None:
+    for backend in peer_testinfra.BACKENDS:
+
+        def testinfra(backend: str = backend) -> Numbers:
+            return peer_testinfra.over(one, peers, backend, bundle).numbers(f"testinfra_{backend}")
+
+        suite.part(f"lab.testinfra.{backend}", testinfra)
+
+    def pyinfra() -> Numbers:
+        cost, settings = peer_pyinfra.dry_run(one, peers, bundle)
+        return cost.numbers("pyinfra_dry") | {"pyinfra_settings": settings}
+
+    suite.part("lab.pyinfra", pyinfra)
+    suite.part("lab.ansible.tuned", lambda: peer_ansible.tuned(one, peers).numbers("ansible_check"))
+    suite.part("lab.ansible.mitogen", lambda: peer_ansible.mitogen(one, peers).numbers("ansible_mitogen"))
+    suite.part("lab.ansible.default", lambda: peer_ansible.default(one, peers).numbers("ansible_check_default"))
+
+
+def _runner(key: str, cost: runner_overhead.Overhead) -> Numbers:
+    name = key.removesuffix("_pct")
+    return {key: cost.pct, f"{name}_bare_cpu_s": cost.bare_cpu_s, f"{name}_through_cpu_s": cost.through_cpu_s, "runner_files": cost.files}
+
+
+def _files(one: Lab) -> Numbers:
+    """The whole record of the run that provisioned both nodes: plans, Ansible, raw outputs of gates, admission records."""
+    return {"run_files": sum(1 for f in one.run_dir.rglob("*") if f.is_file())}

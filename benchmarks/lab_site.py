@@ -1,0 +1,102 @@
+"""Two lab nodes in their declared state, for a benchmark: brought up, provisioned, taken down."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpu_cost import must, run
+
+from clusterctl.lab.hosts_layer import ssh_args
+from clusterctl.lab.layout import LabPaths, lab_node, lab_rack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+CLUSTERCTL = str(Path(sys.executable).parent / "clusterctl")
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A site folder with a lab rack of two provisioned nodes; `run_dir`: the record of the run that provisioned them."""
+
+    site: Path
+    names: tuple[str, str]
+
+    @property
+    def paths(self) -> LabPaths:
+        """Where the lab keeps its keys."""
+        return LabPaths(self.site / "state" / "lab")
+
+    @property
+    def run_dir(self) -> Path:
+        """The record of the last `provision`."""
+        return max((self.site / "state" / "runs").glob("*-provision-*"))
+
+    @property
+    def layers(self) -> list[str]:
+        """Inventory options for Ansible."""
+        layers = (ROOT / "inventory" / "common", ROOT / "inventory" / "lab", self.paths.hosts_dir)
+        return [word for layer in layers for word in ("-i", str(layer))]
+
+    def environment(self, first_on_path: Path | None = None, **more: str) -> dict[str, str]:
+        """For Ansible: this checkout's roles and ansible.cfg (pipelining, ControlPersist), nothing of the caller's own settings."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("ANSIBLE_", "CLUSTERCTL_", "MOLECULE_"))}
+        collections = Path(sys.executable).parents[1] / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+        config = {
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "ANSIBLE_ROLES_PATH": str(ROOT / "roles"),
+            "ANSIBLE_COLLECTIONS_PATH": str(collections),
+            "ANSIBLE_HOME": str(self.site / "ansible"),
+            "ANSIBLE_NOCOLOR": "1",
+            "LC_ALL": "C.UTF-8",
+        }
+        path = f"{first_on_path}:{os.environ['PATH']}" if first_on_path else os.environ["PATH"]
+        return kept | config | {"PATH": path} | more
+
+    def ssh_config(self) -> Path:
+        """A configuration with a shared connection per node, by name and by address."""
+        options = "\n".join(f"  {o.partition('=')[0]} {o.partition('=')[2]}" for o in ssh_args(self.paths).split() if "=" in o)
+        sections = [
+            f"Host {n} {lab_node(n).address}\n  HostName {lab_node(n).address}\n  User root\n  IdentityFile {self.paths.key}\n{options}\n"
+            f"  ControlMaster auto\n  ControlPath {self.sockets}/%C\n  ControlPersist 60\n"
+            for n in self.names
+        ]
+        file = self.site / "ssh_config"
+        file.write_text("".join(sections))
+        return file
+
+    @property
+    def sockets(self) -> Path:
+        """For shared connections; a short path, as sockets need it."""
+        folder = self.site / "cp"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+
+@contextmanager
+def lab(folder: Path, rack: int) -> Iterator[Lab]:
+    """The lab in `folder`, up while the body runs.
+
+    Raises:
+        CannotMeasureError: it does not come up, or its nodes cannot be provisioned.
+    """
+    names = tuple(n.name for n in lab_rack(f"rack-{rack}", 2).nodes)
+    folder.mkdir(parents=True, exist_ok=True)
+    layers = f"['@common', {ROOT / 'inventory' / 'lab'}, {folder / 'state' / 'lab' / 'hosts'}]"
+    (folder / "clusterctl.yml").write_text(f"inventory: {layers}\nstate_dir: state\noperator: bench\n")
+    one = Lab(folder, (names[0], names[1]))
+    try:
+        for words in (
+            ["lab", "up", f"rack-{rack}", "--nodes", "2", "--healthy"],
+            ["provision", ",".join(names), "--level", "quick", "--yes"],
+        ):
+            must(run([CLUSTERCTL, *words], cwd=folder, env=one.environment()), f"clusterctl {words[0]}")
+        yield one
+    finally:
+        run([CLUSTERCTL, "lab", "down", f"rack-{rack}"], cwd=folder, env=one.environment())

@@ -1,0 +1,67 @@
+"""The same validators, unmodified, run by testinfra from the controller, over each of its remote backends."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpu_cost import CannotMeasureError, Ran
+from peer_cost import Cost, per_node
+
+from clusterctl.lab.layout import lab_node
+
+if TYPE_CHECKING:
+    from lab_site import Lab
+    from node_answer import Answer
+
+ROOT = Path(__file__).resolve().parents[1]
+BACKENDS = ("ssh", "paramiko", "ansible")
+_CFG = "[ssh_connection]\npipelining = True\nssh_args = -o ControlMaster=auto -o ControlPersist=60s\ncontrol_path = {}/%%C\n"
+_NAMED_AT_MOST = 5
+
+
+def over(lab: Lab, peers: Path, backend: str, bundle: Answer) -> Cost:
+    """One backend, with a shared connection per node (paramiko has one anyway).
+
+    Raises:
+        CannotMeasureError: also where it does not give the very checks, with the same outcomes, that the node's own bundle gives.
+    """
+    spec, findings, cfg = lab.site / "spec.json", lab.site / f"testinfra-{backend}.json", lab.site / "testinfra.cfg"
+    spec.write_bytes(bundle.request)
+    cfg.write_text(_CFG.format(str(lab.sockets)))
+    by_name = backend == "ansible"
+    more = ["--ansible-inventory", str(lab.paths.hosts_dir)] if by_name else ["--ssh-config", str(lab.ssh_config())]
+
+    def argv(names: tuple[str, ...]) -> list[str]:
+        hosts = ",".join(f"{backend}://{n if by_name else lab_node(n).address}" for n in names)
+        plugins = ["-p", "no:cacheprovider", "-p", "clusterctl_validators.plugin", "-p", "count_findings"]
+        rootless = ["-c", "/dev/null", "--rootdir", str(lab.site)]
+        return [str(peers / "pytest"), "-q", "--tb=no", *plugins, *rootless, "--spec", str(spec), "--hosts", hosts, *more]
+
+    def count(_ran: Ran, names: tuple[str, ...]) -> int:
+        found: dict[str, dict[str, str]] = json.loads(findings.read_text())
+        findings.unlink()
+        everywhere = found.pop("*", {})
+        wanted = {n if by_name else lab_node(n).address for n in names}
+        if set(found) != wanted:
+            raise CannotMeasureError(f"checks ran on {sorted(found)}, not on {sorted(wanted)}")
+        for host, own in found.items():
+            _same(bundle, own | everywhere, host)
+        return len(bundle.outcomes)
+
+    python_path = f"{ROOT / 'validators'}:{ROOT / 'benchmarks' / 'peers'}"
+    env = lab.environment(peers, PYTHONPATH=python_path, BENCH_FINDINGS=str(findings), ANSIBLE_CONFIG=str(cfg))
+    return per_node(lab, argv, count, "checks", env=env, good=(0, 1))
+
+
+def _same(bundle: Answer, other: dict[str, str], host: str) -> None:
+    """The same checks, and the same outcomes."""
+    names = sorted(set(bundle.outcomes) ^ set(other))
+    if names:
+        raise CannotMeasureError(f"{host}: {len(other)} checks, the bundle has {len(bundle.outcomes)}; e.g. {names[:_NAMED_AT_MOST]}")
+    differ = sorted(c for c, outcome in other.items() if bundle.outcomes[c] != outcome)
+    if differ:
+        kinds = Counter(f"{bundle.outcomes[c]} -> {other[c]}" for c in differ)
+        raise CannotMeasureError(f"{host}: other outcomes than the bundle's: {dict(kinds)}, e.g. {differ[:_NAMED_AT_MOST]}")

@@ -1,0 +1,89 @@
+"""clusterctl's runner over the bare `ansible-playbook` line that it runs, in alternation."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import statistics
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpu_cost import CannotMeasureError, must, run
+
+from clusterctl.lab.layout import lab_node
+
+if TYPE_CHECKING:
+    from lab_site import Lab
+
+_SCRIPT = Path(__file__).parent / "through_runner.py"
+_PLAYBOOK = Path(__file__).resolve().parents[1] / "playbooks" / "provision.yml"
+_CHANGED = re.compile(r"changed=(\d+)")
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """The median of both over some turns; `files` are those that a run leaves."""
+
+    bare_cpu_s: float
+    through_cpu_s: float
+    files: int
+
+    @property
+    def pct(self) -> float:
+        """More CPU than bare, in percent."""
+        return 100 * (self.through_cpu_s / self.bare_cpu_s - 1)
+
+
+def unchanged(lab: Lab, turns: int) -> Overhead:
+    """All roles, as with `provision --all-roles`, on nodes in their declared state."""
+    return _alternate(lab, (), turns, None)
+
+
+def changed(lab: Lab, turns: int) -> Overhead:
+    """One role with something to do, as `provision` runs it after drift: /etc/nccl.conf is gone from both nodes before each run."""
+    return _alternate(lab, ("nccl",), turns, "rm /etc/nccl.conf")
+
+
+def _alternate(lab: Lab, tags: tuple[str, ...], turns: int, before: str | None) -> Overhead:
+    """Bare, through, through, bare ...: what slows the machine down for a while slows both."""
+    cpu_s: dict[bool, list[float]] = {True: [], False: []}
+    files = 0
+    for turn in range(turns):
+        for through in (False, True) if turn % 2 == 0 else (True, False):
+            if before:
+                _on_both(lab, before)
+            folder = lab.site / "runner"
+            shutil.rmtree(folder, ignore_errors=True)
+            argv = [sys.executable, str(_SCRIPT), str(lab.site), str(folder), ",".join(tags), *lab.names] if through else _bare(lab, tags)
+            ran = must(run(argv, cwd=lab.site, env=lab.environment()), "the runner" if through else "ansible-playbook")
+            if not through and any((int(n) > 0) is not (before is not None) for n in _CHANGED.findall(ran.out)):
+                raise CannotMeasureError(f"not what was meant to be run: {ran.out[-300:]}")
+            cpu_s[through].append(ran.cpu_s)
+            files = sum(1 for f in folder.rglob("*") if f.is_file()) if through else files
+    return Overhead(statistics.median(cpu_s[False]), statistics.median(cpu_s[True]), files)
+
+
+def _bare(lab: Lab, tags: tuple[str, ...]) -> list[str]:
+    """The line that the runner notes as `by hand`."""
+    chosen = ["--tags", ",".join(tags)] if tags else []
+    binary = str(Path(sys.executable).parent / "ansible-playbook")
+    return [
+        binary,
+        *lab.layers,
+        "--limit",
+        ",".join(lab.names),
+        *chosen,
+        "--forks",
+        "25",
+        "-e",
+        "provision_out_of_pool=true",
+        str(_PLAYBOOK),
+    ]
+
+
+def _on_both(lab: Lab, command: str) -> None:
+    config = str(lab.ssh_config())
+    for name in lab.names:
+        must(run(["ssh", "-F", config, lab_node(name).address, command]), f"{command} on {name}")

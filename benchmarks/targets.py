@@ -1,0 +1,119 @@
+"""What the numbers should be, and the table that says what they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Numbers = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A limit for one number.
+
+    Attributes:
+        less: whether less is better.
+        part: where it is measured.
+        floor: the key of the number that no change of ours could pass; empty where none was measured.
+    """
+
+    limit: float
+    less: bool
+    unit: str
+    part: str
+    floor: str = ""
+
+
+TARGETS = {
+    "drift_controller_ms_per_node": Target(15, True, "ms", "fleets", "floor_exec_ms_per_node"),
+    "drift_node_cpu_s": Target(1, True, "s per 100 checks", "lab.node", "floor_node_cpu_s"),
+    "ratio_ansible_check": Target(300, False, "x", "lab.ansible.tuned", "floor_ratio_ansible_check"),
+    "ratio_testinfra_best": Target(60, False, "x", "lab.testinfra", "floor_ratio_testinfra_best"),
+    "ratio_pyinfra_dry": Target(30, False, "x", "lab.pyinfra", "floor_ratio_pyinfra_dry"),
+    "drift_12500_cpu_s": Target(200, True, "s", "fleets", "floor_exec_12500_cpu_s"),
+    "drift_12500_rss_mib": Target(300, True, "MiB", "fleets"),
+    "spec_12500_s": Target(60, True, "s", "specs"),
+    "help_cpu_ms": Target(100, True, "ms", "start_up", "floor_python_cpu_ms"),
+    "status_12500_cpu_ms": Target(300, True, "ms", "start_up", "floor_status_cpu_ms"),
+    "runner_overhead_pct": Target(5, True, "%", "lab.runner.unchanged"),
+    "runner_overhead_changed_pct": Target(5, True, "%", "lab.runner.changed"),
+    "runner_files": Target(99, True, "files", "lab.runner"),
+    "run_files": Target(99, True, "files", "lab.runner.unchanged"),
+}
+
+
+def ratios(numbers: Numbers) -> Numbers:
+    """How many times more controller CPU per node the peers take than `drift`, over the same nodes' checks; None where a side is missing.
+
+    The floor of a ratio is what it would be if `drift` cost no more than the bare conversation.
+    """
+    best = {
+        "ansible_check": ("ansible_check",),
+        "ansible_check_default": ("ansible_check_default",),
+        "ansible_mitogen": ("ansible_mitogen",),
+        "testinfra_best": ("testinfra_ssh", "testinfra_paramiko", "testinfra_ansible"),
+        "pyinfra_dry": ("pyinfra_dry",),
+    }
+    made: Numbers = {}
+    for name, peers in best.items():
+        costs = [numbers.get(f"{p}_controller_s_per_node") for p in peers]
+        known = [c for c in costs if c is not None]
+        for key, base in ((f"ratio_{name}", "drift_controller_ms_per_node"), (f"floor_ratio_{name}", "floor_exec_ms_per_node")):
+            # the best of several is known only if all of them are
+            whole = len(known) == len(costs) and numbers.get(base)
+            made[key] = 1000 * min(known) / numbers[base] if whole else None
+    return made
+
+
+def verdict(key: str, value: float | None) -> str:
+    """`met`, or by how much it is missed; empty where there is no number."""
+    target = TARGETS[key]
+    if value is None:
+        return "NO NUMBER"
+    if (value <= target.limit) if target.less else (value >= target.limit):
+        return "met"
+    return f"MISSED by {100 * abs(value - target.limit) / target.limit:.0f} %"
+
+
+def reason(key: str, reasons: dict[str, str]) -> str:
+    """Why there is no number: what stopped its part, or one that it needs."""
+    part = TARGETS[key].part
+    needed = ("fleets",) if key.startswith("ratio_") else ()
+    found = {name: why for name, why in reasons.items() if part.startswith(name) or name.startswith((part, *needed))}
+    if part.startswith("lab."):
+        found |= {name: why for name, why in reasons.items() if name == "lab.peers" and key.startswith("ratio_")}
+    return "; ".join(f"{name}: {why}" for name, why in found.items()) or f"{part} was not measured at this size, or not asked for"
+
+
+def table(numbers: Numbers) -> str:
+    """One line per number that has a target."""
+    lines = [f"{'number':<30}{'measured':>10}{'target':>10}  {'':<16}{'floor':>8}  unit"]
+    for key, target in TARGETS.items():
+        value, floor = numbers.get(key), numbers.get(target.floor) if target.floor else None
+        shown = "-" if value is None else f"{value:.1f}"
+        below = "-" if floor is None else f"{floor:.1f}"
+        limit = ("<= " if target.less else ">= ") + format(target.limit, "g")
+        lines.append(f"{key:<30}{shown:>10}{limit:>10}  {verdict(key, value):<16}{below:>8}  {target.unit}")
+    return "\n".join(lines)
+
+
+def did(numbers: Numbers) -> str:
+    """What each side did for one node, so that nobody compares unlike things unknowingly."""
+    lines = []
+    for peer, of in (
+        ("ansible_check", "tasks"),
+        ("ansible_check_default", "tasks"),
+        ("ansible_mitogen", "tasks"),
+        ("testinfra_ssh", "checks"),
+        ("testinfra_paramiko", "checks"),
+        ("testinfra_ansible", "checks"),
+        ("pyinfra_dry", "operations"),
+    ):
+        if (cost := numbers.get(f"{peer}_controller_s_per_node")) is not None:
+            lines.append(f"{peer:<24}{numbers[f'{peer}_{of}']:>6} {of:<12}{1000 * cost:>9.0f} ms of controller CPU per node")
+    lines += [
+        f"{'drift, ' + str(one['nodes']) + ' nodes':<24}{one['checks']:>6} {'checks':<12}{one['cpu_s']:>9.1f} s of controller CPU in all"
+        for one in numbers.get("fleets", [])
+    ]
+    return "\n".join(lines)
