@@ -42,11 +42,13 @@ class Repair:
     Attributes:
         planned: the roles that the plan of `provision` named.
         ran: the roles whose tasks Ansible reported.
+        changed: those of them that changed something.
         problem: why a playbook failed; empty if none did.
     """
 
     planned: tuple[str, ...]
     ran: tuple[str, ...]
+    changed: tuple[str, ...] = ()
     rebooted: bool = False
     problem: str = ""
 
@@ -55,6 +57,20 @@ def _role_of(event: TaskEvent) -> set[str]:
     """The role that a task belongs to; none for a task that did nothing of a role."""
     idle = event.status in (TaskStatus.STARTED, TaskStatus.SKIPPED) or event.action.endswith(_CHECKS_ARGUMENTS)
     return set() if idle or not event.role else {event.role}
+
+
+@dataclass
+class _Roles:
+    """The roles that did something in a repair, and those that changed something."""
+
+    ran: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+
+    def note(self, event: TaskEvent) -> None:
+        """Look at one event."""
+        self.ran |= _role_of(event)
+        if event.changed:
+            self.changed |= _role_of(event)
 
 
 @dataclass
@@ -100,22 +116,23 @@ class Bench:
         roles, _ = to_apply(self.node, self._ask(()), Options())
         if not roles:
             return Repair((), (), problem="the plan names no role")
-        ran: set[str] = set()
+        seen = _Roles()
         rebooted = False
-        host = self._play("provision", roles, ran)
+        host = self._play("provision", roles, seen)
         for _ in range(_MOST_REBOOTS):
             if host.status is not HostStatus.OK or not host.reboot_required:
                 break
             rebooted = True
-            back = self._play("reboot", (), set())
+            back = self._play("reboot", (), _Roles())
             if back.status is not HostStatus.OK or not host.apply_again:
                 host = replace(back, reboot_required=())
                 break
-            host = self._play("provision", host.apply_again, ran)
+            host = self._play("provision", host.apply_again, seen)
         problem = (
             "" if host.status is HostStatus.OK else "; ".join(f"{f.role}: {f.task}: {f.message}" for f in host.failures) or host.status
         )
-        return Repair(roles, tuple(r for r in self.node.spec.roles if r in ran), rebooted, problem)
+        ran, changed = (tuple(r for r in self.node.spec.roles if r in part) for part in (seen.ran, seen.changed))
+        return Repair(roles, ran, changed, rebooted, problem)
 
     def _ask(self, roles: Sequence[str]) -> NodeFindings:
         spec = self.node.spec
@@ -126,9 +143,9 @@ class Bench:
             raise BenchError(message)
         return found
 
-    def _play(self, playbook: str, roles: tuple[str, ...], ran: set[str]) -> HostOutcome:
+    def _play(self, playbook: str, roles: tuple[str, ...], seen: _Roles) -> HostOutcome:
         self.playbooks += 1
         request = PlaybookRequest(f"{playbook}.yml", self.layers, (self.name,), tags=roles, extra_args=("-e", "provision_out_of_pool=true"))
         artifacts = self.artifacts / f"{self.playbooks:02d}-{playbook}"
-        outcome = run_playbook(request, artifacts, lambda event: ran.update(_role_of(event)))
+        outcome = run_playbook(request, artifacts, seen.note)
         return outcome.hosts[self.name]

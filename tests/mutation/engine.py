@@ -143,9 +143,12 @@ def _elsewhere(bench: Bench, role: str, made: Sequence[Mutation], records: Seque
 
 
 def _unrepaired(mutation: Mutation, made: Iterable[Mutation], repair: Repair, left: dict[str, Finding]) -> str:
-    """Why its role alone did not repair it; a role that tells of the same fact, as declared, is in the plan, too."""
+    """Why its role alone did not repair it. A role that tells of the same fact is in the plan, too: only as a declared pair, and changing nothing."""
     if mutation.check in left:
         return f"not repaired: {left[mutation.check].found}" + (f" ({repair.problem})" if repair.problem else "")
-    tell_too = {pattern.partition(".")[0] for m in made for pattern in m.also}
-    others = [r for r in repair.ran if r not in ("", mutation.role, *tell_too)]
-    return f"repaired with the help of {', '.join(others)}" if others else ""
+    pairs = [s for m in made for s in m.shared]
+    others = [r for r in repair.ran if r not in ("", mutation.role, *(s.role for s in pairs))]
+    if others:
+        return f"repaired with the help of {', '.join(others)}"
+    helpers = [r for r in repair.changed if r not in (mutation.role, *(s.role for s in pairs if s.repairs))]
+    return f"changed something, too: {', '.join(helpers)}" if helpers else ""

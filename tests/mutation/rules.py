@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from clusterctl_validators.finding import Outcome
 from mutation.pattern import caught, filled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from clusterctl_validators.finding import Finding
 
@@ -30,7 +30,7 @@ class Rule(BaseModel):
         expected: only checks that expect this (pattern); None = whatever.
         run: shell words, run on the node as root. `{path}`-like facts come from `read`.
         read: name -> pattern of the finding whose expected value it is (the path of a file is in its `.present`).
-        also: patterns of further ids that the same fact must or may move; `because` says why.
+        also: patterns of further ids of the same role that the same fact must or may move; `because` says why.
         object: what is changed; two changes of one object are never made together. Default: the id.
         after: shell words that tidy up, once the role has repaired the setting.
         last: it takes the ground from under other changes (a file is removed), so it waits until those are done.
@@ -52,6 +52,43 @@ class Rule(BaseModel):
     variant: str = ""
     where: Literal["node", "bmc"] = "node"
 
+    @model_validator(mode="after")
+    def _also_is_of_the_same_role(self) -> Self:
+        others = [p for p in self.also if _role(p) != _role(self.check)]
+        if others:
+            message = f"{self.check}: {', '.join(others)} is another role's: name the pair under `shared`"
+            raise ValueError(message)
+        return self
+
+
+class Shared(BaseModel):
+    """A fact that another role tells of, too: the only reason for which that role may be in the repair.
+
+    Attributes:
+        check: pattern of the ids whose change the other role sees.
+        tells: patterns of what it then says, all of one role.
+        repairs: the other role is the one that can put it right; else it must change nothing.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    check: str
+    tells: tuple[str, ...] = Field(min_length=1)
+    reason: str = Field(min_length=20)
+    repairs: bool = False
+
+    @model_validator(mode="after")
+    def _another_role(self) -> Self:
+        if len({_role(p) for p in self.tells}) != 1 or self.role == _role(self.check):
+            message = f"{self.check}: tells must name one other role"
+            raise ValueError(message)
+        return self
+
+    @property
+    def role(self) -> str:
+        """The other role."""
+        return _role(self.tells[0])
+
 
 class Exempt(BaseModel):
     """Ids that are no settings, or that no role repairs, with the reason."""
@@ -68,12 +105,13 @@ class RuleFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     settings: tuple[Rule, ...] = ()
+    shared: tuple[Shared, ...] = ()
     exempt: tuple[Exempt, ...] = ()
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change of one setting. `also`: patterns of ids that may appear with it."""
+    """One change of one setting. `also`: patterns of ids of its role that may appear with it; `shared`: what other roles tell of the same fact."""
 
     check: str
     role: str
@@ -85,10 +123,11 @@ class Mutation:
     because: str
     where: str
     last: bool = False
+    shared: tuple[Shared, ...] = ()
 
     def explains(self, check: str) -> bool:
         """Whether this change may move that check."""
-        return check == self.check or any(caught(p, check) is not None for p in self.also)
+        return check == self.check or any(caught(p, check) is not None for p in (*self.also, *(t for s in self.shared for t in s.tells)))
 
 
 @dataclass(frozen=True)
@@ -103,6 +142,10 @@ class Catalogue:
     def settings(self) -> tuple[str, ...]:
         """Every managed setting, whether something changes it or not."""
         return tuple(dict.fromkeys([*(m.check for m in self.mutations), *self.without]))
+
+
+def _role(pattern: str) -> str:
+    return pattern.partition(".")[0]
 
 
 def load(name: str) -> RuleFile:
@@ -122,11 +165,13 @@ def catalogue(findings: Sequence[Finding]) -> Catalogue:
     without: list[str] = []
     for finding in judged:
         reason = next((e.reason for e in own[finding.role].exempt if caught(e.check, finding.check) is not None), "")
-        made = [] if reason else list(_made(finding, own[finding.role].settings, by_check) or _made(finding, common.settings, by_check))
+        rules = own[finding.role]
+        made = [] if reason else _made(finding, rules.settings, by_check) or _made(finding, common.settings, by_check)
         if reason:
             exempt[finding.check] = reason
         elif made:
-            mutations += made
+            shared = tuple(_shared(finding, rules.shared))
+            mutations += [replace(m, shared=shared) for m in made]
         else:
             without.append(finding.check)
     return Catalogue(tuple(mutations), exempt, tuple(without))
@@ -144,6 +189,13 @@ def _made(finding: Finding, rules: Iterable[Rule], by_check: Mapping[str, Findin
         facts |= {name: by_check[filled(p, facts)].expected for name, p in rule.read.items()}
         made.append(_mutation(finding, rule, facts))
     return made
+
+
+def _shared(finding: Finding, pairs: Iterable[Shared]) -> Iterator[Shared]:
+    for pair in pairs:
+        parts = caught(pair.check, finding.check)
+        if parts is not None:
+            yield pair.model_copy(update={"tells": tuple(filled(p, parts) for p in pair.tells)})
 
 
 def _mutation(finding: Finding, rule: Rule, facts: dict[str, Any]) -> Mutation:

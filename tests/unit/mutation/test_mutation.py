@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+import yaml
+from pydantic import ValidationError
 
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from mutation.bench import Repair
 from mutation.engine import Score, one_round
 from mutation.pattern import caught, filled
-from mutation.rules import CASES, Mutation, RuleFile, catalogue, load, rounds, script
+from mutation.rules import CASES, Mutation, RuleFile, Shared, catalogue, load, rounds, script
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from mutation.bench import Bench
@@ -33,6 +36,7 @@ class FakeBench:
     shows: dict[str, tuple[str, ...]] = field(default_factory=dict)
     cures: bool = True
     ran: tuple[str, ...] = ("nccl",)
+    changed: tuple[str, ...] = ("nccl",)
     now: dict[str, Finding] = field(default_factory=dict)
 
     def run(self, text: str, where: str = "node") -> str:
@@ -45,7 +49,7 @@ class FakeBench:
     def repair(self) -> Repair:
         if self.cures:
             self.now.clear()
-        return Repair(("nccl",), self.ran)
+        return Repair(("nccl",), self.ran, self.changed)
 
 
 def verdicts(bench: FakeBench, *batch: Mutation) -> list[tuple[bool, bool]]:
@@ -78,11 +82,57 @@ def test_ids_of_the_same_fact_are_expected() -> None:
     assert verdicts(bench, mutation("nccl.a", also=("nccl.a*",))) == [(True, True)]
 
 
-def test_a_role_that_tells_of_the_same_fact_may_run() -> None:
-    bench = FakeBench({"nccl.a": ("nccl.a", "cuda.b")}, ran=("nccl", "cuda"))
-    assert verdicts(bench, mutation("nccl.a", also=("cuda.b",))) == [(True, True)]
-    bench = FakeBench(ran=("nccl", "cuda"))
-    assert verdicts(bench, mutation("nccl.a", also=("nccl.b",))) == [(True, False)]
+def pair(check: str, *tells: str, repairs: bool = False) -> Shared:
+    return Shared(check=check, tells=tells, reason="both look at one and the same thing", repairs=repairs)
+
+
+BOTH = FakeBench({"nccl.a": ("nccl.a", "cuda.b")}, ran=("nccl", "cuda"), changed=("nccl",))
+
+
+@pytest.mark.parametrize(
+    ("bench", "shared", "expected"),
+    [
+        pytest.param(BOTH, pair("nccl.a", "cuda.b"), (True, True), id="a declared pair"),
+        pytest.param(BOTH, None, (False, False), id="no pair"),
+        pytest.param(BOTH, pair("nccl.a", "kernel.b"), (False, False), id="a pair with another role"),
+        pytest.param(BOTH, pair("nccl.a", "cuda.c"), (False, True), id="another id of that role"),
+        pytest.param(
+            replace(BOTH, changed=("nccl", "cuda")), pair("nccl.a", "cuda.b"), (True, False), id="the other role changed something"
+        ),
+        pytest.param(
+            replace(BOTH, changed=("cuda",)), pair("nccl.a", "cuda.b", repairs=True), (True, True), id="the other role repairs it"
+        ),
+    ],
+)
+def test_another_role_may_run_only_as_declared(bench: FakeBench, shared: Shared | None, expected: tuple[bool, bool]) -> None:
+    asked = replace(mutation("nccl.a"), shared=(shared,) if shared else ())
+    assert verdicts(replace(bench, now={}), asked) == [expected]
+
+
+def test_a_role_that_only_the_same_roles_ids_excuse_may_not_run() -> None:
+    assert verdicts(FakeBench(ran=("nccl", "cuda")), mutation("nccl.a", also=("nccl.b",))) == [(True, False)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "settings: [{check: nccl.a, run: 'true', also: [cuda.b], because: both are the same}]",
+        "shared: [{check: nccl.a, tells: [nccl.b], reason: both look at one and the same thing}]",
+        "shared: [{check: nccl.a, tells: [cuda.b, kernel.c], reason: both look at one and the same thing}]",
+        "shared: [{check: nccl.a, tells: [], reason: both look at one and the same thing}]",
+        "shared: [{check: nccl.a, tells: [cuda.b], reason: so}]",
+    ],
+)
+def test_a_pair_of_roles_is_declared_as_one_or_not_at_all(text: str) -> None:
+    with pytest.raises(ValidationError):
+        RuleFile.model_validate(yaml.safe_load(text))
+
+
+def test_a_pair_holds_for_its_own_ids_only() -> None:
+    found = catalogue([finding(f"nvidia_driver.gpu[{i}].power_limit_w", expected="700") for i in (0, 1)])
+    assert [m.shared[0].tells for m in found.mutations] == [("hardware.gpu[0].power_limit_w",), ("hardware.gpu[1].power_limit_w",)]
+    other = catalogue([finding("nvidia_driver.persistenced.service.running", expected="active")])
+    assert [m.shared for m in other.mutations] == [()]
 
 
 def test_what_is_left_and_unexplained_is_a_false_finding() -> None:
@@ -147,6 +197,7 @@ def test_every_file_of_rules(name: str) -> None:
     rules = load(name)
     assert rules != RuleFile()
     assert all(r.because for r in rules.settings if r.also), "why another id moves, too"
+    assert all((ROOT / "roles" / s.role).is_dir() and s.check.startswith(f"{name}.") for s in rules.shared)
     for rule in rules.settings:
         done = subprocess.run(["bash", "-n", "-c", rule.run], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
