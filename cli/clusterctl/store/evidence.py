@@ -65,7 +65,7 @@ class EvidenceRepository(Repository):
             head = connection.execute(query).first()
             if head is None:
                 return None
-            found = finding_sets.read(connection, head.finding_set_id)
+            found = finding_sets.read(connection, self._numbers, head.finding_set_id)
         return NodeFindings(node, NodeStatus(head.status), head.detail, found, head.duration_s)
 
     def validations(self, node: str) -> tuple[tuple[str, str], ...]:

@@ -36,11 +36,13 @@ class Numbers:
         objects: by identity: equal findings of a fleet are mostly one object. Of several the newest is kept, so that its identity is its own.
         findings: by digest.
         sets: by digest.
+        read: the findings of numbers, as they were read.
     """
 
     objects: dict[int, tuple[Finding, int]] = field(default_factory=dict)
     findings: dict[str, int] = field(default_factory=dict)
     sets: dict[str, int] = field(default_factory=dict)
+    read: dict[int, Finding] = field(default_factory=dict)
 
     def learn(self, new: Numbers) -> None:
         """Take in what another transaction has committed; all else is dropped once there is too much. Other threads go on with what they have."""
@@ -93,12 +95,15 @@ def _stored(connection: Connection, table: Table, digests: Iterable[str]) -> dic
     return found
 
 
-def read(connection: Connection, set_id: int | None) -> tuple[Finding, ...]:
-    """The findings of a set, in their order."""
+def read(connection: Connection, known: Numbers, set_id: int | None) -> tuple[Finding, ...]:
+    """The findings of a set, in their order. Equal findings of a fleet are one object here, too."""
     if set_id is None:
         return ()
     runs = members(connection, [set_id])[set_id]
-    rows = {row.id: _finding(row) for within in ranges(runs) for row in connection.execute(select(t.finding_values).where(within))}
+    rows = known.read
+    if any(number not in rows for number in unpack(runs)):
+        found = {row.id: _finding(row) for within in ranges(runs) for row in connection.execute(select(t.finding_values).where(within))}
+        known.read = rows = found | (rows if len(rows) < _AT_MOST else {})
     return tuple(rows[number] for number in unpack(runs))
 
 

@@ -61,6 +61,14 @@ def test_one_thing_that_moved_is_one_finding_and_one_set_more(store: Store) -> N
     assert store.findings(NAMES[1], NIGHTS[1]) == findings(*SAID, node=NAMES[1])
 
 
+def test_what_a_fleet_said_is_read_as_one_object_each(store: Store) -> None:
+    moved = (*SAID[:7], replace(SAID[7], outcome=Outcome.FAIL, found="8"), *SAID[8:])
+    store.save_findings(NIGHTS[0], *(findings(*SAID, node=name) for name in NAMES[:4]), findings(*moved, node=NAMES[4]))
+    read = [found for name in NAMES if (found := store.findings(name))]
+    assert [r.findings for r in read] == [SAID] * 4 + [moved]
+    assert len({id(f) for r in read for f in r.findings}) == len(SAID) + 1
+
+
 def test_equal_findings_of_another_process_are_not_stored_again(store: Store) -> None:
     store.save_findings(NIGHTS[0], findings(*SAID))
     with Store.open(str(store._engine.url)) as other:
@@ -84,6 +92,9 @@ def test_more_than_is_remembered_is_stored_all_the_same(store: Store, monkeypatc
         store.save_findings(night, findings(*SAID))
     assert rows(store) == {"validations": 3, "finding_sets": 1, "finding_values": 40}
     assert store.findings(NAMES[0], NIGHTS[2]) == findings(*SAID)
+    store.save_findings(NIGHTS[2], findings(*SAID[30:], a_finding(check="hugepages.new")))
+    assert store.findings(NAMES[0], NIGHTS[2]) == findings(*SAID[30:], a_finding(check="hugepages.new"))
+    assert store.findings(NAMES[0], NIGHTS[1]) == findings(*SAID)
 
 
 def test_one_object_of_equal_findings_is_held(store: Store) -> None:
