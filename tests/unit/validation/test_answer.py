@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterctl.findings import NodeFindings, NodeStatus
 from clusterctl.transport.outcome import Exited
@@ -53,3 +55,18 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_what_can_do_harm_is_replaced(sent: str, kept: str, ensure_ascii: bool) -> None:
     found = said({"found": sent}, ensure_ascii=ensure_ascii)
     assert (found.status, [f.found for f in found.findings]) == (NodeStatus.OK, [kept])
+
+
+@given(st.text(), st.booleans())
+def test_what_counts_as_clean_is_what_cleaning_leaves_alone(text: str, ensure_ascii: bool) -> None:
+    line = json.dumps({"found": text}, ensure_ascii=ensure_ascii).encode("utf-8", "surrogatepass")
+    if answer._is_clean(line):
+        assert answer._clean(text) == text
+    elif ensure_ascii and all(ord(c) < 0x10000 for c in text):
+        assert answer._clean(text) != text
+
+
+def test_an_escaped_backslash_is_no_escape_of_what_follows() -> None:
+    assert answer._is_clean(json.dumps("C:\\u001b and \\x1b").encode())
+    assert not answer._is_clean(json.dumps("\\\x1b").encode())
+    assert not answer._is_clean(b'"\\x41"')
