@@ -1,0 +1,84 @@
+"""Provisioning asks the circuit breaker before it takes members out of the pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.errors import PoolError
+from clusterctl.exit_codes import ExitCode
+from clusterctl.lifecycle import State
+from clusterctl.pool.local import LocalPool
+from clusterctl.store import Store
+from clusterctl.store.records import RunStatus
+from support.provisioning import World
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.provisioning.model import Plan
+
+N1, N2, N3 = "r12-n01", "r12-n02", "r12-n03"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_too_much_of_the_pool_at_once_is_refused_before_anything_is_touched(world: World) -> None:
+    world.run()
+    world.calls.clear()
+    world.bad = {N1: {"kernel"}, N2: {"kernel"}}
+    with pytest.raises(PoolError, match="provisioning 2 of 3 pool members") as caught:
+        world.run()
+    assert caught.value.exit_code is ExitCode.CONFIG
+    assert "--limit" in caught.value.hint
+    assert "--force" in caught.value.hint
+    assert [c[0] for c in world.calls] == ["validate"]
+    assert len(world.plans) == 1, "nobody was asked to agree to it"
+    assert world.members() == {N1, N2, N3}
+    assert world.states() == dict.fromkeys((N1, N2, N3), State.ADMITTED)
+    with Store.open(world.url) as store:
+        run = store.run("last")
+        assert (run.status, run.exit_code) == (RunStatus.FAILED, ExitCode.CONFIG)
+        assert store.leases() == ()
+
+
+def test_force_takes_more_of_the_pool_out(world: World) -> None:
+    world.run()
+    world.bad = {N1: {"kernel"}, N2: {"kernel"}, N3: {"kernel"}}
+    assert world.run(force=True).exit_code is ExitCode.OK
+    assert world.members() == {N1, N2, N3}
+
+
+def test_nodes_that_stay_in_and_nodes_that_never_were_take_nothing_out(world: World) -> None:
+    world.run(N1)
+    world.bad = {N1: {"kernel"}, N2: {"kernel"}, N3: {"kernel"}}
+    assert world.run().exit_code is ExitCode.OK, "one member and two fresh nodes"
+    world.bad = {N2: {"kernel"}}
+    assert world.run().exit_code is ExitCode.OK, "one member to change and two that stay"
+
+
+def test_what_was_drained_while_somebody_thought_about_the_plan_counts(world: World) -> None:
+    world.run()
+    world.bad = {N1: {"kernel"}}
+
+    def agree_late(_plan: Plan) -> bool:
+        with Store.open(world.url) as store:
+            LocalPool.create(store).remove(N3, "drained")
+        return True
+
+    with pytest.raises(PoolError, match="provisioning 1 of 2 pool members"):
+        world.run(N1, confirm=agree_late)
+    assert world.members() == {N1, N2}
+    assert world.states()[N1] is State.ADMITTED
+
+
+def test_who_is_out_already_can_be_taken_through_again(world: World) -> None:
+    world.gate_fails = {N1, N2}
+    world.run()
+    world.gate_fails = set()
+    assert world.run(retest=True).exit_code is ExitCode.OK
+    assert world.members() == {N1, N2, N3}
