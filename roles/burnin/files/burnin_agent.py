@@ -353,8 +353,7 @@ def holders(path: str) -> list[int]:
 def run(directory: Path) -> int:
     """Run DIR/plan.json under the node's lock."""
     try:  # a start that was repeated because its SSH connection broke must not run the plan twice
-        with (directory / "pid").open("x", encoding="ascii") as file:
-            file.write(str(os.getpid()))
+        (directory / "pid").symlink_to(str(os.getpid()))  # a link has its content from the start, whenever its maker is killed
     except FileExistsError:
         return 0
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
@@ -379,7 +378,7 @@ def wait(directory: Path, limit_s: float) -> int:
     until = time.monotonic() + limit_s
     while time.monotonic() < until:
         pid = directory / "pid"  # an agent that has not written it yet is about to start
-        alive = not pid.exists() or Path("/proc", pid.read_text(encoding="ascii")).exists()
+        alive = not pid.is_symlink() or Path("/proc", os.readlink(pid)).exists()  # noqa: PTH115 Python 3.8
         if (directory / "done").exists():
             return 0
         if not alive:

@@ -159,7 +159,7 @@ except OSError: sys.exit("Couldn't connect to 127.0.0.1")"""
     one = make("n1", [step("server", [sys.executable, "-c", serve], side="server", peer="n2", peer_address=ADDRESSES["n2"])])
     two = make("n2", [step("client", [sys.executable, "-c", connect], side="client", peer="n1", peer_address=ADDRESSES["n1"])])
     two.start()
-    until((two.folder / "pid").exists)
+    until((two.folder / "pid").is_symlink)
     one.start()
     assert one.end()["server"].exit_status == 0
     client = two.end()["client"]
@@ -237,7 +237,7 @@ def test_a_killed_agents_leftovers_keep_the_node_locked(make: Callable[..., Node
 
 def test_a_second_start_of_the_same_plan_does_nothing(make: Callable[..., Node]) -> None:
     one = make("n1", [step("s", ["sleep", "1"])]).start()
-    until((one.folder / "pid").exists)
+    until((one.folder / "pid").is_symlink)
     assert subprocess.run([sys.executable, str(AGENT), "run", str(one.folder)], check=False, timeout=20).returncode == 0
     assert one.end()["s"].exit_status == 0
     assert len((one.folder / "records.jsonl").read_text().splitlines()) == 1
@@ -267,7 +267,7 @@ def test_waiting_ends_with_the_agent(make: Callable[..., Node]) -> None:
 
 def test_waiting_for_an_agent_that_died_says_so(make: Callable[..., Node]) -> None:
     one = make("n1", [step("s", ["sleep", "30"])]).start()
-    until((one.folder / "pid").exists)
+    until((one.folder / "pid").is_symlink)
     assert one.process is not None
     one.process.kill()
     one.process.wait()
