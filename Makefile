@@ -20,7 +20,7 @@ demo: setup ## Start the lab rack, provision it, show the result
 demo-down: ## Remove the lab rack
 	@$(BIN)/clusterctl lab down rack-12
 
-test: setup lint unit integration e2e molecule ## Everything CI runs
+test: setup lint unit integration molecule ## Everything CI runs
 
 lint: ## ruff, mypy --strict, yamllint, ansible-lint, generated files
 	$(BIN)/ruff check .
@@ -31,12 +31,12 @@ lint: ## ruff, mypy --strict, yamllint, ansible-lint, generated files
 	$(BIN)/python scripts/generate.py --check
 
 unit: ## Fast tests, no containers
-	$(BIN)/pytest tests/unit tests/contract
+	$(BIN)/pytest -n 2 tests/unit tests/contract
 
-integration: ## Tests with containers and real processes
-	$(BIN)/pytest tests/integration
+integration: ## Containers, real processes and the demo flow, two files at a time: most of the time is waiting for nodes
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder tests/e2e tests/integration
 
-e2e: ## The demo flow, asserted
+e2e: ## The demo flow alone, asserted
 	$(BIN)/pytest tests/e2e
 
 molecule: ## Roles on containers: check, converge, idempotence, shared validators
