@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import yaml
+
 from clusterctl.spec.load import list_hosts, load_profile
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 COMMON = ROOT / "inventory" / "common"
 PAGE = ROOT / "docs" / "reference" / "profiles.md"
+SOURCES = Path(__file__).with_name("profile_sources.yml")
 HEAD = """<!-- Written by scripts/profile_table.py. -->
 
 # Profiles
@@ -36,6 +39,12 @@ Nothing here has run on the real machines of these profiles but what the sources
 site measures (`gates_baselines_site`). Names of HCAs differ between vendors' boards: a site sets `hardware_hcas` and what follows from it.
 
 """
+SOURCES_HEAD = """
+## Sources looked for once more
+
+Values whose source was in doubt. What nothing public confirms says so, and what it was derived from (`scripts/profile_sources.yml`).
+
+"""
 
 
 def main(argv: list[str]) -> int:
@@ -54,7 +63,7 @@ def page() -> str:
     specs = {name: load_profile([COMMON], name, content=ROOT) for name in list_hosts([COMMON]).idle_profiles}
     parts = [HEAD, "## Machine and stack\n\n", _table("profile", _MACHINE, specs)]
     parts += ["\n## Roles\n\n", *(f"- `{name}`: {', '.join(f'`{r}`' for r in spec.roles)}\n" for name, spec in specs.items())]
-    parts += ["\n## Floors of burn-in\n\n", _floors(specs)]
+    parts += ["\n## Floors of burn-in\n\n", _floors(specs), SOURCES_HEAD, _sources()]
     return "".join(parts)
 
 
@@ -88,6 +97,14 @@ def _floors(specs: dict[str, NodeSpec]) -> str:
             for bar in spec.gates["gates_baselines"]
             if bar["kind"] == "floor"
         ]
+    return "".join(lines)
+
+
+def _sources() -> str:
+    lines = ["| value | where | |\n", "|---|---|---|\n"]
+    for row in yaml.safe_load(SOURCES.read_text(encoding="utf-8")):
+        said = ", ".join(f"<{url}>" for url in row.get("sources", ())) if row["status"] == "confirmed" else "not confirmed; derived"
+        lines.append(f"| {row['value']} | {row['where']} | {said}: {row['note'].strip()} |\n")
     return "".join(lines)
 
 

@@ -10,7 +10,7 @@ SCRIPT = "/usr/local/sbin/clusterctl-gpu-settings"
 UNIT = "clusterctl-gpu-settings.service"
 UNIT_FILE = "/etc/systemd/system/" + UNIT
 _PROVISION = "`clusterctl provision NODE` puts it back"
-_BOOT = "drain and reboot the node: the change resets the GPU"
+_BOOT = "drain and reboot the node: it changes only while nothing runs on the GPU"
 
 
 def check_gsp(record: Record, gpu: Gpu, wanted: str) -> None:
