@@ -35,6 +35,8 @@ class NodeFindings:
     Attributes:
         detail: what happened where `status` is not OK; may be empty.
         duration_s: wall time of the exec, connection included.
+        view: how the checks saw the node: "read-only" (with what was not), or "not enforced (REASON)"; empty without findings, and in what the
+            store gives back.
     """
 
     node: str
@@ -42,6 +44,7 @@ class NodeFindings:
     detail: str
     findings: tuple[Finding, ...]
     duration_s: float
+    view: str = ""
 
 
 HINTS: Mapping[NodeStatus, str] = {

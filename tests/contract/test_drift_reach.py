@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLI = ROOT / "cli"
+VALIDATORS = ROOT / "validators" / "clusterctl_validators"
+ROLES = sorted(p.stem.removeprefix("test_") for p in VALIDATORS.glob("test_*.py"))
 FORBIDDEN = {"ansible_runner", "ansible", "asyncssh", "subprocess"}
 
 
@@ -89,6 +92,23 @@ def test_a_drift_run_reaches_ansible_only_to_carry_the_bundle() -> None:
     plays = yaml.safe_load((ROOT / "playbooks" / "validate.yml").read_text())
     assert not any(key in play for play in plays for key in ("roles", "pre_tasks", "post_tasks", "handlers"))
     assert not [t for play in plays for t in play["tasks"] if any("role" in k or "import" in k or "include" in k for k in t)]
+
+
+def test_checks_run_only_after_the_node_is_seen_read_only() -> None:
+    """What the bundle runs cannot write: it goes into the view before pytest gets the first check."""
+    tree = ast.parse((VALIDATORS / "run_on_node.py").read_text())
+    (run,) = (n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "run")
+    calls = [ast.unparse(n.func) for step in run.body for n in ast.walk(step) if isinstance(n, ast.Call)]
+    assert calls.index("_enter_view") < calls.index("pytest.main")
+    others = [p for p in VALIDATORS.glob("*.py") if "pytest.main(" in p.read_text() and p.name != "run_on_node.py"]
+    assert others == []
+
+
+def test_what_stays_writable_is_written_down() -> None:
+    documented = (ROOT / "docs" / "reference" / "validators.md").read_text()
+    named = {path for role in ROLES for path in getattr(import_module(f"clusterctl_validators.test_{role}"), "WRITABLE", ())}
+    assert named
+    assert [path for path in sorted(named) if f"`{path}`" not in documented] == []
 
 
 def test_the_verb_goes_to_healing_only_where_it_is_asked_to() -> None:

@@ -7,11 +7,12 @@ import secrets
 import shutil
 import sqlite3
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl import main
+from clusterctl import bundle, main
 from clusterctl.exit_codes import ExitCode
 from clusterctl.findings import NodeFindings, NodeStatus
 from clusterctl.spec.load import load_nodes
@@ -64,6 +65,7 @@ def test_validate(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     data: dict[str, Any] = json.loads(capsys.readouterr().out)
     (told,) = data["nodes"]
     assert told["status"] == "ok"
+    assert told["view"].startswith("read-only"), told["view"]
     (declared,) = load_nodes([COMMON, site.node.write_site(site.folder)], "rack-v1")
     assert {"hardware", "bios", "kernel", "nvidia_driver"} < set(declared.spec.roles)
     assert {f["role"] for f in told["findings"]} == set(declared.spec.roles)
@@ -98,6 +100,7 @@ def test_drift_remembers_what_it_saw_and_leaves_the_node_as_it_was(site: Site, c
         )
         nights.append(json.loads(capsys.readouterr().out))
     assert set(site.node.shell(files).splitlines()) ^ before == set()
+    assert all(view.startswith("read-only") for night in nights for view in night["views"]), nights[0]["views"]
     first, second = ({f["check"]: f for f in night["findings"]} for night in nights)
     assert first.keys() == second.keys()
     assert {f["kind"] for f in first.values()} == {"pending", "unknown"}, "it was never provisioned"
@@ -106,6 +109,28 @@ def test_drift_remembers_what_it_saw_and_leaves_the_node_as_it_was(site: Site, c
     assert {p.name for p in run.iterdir()} >= {"drift.json", "drift.xml", "drift.html", "drift.prom"}
     assert metrics.read_text() == (run / "drift.prom").read_text()
     assert site.clusterctl("drift", "--since", "1m", "-o", "json") == ExitCode.VALIDATOR_FAILED
+
+
+def test_a_check_that_writes_changes_no_node(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a mistake in a validator does to a node that is asked over SSH: nothing, and it is told."""
+    text = (
+        "import pathlib\nROLE = 'hugepages'\n"
+        "def test_file(record):\n    pathlib.Path('/etc/written-by-a-check').write_text('x')\n"
+        "def test_sysctl(record):\n    path = pathlib.Path('/proc/sys/kernel/hostname')\n    path.write_text(path.read_text())\n"
+        "def test_command(record, probe):\n    said = probe.run(['touch', '/usr/local/by-a-command'])\n"
+        "    record.ok('hugepages.touched', said.rc == 0, found=said.stderr)\n"
+    )
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "test_hugepages.py").write_text(text)
+    monkeypatch.setattr(bundle, "build", partial(bundle.build, extra_modules=tmp_path / "more"))
+    found = {f.check: f for f in site.ask(node_roles="[hugepages]").findings}
+    assert {c: f.outcome.value for c, f in found.items()} == {
+        "hugepages.test_file": "could_not_run",
+        "hugepages.test_sysctl": "could_not_run",
+        "hugepages.touched": "fail",
+    }
+    assert all("Read-only file system" in f.reason + f.found for f in found.values())
+    assert site.node.shell("ls /etc/written-by-a-check /usr/local/by-a-command 2>/dev/null || true") == ""
 
 
 def test_a_bundle_that_was_tampered_with_is_replaced(site: Site) -> None:

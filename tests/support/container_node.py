@@ -20,7 +20,7 @@ _START = "mkdir -p /run/sshd && ssh-keygen -q -A && exec /usr/sbin/sshd -D -e"
 
 @dataclass
 class ContainerNode:
-    """Use as a context manager; reached as root by `key`, its host key in `known_hosts`, both in `folder`."""
+    """Use as a context manager; reached as root by `key`, its host key in `known_hosts`, both in `folder`. May make mount namespaces, as a node may."""
 
     folder: Path
     name: str = f"ct-validate-{os.getpid()}"
@@ -29,7 +29,8 @@ class ContainerNode:
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / "key")], check=True)
-        podman("run", "--detach", "--name", self.name, ensure_image(lambda _text: None), "/bin/sh", "-c", _START, timeout_s=300)
+        rights = ("--cap-add", "SYS_ADMIN", "--security-opt", "apparmor=unconfined")
+        podman("run", "--detach", "--name", self.name, *rights, ensure_image(lambda _text: None), "/bin/sh", "-c", _START, timeout_s=300)
         self.address = podman("inspect", "--format", "{{.NetworkSettings.IPAddress}}", self.name).stdout.strip()
         self.let_in("root", "/root")
         self._wait_for_sshd()

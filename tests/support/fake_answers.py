@@ -20,7 +20,14 @@ PASS = {"role": "example", "outcome": "pass", "severity": "major"}
 def answer_to(asked: dict[str, Any], bundle: str) -> dict[str, Any]:
     """A good answer: one passing check per role."""
     findings = [{**PASS, "check": f"{role}.a", "role": role} for role in asked["roles"]]
-    return {"schema_version": 1, "node": asked["node"], "nonce": asked["nonce"], "bundle": bundle, "findings": findings}
+    return {
+        "schema_version": 1,
+        "node": asked["node"],
+        "nonce": asked["nonce"],
+        "bundle": bundle,
+        "view": "read-only",
+        "findings": findings,
+    }
 
 
 @dataclass

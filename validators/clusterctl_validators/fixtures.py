@@ -5,16 +5,19 @@ from typing import Any, Dict
 import pytest
 
 from clusterctl_validators.probe import Probe
-from clusterctl_validators.sources import HostSource
+from clusterctl_validators.sources import HostSource, LocalSource
 
 
 class LocalProbe:
-    """The checks run on the node itself."""
+    """The checks run on the node itself; `outside` as in LocalSource."""
+
+    def __init__(self, outside: Dict[str, str]) -> None:
+        self._outside = outside
 
     @pytest.fixture(scope="session")
     def probe(self) -> Probe:
         """Cached reads of this node."""
-        return Probe()
+        return Probe(LocalSource(outside=self._outside))
 
 
 class LocalHost:

@@ -28,6 +28,7 @@ class NodeRun:
         specs: role -> its variables.
         limit_s: seconds that one check function may take.
         findings: what was found so far.
+        outside: texts of files as they were before the run changed its own view of the node.
         broken: why the run as a whole cannot be trusted; empty if it can.
     """
 
@@ -35,6 +36,7 @@ class NodeRun:
         self.specs = {role: SpecView(role, variables) for role, variables in roles.items()}
         self.limit_s = limit_s
         self.findings: List[Finding] = []
+        self.outside: Dict[str, str] = {}
         self.broken = ""
 
     def complete(self) -> List[Finding]:
@@ -70,7 +72,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if file:
         roles = json.loads(Path(file).read_text(encoding="utf-8"))["roles"]
         config.stash[RUN] = NodeRun(roles, config.getoption("--check-timeout"))
-    config.pluginmanager.register(RemoteProbe() if config.getoption("hosts", None) else LocalProbe())
+    run = config.stash.get(RUN, None)
+    local = LocalProbe(run.outside if run else {})
+    config.pluginmanager.register(RemoteProbe() if config.getoption("hosts", None) else local)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,7 +1,7 @@
 """The node's side of a validation: a request on stdin, one line of JSON on stdout, trouble on stderr.
 
 Request: {"schema_version", "node", "nonce", "roles": {role: {variable: value}}, "options": {"check_timeout_s", "total_timeout_s", "read_keys"}}.
-Answer: {"schema_version", "node", "nonce", "bundle", "python", "duration_s", "cpu_s", "findings": [...], "read_keys": {...}}.
+Answer: {"schema_version", "node", "nonce", "bundle", "python", "duration_s", "cpu_s", "view", "findings": [...], "read_keys": {...}}.
 """
 
 import json
@@ -10,11 +10,13 @@ import platform
 import resource
 import sys
 import time
+from pathlib import Path
 from typing import Any, Dict, List
 
 SCHEMA_VERSION = 1
 EXIT_BAD_REQUEST = 95
 _NICE = 10
+_MOUNTS = "/proc/self/mounts"
 _UNUSED = (
     "assertion",
     "cacheprovider",
@@ -77,23 +79,40 @@ def main(bundle: str = "") -> int:
 
 
 def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, Any]:
-    """Run the checks of `roles` and return the findings as plain JSON values."""
+    """Run the checks of `roles`, in a view of the node that cannot be written, and return view and findings as plain JSON values."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     import pytest  # noqa: PLC0415 after stdout is safe and byte-code is off
 
     from clusterctl_validators import plugin  # noqa: PLC0415
+    from clusterctl_validators.collecting import import_roles  # noqa: PLC0415
     from clusterctl_validators.fixtures import LocalHost  # noqa: PLC0415
     from clusterctl_validators.supervise import GRACE_S, Supervisor  # noqa: PLC0415
 
     node_run = plugin.NodeRun(roles, float(options.get("check_timeout_s", plugin.CHECK_TIMEOUT_S)))
+    node_run.outside = _outside()
+    view = _enter_view([w for module in import_roles(roles)[0].values() for w in getattr(module, "WRITABLE", ())])
     supervisor = Supervisor(float(options.get("total_timeout_s", 300)), float(options.get("grace_s", GRACE_S)))
     code = pytest.main(_arguments(), plugins=[plugin.Given(node_run), plugin, LocalHost(), supervisor])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
         node_run.broken = "pytest ended with {}".format(code)
-    answer: Dict[str, Any] = {"findings": [f.to_json() for f in node_run.complete()]}
+    answer: Dict[str, Any] = {"view": view, "findings": [f.to_json() for f in node_run.complete()]}
     if options.get("read_keys"):
         answer["read_keys"] = {role: sorted(view.read_keys) for role, view in node_run.specs.items()}
     return answer
+
+
+def _outside() -> Dict[str, str]:
+    """What the view itself would change: the options of mounts."""
+    mounts = Path(_MOUNTS)
+    return {_MOUNTS: mounts.read_text(encoding="utf-8", errors="replace")} if mounts.exists() else {}
+
+
+def _enter_view(writable: List[str]) -> str:
+    try:
+        from clusterctl_validators import read_only_view  # noqa: PLC0415 a Python may be built without ctypes
+    except ImportError as e:
+        return "not enforced ({})".format(e)
+    return read_only_view.enter(writable, keep=str(sys.path[0]))
 
 
 def _arguments() -> List[str]:

@@ -48,13 +48,16 @@ class Source(Protocol):
 
 
 class LocalSource:
-    """This machine. `root` is prepended to every path that is read, never to commands."""
+    """This machine. `root` is prepended to every path that is read, never to commands; `outside`: texts that count in place of files."""
 
-    def __init__(self, root: str = "/") -> None:
+    def __init__(self, root: str = "/", outside: Optional[Dict[str, str]] = None) -> None:
         self._root = root.rstrip("/")
+        self._outside = outside or {}
 
     def read(self, path: str) -> Optional[str]:
         """The text of a file; None if absent. ProbeError if it is there but cannot be read."""
+        if path in self._outside:
+            return self._outside[path]
         try:
             return Path(self._root + path).read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, NotADirectoryError):

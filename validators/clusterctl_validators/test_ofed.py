@@ -12,6 +12,8 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "ofed"
+# flint and mlxconfig ask an adapter through its PCI configuration and registers, which they write to
+WRITABLE = ("/sys/bus/pci/drivers/mlx5_core/*:*/config", "/sys/bus/pci/drivers/mlx5_core/*:*/resource0")
 Spec = Mapping[str, Any]
 
 APT_SOURCE = "/etc/apt/sources.list.d/ofed.sources"

@@ -9,6 +9,8 @@ from clusterctl_validators.spec_view import SpecView
 from clusterctl_validators.sysctl_files import dotted, plain, proc_path, restored_at_boot
 
 ROLE = "os_tuning"
+# chronyc is answered at a socket that it makes here
+WRITABLE = ("/run/chrony",)
 APPLY = "apply the role os_tuning"
 POLICY_UNIT = "clusterctl-os-tuning.service"
 FIREWALLS = ("ufw.service", "firewalld.service", "nftables.service")

@@ -16,6 +16,8 @@ from clusterctl_validators.rdma_sysfs import read_port
 from clusterctl_validators.record import Record
 
 ROLE = "roce"
+# cma_roce_tos and cma_roce_mode make a folder to read what is in force
+WRITABLE = ("/sys/kernel/config",)
 Spec = Mapping[str, Any]
 CONFIG = "/etc/clusterctl/roce.json"
 UNIT = "clusterctl-roce.service"

@@ -20,6 +20,7 @@ def body(run_id: str, target: str, report: Report, actions: Iterable[Mapping[str
         "run_id": run_id,
         "target": target,
         "summary": {"nodes": len(report.nodes), "lost": len(report.lost), **{k.value: counts[k] for k in Kind}},
+        "views": dict(report.views),
         "findings": [
             {
                 "node": d.node,

@@ -97,12 +97,14 @@ class Report:
     Attributes:
         good: (node, check) that were seen to hold; only these end an earlier deviation.
         nodes: all nodes asked.
+        views: how the checks saw nodes (`NodeFindings.view`) -> how many.
     """
 
     nodes: tuple[str, ...]
     deviations: tuple[Deviation, ...]
     lost: tuple[Lost, ...]
     good: frozenset[tuple[str, str]] = frozenset()
+    views: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, node: str, kind: Kind) -> tuple[Deviation, ...]:
         """The deviations of one kind on one node."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from clusterctl.drift.model import Deviation, Kind, Lost, Report
@@ -25,6 +26,7 @@ def compare(results: Iterable[NodeFindings], known: Mapping[str, Known], digests
         tuple(d for r in answered for d in _deviations(r, known[r.node], digests[r.node])),
         tuple(Lost(r.node, r.status, r.detail) for r in results if r.status is not NodeStatus.OK),
         frozenset((r.node, f.check) for r in answered for f in r.findings if f.outcome in GOOD),
+        dict(Counter(r.view for r in answered if r.view)),
     )
 
 

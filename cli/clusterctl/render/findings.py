@@ -116,6 +116,7 @@ def _node_json(result: NodeFindings) -> dict[str, Any]:
         "status": result.status.value,
         "detail": result.detail,
         "duration_s": round(result.duration_s, 3),
+        "view": result.view,
         "findings": [f.to_json() for f in result.findings],
     }
 

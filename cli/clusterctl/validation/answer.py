@@ -24,6 +24,7 @@ _NOT_FOUND = frozenset({126, 127})
 _FIELDS = tuple(field.name for field in fields(Finding))
 _PLAIN = bytes(range(0x20, 0x7F))
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
+_VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
 _LINES = 5
 _DETAIL_LIMIT = 500
 _STATUS = {
@@ -56,15 +57,15 @@ def from_trouble(node: str, error: TransportError, duration_s: float) -> NodeFin
 def from_exit(request: Request, exited: Exited, duration_s: float) -> NodeFindings:
     """A command that ended."""
     try:
-        findings = _findings(request, exited)
+        findings, view = _findings(request, exited)
     except _NotAnAnswerError as e:
         said = _first_lines(exited.stderr)
         detail = f"{e}: {said}" if said else str(e)
         return NodeFindings(request.node, e.status, detail, (), duration_s)
-    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s)
+    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view)
 
 
-def _findings(request: Request, exited: Exited) -> tuple[Finding, ...]:
+def _findings(request: Request, exited: Exited) -> tuple[tuple[Finding, ...], str]:
     if exited.rc in _NOT_FOUND:
         by_sudo = b"sudo" in exited.stderr
         raise _NotAnAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
@@ -74,7 +75,14 @@ def _findings(request: Request, exited: Exited) -> tuple[Finding, ...]:
         raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
     if exited.rc != 0:
         raise _NotAnAnswerError(NodeStatus.CRASHED, "ended by a signal" if exited.rc is None else f"ended with status {exited.rc}")
-    return _complete(request, _checked(request, _document(exited.stdout), _is_clean(_last_line(exited.stdout))))
+    said = _document(exited.stdout)
+    return _complete(request, _checked(request, said, _is_clean(_last_line(exited.stdout)))), _view(said)
+
+
+def _view(said: dict[str, Any]) -> str:
+    """How the checks saw the node."""
+    text = str(_clean(said.get("view")))[:_DETAIL_LIMIT]
+    return text if _VIEW.match(text) else "not enforced (the node does not say)"
 
 
 def _last_line(stdout: bytes) -> bytes:

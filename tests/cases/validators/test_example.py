@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +25,7 @@ def test_value(spec: SpecView, record: Record, probe: Probe) -> None:
     record.equal("example.value.persisted", spec["example_value"], None)
 
 
-def test_behaviour(spec: SpecView, record: Record) -> None:
+def test_behaviour(spec: SpecView, record: Record, probe: Probe) -> None:
     behaviour = spec.get("example_behaviour", "good")
     if behaviour == "raise":
         raise RuntimeError("the tool says no")
@@ -33,6 +34,14 @@ def test_behaviour(spec: SpecView, record: Record) -> None:
     if behaviour == "cannot be interrupted":
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
         time.sleep(600)
+    if behaviour == "write a file":
+        Path(spec["example_path"]).write_text("by a check")
+    if behaviour == "write a sysctl":
+        sysctl = Path("/proc/sys/vm/swappiness")
+        sysctl.write_text(sysctl.read_text())
+    if behaviour == "let a command write":
+        said = probe.run(["touch", spec["example_path"]])
+        record.ok("example.touch", said.rc == 0, expected="touched", found=said.stderr)
     if behaviour == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     if behaviour == "skip":
@@ -42,6 +51,11 @@ def test_behaviour(spec: SpecView, record: Record) -> None:
         os.write(1, b"noise on the descriptor\n")
         sys.stderr.write("noise on stderr\n")
     record.ok("example.behaviour", condition=True)
+
+
+def test_mounts(record: Record, probe: Probe) -> None:
+    """The options of mounts are the node's own, not those of the view that the checks have of it."""
+    record.ok("example.mounts", not all("ro" in mount.options for mount in probe.mounts()))
 
 
 @pytest.mark.parametrize("item", ["a", "b"])

@@ -35,6 +35,7 @@ REPORT = Report(
         Deviation("n1", "kernel.c", "kernel", Kind.UNKNOWN, Severity.MINOR, "", "no such tool", "", "", NOW, NOW),
     ),
     (Lost("n3", NodeStatus.UNREACHABLE, HOSTILE),),
+    views={"read-only": 1, "not enforced (not root)": 1},
 )
 
 
@@ -45,6 +46,10 @@ def body() -> dict[str, object]:
 def test_the_document_has_a_schema() -> None:
     schema = json.loads((ROOT / "docs/reference/schemas/drift.schema.json").read_text())
     Draft202012Validator(schema).validate(json.loads(json.dumps(envelope("drift", body()))))
+
+
+def test_the_document_says_how_nodes_were_seen() -> None:
+    assert body()["views"] == {"read-only": 1, "not enforced (not root)": 1}
 
 
 def test_since_cuts_the_findings_and_not_the_summary(capsys: pytest.CaptureFixture[str]) -> None:

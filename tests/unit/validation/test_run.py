@@ -99,6 +99,21 @@ def test_text_of_a_node_cannot_move_the_cursor(tmp_path: Path, state_dir: Path) 
     assert ask(FakeNode(edit), tmp_path, state_dir).findings[0].found == "\ufffd[2Jall good\ufffd\n"
 
 
+@pytest.mark.parametrize(
+    ("said", "view"),
+    [
+        ("read-only", "read-only"),
+        ("read-only (but for /run/chrony)", "read-only (but for /run/chrony)"),
+        ("not enforced (not root)", "not enforced (not root)"),
+        ("read-only, believe me", "not enforced (the node does not say)"),
+        ("\x1b[2J", "not enforced (the node does not say)"),
+        (None, "not enforced (the node does not say)"),
+    ],
+)
+def test_how_the_checks_saw_the_node(tmp_path: Path, state_dir: Path, said: object, view: str) -> None:
+    assert ask(FakeNode(forged(view=said)), tmp_path, state_dir).view == view
+
+
 def exits(rc: int, stderr: bytes) -> Behaviour:
     async def behaviour(process: Process) -> None:
         process.stdout.write(b'{"schema_version": 1}')

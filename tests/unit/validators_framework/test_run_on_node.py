@@ -36,6 +36,7 @@ def test_answer(bundle: Bundle) -> None:
         "example.value.running": "pass",
         "example.value.persisted": "fail",
         "example.behaviour": "pass",
+        "example.mounts": "pass",
         "example.items[a]": "pass",
         "example.items[b]": "pass",
         "example.fixture": "pass",
@@ -116,6 +117,34 @@ def test_nothing_is_written(bundle: Bundle, tmp_path: Path) -> None:
     request = json.dumps({"schema_version": 1, "roles": {"example": GOOD}})
     subprocess.run([sys.executable, "-I", "-S", str(copy)], input=request, text=True, capture_output=True, check=True, cwd=tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["bundle.pyz"]
+
+
+@pytest.fixture
+def view(bundle: Bundle) -> str:
+    """How checks see this machine; skips where they cannot be kept from writing."""
+    said = str(run_bundle(bundle, {"example": GOOD}).data["view"])
+    if said != "read-only":
+        pytest.skip(f"the view is {said} here")
+    return said
+
+
+@pytest.mark.usefixtures("view")
+@pytest.mark.parametrize(
+    ("behaviour", "check", "outcome", "said"),
+    [
+        ("write a file", "example.test_behaviour", Outcome.COULD_NOT_RUN, "OSError: [Errno 30] Read-only file system"),
+        ("write a sysctl", "example.test_behaviour", Outcome.COULD_NOT_RUN, "OSError: [Errno 30] Read-only file system"),
+        ("let a command write", "example.touch", Outcome.FAIL, "Read-only file system"),
+    ],
+)
+def test_a_check_cannot_write(bundle: Bundle, tmp_path: Path, behaviour: str, check: str, outcome: Outcome, said: str) -> None:
+    file = tmp_path / "written"
+    spec = {**GOOD, "example_behaviour": behaviour, "example_path": str(file)}
+    answer = run_bundle(bundle, {"example": spec})
+    found = answer.findings[check]
+    assert (found.outcome, said in found.reason + found.found) == (outcome, True), found
+    assert not file.exists()
+    assert answer.findings["example.host"].outcome is Outcome.PASS, "the others go on"
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])

@@ -1,0 +1,98 @@
+"""A view of the node in which nothing can be written: its mounts once more, for this process and its children alone, read-only.
+
+A guard against mistakes: a check that writes a file, a sysctl or an attribute of a device fails with EROFS. It does not stop what a daemon is
+asked to do, nor a program that leaves the view. No file system is remounted and no server asked: only this process's mounts carry the flag.
+"""
+
+import ctypes
+import errno
+import os
+from pathlib import Path
+from typing import Iterable, List, Sequence
+
+READ_ONLY = "read-only"
+
+_CLONE_NEWNS = 0x00020000
+_MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_SLAVE = 0x2, 0x4, 0x1000, 0x4000, 0x80000
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_ATTR_RDONLY = 0x1
+# the same number on every architecture that has GPUs
+_MOUNT_SETATTR = 442
+_PRIVATE_TMP = "/tmp"  # noqa: S108 an empty one of our own
+
+
+class _MountAttr(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("attr_set", "attr_clr", "propagation", "userns_fd")]
+
+
+class NoViewError(Exception):
+    """The view cannot be had here; its text says why."""
+
+
+def enter(writable: Iterable[str] = (), keep: str = "") -> str:
+    """Go into the view, with all children to come; there is no way back.
+
+    Args:
+        writable: glob patterns of what tools must open for writing to read from it; what exists of it stays as it is.
+        keep: a file that is still read from; /tmp is then left in place where it holds it.
+
+    Returns:
+        "read-only", with what is writable in it; or "not enforced (REASON)".
+    """
+    if os.geteuid() != 0:
+        return "not enforced (not root)"
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        _check_kernel(libc)
+        return _described(_enter(libc, writable, keep))
+    except NoViewError as e:
+        return "not enforced ({})".format(e)
+
+
+def _check_kernel(libc: ctypes.CDLL) -> None:
+    """An empty request is invalid where the call exists."""
+    try:
+        _call(libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, None, ctypes.c_size_t(0)), "mount_setattr", errno.EINVAL)
+    except NoViewError as e:
+        raise NoViewError("{}; Linux 5.12 has it".format(e)) from e
+
+
+def _enter(libc: ctypes.CDLL, writable: Iterable[str], keep: str) -> List[str]:
+    _call(libc.unshare(_CLONE_NEWNS), "unshare")
+    # a slave, not private: what is unmounted outside must go in here, too, or a hung check would hold it; an automount must arrive
+    _mount(libc, "", "/", _MS_REC | _MS_SLAVE)
+    left = [path for pattern in writable for path in sorted(map(str, Path("/").glob(pattern.lstrip("/"))))]
+    for path in left:
+        _mount(libc, path, path, _MS_BIND)
+    own_tmp = not os.path.realpath(keep).startswith(_PRIVATE_TMP + "/")
+    if own_tmp:
+        _mount(libc, "tmpfs", _PRIVATE_TMP, _MS_NOSUID | _MS_NODEV, b"tmpfs")
+    _set_attributes(libc, "/", _AT_RECURSIVE, _MountAttr(attr_set=_ATTR_RDONLY))
+    for path in left + [_PRIVATE_TMP] * own_tmp:
+        _set_attributes(libc, path, 0, _MountAttr(attr_clr=_ATTR_RDONLY))
+    return left
+
+
+def _described(left: Sequence[str]) -> str:
+    if not left:
+        return READ_ONLY
+    shown = ", ".join(left[:3]) + (" and {} more".format(len(left) - 3) if len(left) > 3 else "")
+    return "{} (but for {})".format(READ_ONLY, shown)
+
+
+def _mount(libc: ctypes.CDLL, source: str, target: str, flags: int, kind: bytes = b"") -> None:
+    options = b"size=16m,mode=1777" if kind else None
+    result = libc.mount(os.fsencode(source), os.fsencode(target), kind or None, ctypes.c_ulong(flags), options)
+    _call(result, "mount {}".format(target))
+
+
+def _set_attributes(libc: ctypes.CDLL, path: str, flags: int, attributes: _MountAttr) -> None:
+    size = ctypes.c_size_t(ctypes.sizeof(attributes))
+    result = libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), flags, ctypes.byref(attributes), size)
+    _call(result, "mount_setattr {}".format(path))
+
+
+def _call(result: int, what: str, fine: int = 0) -> None:
+    number = ctypes.get_errno()
+    if result != 0 and number != fine:
+        raise NoViewError("{}: {}".format(what, os.strerror(number)))
