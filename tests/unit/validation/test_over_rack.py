@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from clusterctl.admission import ReasonKind, decide
 from clusterctl.findings import NodeFindings, NodeStatus
 from clusterctl.node import Connection, Node, NodeSpec, Place
 from clusterctl.validation import Settings
@@ -83,6 +84,18 @@ def test_one_member_alone_proves_nothing_about_the_rack(ready: int) -> None:
     )
     assert found["a clique_id"].severity is Severity.CRITICAL
     assert "nvlink_domain_ready_min" in found["a clique_id"].hint
+
+
+def test_a_tray_whose_rack_is_not_known_is_not_admitted() -> None:
+    (found,) = compared([said("a")], {"a": SPEC}, {})
+    wish: dict[str, Any] = {"expected_roles": ["nvlink_domain"], "expected_gates": [], "gate_results": (), "outcome": None}
+    verdict = decide("a", findings=found, **wish)
+    kept_out = [r.text for r in verdict.reasons if r.kind is ReasonKind.CHECK_COULD_NOT_RUN]
+    assert [text.partition(":")[0] for text in kept_out] == ["nvlink_domain.rack.cluster_uuid", "nvlink_domain.rack.clique_id"]
+    assert not verdict.admit
+    (found,) = compared([said("a")], {"a": SPEC}, {"b": said("b")})
+    verdict = decide("a", findings=found, **wish)
+    assert not [r for r in verdict.reasons if r.kind is ReasonKind.CHECK_COULD_NOT_RUN]
 
 
 def test_a_rack_with_a_tray_out_is_as_the_site_says() -> None:
