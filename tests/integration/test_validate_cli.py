@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -17,6 +19,8 @@ from support.ssh_node import SshNode
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from support.ssh_node import Process
 
 COMMON = ROOT / "inventory" / "common"
 # Roles whose evidence is on the node; this one has no BMC.
@@ -83,6 +87,31 @@ def test_what_is_wrong_is_said(
     assert said.out == ""
     assert error in said.err
     assert "hint: " in said.err
+
+
+async def mute(_process: Process) -> None:
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("verb", ["validate", "drift"])
+def test_a_node_that_accepts_the_command_and_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    """It costs its own time, one at a time or not, and never passes; the others are asked."""
+    with SshNode(tmp_path / "mute", mute) as silent, SshNode(tmp_path / "good", FakeNode()) as good_node:
+        layers = [silent.write_site(tmp_path / "a", node_roles=ON_NODE), good_node.write_site(tmp_path / "b", node_roles=ON_NODE)]
+        (layers[1] / "hosts.json").write_text((layers[1] / "hosts.json").read_text().replace('"n1"', '"n2"'))
+        words = ["--state-dir", str(tmp_path / "state"), verb, "all", *(w for layer in (COMMON, *layers) for w in ("-i", str(layer)))]
+        began = time.monotonic()
+        assert main.call([*words, "--timeout", "2", "--forks", "1", "-o", "json"]) == ExitCode.UNREACHABLE
+        assert time.monotonic() - began < 20
+    said = json.loads(capsys.readouterr().out)
+    if verb == "validate":
+        assert {n["name"]: (n["status"], n["detail"]) for n in said["nodes"]} == {
+            "n1": ("timed_out", "no answer within 2 s"),
+            "n2": ("ok", ""),
+        }
+    else:
+        assert said["lost"] == [{"node": "n1", "status": "timed_out", "detail": "no answer within 2 s"}]
+        assert said["views"] == {"read-only": 1}
 
 
 def test_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,8 @@ import json
 import secrets
 import shutil
 import sqlite3
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ from clusterctl import bundle, main
 from clusterctl.exit_codes import ExitCode
 from clusterctl.findings import NodeFindings, NodeStatus
 from clusterctl.spec.load import load_nodes
+from clusterctl.validation import Settings, validate
 from clusterctl.validation import run as validation_run
-from clusterctl.validation import validate
 from support.container_node import ContainerNode
 from support.roles import ROOT
 
@@ -44,6 +45,7 @@ class Site:
     node: ContainerNode
     folder: Path
     state_dir: Path
+    settings: Settings | None = None
 
     def clusterctl(self, verb: str, *words: str, **variables: str) -> int:
         inventories = ["-i", str(COMMON), "-i", str(self.node.write_site(self.folder, **variables))]
@@ -51,7 +53,7 @@ class Site:
 
     def ask(self, **variables: str) -> NodeFindings:
         layers = [COMMON, self.node.write_site(self.folder, **variables)]
-        (found,) = validate(load_nodes(layers, "rack-v1"), self.state_dir, inventory=layers)
+        (found,) = validate(load_nodes(layers, "rack-v1"), self.state_dir, inventory=layers, settings=self.settings)
         return found
 
 
@@ -215,6 +217,18 @@ def test_without_root_the_bundle_is_kept_elsewhere(site: Site) -> None:
     site.node.let_in("plain", "/home/plain")
     assert site.ask(ansible_user="plain", ansible_become="false").status is NodeStatus.OK
     assert site.node.shell("stat -c '%a %U' /tmp/clusterctl-$(id -u plain)").strip() == "700 plain"
+
+
+def test_a_login_shell_that_hangs(site: Site) -> None:
+    """sshd accepts the command, and nothing is ever said."""
+    site.node.shell("printf '#!/bin/sh\\nexec sleep 600\\n' > /usr/local/sbin/hangs; chmod 755 /usr/local/sbin/hangs")
+    site.node.shell("id mute >/dev/null 2>&1 || useradd -m -s /usr/local/sbin/hangs mute")
+    site.node.let_in("mute", "/home/mute")
+    began = time.monotonic()
+    found = replace(site, settings=Settings(node_timeout_s=3)).ask(ansible_user="mute", ansible_become="false")
+    assert (found.status, found.detail, found.findings) == (NodeStatus.TIMED_OUT, "no answer within 3 s", ())
+    assert time.monotonic() - began < 30
+    assert site.ask().status is NodeStatus.OK
 
 
 def test_python_missing(site: Site) -> None:

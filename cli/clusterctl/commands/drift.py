@@ -25,6 +25,7 @@ _FORMATS = ("table", "json", "yaml", "junit")
     "--write-nightly", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Only write units, CronJob and alert rules."
 )
 @click.option("--forks", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes asked at the same time.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(1), default=180.0, show_default=True, help="Seconds per node.")
 @click.option("-o", "--output", type=click.Choice(_FORMATS), default="table", show_default=True, help="Format of the result.")
 @click.pass_context
 def command(ctx: click.Context, /, **given: Any) -> int:
@@ -47,7 +48,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     wish = _wish(given, config.drift_policy)
     nodes = load_nodes(config.inventory, wish.target, limit=given["limit"], vault_ids=given["vault_ids"])
     args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
-    settings = Settings(concurrency=given["forks"], ansible_args=args)
+    settings = Settings(concurrency=given["forks"], node_timeout_s=given["timeout_s"], ansible_args=args)
     watched = drifting.watch(config, nodes, wish, settings, findings.progress(len(nodes)))
     if wish.heal and watched.decisions.heal:
         from clusterctl import healing  # noqa: PLC0415 the only way from here to a role

@@ -153,6 +153,11 @@ async def hang(process: Process) -> None:
     await asyncio.Event().wait()
 
 
+async def mute(_process: Process) -> None:
+    """The session is accepted and nothing runs: a login shell that hangs."""
+    await asyncio.Event().wait()
+
+
 async def flood(process: Process) -> None:
     while True:
         process.stdout.write(b"x" * 1_000_000)
@@ -164,7 +169,8 @@ async def hang_up(process: Process) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "status"), [(hang, NodeStatus.TIMED_OUT), (flood, NodeStatus.CRASHED), (hang_up, NodeStatus.UNREACHABLE)]
+    ("behaviour", "status"),
+    [(hang, NodeStatus.TIMED_OUT), (mute, NodeStatus.TIMED_OUT), (flood, NodeStatus.CRASHED), (hang_up, NodeStatus.UNREACHABLE)],
 )
 def test_a_bad_node_costs_its_own_time_only(tmp_path: Path, state_dir: Path, behaviour: Behaviour, status: NodeStatus) -> None:
     began = time.monotonic()
