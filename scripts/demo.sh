@@ -4,7 +4,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/.venv/bin:$PATH"
 
-step() { printf '\n\033[1m$ %s\033[0m\n' "$*" >&2; }
+bold='' plain=''
+if [[ -t 2 ]]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+step() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain" >&2; }
 run() { step "$@"; "$@"; }
 
 run clusterctl lab up rack-12
