@@ -101,6 +101,14 @@ class IllegalTransitionError(ClusterctlError):
     exit_code = ExitCode.USAGE
 
 
+class NodesAwayError(ClusterctlError):
+    """All nodes of a target are at the vendor's or gone for good."""
+
+    template = "nobody is there to be asked: {nodes}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.USAGE
+
+
 class PoolError(ClusterctlError):
     """The pool cannot be asked or changed, or a change would break its rules."""
 

@@ -40,6 +40,9 @@ VOIDS_EVIDENCE: frozenset[State] = frozenset({S.REGISTERED, S.PROVISIONING, S.QU
 # States in which a run was at work: a node left in one by a dead run is unfinished.
 IN_WORK: frozenset[State] = frozenset({S.PROVISIONING, S.PROVISIONED, S.VALIDATED, S.BURNED_IN})
 
+# States of a node that is not there: nobody asks it, changes it or misses its answer.
+AWAY: frozenset[State] = frozenset({S.RMA, S.RETIRED})
+
 MEANING: dict[State, str] = {
     S.REGISTERED: "known from the inventory; nothing proven",
     S.PROVISIONING: "being changed; out of the pool",

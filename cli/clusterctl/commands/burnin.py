@@ -5,6 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument, vault_option
+from clusterctl.render import messages
 
 
 @click.command("burnin")
@@ -39,11 +40,12 @@ def command(
     """
     from clusterctl.gates.burnin import read_header, run_burnin  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.gates.recorded import burnin_run  # noqa: PLC0415
+    from clusterctl.presence import load_present  # noqa: PLC0415
     from clusterctl.render import gates as view  # noqa: PLC0415
     from clusterctl.spec.load import load_nodes  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
-    nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)
+    nodes = load_present(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     names = {n.name for n in nodes}
     found = load_nodes(config.inventory, partners, vault_ids=vault_ids) if partners else ()
     others = tuple(n for n in found if n.name not in names)

@@ -8,6 +8,7 @@ from typing import Any
 import rich_click as click
 
 from clusterctl.commands.options import inventory_option, limit_option, load_config, vault_option
+from clusterctl.render import messages
 
 _FORMATS = ("table", "json", "yaml", "junit")
 
@@ -34,9 +35,9 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     Changes no node unless --heal is given. Exits with 0 if nothing moved, 8 if something did, 6 if a check could not run, 4 if a node was not reached.
     """
     from clusterctl import drifting  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.presence import load_present  # noqa: PLC0415
     from clusterctl.render import drift as view  # noqa: PLC0415
     from clusterctl.render import findings  # noqa: PLC0415
-    from clusterctl.spec.load import load_nodes  # noqa: PLC0415
     from clusterctl.validation import Settings  # noqa: PLC0415
 
     if given["write_nightly"]:
@@ -46,7 +47,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
         return 0
     config = load_config(ctx, given["inventory"])
     wish = _wish(given, config.drift_policy)
-    nodes = load_nodes(config.inventory, wish.target, limit=given["limit"], vault_ids=given["vault_ids"])
+    nodes = load_present(config, wish.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
     args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
     settings = Settings(concurrency=given["forks"], node_timeout_s=given["timeout_s"], ansible_args=args)
     watched = drifting.watch(config, nodes, wish, settings, findings.progress(len(nodes)))

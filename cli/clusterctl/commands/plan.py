@@ -7,6 +7,7 @@ from pathlib import Path
 import rich_click as click
 
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument, vault_option
+from clusterctl.render import messages
 
 
 @click.command("plan")
@@ -34,11 +35,11 @@ def command(
     Exits with 0 if nothing is to be changed, 8 if something is, 4 if a node was not reached, 6 if a check could not run.
     """
     from clusterctl import planning  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.presence import load_present  # noqa: PLC0415
     from clusterctl.render import findings, plan  # noqa: PLC0415
-    from clusterctl.spec.load import load_nodes  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
-    nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)
+    nodes = load_present(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
     if ansible:
         rehearsed = planning.ask_ansible(config, target, nodes, ansible_args)

@@ -6,6 +6,7 @@ import rich_click as click
 
 from clusterctl.commands.options import inventory_option, limit_option, load_config, target_argument, vault_option
 from clusterctl.render import findings as view
+from clusterctl.render import messages
 
 
 @click.command("validate")
@@ -36,12 +37,12 @@ def command(
 
     Exits with 0 if all is as declared, 6 if a check failed or could not run, 4 if a node was not reached.
     """
-    from clusterctl.spec.load import load_nodes  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.presence import load_present  # noqa: PLC0415
     from clusterctl.validation import Settings  # noqa: PLC0415
     from clusterctl.validation.recorded import read_only_run, validate_recorded  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
-    nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)
+    nodes = load_present(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
     settings = Settings(concurrency=forks, node_timeout_s=timeout_s, check_timeout_s=check_s, only=only, ansible_args=ansible_args)
     with read_only_run("validate", target, nodes, config) as run:

@@ -13,6 +13,7 @@ from clusterctl.gates.burnin import run_burnin
 from clusterctl.gates.profile import profile_of
 from clusterctl.lifecycle import State
 from clusterctl.pool.loader import load_pool
+from clusterctl.presence import present
 from clusterctl.provisioning.check import check
 from clusterctl.provisioning.flow import provision
 from clusterctl.provisioning.model import Note, Options
@@ -76,7 +77,7 @@ def run(config: Config, request: Request, audience: Audience) -> Result:
         ClusterctlError: with the exit code of whatever made it impossible; see docs/reference/exit-codes.md.
     """
     with Store.open(config.store_url) as store:
-        started = _Start.prepare(config, request, store)
+        started = _Start.prepare(config, request, store, audience)
         names = [n.name for n in started.nodes]
         partners = [p.name for p in started.partners]
         for text in take_over(store, names):
@@ -98,7 +99,7 @@ def run(config: Config, request: Request, audience: Audience) -> Result:
 def plan(config: Config, request: Request, audience: Audience) -> Plan:
     """What `run` would do; touches nothing and records nothing but where the nodes stand."""
     with Store.open(config.store_url) as store:
-        started = _Start.prepare(config, request, store)
+        started = _Start.prepare(config, request, store, audience)
         return check(started.work(RunDir("plan", config.state_dir), audience))
 
 
@@ -122,14 +123,14 @@ class _Start:
     agreed: AgreedPlan | None = None
 
     @classmethod
-    def prepare(cls, config: Config, request: Request, store: Store) -> _Start:
+    def prepare(cls, config: Config, request: Request, store: Store, audience: Audience) -> _Start:
         inventory, target, options = config.inventory, request.target, request.options
         if request.resume:
             left = resumed(store, request.resume, options.ansible_args)
             inventory, options = left.inventory, left.options
             target = request.target or ",".join(left.nodes)
         load = partial(load_nodes, inventory, extra_vars=request.extra_vars, vault_ids=request.vault_ids)
-        nodes = load(target, limit=request.limit)
+        nodes = present(store, load(target, limit=request.limit), lambda text: audience.tell(Note(text)))
         partners = load(",".join(options.partners)) if options.partners else ()
         partners = tuple(p for p in partners if p.name not in {n.name for n in nodes})
         today = datetime.now(UTC).date()
