@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterctl import clock
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from clusterctl.store.store import Store
 
 DEFAULT_TTL_S = 900
+# A run on another host that holds no lease is given up after a day: its process cannot be seen from here.
+_FOREIGN_RUN_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,15 @@ class Holder:
             return True  # somebody else's process; /proc may be hidden from us as well
         stat = _stat(self.pid)
         return stat is None or (stat[0] not in {"Z", "X"} and stat[19] == self.mark.rpartition("/")[2])
+
+
+def is_dead(holder: Holder, started_at: str, lease_expires_at: str, now: str) -> bool:
+    """Whether the process of a run that never said it ended is gone, as far as that can be told from here."""
+    if holder.is_gone():
+        return True
+    if holder.host == socket.gethostname():
+        return False
+    return now > (lease_expires_at or clock.after(started_at, _FOREIGN_RUN_S))
 
 
 def _mark(pid: int) -> str:

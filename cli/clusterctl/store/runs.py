@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, update
 
-from clusterctl import clock
 from clusterctl.errors import UnknownRunError
-from clusterctl.leases import Holder
+from clusterctl.leases import Holder, is_dead
 from clusterctl.store import tables as t
 from clusterctl.store.base import Repository, clean, slices
 from clusterctl.store.engine import reading, writing
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sqlalchemy import Connection, Row
-
-# A run on another host that holds no lease is given up after a day: its process cannot be seen from here.
-_FOREIGN_RUN_S = 86_400
 
 
 class RunRepository(Repository):
@@ -91,20 +87,12 @@ class RunRepository(Repository):
         now = self._clock()
         with reading(self._engine) as connection:
             expiry = {r.run_id: r.expires_at for r in connection.execute(select(t.leases.c.run_id, t.leases.c.expires_at))}
-            return tuple(r for r in _open_runs(connection) if _is_dead(r, expiry.get(r.id, ""), now))
+            return tuple(r for r in _open_runs(connection) if is_dead(r.holder, r.started_at, expiry.get(r.id, ""), now))
 
 
 def _open_runs(connection: Connection) -> tuple[RunRow, ...]:
     rows = connection.execute(select(t.runs).where(t.runs.c.status == RunStatus.RUNNING.value).order_by(t.runs.c.started_at, t.runs.c.id))
     return tuple(_row(r) for r in rows)
-
-
-def _is_dead(run: RunRow, lease_expires_at: str, now: str) -> bool:
-    if run.holder.is_gone():
-        return True
-    if run.holder.host == Holder.current().host:
-        return False
-    return now > (lease_expires_at or clock.after(run.started_at, _FOREIGN_RUN_S))
 
 
 def _row(row: Row[Any]) -> RunRow:

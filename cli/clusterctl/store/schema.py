@@ -9,11 +9,11 @@ from sqlalchemy import inspect, text
 
 from clusterctl.errors import StoreError
 from clusterctl.store.engine import reading, shown, writing
+from clusterctl.store.head import HEAD as HEAD  # noqa: PLC0414 part of this module, too
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-HEAD = "0003"
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 

@@ -1,0 +1,96 @@
+"""The quick reader says what the store says, or leaves it to the store."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl import main
+from clusterctl.leases import Holder
+from clusterctl.lifecycle import State
+from clusterctl.store import quick
+from support.stores import a_node, a_run, fresh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from clusterctl.store import Store
+
+GONE = Holder(Holder.current().host, 1, "another-boot/pid:[1]/1")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with fresh(tmp_path) as opened:
+        opened.register([a_node(f"n{i}", rack=f"rack_{3 - i}", slot=i) for i in range(4)])
+        yield opened
+
+
+def url(folder: Path) -> str:
+    return f"sqlite:///{folder / 'clusterctl.db'}"
+
+
+def alter(folder: Path, statement: str) -> None:
+    with closing(sqlite3.connect(folder / "clusterctl.db")) as database, database:
+        database.execute(statement)
+
+
+def test_it_says_what_the_store_says(store: Store, tmp_path: Path) -> None:
+    store.start_run(a_run(), ["n1"])
+    store.acquire(["n1", "n2"], run_id=a_run().id, holder="alice")
+    alter(tmp_path, "UPDATE nodes SET state = 'quarantined', reason = 'why: \u00e9', spec_digest = 'x', epoch = 3 WHERE name = 'n2'")
+    assert quick.standing(url(tmp_path)) == (store.nodes(), store.leases())
+    assert [n.state for n in store.nodes() if n.name == "n2"] == [State.QUARANTINED]
+    assert store.unfinished_runs() == ()
+
+
+def test_a_run_whose_process_is_gone_is_left_to_the_store(store: Store, tmp_path: Path) -> None:
+    store.start_run(replace(a_run(), holder=GONE), ["n1"])
+    assert store.unfinished_runs()
+    assert quick.standing(url(tmp_path)) is None
+
+
+def test_status_is_the_same_by_either_way(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.acquire(["n1"], run_id="run-1", holder="alice")
+    said = []
+    for _ in range(2):
+        assert main.call(["--state-dir", str(tmp_path), "status", "all", "-o", "json"]) == 0
+        said.append(json.loads(capsys.readouterr().out))
+        monkeypatch.setattr(quick, "standing", lambda _url: None)
+    assert said[0] == said[1]
+    assert len(said[0]["nodes"]) == 4
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE alembic_version SET version_num = '0001'", "DROP TABLE leases", "DROP TABLE alembic_version", "DELETE FROM alembic_version"],
+)
+def test_another_schema_is_left_to_the_store(store: Store, tmp_path: Path, statement: str) -> None:
+    store.close()
+    alter(tmp_path, statement)
+    assert quick.standing(url(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    "other", ["postgresql+psycopg://u@h/n", "sqlite:///:memory:", "sqlite:///absent.db", "sqlite:///x.db?mode=ro", "nonsense", ""]
+)
+def test_another_database_is_left_to_the_store(other: str) -> None:
+    assert quick.standing(other) is None
+
+
+def test_a_file_that_is_no_database_is_left_to_the_store(tmp_path: Path) -> None:
+    (tmp_path / "clusterctl.db").write_text("no database at all " * 100)
+    assert quick.standing(url(tmp_path)) is None
+
+
+def test_no_file_is_made(tmp_path: Path) -> None:
+    assert quick.standing(url(tmp_path)) is None
+    assert list(tmp_path.iterdir()) == []
