@@ -29,7 +29,7 @@ class FakeSudo:
     async def __call__(self, process: Process) -> None:
         words = shlex.split(process.command or "")
         prompt = words[words.index("-p") + 1].encode()
-        started = words[words.index("sh", words.index("-c")) + 1].encode()
+        started = b"clusterctl-runs-" + words[words.index("sh", words.index("-c")) + 1].encode()
         process.stderr.write(self.lecture)
         while self.password is not None:
             process.stderr.write(prompt)

@@ -6,6 +6,7 @@ Never in an argument, a log or a file. A node whose sudo does not ask never gets
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import shlex
 from dataclasses import dataclass, field
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 LIMIT_S = 30.0
 _NOT_FOUND = (126, 127)
 _SAID_AT_MOST = 300
-# tells that it runs, then becomes the command: a missing command exits 127, with sudo too
-_STARTER = 'printf "%s\\n" "$1" >&2; shift; exec "$@"'
+_WANTS_TERMINAL = re.compile(r"must have a tty|terminal is required|no tty present")
+# Tells that it runs, then becomes the command: a missing command exits 127, with sudo too. The line is put together there: a sudo that refuses repeats
+# the command line, and must not be taken for it.
+_STARTER = 'printf "clusterctl-runs-%s\\n" "$1" >&2; shift; exec "$@"'
 
 
 class Conversation(Protocol):
@@ -64,7 +67,7 @@ class Sudo:
     def command_line(self, argv: Sequence[str]) -> str:
         """The remote shell's line; sudo speaks English in it."""
         sudo = ["env", "LC_ALL=C", "sudo", "-S", "-p", self.prompt.decode(), "-H", "-u", self.become_user, "--"]
-        return shlex.join([*sudo, "/bin/sh", "-c", _STARTER, "sh", self.started.decode(), *argv])
+        return shlex.join([*sudo, "/bin/sh", "-c", _STARTER, "sh", self.key, *argv])
 
     async def open(self, talk: Conversation) -> None:
         """Return once the command runs; stderr then starts with its own words.
@@ -98,11 +101,11 @@ class Sudo:
 
     def _refusal(self, stderr: bytes, asked: bool, rc: int | None) -> str:
         """Why sudo ended without running anything."""
-        said = self.masked(stderr).replace(self.prompt, b"").decode("utf-8", "replace")
-        text = "".join(c if c.isprintable() else " " for c in said).strip()[-_SAID_AT_MOST:]
+        said = self.masked(stderr).rpartition(self.prompt)[2].decode("utf-8", "replace")  # a lecture comes before
+        text = "".join(c if c.isprintable() else " " for c in said).strip()[:_SAID_AT_MOST]
         if rc in _NOT_FOUND and not asked:
             return f"become: there is no sudo: {text}"
-        if "tty" in text or "terminal" in text:
+        if _WANTS_TERMINAL.search(text):
             return f"become: sudo wants a terminal, and has none here (Defaults !requiretty in sudoers allows it): {text}"
         if asked and "incorrect password" in text:
             return "become: sudo does not accept ansible_become_password; it was tried once"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -96,6 +97,17 @@ def test_a_sudo_that_refuses(tmp_path: Path, rc: int, stderr: bytes, detail: str
     kind, said = trouble(tmp_path, says(rc, stderr))
     assert kind is Trouble.AUTH_FAILED
     assert said.startswith(detail)
+
+
+def test_a_refusal_that_repeats_the_command_is_no_start(tmp_path: Path) -> None:
+    async def refuse(process: Process) -> None:
+        words = " ".join(shlex.split(process.command or "")[8:])
+        process.stderr.write(f"Sorry, user ops is not allowed to execute '{words} {'x' * 1000}' as root on n1.\n".encode())
+        process.exit(1)
+
+    kind, detail = trouble(tmp_path, refuse)
+    assert kind is Trouble.AUTH_FAILED
+    assert detail.startswith("become: sudo refuses: Sorry, user ops is not allowed to execute '")
 
 
 def test_a_command_that_repeats_the_password_is_masked(tmp_path: Path) -> None:
