@@ -63,6 +63,16 @@ def test_rings_and_pause_are_read_back(adapters: Path) -> None:
     assert ethtool_text.pause(said(ethtool.main, "-a", "ens13np0")) == {"rx": "on", "tx": "on"}
 
 
+def test_a_query_writes_nothing(adapters: Path) -> None:
+    """As the real tools: a check that asks may not write."""
+    assert said(ethtool.main, "-g", "ens12np0")
+    assert said(ethtool.main, "-a", "ens12np0")
+    assert said(mlnx_qos.main, "-i", "ens12np0")
+    assert not (adapters / "nics").exists()
+    said(mlnx_qos.main, "-i", "ens12np0", "--trust", "dscp")
+    assert (adapters / "nics" / "mlx5_2.json").is_file()
+
+
 def test_an_interface_without_an_adapter_has_no_rings(adapters: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ethtool.main(["ethtool", "-g", "eth0"], "") == 1
     assert "Operation not supported" in capsys.readouterr().err

@@ -25,7 +25,8 @@ def main(argv: list[str], version: str) -> int:
         adapter.rings |= {way: min(int(n), 8192) for way, n in given.items()}
     if option == "-A":
         adapter.pause |= given
-    nic.save(device, adapter)
+    if option in ("-G", "-A"):
+        nic.save(device, adapter)
     if option == "-g":
         most, now = _RING.format(rx=8192, tx=8192), _RING.format(**adapter.rings)
         print(f"Ring parameters for {name}:\nPre-set maximums:\n{most}Current hardware settings:\n{now}")

@@ -28,7 +28,8 @@ def main(argv: list[str], version: str) -> int:
         return 1
     adapter = nic.load(device)
     change(adapter, asked)
-    nic.save(device, adapter)
+    if adapter != nic.load(device):  # a query writes nothing
+        nic.save(device, adapter)
     print(text(adapter), end="")
     return 0
 
