@@ -61,23 +61,21 @@ def _enter(libc: ctypes.CDLL, writable: Iterable[str], keep: str) -> List[str]:
     _call(libc.unshare(_CLONE_NEWNS), "unshare")
     # a slave, not private: what is unmounted outside must go in here, too, or a hung check would hold it; an automount must arrive
     _mount(libc, "", "/", _MS_REC | _MS_SLAVE)
-    left = [path for pattern in writable for path in sorted(map(str, Path("/").glob(pattern.lstrip("/"))))]
-    for path in left:
+    left = {pattern: sorted(map(str, Path("/").glob(pattern.lstrip("/")))) for pattern in writable}
+    paths = [path for found in left.values() for path in found]
+    for path in paths:
         _mount(libc, path, path, _MS_BIND)
     own_tmp = not os.path.realpath(keep).startswith(_PRIVATE_TMP + "/")
     if own_tmp:
         _mount(libc, "tmpfs", _PRIVATE_TMP, _MS_NOSUID | _MS_NODEV, b"tmpfs")
     _set_attributes(libc, "/", _AT_RECURSIVE, _MountAttr(attr_set=_ATTR_RDONLY))
-    for path in left + [_PRIVATE_TMP] * own_tmp:
+    for path in paths + [_PRIVATE_TMP] * own_tmp:
         _set_attributes(libc, path, 0, _MountAttr(attr_clr=_ATTR_RDONLY))
-    return left
+    return [pattern for pattern, found in left.items() if found]
 
 
 def _described(left: Sequence[str]) -> str:
-    if not left:
-        return READ_ONLY
-    shown = ", ".join(left[:3]) + (" and {} more".format(len(left) - 3) if len(left) > 3 else "")
-    return "{} (but for {})".format(READ_ONLY, shown)
+    return "{} (but for {})".format(READ_ONLY, ", ".join(left)) if left else READ_ONLY
 
 
 def _mount(libc: ctypes.CDLL, source: str, target: str, flags: int, kind: bytes = b"") -> None:

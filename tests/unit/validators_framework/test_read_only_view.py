@@ -63,7 +63,7 @@ print([tried(sys.argv[2] + f) for f in ("/a1/x", "/a2/x", "/b/x", "/x")])
 print([tried(f) for f in ("/etc/x", "/proc/sys/vm/swappiness", "/dev/null", "/tmp/x")])
 """
     view, named, others = child(script, str(folder))
-    assert view == f"read-only (but for {folder}/a1, {folder}/a2)"
+    assert view == f"read-only (but for {folder}/a*)"
     refused = "Read-only file system"
     assert named == str(["written", "written", refused, refused])
     assert others == str([refused, refused, "written", "written"])
@@ -121,7 +121,3 @@ def test_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_older_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_only_view, "_MOUNT_SETATTR", 9999)
     assert read_only_view.enter() == "not enforced (mount_setattr: Function not implemented; Linux 5.12 has it)"
-
-
-def test_a_long_list_is_cut() -> None:
-    assert read_only_view._described([f"/d{i}" for i in range(5)]) == "read-only (but for /d0, /d1, /d2 and 2 more)"
