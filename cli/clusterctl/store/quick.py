@@ -52,7 +52,7 @@ def _read(database: sqlite3.Connection) -> tuple[tuple[NodeRecord, ...], tuple[L
     database.execute("BEGIN")
     if database.execute("SELECT version_num FROM alembic_version").fetchall() != [(HEAD,)]:
         return None
-    leases = tuple(_lease(*row) for row in database.execute(_LEASES))
+    leases = tuple(_lease(row) for row in database.execute(_LEASES))
     expiry = {x.run_id: x.expires_at for x in leases}
     now = clock.now()
     for run, host, pid, mark, started_at in database.execute(_OPEN_RUNS):
@@ -61,8 +61,8 @@ def _read(database: sqlite3.Connection) -> tuple[tuple[NodeRecord, ...], tuple[L
     return tuple(_node(row) for row in database.execute(_NODES)), leases
 
 
-def _lease(node: str, run_id: str, holder: str, host: str, pid: int, mark: str, *times: str) -> Lease:
-    acquired_at, expires_at = times
+def _lease(row: Sequence[Any]) -> Lease:
+    node, run_id, holder, host, pid, mark, acquired_at, expires_at = row
     return Lease(node, run_id, holder, Holder(host, pid, mark), acquired_at, expires_at)
 
 
