@@ -68,11 +68,11 @@ class DemoRack:
     def by_hand(self, *words: str, **environment: str) -> Done:
         began = time.monotonic()
         done = subprocess.run(
-            words, cwd=self.site, env=self.environment() | environment, check=False, capture_output=True, text=True, timeout=300
+            words, cwd=self.site, env=self.environment() | environment, check=False, capture_output=True, text=True, timeout=900
         )
         return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
 
-    def clusterctl(self, *words: str, timeout_s: float = 900) -> Done:
+    def clusterctl(self, *words: str, timeout_s: float = 1800) -> Done:
         began = time.monotonic()
         done = subprocess.run(
             [CLUSTERCTL, *words],
