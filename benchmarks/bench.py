@@ -132,8 +132,8 @@ def main() -> int:
     args.out.write_text(json.dumps(numbers, indent=2) + "\n")
     print(table(numbers))
     print(did(numbers))
-    for key, why in missing.items():
-        print(f"{key} has no number: {why}")
+    for why in dict.fromkeys(missing.values()):
+        print(f"no number for {', '.join(k for k, w in missing.items() if w == why)}: {why}")
     if args.quick:
         print("This was the quick form: its numbers mean nothing.")
     failed = bench.reasons.keys() - ({"lab"} if args.quick else set())
