@@ -17,6 +17,7 @@ from clusterctl import bundle, main
 from clusterctl.exit_codes import ExitCode
 from clusterctl.findings import NodeFindings, NodeStatus
 from clusterctl.spec.load import load_nodes
+from clusterctl.store import Store
 from clusterctl.validation import Settings, validate
 from clusterctl.validation import run as validation_run
 from support.container_node import ContainerNode
@@ -73,8 +74,11 @@ def test_validate(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert {f["role"] for f in told["findings"]} == set(declared.spec.roles)
     assert data["summary"]["checks"]["fail"] > 50
     with sqlite3.connect(site.state_dir / "clusterctl.db") as database:
-        assert database.execute("select count(*) from findings").fetchone() == (len(told["findings"]),)
         assert database.execute("select id, verb, status, exit_code from runs").fetchall() == [(data["run_id"], "validate", "done", 6)]
+    with Store.open(f"sqlite:///{site.state_dir / 'clusterctl.db'}") as store:
+        stored = store.findings("v1-n01")
+    assert stored is not None
+    assert len(stored.findings) == len(told["findings"])
     recorded = json.loads((site.state_dir / "runs" / data["run_id"] / "findings.json").read_text())
     assert recorded["nodes"] == data["nodes"]
 
@@ -133,6 +137,7 @@ def test_a_check_that_writes_changes_no_node(site: Site, tmp_path: Path, monkeyp
     }
     assert all("Read-only file system" in f.reason + f.found for f in found.values())
     assert site.node.shell("ls /etc/written-by-a-check /usr/local/by-a-command 2>/dev/null || true") == ""
+    site.node.shell(f"rm -f {KEPT}/*.pyz")
 
 
 def test_a_bundle_that_was_tampered_with_is_replaced(site: Site) -> None:
