@@ -110,8 +110,6 @@ def test_a_second_reboot_loses_nothing(provisioned: Provisioned, site: VmSite, v
     assert vm.boot_id() not in {provisioned.boot_before, provisioned.boot_after}
     assert site.faults() == {}
     assert pages(vm) == ["24", "40"]
-    again = site.play("provision.yml")
-    assert (again.ok, again.changed) == (True, 0), again.output
 
 
 CHANGES = {

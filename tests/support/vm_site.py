@@ -90,10 +90,10 @@ class VmSite:
         """What it finds wrong: `{check: found, or why it could not run}`."""
         return {check: f["found"] or f["reason"] for check, f in self.findings().items() if f["outcome"] not in _GOOD}
 
-    def reboot(self) -> None:
-        """playbooks/reboot.yml, by hand; it asks clusterctl whether it may."""
+    def reboot(self, *words: str) -> None:
+        """playbooks/reboot.yml, by hand; it asks clusterctl whether it may, unless `words` say otherwise."""
         before = self.vm.boot_id()
-        played = self.play("reboot.yml", "-e", "reboot_timeout_s=300")
+        played = self.play("reboot.yml", "-e", "reboot_timeout_s=300", *words)
         assert played.ok, played.output
         self.vm.wait_for_ssh()
         assert self.vm.boot_id() != before
