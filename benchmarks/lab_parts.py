@@ -50,17 +50,25 @@ def measure(suite: Suite, folder: Path, rack: int, stack: ExitStack) -> Path | N
     answer = one.site / "answer.json"
     answer.write_text(bundle.replayable())
     suite.part("lab.node", lambda: node_cost.measure(one, node, bundle))
-    try:
-        peers = peer_cost.environment(folder / "peers")
-    except CannotMeasureError as e:
-        suite.reasons["lab.peers"] = str(e)
-    else:
+    peers = _installed(suite, folder / "peers")
+    if peers:
         _peers(suite, one, peers, bundle)
     suite.part("lab.runner.changed", lambda: _runner("runner_overhead_changed_pct", runner_overhead.changed(one, _TURNS_CHANGED)))
     suite.part(
         "lab.runner.unchanged", lambda: _runner("runner_overhead_pct", runner_overhead.unchanged(one, _TURNS_UNCHANGED)) | _files(one)
     )
+    if peers:  # last, for they have no target of their own
+        suite.part("lab.ansible.mitogen", lambda: peer_ansible.mitogen(one, peers).numbers("ansible_mitogen"))
+        suite.part("lab.ansible.default", lambda: peer_ansible.default(one, peers).numbers("ansible_check_default"))
     return answer
+
+
+def _installed(suite: Suite, folder: Path) -> Path | None:
+    try:
+        return peer_cost.environment(folder)
+    except CannotMeasureError as e:
+        suite.reasons["lab.peers"] = str(e)
+        return None
 
 
 def _peers(suite: Suite, one: Lab, peers: Path, bundle: Answer) -> None:
@@ -77,8 +85,6 @@ def _peers(suite: Suite, one: Lab, peers: Path, bundle: Answer) -> None:
 
     suite.part("lab.pyinfra", pyinfra)
     suite.part("lab.ansible.tuned", lambda: peer_ansible.tuned(one, peers).numbers("ansible_check"))
-    suite.part("lab.ansible.mitogen", lambda: peer_ansible.mitogen(one, peers).numbers("ansible_mitogen"))
-    suite.part("lab.ansible.default", lambda: peer_ansible.default(one, peers).numbers("ansible_check_default"))
 
 
 def _runner(key: str, cost: runner_overhead.Overhead) -> Numbers:
