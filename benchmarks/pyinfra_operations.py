@@ -134,7 +134,11 @@ def _by_tool(setting: str, inside: str, value: str) -> Operation | None:
     """Settings that pyinfra knows only as a command whose answer is looked at."""
     if setting.startswith("ofed.mlxconfig["):
         device, _, key = inside.partition(".")
-        return {"do": "tool", "command": f"mlxconfig -d {device} -e q", "has": key}
+        return {
+            "do": "tool",
+            "command": f"mlxconfig -d $(basename $(readlink /sys/class/infiniband/{device}/device)) -e query || true",
+            "has": key,
+        }
     if setting.startswith("nvidia_driver.gpu[") and (field := _GPU.get(setting.rpartition(".")[2])):
         return {"do": "tool", "command": "nvidia-smi -q -x", "has": f"<{field}>"}
     if setting.startswith("kernel.cmdline["):
