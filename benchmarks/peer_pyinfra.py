@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from node_answer import Answer
 
 DEPLOY = Path(__file__).parent / "peers" / "pyinfra_deploy.py"
-_TOTAL = re.compile(r"Grand total\D+(\d+)")
+_ROW = re.compile(r"^\s+(\d+)\s+(?:\d+|-)\s+(?:\d+|-)\s*$", re.MULTILINE)
 
 
 def dry_run(lab: Lab, peers: Path, bundle: Answer) -> tuple[Cost, int]:
@@ -38,9 +38,9 @@ def dry_run(lab: Lab, peers: Path, bundle: Answer) -> tuple[Cost, int]:
         return [str(peers / "pyinfra"), "--dry", str(inventory), str(DEPLOY)]
 
     def count(ran: Ran, _names: tuple[str, ...]) -> int:
-        total = _TOTAL.findall(ran.out)
-        if not total or int(total[-1]) != len(operations):
-            raise CannotMeasureError(f"pyinfra took {total} operations of {len(operations)}: {ran.out[-800:]}")
+        taken = len(set(_ROW.findall(ran.out)))
+        if taken != len(operations):
+            raise CannotMeasureError(f"pyinfra took {taken} operations of {len(operations)}: {ran.out[-800:]}")
         return len(operations)
 
     env = lab.environment(peers, BENCH_OPERATIONS=str(file))
