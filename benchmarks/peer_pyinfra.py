@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from node_answer import Answer
 
 DEPLOY = Path(__file__).parent / "peers" / "pyinfra_deploy.py"
-_ROW = re.compile(r"^\s+(\d+)\s+(?:\d+|-)\s+(?:\d+|-)\s*$", re.MULTILINE)
+_CELL = r"(?:-|\d+(?: \([^)]*\))?)"
+_ROW = re.compile(rf"^[ \t]+(\d+)[ \t]+{_CELL}[ \t]+{_CELL}[ \t]*$", re.MULTILINE)
 
 
 def dry_run(lab: Lab, peers: Path, bundle: Answer) -> tuple[Cost, int]:
