@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from support.vm_site import VmSite
 
 ADDRESS = "10.0.2.15"
-TIMEOUT_S = 20
+# Below the limit of a whole check (`validate --check-timeout`), so that the touch has its own finding.
+TIMEOUT_S = 12
 # A server of so little memory grants 128 KiB at most.
 MOUNT: dict[str, Any] = {
     "name": "data",
