@@ -12,6 +12,7 @@ from clusterctl_validators import mount_units
 from clusterctl_validators import test_storage_client as module
 from clusterctl_validators.finding import GOOD, Finding, Severity
 from clusterctl_validators.mount_touch import argv, touch
+from clusterctl_validators.plugin import CHECK_TIMEOUT_S
 from clusterctl_validators.probe import CommandResult, Probe
 from clusterctl_validators.sources import LocalSource
 from support.checks import run_checks, write_files
@@ -247,6 +248,10 @@ def test_mounts_that_hang_share_the_time(monkeypatch: pytest.MonkeyPatch) -> Non
     answers = touch(Probe(LocalSource()), {f"/mnt/{n}": 1 for n in range(4)})
     assert set(answers.values()) == {"timed out after 1 s"}
     assert time.monotonic() - start < 3
+
+
+def test_a_mount_that_hangs_is_told_before_the_whole_check_runs_out_of_time() -> None:
+    assert module.TOUCH_LIMIT_S + 3 < CHECK_TIMEOUT_S
 
 
 def test_the_touch_needs_no_library_of_ours() -> None:
