@@ -132,7 +132,7 @@ def test_a_second_run_changes_nothing_and_takes_seconds(demo: Demo) -> None:
         assert not any(n["touched"] for n in again.json["nodes"])
         bad = next(n for n in again.json["nodes"] if n["name"] == demo.bad)
         assert "mlx5_3" in bad["reason"]
-    assert min(r.wall_s for r in runs) < 15, "the best of three: other work on the machine is not our time"
+    assert min(r.wall_s for r in runs) * 10 < demo.first.wall_s, "seconds where the first took minutes, however busy the machine is"
 
 
 def test_the_report_and_the_history_tell_the_story(demo: Demo) -> None:
