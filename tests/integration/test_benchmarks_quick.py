@@ -48,7 +48,8 @@ def test_the_quick_form_measures_and_writes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "bench.json").read_text())
     assert set(KEYS) <= set(found)
-    assert found["help_cpu_ms"] > 0 < found["floor_exec_ms_per_node"]
+    assert found["help_cpu_ms"] > 0
+    assert isinstance(found["floor_exec_ms_per_node"], float)  # a slope of four nodes: noise may turn it round
     assert found["ratio_ansible_check"] is None
     assert "no lab" in found["without_number"]["ratio_ansible_check"]
     assert [(f["nodes"], f["exit_code"], f["stored"]) for f in found["fleets"]] == [
