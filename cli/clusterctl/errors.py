@@ -117,6 +117,10 @@ class PoolError(ClusterctlError):
     exit_code = ExitCode.CONFIG
 
 
+class BreakerError(PoolError):
+    """The circuit breaker: too much of the pool would be out at once. Nothing was touched."""
+
+
 class SigningError(ClusterctlError):
     """An admission record cannot be signed, or its signature cannot be checked."""
 

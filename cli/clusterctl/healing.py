@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.drifting import Healed, again
-from clusterctl.errors import LeaseHeldError, PoolError
+from clusterctl.errors import BreakerError, LeaseHeldError
 from clusterctl.exit_codes import ExitCode, worst
 from clusterctl.lifecycle import State
 from clusterctl.provisioning import start
@@ -77,7 +77,7 @@ def after(watched: Watched, config: Config, wish: Wish, vault_ids: tuple[str, ..
 def _one_round(names: Sequence[str], partners: Sequence[str], provision: Provision) -> Healed:
     try:
         result = provision(names, partners)
-    except (PoolError, LeaseHeldError) as e:  # refused before any node was touched
+    except (BreakerError, LeaseHeldError) as e:  # refused before any node was touched
         return Healed(tuple({"node": n, "action": "left", "detail": str(e)} for n in names), e.exit_code)
     admitted = {n.node for n in result.nodes if n.state is State.ADMITTED and n.exit_code is ExitCode.OK}
     actions = tuple(

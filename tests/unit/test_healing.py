@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.drifting import Healed
-from clusterctl.errors import ClusterctlError, InterruptedRunError, LeaseHeldError, PoolError
+from clusterctl.errors import BreakerError, ClusterctlError, InterruptedRunError, LeaseHeldError, PoolError
 from clusterctl.exit_codes import ExitCode
 from clusterctl.healing import heal
 from clusterctl.lifecycle import State
@@ -80,7 +80,7 @@ def test_a_run_that_left_the_canary_out_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [PoolError(detail="too many", hint="wait"), LeaseHeldError(node="n2", holder="bob", run_id="r", since="", expires="")]
+    "error", [BreakerError(detail="too many", hint="wait"), LeaseHeldError(node="n2", holder="bob", run_id="r", since="", expires="")]
 )
 def test_a_round_that_is_refused_is_told_and_touches_nobody(error: ClusterctlError) -> None:
     provision = Provision()
@@ -95,6 +95,14 @@ def test_a_round_that_is_refused_is_told_and_touches_nobody(error: ClusterctlErr
     assert healed.code is ExitCode.CONFIG
     assert healed.names == {"n1"}
     assert healed.actions[1]["detail"] == str(error)
+
+
+def test_a_pool_that_fails_halfway_is_no_refusal() -> None:
+    def fail(_names: Sequence[str], _partners: Sequence[str]) -> Result:
+        raise PoolError(detail="the scheduler does not answer", hint="look there")
+
+    with pytest.raises(PoolError, match="does not answer"):
+        heal(("n1",), (), fail)
 
 
 def test_an_interruption_is_no_refusal() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl import clock
-from clusterctl.errors import PoolError
+from clusterctl.errors import BreakerError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -42,12 +42,12 @@ def demand_room(pool: Pool, wanted: Collection[str], *, doing: str, hint: str) -
     """Refuse to take the members among `wanted` out where that would be too many; nodes that are no members take nothing out.
 
     Raises:
-        PoolError: it would be; `doing` says what for, `hint` how to go on.
+        BreakerError: it would be; `doing` says what for, `hint` how to go on.
     """
     breaker = Breaker()
     members, removed = pool.members(), pool.removed_since(clock.after(clock.now(), -breaker.window_s))
     if breaker.trips(members, removed, wanted):
-        raise PoolError(
+        raise BreakerError(
             detail=f"{doing} {len(members & set(wanted))} of {len(members)} pool members would take out more than "
             f"{breaker.limit_percent:.0f} % within {breaker.window_s / 60:.0f} min",
             hint=hint,
