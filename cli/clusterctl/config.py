@@ -15,8 +15,20 @@ from clusterctl.errors import ConfigError
 
 FILE_NAME = "clusterctl.yml"
 COMMON = "@common"
-_KEYS = {"inventory", "state_dir", "database_url", "operator", "pool", "signing_key", "allowed_signers", "reboot_budget", "drift_policy"}
 REBOOT_BUDGET = "50%"
+CPU_QUOTA_PERCENT = 50
+_KEYS = {
+    "inventory",
+    "state_dir",
+    "database_url",
+    "operator",
+    "pool",
+    "signing_key",
+    "allowed_signers",
+    "reboot_budget",
+    "drift_policy",
+    "cpu_quota_percent",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,7 @@ class Config:
         allowed_signers: ssh-keygen's list of who may sign; needed to verify signatures.
         reboot_budget: nodes of one rack down at once: a number, or a share of those to reboot there, at least one.
         drift_policy: what is done about drift: `critical=drain,major=heal`; what is not named is reported.
+        cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
     """
 
     root: Path
@@ -46,6 +59,7 @@ class Config:
     allowed_signers: Path | None = None
     reboot_budget: str = REBOOT_BUDGET
     drift_policy: str = ""
+    cpu_quota_percent: int = CPU_QUOTA_PERCENT
 
     @property
     def store_url(self) -> str:
@@ -87,6 +101,7 @@ def load(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: P
         allowed_signers=root / str(data["allowed_signers"]) if data.get("allowed_signers") else None,
         reboot_budget=_budget(data.get("reboot_budget", REBOOT_BUDGET), file),
         drift_policy=str(data.get("drift_policy", "")),
+        cpu_quota_percent=_percent(data.get("cpu_quota_percent", CPU_QUOTA_PERCENT), file),
     )
 
 
@@ -102,6 +117,14 @@ def _budget(value: object, file: Path | None) -> str:
     if isinstance(value, bool) or not re.fullmatch(r"[1-9][0-9]*|([1-9][0-9]?|100)%", str(value)):
         raise ConfigError(detail=f"{file}: reboot_budget: {value!r} is neither a number of nodes nor a percentage", hint="write 4, or 25%")
     return str(value)
+
+
+def _percent(value: object, file: Path | None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigError(
+            detail=f"{file}: cpu_quota_percent: {value!r} is no whole number of percent", hint="write 50 for half a core, 0 for no quota"
+        )
+    return value
 
 
 def _whoami() -> str:

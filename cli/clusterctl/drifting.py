@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from clusterctl import clock
 from clusterctl.drift import document, memory, metrics, policy, threeway
 from clusterctl.drift.model import Known
-from clusterctl.errors import ClusterctlError
+from clusterctl.errors import IllegalTransitionError, LeaseHeldError, PoolError
 from clusterctl.exit_codes import ExitCode, worst
+from clusterctl.lifecycle import State
 from clusterctl.pool.loader import load_pool
 from clusterctl.pool.moves import drain
 from clusterctl.render import drift as view
@@ -198,15 +199,16 @@ def _remembered(store: Store, run_id: str, report: Report) -> Report:
 
 
 def _drain(store: Store, config: Config, names: Sequence[str]) -> list[dict[str, str]]:
-    """A drain that the circuit breaker or a lease refuses is told, and the nodes stay where they are."""
+    """A drain that the circuit breaker, a lease or the pool refuses is told; where it broke off, each node as it then is."""
     if not names:
         return []
     try:
         moves = drain(
             store, load_pool(config.pool, store), store.nodes(names), operator=config.operator, reason="drift: see `clusterctl drift`"
         )
-    except ClusterctlError as e:
-        return [{"node": n, "action": "drain refused", "detail": str(e)} for n in names]
+    except (PoolError, LeaseHeldError, IllegalTransitionError) as e:
+        out = {r.name for r in store.nodes(names) if r.state is State.DRAINED}
+        return [{"node": n, "action": "drained" if n in out else "drain refused", "detail": "" if n in out else str(e)} for n in names]
     return [{"node": m.node, "action": "drained", "detail": m.detail} for m in moves]
 
 

@@ -37,6 +37,7 @@ class NodeFindings:
         duration_s: wall time of the exec, connection included.
         view: how the checks saw the node: "read-only" (with what was not), or "not enforced (REASON)"; empty without findings, and in what the
             store gives back.
+        cpu_quota: what held its checks back: "50 % of a core", or "not enforced (REASON)"; empty as `view` is.
     """
 
     node: str
@@ -45,6 +46,7 @@ class NodeFindings:
     findings: tuple[Finding, ...]
     duration_s: float
     view: str = ""
+    cpu_quota: str = ""
 
 
 HINTS: Mapping[NodeStatus, str] = {

@@ -26,6 +26,7 @@ def answer_to(asked: dict[str, Any], bundle: str) -> dict[str, Any]:
         "nonce": asked["nonce"],
         "bundle": bundle,
         "view": "read-only",
+        "cpu_quota": "50 % of a core",
         "findings": findings,
     }
 

@@ -53,6 +53,9 @@ def test_options_win_and_start_at_the_working_directory(tmp_path: Path, monkeypa
         ("reboot_budget: [1]\n", "reboot_budget: "),
         ("reboot_budget: -1\n", "reboot_budget: "),
         ("reboot_budget: 1.5\n", "reboot_budget: "),
+        ("cpu_quota_percent: -1\n", "cpu_quota_percent: "),
+        ("cpu_quota_percent: half\n", "cpu_quota_percent: "),
+        ("cpu_quota_percent: true\n", "cpu_quota_percent: "),
         ("a: [\n", "clusterctl.yml"),
     ],
 )
@@ -61,6 +64,11 @@ def test_wrong_files(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=says) as caught:
         config.load(start=tmp_path)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(("text", "percent"), [("", 50), ("cpu_quota_percent: 0\n", 0), ("cpu_quota_percent: 200\n", 200)])
+def test_the_cpu_quota_of_checks(text: str, percent: int, tmp_path: Path) -> None:
+    assert config.load(start=write(tmp_path, text)).cpu_quota_percent == percent
 
 
 @pytest.mark.parametrize(("text", "budget"), [("", "50%"), ("reboot_budget: 4\n", "4"), ("reboot_budget: 25%\n", "25%")])

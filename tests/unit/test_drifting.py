@@ -13,14 +13,16 @@ from clusterctl import drifting
 from clusterctl.config import Config
 from clusterctl.drift.model import Action
 from clusterctl.drifting import Healed, Wish
+from clusterctl.errors import PoolError
 from clusterctl.exit_codes import ExitCode
 from clusterctl.findings import NodeStatus
 from clusterctl.gates.model import Outcome
 from clusterctl.lifecycle import State
+from clusterctl.pool.local import LocalPool
 from clusterctl.store import Store
 from clusterctl.validation import Settings
 from clusterctl_validators.finding import Severity
-from support.stores import DIGEST, a_finding, a_node, a_run, bring, findings
+from support.stores import DIGEST, a_finding, a_node, a_run, bring, burn_in, findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,6 +104,27 @@ def test_a_fleet_that_was_healed_whole_exits_with_zero(config: Config, monkeypat
     assert (after.code, after.shown, after.body["findings"]) == (ExitCode.OK, (), [])
     with Store.open(config.store_url) as store:
         assert store.run(after.body["run_id"]).exit_code == ExitCode.OK
+
+
+class OnlyOnePool(LocalPool):
+    """Fails after the first node is out, as a scheduler that goes away does."""
+
+    def remove(self, node: str, reason: str) -> bool:
+        if node != NAMES[0]:
+            raise PoolError(detail="the scheduler does not answer", hint="look there")
+        return super().remove(node, reason)
+
+
+def test_who_is_out_is_told_where_a_drain_breaks_off(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(config.store_url) as store:
+        for name in NAMES:
+            burn_in(store, a_run(), name)
+            bring(store, name, State.ADMITTED)
+    monkeypatch.setattr(drifting, "load_pool", lambda _name, store: OnlyOnePool(store))
+    wish = Wish("rack-12", dict.fromkeys(Severity, Action.DRAIN))
+    watched = watch(config, monkeypatch, *(findings(BAD, node=n) for n in NAMES[:2]), wish=wish)
+    assert [(a["node"], a["action"]) for a in watched.body["actions"]] == [(NAMES[0], "drained"), (NAMES[1], "drain refused")]
+    assert watched.body["actions"][1]["detail"] == "the scheduler does not answer"
 
 
 def test_what_is_still_bad_is_not_called_mended(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """The node's side of a validation: a request on stdin, one line of JSON on stdout, trouble on stderr.
 
-Request: {"schema_version", "node", "nonce", "roles": {role: {variable: value}}, "options": {"check_timeout_s", "total_timeout_s", "read_keys"}}.
-Answer: {"schema_version", "node", "nonce", "bundle", "python", "duration_s", "cpu_s", "view", "findings": [...], "read_keys": {...}}.
+Request: {"schema_version", "node", "nonce", "roles": {role: {variable: value}}, "options": {"check_timeout_s", "total_timeout_s",
+"cpu_quota_percent", "read_keys"}}.
+Answer: {"schema_version", "node", "nonce", "bundle", "python", "duration_s", "cpu_s", "cpu_quota", "view",
+"findings": [...], "read_keys": {...}}.
 """
 
 import json
@@ -79,8 +81,11 @@ def main(bundle: str = "") -> int:
 
 
 def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, Any]:
-    """Run the checks of `roles`, in a view of the node that cannot be written, and return view and findings as plain JSON values."""
+    """Run the checks of `roles`, in a view of the node that cannot be written and under a CPU quota; return these and findings as plain JSON values."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    from clusterctl_validators import cpu_quota  # noqa: PLC0415
+
+    quota = cpu_quota.enter(int(options.get("cpu_quota_percent", 0)))
     import pytest  # noqa: PLC0415 after stdout is safe and byte-code is off
 
     from clusterctl_validators import plugin  # noqa: PLC0415
@@ -95,7 +100,7 @@ def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, 
     code = pytest.main(_arguments(), plugins=[plugin.Given(node_run), plugin, LocalHost(), supervisor])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
         node_run.broken = "pytest ended with {}".format(code)
-    answer: Dict[str, Any] = {"view": view, "findings": [f.to_json() for f in node_run.complete()]}
+    answer: Dict[str, Any] = {"cpu_quota": quota, "view": view, "findings": [f.to_json() for f in node_run.complete()]}
     if options.get("read_keys"):
         answer["read_keys"] = {role: sorted(view.read_keys) for role, view in node_run.specs.items()}
     return answer

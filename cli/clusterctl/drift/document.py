@@ -21,6 +21,7 @@ def body(run_id: str, target: str, report: Report, actions: Iterable[Mapping[str
         "target": target,
         "summary": {"nodes": len(report.nodes), "lost": len(report.lost), **{k.value: counts[k] for k in Kind}},
         "views": dict(report.views),
+        "cpu_quotas": dict(report.cpu_quotas),
         "findings": [
             {
                 "node": d.node,

@@ -98,6 +98,7 @@ class Report:
         good: (node, check) that were seen to hold; only these end an earlier deviation.
         nodes: all nodes asked.
         views: how the checks saw nodes (`NodeFindings.view`) -> how many.
+        cpu_quotas: what held them back there (`NodeFindings.cpu_quota`) -> how many.
     """
 
     nodes: tuple[str, ...]
@@ -105,6 +106,7 @@ class Report:
     lost: tuple[Lost, ...]
     good: frozenset[tuple[str, str]] = frozenset()
     views: Mapping[str, int] = field(default_factory=dict)
+    cpu_quotas: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, node: str, kind: Kind) -> tuple[Deviation, ...]:
         """The deviations of one kind on one node."""

@@ -27,6 +27,7 @@ def compare(results: Iterable[NodeFindings], known: Mapping[str, Known], digests
         tuple(Lost(r.node, r.status, r.detail) for r in results if r.status is not NodeStatus.OK),
         frozenset((r.node, f.check) for r in answered for f in r.findings if f.outcome in GOOD),
         dict(Counter(r.view for r in answered if r.view)),
+        dict(Counter(r.cpu_quota for r in answered if r.cpu_quota)),
     )
 
 

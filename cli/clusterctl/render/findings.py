@@ -117,6 +117,7 @@ def _node_json(result: NodeFindings) -> dict[str, Any]:
         "detail": result.detail,
         "duration_s": round(result.duration_s, 3),
         "view": result.view,
+        "cpu_quota": result.cpu_quota,
         "findings": [f.to_json() for f in result.findings],
     }
 

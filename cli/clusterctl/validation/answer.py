@@ -25,6 +25,7 @@ _FIELDS = tuple(field.name for field in fields(Finding))
 _PLAIN = bytes(range(0x20, 0x7F))
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 _VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
+_QUOTA = re.compile(r"(?:[0-9]+ % of a core|not enforced \(.*\))$")
 _LINES = 5
 _DETAIL_LIMIT = 500
 _STATUS = {
@@ -57,15 +58,17 @@ def from_trouble(node: str, error: TransportError, duration_s: float) -> NodeFin
 def from_exit(request: Request, exited: Exited, duration_s: float) -> NodeFindings:
     """A command that ended."""
     try:
-        findings, view = _findings(request, exited)
+        said = _said(exited)
+        findings = _complete(request, _checked(request, said, _is_clean(_last_line(exited.stdout))))
     except _NotAnAnswerError as e:
-        said = _first_lines(exited.stderr)
-        detail = f"{e}: {said}" if said else str(e)
+        lines = _first_lines(exited.stderr)
+        detail = f"{e}: {lines}" if lines else str(e)
         return NodeFindings(request.node, e.status, detail, (), duration_s)
-    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view)
+    view, quota = _guard(said, "view", _VIEW), _guard(said, "cpu_quota", _QUOTA)
+    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota)
 
 
-def _findings(request: Request, exited: Exited) -> tuple[tuple[Finding, ...], str]:
+def _said(exited: Exited) -> dict[str, Any]:
     if exited.rc in _NOT_FOUND:
         by_sudo = b"sudo" in exited.stderr
         raise _NotAnAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
@@ -75,14 +78,13 @@ def _findings(request: Request, exited: Exited) -> tuple[tuple[Finding, ...], st
         raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
     if exited.rc != 0:
         raise _NotAnAnswerError(NodeStatus.CRASHED, "ended by a signal" if exited.rc is None else f"ended with status {exited.rc}")
-    said = _document(exited.stdout)
-    return _complete(request, _checked(request, said, _is_clean(_last_line(exited.stdout)))), _view(said)
+    return _document(exited.stdout)
 
 
-def _view(said: dict[str, Any]) -> str:
-    """How the checks saw the node."""
-    text = str(_clean(said.get("view")))[:_DETAIL_LIMIT]
-    return text if _VIEW.match(text) else "not enforced (the node does not say)"
+def _guard(said: dict[str, Any], name: str, known: re.Pattern[str]) -> str:
+    """What the node says of a guard that its checks run under."""
+    text = str(_clean(said.get(name)))[:_DETAIL_LIMIT]
+    return text if known.match(text) else "not enforced (the node does not say)"
 
 
 def _last_line(stdout: bytes) -> bytes:

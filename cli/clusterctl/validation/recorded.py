@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -82,6 +82,7 @@ def record_each(
 
     Findings of a part of the checks (`settings.only`) are no evidence and stay out of the store.
     """
+    settings = replace(settings, cpu_quota_percent=config.cpu_quota_percent)
     waiting: list[NodeFindings] = []
     codes: set[ExitCode] = set()
     bad: list[str] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
+from clusterctl.config import CPU_QUOTA_PERCENT
+
 _MARGIN_S = 30.0
 
 
@@ -17,6 +19,7 @@ class Settings:
         connect_timeout_s: until logged in; after it a node is unreachable.
         node_timeout_s: for a node altogether; it costs nobody else's time.
         check_timeout_s: for one check function on the node.
+        cpu_quota_percent: of one core, for all checks of a node together; 0 = none.
         only: glob over check ids, or the name of a role; empty = all.
         ansible_args: options for Ansible, where a node is reached by it (`--vault-id FILE`).
         today: the day that waivers are judged on; None = now (UTC).
@@ -26,6 +29,7 @@ class Settings:
     connect_timeout_s: float = 15.0
     node_timeout_s: float = 180.0
     check_timeout_s: float = 20.0
+    cpu_quota_percent: int = CPU_QUOTA_PERCENT
     only: str = ""
     ansible_args: tuple[str, ...] = ()
     today: date | None = None

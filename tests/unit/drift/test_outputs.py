@@ -36,6 +36,7 @@ REPORT = Report(
     ),
     (Lost("n3", NodeStatus.UNREACHABLE, HOSTILE),),
     views={"read-only": 1, "not enforced (not root)": 1},
+    cpu_quotas={"50 % of a core": 1, "not enforced (not asked for)": 1},
 )
 
 
@@ -50,6 +51,7 @@ def test_the_document_has_a_schema() -> None:
 
 def test_the_document_says_how_nodes_were_seen() -> None:
     assert body()["views"] == {"read-only": 1, "not enforced (not root)": 1}
+    assert body()["cpu_quotas"] == {"50 % of a core": 1, "not enforced (not asked for)": 1}
 
 
 def test_since_cuts_the_findings_and_not_the_summary(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def test_the_bundle_is_pushed_once_over_the_same_connection(tmp_path: Path, stat
             assert (found.status, [f.check for f in found.findings]) == (NodeStatus.OK, ["example.a"])
         assert fake.execs == ["run", "push", "run"]
         assert server.connections == 2
-    assert fake.requests[0]["options"] == {"check_timeout_s": 20.0, "total_timeout_s": 150.0}
+    assert fake.requests[0]["options"] == {"check_timeout_s": 20.0, "total_timeout_s": 150.0, "cpu_quota_percent": 50}
 
 
 def test_a_login_script_may_chatter(tmp_path: Path, state_dir: Path) -> None:
@@ -112,6 +112,19 @@ def test_text_of_a_node_cannot_move_the_cursor(tmp_path: Path, state_dir: Path) 
 )
 def test_how_the_checks_saw_the_node(tmp_path: Path, state_dir: Path, said: object, view: str) -> None:
     assert ask(FakeNode(forged(view=said)), tmp_path, state_dir).view == view
+
+
+@pytest.mark.parametrize(
+    ("said", "quota"),
+    [
+        ("50 % of a core", "50 % of a core"),
+        ("not enforced (not root)", "not enforced (not root)"),
+        ("50 % of a core, believe me", "not enforced (the node does not say)"),
+        (None, "not enforced (the node does not say)"),
+    ],
+)
+def test_what_held_the_checks_back(tmp_path: Path, state_dir: Path, said: object, quota: str) -> None:
+    assert ask(FakeNode(forged(cpu_quota=said)), tmp_path, state_dir).cpu_quota == quota
 
 
 def exits(rc: int, stderr: bytes) -> Behaviour:
