@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clusterctl import check_mode, plan
+from clusterctl.pool.breaker import refusal
+from clusterctl.pool.loader import load_pool
 from clusterctl.runner import PlaybookRequest, run_playbook
 from clusterctl.validation import Settings
 from clusterctl.validation.recorded import read_only_run, validate_recorded
@@ -51,7 +53,9 @@ def ask_validators(
         results = validate_recorded(run, nodes, config, Settings(ansible_args=ansible_args), on_result)
         made = plan.make_plan(results)
         run.code = plan.plan_exit_code(made, results)
-        body = {"run_id": run.rundir.id, "target": target, **plan.to_json(made, {n.name: n.spec.digest for n in nodes})}
+        refused = refusal(load_pool(config.pool, run.store), [n.node for n in made.to_change], doing="provisioning")
+        said = plan.to_json(made, {n.name: n.spec.digest for n in nodes})
+        body = {"run_id": run.rundir.id, "target": target, "refused": refused, **said}
         run.rundir.write_json("plan.json", body)
     return Planned(made, body, run.code)
 

@@ -38,17 +38,24 @@ class Breaker:
         return len(set(wanted) & set(members)) > self.allowance(members, removed)
 
 
+def refusal(pool: Pool, wanted: Collection[str], *, doing: str) -> str:
+    """Why the members among `wanted` may not be taken out now, or an empty string; nodes that are no members take nothing out."""
+    breaker = Breaker()
+    members, removed = pool.members(), pool.removed_since(clock.after(clock.now(), -breaker.window_s))
+    if not breaker.trips(members, removed, wanted):
+        return ""
+    return (
+        f"{doing} {len(members & set(wanted))} of {len(members)} pool members would take out more than "
+        f"{breaker.limit_percent:.0f} % within {breaker.window_s / 60:.0f} min"
+    )
+
+
 def demand_room(pool: Pool, wanted: Collection[str], *, doing: str, hint: str) -> None:
-    """Refuse to take the members among `wanted` out where that would be too many; nodes that are no members take nothing out.
+    """Refuse to take the members among `wanted` out where that would be too many.
 
     Raises:
         BreakerError: it would be; `doing` says what for, `hint` how to go on.
     """
-    breaker = Breaker()
-    members, removed = pool.members(), pool.removed_since(clock.after(clock.now(), -breaker.window_s))
-    if breaker.trips(members, removed, wanted):
-        raise BreakerError(
-            detail=f"{doing} {len(members & set(wanted))} of {len(members)} pool members would take out more than "
-            f"{breaker.limit_percent:.0f} % within {breaker.window_s / 60:.0f} min",
-            hint=hint,
-        )
+    why = refusal(pool, wanted, doing=doing)
+    if why:
+        raise BreakerError(detail=why, hint=hint)

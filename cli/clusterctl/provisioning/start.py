@@ -12,6 +12,7 @@ from clusterctl.errors import LeaseHeldError, UsageProblemError
 from clusterctl.gates.burnin import run_burnin
 from clusterctl.gates.profile import profile_of
 from clusterctl.lifecycle import State
+from clusterctl.pool.breaker import refusal
 from clusterctl.pool.loader import load_pool
 from clusterctl.presence import present
 from clusterctl.provisioning.check import check
@@ -26,7 +27,7 @@ from clusterctl.runner import run_playbook
 from clusterctl.signing import signer
 from clusterctl.spec.load import load_nodes
 from clusterctl.store import Store
-from clusterctl.validation import validate
+from clusterctl.validation import Settings, validate
 from clusterctl.versions import versions
 
 if TYPE_CHECKING:
@@ -100,7 +101,12 @@ def plan(config: Config, request: Request, audience: Audience) -> Plan:
     """What `run` would do; touches nothing and records nothing but where the nodes stand."""
     with Store.open(config.store_url) as store:
         started = _Start.prepare(config, request, store, audience)
-        return check(started.work(RunDir("plan", config.state_dir), audience))
+        work = started.work(RunDir("plan", config.state_dir), audience)
+        made = check(work)
+        why = "" if request.options.force else refusal(work.edges.pool, [p.node for p in made.work], doing="provisioning")
+        if why:
+            audience.tell(Note(f"would be refused without --force: {why}"))
+        return made
 
 
 def _refuse_bad_partners(store: Store, names: Sequence[str]) -> None:
@@ -150,7 +156,11 @@ class _Start:
             pool=load_pool(config.pool, self.store),
             play=partial(run_playbook, on_output=audience.output if options.verbosity else None),
             validate=partial(
-                validate, state_dir=config.state_dir, inventory=self.inventory, stored=partial(self.store.findings, current=True)
+                validate,
+                state_dir=config.state_dir,
+                inventory=self.inventory,
+                settings=Settings(cpu_quota_percent=config.cpu_quota_percent),
+                stored=partial(self.store.findings, current=True),
             ),
             burn_in=burn_in,
             expected_gates=lambda node: self.profiles[node.name].levels[options.level],

@@ -32,6 +32,8 @@ def show(plan: Plan, body: dict[str, Any], output: str) -> None:
     lines = [line for told, names in groups.items() if told for line in (_names(names), *told, "")]
     if plan.lost:
         lines.append(f"Of {len(plan.lost)} of {len(plan.nodes)} nodes nothing is known.")
+    if body.get("refused"):
+        lines.append(f"`clusterctl provision` would refuse it without --force: {body['refused']}.")
     out.text("\n".join([*lines, plan.summary]))
 
 

@@ -86,6 +86,15 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_what_the_breaker_would_refuse_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    view.show(make_plan([node("n2", PAGES)]), {"refused": "provisioning 2 of 3 pool members"}, "table")
+    said = capsys.readouterr().out.splitlines()[-2:]
+    assert said == [
+        "`clusterctl provision` would refuse it without --force: provisioning 2 of 3 pool members.",
+        "Plan: 1 node, 1 role to change.",
+    ]
+
+
 def test_nothing_to_change(capsys: pytest.CaptureFixture[str]) -> None:
     view.show(make_plan([node("n1", GOOD)]), {}, "table")
     assert capsys.readouterr().out == "Plan: 0 nodes, 0 roles to change.\n"
@@ -107,7 +116,7 @@ def test_long_and_many_lined_text_stays_on_its_line(capsys: pytest.CaptureFixtur
 
 
 def test_json_and_its_file(tmp_path: Path) -> None:
-    body = {"run_id": "run-1", "target": "rack-12", **to_json(make_plan([node("n1", PAGES, BLIND, CARD)]), {"n1": "d1"})}
+    body = {"run_id": "run-1", "target": "rack-12", "refused": "", **to_json(make_plan([node("n1", PAGES, BLIND, CARD)]), {"n1": "d1"})}
     view.save(body, "plan", tmp_path / "plan.json")
     data = json.loads((tmp_path / "plan.json").read_text())
     Draft202012Validator(json.loads((ROOT / "docs/reference/schemas/plan.schema.json").read_text())).validate(data)
