@@ -36,9 +36,9 @@ class Record:
 
 @dataclass
 class Score:
-    """All of it; `build/mutation.json` is its JSON."""
+    """All of one node. `kind`: which of the nodes under test it is."""
 
-    profile: str
+    kind: str
     settings: tuple[str, ...]
     exempt: dict[str, str]
     without: tuple[str, ...]
@@ -58,8 +58,7 @@ class Score:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {
-            "simulated": True,
-            "profile": self.profile,
+            "kind": self.kind,
             "settings": len(self.settings),
             "detected": len(self._all("detected")),
             "repaired": len(self._all("repaired")),
@@ -72,9 +71,16 @@ class Score:
         }
 
 
-def run(bench: Bench, catalogue: Catalogue, tell: Callable[[str], None], save: Callable[[Score], None]) -> Score:
+def total(scores: Sequence[Score]) -> dict[str, Any]:
+    """`build/mutation.json`: the sums over all nodes, and each node."""
+    each = [score.to_json() for score in scores]
+    sums = {key: sum(one[key] for one in each) for key in ("settings", "detected", "repaired", "false_findings")}
+    return {"simulated": True, **sums, "missed": [check for one in each for check in one["missed"]], "nodes": each}
+
+
+def run(kind: str, bench: Bench, catalogue: Catalogue, tell: Callable[[str], None], save: Callable[[Score], None]) -> Score:
     """Every mutation of the catalogue, role by role; `save` gets the score after each round."""
-    score = Score(bench.node.profile, catalogue.settings, dict(catalogue.exempt), catalogue.without)
+    score = Score(kind, catalogue.settings, dict(catalogue.exempt), catalogue.without)
     for role in bench.node.spec.roles:
         mine = [m for m in catalogue.mutations if m.role == role]
         batches = rounds(mine)

@@ -100,10 +100,11 @@ class Exempt(BaseModel):
 
 
 class RuleFile(BaseModel):
-    """One file of rules."""
+    """One file of rules. `prelude`: shell words before each `run` of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    prelude: str = ""
     settings: tuple[Rule, ...] = ()
     shared: tuple[Shared, ...] = ()
     exempt: tuple[Exempt, ...] = ()
@@ -166,7 +167,7 @@ def catalogue(findings: Sequence[Finding]) -> Catalogue:
     for finding in judged:
         reason = next((e.reason for e in own[finding.role].exempt if caught(e.check, finding.check) is not None), "")
         rules = own[finding.role]
-        made = [] if reason else _made(finding, rules.settings, by_check) or _made(finding, common.settings, by_check)
+        made = [] if reason else _made(finding, rules, by_check) or _made(finding, common, by_check)
         if reason:
             exempt[finding.check] = reason
         elif made:
@@ -177,9 +178,9 @@ def catalogue(findings: Sequence[Finding]) -> Catalogue:
     return Catalogue(tuple(mutations), exempt, tuple(without))
 
 
-def _made(finding: Finding, rules: Iterable[Rule], by_check: Mapping[str, Finding]) -> list[Mutation]:
+def _made(finding: Finding, rules: RuleFile, by_check: Mapping[str, Finding]) -> list[Mutation]:
     made = []
-    for rule in rules:
+    for rule in rules.settings:
         parts = caught(rule.check, finding.check)
         if parts is None or (rule.expected is not None and caught(rule.expected, finding.expected) is None):
             continue
@@ -187,7 +188,7 @@ def _made(finding: Finding, rules: Iterable[Rule], by_check: Mapping[str, Findin
         if not all(filled(p, facts) in by_check for p in rule.read.values()):
             continue
         facts |= {name: by_check[filled(p, facts)].expected for name, p in rule.read.items()}
-        made.append(_mutation(finding, rule, facts))
+        made.append(_mutation(finding, rule, rules.prelude, facts))
     return made
 
 
@@ -198,12 +199,12 @@ def _shared(finding: Finding, pairs: Iterable[Shared]) -> Iterator[Shared]:
             yield pair.model_copy(update={"tells": tuple(filled(p, parts) for p in pair.tells)})
 
 
-def _mutation(finding: Finding, rule: Rule, facts: dict[str, Any]) -> Mutation:
+def _mutation(finding: Finding, rule: Rule, prelude: str, facts: dict[str, Any]) -> Mutation:
     return Mutation(
         finding.check,
         finding.role,
         rule.variant,
-        script(rule.run, facts),
+        script(f"{prelude}\n{rule.run}" if prelude else rule.run, facts),
         script(rule.after, facts) if rule.after else "",
         filled(rule.object, facts),
         tuple(filled(p, facts) for p in rule.also),

@@ -10,14 +10,18 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from clusterctl.spec.load import load_nodes
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from mutation.bench import Repair
-from mutation.engine import Score, one_round
+from mutation.engine import Record, Score, one_round, total
+from mutation.kinds import kinds
 from mutation.pattern import caught, filled
 from mutation.rules import CASES, Mutation, RuleFile, Shared, catalogue, load, rounds, script
 from support.roles import ROOT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mutation.bench import Bench
 
 
@@ -149,7 +153,15 @@ def test_a_setting_counts_only_if_every_way_is_seen() -> None:
     assert score.missed == ["nccl.b"], "nothing changes it"
     score.records += one_round(cast("Bench", FakeBench({"nccl.a": ()})), [mutation("nccl.a")], [])
     assert score.missed == ["nccl.a", "nccl.b"]
-    assert {"settings", "detected", "repaired", "false_findings", "missed"} <= score.to_json().keys()
+
+
+def test_the_sums_are_of_all_nodes() -> None:
+    score = Score("p", ("nccl.a", "nccl.b"), {}, ("nccl.b",), [Record("nccl.a", "nccl", "", detected=True, repaired=True)])
+    other = Score("q", ("roce.a",), {}, (), [Record("roce.a", "roce", "", detected=True, repaired=True)], ["roce.b"])
+    document = total([score, other])
+    sums = {key: document[key] for key in ("settings", "detected", "repaired", "false_findings", "missed")}
+    assert sums == {"settings": 3, "detected": 2, "repaired": 2, "false_findings": 1, "missed": ["nccl.b"]}
+    assert [one["kind"] for one in document["nodes"]] == ["p", "q"]
 
 
 def test_rounds_change_no_object_twice() -> None:
@@ -190,6 +202,15 @@ def test_the_catalogue_takes_the_roles_own_rule_a_reason_or_misses() -> None:
     assert {m.check for m in found.mutations} == {"nccl.package[x].held", "nccl.conf[A]"}
     assert found.without == ("nccl.unheard_of",)
     assert list(found.exempt) == ["nccl.library"]
+
+
+@pytest.mark.parametrize("name", sorted(kinds()))
+def test_a_kind_of_node_is_a_layer_that_ansible_reads(name: str, tmp_path: Path) -> None:
+    kinds()[name].write_layer("r34-n01", tmp_path / "kind" / "hosts.json")
+    hosts = tmp_path / "lab.yml"
+    hosts.write_text("{profile_lab: {hosts: {r34-n01: {rack: rack-34}}}}")
+    (node,) = load_nodes((ROOT / "inventory" / "common", ROOT / "inventory" / "lab", hosts, tmp_path / "kind"), "r34-n01")
+    assert set(node.spec.roles) > {"ofed"}
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in CASES.glob("*.yml")))

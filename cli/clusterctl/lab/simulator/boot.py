@@ -38,6 +38,7 @@ def main(_argv: list[str], _version: str = "") -> int:
     os.makedirs(RUN, exist_ok=True)
     write(RUN, {"simulated": "The hardware of this node is simulated by clusterctl lab.", "boot_id": boot_id})
     nv_config.boot()
+    link_type.boot()
     gpu_modes.boot()
     _sysfs(node, cmdline, pages)
     _proc_sys(cmdline, boot_id, pages)

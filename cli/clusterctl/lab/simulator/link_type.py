@@ -1,12 +1,21 @@
-"""Whether the HCAs of this machine are InfiniBand or Ethernet: a setting in their flash, in force from the next boot on."""
+"""Whether the HCAs of this machine are InfiniBand or Ethernet: LINK_TYPE_P1 of their NV configuration, as it was at boot. All are of one type."""
 
 from __future__ import annotations
 
-from .state import read
+from . import machine, nv_config
+from .state import RUN, read
+from .tree import write
 
-FILE = "/usr/lib/clusterctl-lab/link-type"
+_FILE = "link-type"
+_ETHERNET = "2"
+
+
+def boot() -> None:
+    """Read the NV configuration that this boot brought into force."""
+    types = {nv_config.in_force(index)["LINK_TYPE_P1"] for index in range(machine.HCAS)}
+    write(RUN, {_FILE: "ETH" if types == {_ETHERNET} else "IB"})
 
 
 def ethernet() -> bool:
     """ConnectX-7 comes as InfiniBand."""
-    return read(FILE) == "ETH"
+    return read(f"{RUN}/{_FILE}") == "ETH"

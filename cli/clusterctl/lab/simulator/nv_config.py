@@ -98,6 +98,11 @@ def _set(index: int, words: list[str]) -> int:
     return 0
 
 
+def in_force(index: int) -> dict[str, str]:
+    """The configuration that an adapter runs with."""
+    return _values(IN_FORCE, index)
+
+
 def _values(path: str, index: int) -> dict[str, str]:
     return {name: default for name, (default, _) in _FACTORY.items()} | _FIRST | _load(path).get(str(index), {})
 

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.simulator import link_type, machine, nv_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def flash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nv_config, "FLASH", str(tmp_path / "flash.json"))
+    monkeypatch.setattr(nv_config, "IN_FORCE", str(tmp_path / "in-force.json"))
+    monkeypatch.setattr(link_type, "RUN", str(tmp_path))
+
+
+def boot() -> bool:
+    nv_config.boot()
+    link_type.boot()
+    return link_type.ethernet()
+
+
+def test_the_link_type_follows_the_flash_at_the_next_boot() -> None:
+    assert not boot()
+    for bus in machine.HCA_BUSES:
+        assert nv_config.main(["mlxconfig", "-d", f"{bus}:00.0", "-y", "set", "LINK_TYPE_P1=ETH"]) == 0
+    assert not link_type.ethernet(), "set, and not yet in force"
+    assert boot()
+
+
+def test_one_adapter_alone_changes_nothing() -> None:
+    nv_config.main(["mlxconfig", "-d", f"{machine.HCA_BUSES[0]}:00.0", "-y", "set", "LINK_TYPE_P1=ETH"])
+    assert not boot()
