@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup demo demo-down test lint unit integration e2e molecule acceptance mutation bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint unit integration e2e molecule acceptance mutation bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -20,7 +20,10 @@ demo: setup ## Start the lab rack, provision it, show the result
 demo-down: ## Remove the lab rack
 	@$(BIN)/clusterctl lab down rack-12
 
-test: setup lint unit integration molecule ## Everything CI runs
+test: setup tools lint unit integration molecule ## Everything CI runs
+
+tools: ## What some tests ask besides (a subnet manager, PostgreSQL, promtool), unpacked into build/tools; nothing is installed
+	@scripts/test_tools.sh
 
 lint: ## ruff, mypy --strict, yamllint, ansible-lint, generated files
 	$(BIN)/ruff check .

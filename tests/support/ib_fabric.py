@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from clusterctl_validators.sources import CommandResult, LocalSource
+from support.unpacked_tools import environment, which
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 HOSTS_PER_LEAF = 4
 LEAVES = 2
 _TOOLS = ("ibsim", "ibsim-run", "opensm", "iblinkinfo", "sminfo", "perfquery")
-_SBIN = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 _DEADLINE_S = 30
 # The simulator's library makes the files of a process when it first looks for them, and takes them away at its end.
 _COPY_SYSFS = "import os, shutil, sys; os.listdir('/sys/class/infiniband'); shutil.copytree(f'sys-{os.getpid()}/sys', sys.argv[1])"
@@ -28,7 +27,7 @@ _COPY_SYSFS = "import os, shutil, sys; os.listdir('/sys/class/infiniband'); shut
 
 def missing_tools() -> list[str]:
     """What of the Debian packages ibsim-utils, opensm and infiniband-diags is not here."""
-    return [tool for tool in _TOOLS if shutil.which(tool, path=_SBIN) is None]
+    return [tool for tool in _TOOLS if which(tool) is None]
 
 
 def netlist(degraded: Iterable[int] = ()) -> str:
@@ -120,7 +119,7 @@ class Fabric:
 
     def _env(self, host: int) -> dict[str, str]:
         own = {"SIM_HOST": f"node{host:03d}", "OSM_CACHE_DIR": str(self.folder), "OSM_TMP_DIR": str(self.folder), "LANG": "C"}
-        return {**os.environ, **own, "PATH": _SBIN}
+        return environment() | own
 
     def _start(self, argv: list[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         with (self.folder / f"{argv[-1] if 'opensm' not in argv else 'opensm-out'}.log".replace("fabric.net", "ibsim")).open("wb") as log:

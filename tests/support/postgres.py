@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -12,16 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from support.unpacked_tools import environment, which
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 def binaries() -> Path | None:
-    """The folder of initdb and pg_ctl, or None."""
-    found = shutil.which("initdb")
-    if found:
-        return Path(found).resolve().parent
-    return next((d for d in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True) if (d / "initdb").is_file()), None)
+    """The folder of initdb and pg_ctl; None if they are not here, or not for the user that they must run as."""
+    found = which("initdb")
+    if found is None:
+        return None
+    words = [*_as_user(), found, "--version"]
+    usable = subprocess.run(words, check=False, capture_output=True, env=environment(), cwd="/", timeout=60).returncode == 0
+    return Path(found).resolve().parent if usable else None
 
 
 @contextmanager
@@ -30,7 +33,9 @@ def server(tools: Path) -> Iterator[str]:
     # Not below pytest's own folder: that is closed to other users.
     with tempfile.TemporaryDirectory(prefix="clusterctl-postgres-") as folder:
         data = Path(folder)
-        as_user = _drop(data)
+        as_user = _as_user()
+        if as_user:
+            os.chown(data, _user().pw_uid, _user().pw_gid)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -43,17 +48,19 @@ def server(tools: Path) -> Iterator[str]:
             _run([*as_user, str(tools / "pg_ctl"), "-D", str(data), "-w", "-m", "immediate", "stop"])
 
 
-def _drop(data: Path) -> list[str]:
-    """The words before a command that must not run as root."""
-    if os.getuid() != 0:
-        return []
+def _user() -> pwd.struct_passwd:
     users = {u.pw_name: u for u in pwd.getpwall()}
-    user = users.get("postgres", users["nobody"])
-    os.chown(data, user.pw_uid, user.pw_gid)
-    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+    return users.get("postgres", users["nobody"])
+
+
+def _as_user() -> list[str]:
+    """The words before a command that must not run as root."""
+    return ["setpriv", f"--reuid={_user().pw_uid}", f"--regid={_user().pw_gid}", "--clear-groups"] if os.getuid() == 0 else []
 
 
 def _run(argv: list[str]) -> None:
-    done = subprocess.run(argv, check=False, capture_output=True, text=True, cwd="/", timeout=120, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        argv, check=False, capture_output=True, text=True, cwd="/", env=environment(), timeout=120, stdin=subprocess.DEVNULL
+    )
     if done.returncode:
         raise RuntimeError(f"{argv}: {done.stdout}{done.stderr}")
