@@ -34,6 +34,8 @@ FILES = {
 _WRITTEN = {
     "roce_dcbx": "dcbx",
     "roce_trust": "trust",
+    "roce_dscp": "dscp",
+    "roce_priority": "priority",
     "roce_dscp_to_priority": "dscp_to_priority",
     "roce_pfc_priorities": "pfc_priorities",
     "roce_ecn_priorities": "ecn_priorities",

@@ -141,6 +141,12 @@ class Rail:
                 lambda w=way: _run("ethtool", "-A", name, w, pause),
             )
 
+    def _map(self) -> dict[int, int]:
+        """What must not move: the priorities of data and of CNPs, and what is declared besides."""
+        asked = self.asked
+        marked = {asked["dscp"]: asked["priority"], asked["cnp_dscp"]: asked["cnp_priority"]}
+        return marked | {int(dscp): int(priority) for dscp, priority in asked["dscp_to_priority"].items()}
+
     def _qos(self) -> Iterator[Setting]:
         name, asked = self.interface, self.asked
 
@@ -156,8 +162,8 @@ class Rail:
         if not asked["trust"]:
             return
         yield setting("trust", asked["trust"], r"^Priority trust state: (\w+)", "--trust", asked["trust"])
-        for dscp, priority in sorted(asked["dscp_to_priority"].items(), key=lambda pair: int(pair[0])) if asked["trust"] == "dscp" else []:
-            pattern = rf"prio:(\d) dscp:(?:\d\d,)*{int(dscp):02d},"
+        for dscp, priority in sorted(self._map().items()) if asked["trust"] == "dscp" else []:
+            pattern = rf"prio:(\d) dscp:(?:\d\d,)*{dscp:02d},"
             yield setting(f"dscp_to_priority[{dscp}]", str(priority), pattern, "--dscp2prio", f"set,{dscp},{priority}")
         yield setting(
             "pfc_priorities", flags(asked["pfc_priorities"]), r"^\s*enabled((?:\s+[01]){8})", "--pfc", flags(asked["pfc_priorities"])

@@ -16,7 +16,7 @@ Problem = tuple[str, str]
 # What a frame carries beside the payload of an RDMA packet; the kernel takes it off the interface's MTU (rdma/ib_addr.h, iboe_get_mtu).
 _OVERHEAD_BYTES = 96
 _NUMBERS = (
-    *("cnp_dscp", "cnp_priority", "traffic_class", "cma_tos", "version", "mtu", "ring_rx", "ring_tx"),
+    *("dscp", "priority", "cnp_dscp", "cnp_priority", "traffic_class", "cma_tos", "version", "mtu", "ring_rx", "ring_tx"),
     *("arp_ignore", "arp_announce", "rp_filter", "table_base", "rule_priority_base"),
 )
 _LISTS = ("pfc_priorities", "ecn_priorities", "buffer_size_bytes", "priority_to_buffer")

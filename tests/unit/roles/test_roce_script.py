@@ -160,6 +160,17 @@ def test_apply_sets_it_all_and_a_second_time_nothing(machine: Machine) -> None:
     assert (machine.root / "sys/class/net/ens11np0/ecn/roce_rp/enable/0").read_text() == "0"
 
 
+@pytest.mark.parametrize("dscp", [26, 48, 46])
+def test_the_map_of_data_and_of_cnps_is_held_too(machine: Machine, dscp: int) -> None:
+    machine.ask({"roce_dscp_to_priority": {46: 7}})
+    machine.run("apply")
+    declared = nic.load("mlx5_0").priority_of
+    machine.command("mlnx_qos", "-i", nic.interface(0), "--dscp2prio", f"set,{dscp},0")
+    assert machine.run("check") == (1, [f"mlx5_0 dscp_to_priority[{dscp}]: 0, declared {declared[dscp]}"])
+    assert machine.run("apply") == (0, [])
+    assert nic.load("mlx5_0").priority_of == declared
+
+
 def test_a_reset_of_one_adapter_is_seen_and_undone(machine: Machine) -> None:
     machine.run("apply")
     nic.save("mlx5_1", nic.Nic())
