@@ -21,7 +21,7 @@ KEPT = 4
 
 # What any installed server has; what a role installs comes from the pool below, so that a virgin node lacks it.
 INSTALLED = (
-    "systemd-sysv,dbus,iproute2,iputils-ping,kmod,openssh-server,procps,python3,python3-apt,python3-debian,sudo,ca-certificates,"
+    "apt,systemd-sysv,dbus,iproute2,iputils-ping,kmod,openssh-server,procps,python3,python3-apt,python3-debian,sudo,ca-certificates,"
     "pciutils,dmidecode"
 )
 # Real packages that roles may install; they wait in the image, so that nodes need no mirror.

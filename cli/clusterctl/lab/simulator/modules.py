@@ -164,8 +164,16 @@ def _try(name: str) -> list[str]:
 
 def _conf_lines() -> list[list[str]]:
     files = {os.path.basename(p): p for pattern in reversed(_CONF) for p in glob.glob(pattern)}
-    lines = [line for name in sorted(files) for line in state.read(files[name]).splitlines()]
-    return [shlex.split(line, comments=True) for line in lines if line.strip()]
+    lines = [line.strip() for name in sorted(files) for line in state.read(files[name]).replace("\\\n", " ").splitlines()]
+    return [_words(line) for line in lines if line and not line.startswith("#")]
+
+
+def _words(line: str) -> list[str]:
+    """As modprobe reads it: a quote that is never closed is a letter."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
 
 
 def _refused() -> set[str]:

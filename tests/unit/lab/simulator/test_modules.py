@@ -53,6 +53,12 @@ def test_a_missing_gpu_is_not_in_proc(node: LabMachine) -> None:
     assert len(list((node.root / "run/proc/driver/nvidia/gpus").iterdir())) == 7
 
 
+def test_files_as_ubuntu_has_them_are_read(node: LabMachine) -> None:
+    lines = ["# it's here", "install usb_drm /bin/sh -c 'a' \\", "  && b", "blacklist nouveau", "options snd_x comment=it's"]
+    configure(node, "\n".join(lines) + "\n")
+    assert modules._blacklisted("") == {"nouveau"}
+
+
 def test_install_false_keeps_a_module_out(node: LabMachine) -> None:
     configure(node, "install nouveau /bin/false\n")
     with pytest.raises(modules.ModuleError, match="install command"):
