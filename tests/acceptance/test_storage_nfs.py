@@ -42,7 +42,7 @@ systemctl restart nfs-server"""
 def mounts(vm: Vm) -> dict[str, str]:
     """`{path: options}` of what is mounted by NFS."""
     rows = [line.split() for line in vm.shell("cat /proc/mounts").splitlines()]
-    return {row[1]: row[3] for row in rows if row[2].startswith("nfs")}
+    return {row[1]: row[3] for row in rows if row[2] in ("nfs", "nfs4")}
 
 
 @pytest.fixture(scope="module")
