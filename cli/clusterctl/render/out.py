@@ -34,9 +34,12 @@ def emit_parts(output: str, kind: str, body: Mapping[str, Any], name: str, items
     if output == "yaml":
         import yaml  # noqa: PLC0415 only where asked for
 
-        sys.stdout.write(yaml.safe_dump(document(kind, body), sort_keys=False, allow_unicode=True) + f"{name}:\n")
+        sys.stdout.write(yaml.safe_dump(document(kind, body), sort_keys=False, allow_unicode=True) + f"{name}:")
+        between = "\n"
         for item in items:
-            sys.stdout.write(yaml.safe_dump([item], sort_keys=False, allow_unicode=True))
+            sys.stdout.write(between + yaml.safe_dump([item], sort_keys=False, allow_unicode=True))
+            between = ""
+        sys.stdout.write(" []\n" if between else "")
     else:
         sys.stdout.writelines(json_parts(document(kind, body), name, items))
 

@@ -58,6 +58,13 @@ def test_machine_readable(capsys: pytest.CaptureFixture[str], output: str) -> No
     assert [Finding.from_json(f) for f in data["nodes"][1]["findings"]] == [PASS, FAIL, EXPIRED, BLIND]
 
 
+@pytest.mark.parametrize("items", [[], [{"x": 1}], [{"x": 1}, {"x": [2, "\u00e9"]}]])
+def test_a_list_at_the_end_of_yaml_is_a_list(items: list[dict[str, object]], capsys: pytest.CaptureFixture[str]) -> None:
+    out.emit_parts("yaml", "validation", {"a": 1}, "nodes", items)
+    said = yaml.safe_load(capsys.readouterr().out)
+    assert (said["a"], said["nodes"]) == (1, items)
+
+
 @given(st.lists(st.dictionaries(st.text(), st.text() | st.lists(st.text())), max_size=3))
 def test_json_in_pieces_is_json(items: list[dict[str, object]]) -> None:
     text = "".join(out.json_parts({"a": 1}, "items", items))
