@@ -41,9 +41,10 @@ _QUICK_FLOOR_FLEETS = (2, 6)
 
 @dataclass
 class Bench:
-    """What was measured so far; `reasons`: part -> why it has no number."""
+    """What was measured so far, written to `out` after each part; `reasons`: part -> why it has no number."""
 
     wanted: frozenset[str]
+    out: Path
     numbers: Numbers = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -59,6 +60,16 @@ class Bench:
             self.reasons[name] = said = f"could not be measured: {e}"
         self.numbers.setdefault("wall_s", {})[name] = round(time.monotonic() - began, 1)
         print(f"bench: {name}: {said} ({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)
+        self.write()
+
+    def write(self) -> Numbers:
+        """The document so far, with the ratios."""
+        numbers = dict.fromkeys(TARGETS) | self.numbers | ratios(self.numbers)
+        missing = {key: reason(key, self.reasons) for key in TARGETS if numbers[key] is None}
+        numbers |= {"without_number": missing, "could_not_run": self.reasons}
+        self.out.parent.mkdir(parents=True, exist_ok=True)
+        self.out.write_text(json.dumps(numbers, indent=2) + "\n")
+        return numbers
 
 
 def fleets(sizes: list[int], answer: Path) -> Numbers:
@@ -92,7 +103,7 @@ def floor(sizes: tuple[int, int], answer: Path, largest: int) -> Numbers:
 
 def measure(args: argparse.Namespace) -> Bench:
     """All parts that were asked for."""
-    bench = Bench(frozenset(args.only.split(",")) - {""})
+    bench = Bench(frozenset(args.only.split(",")) - {""}, args.out)
     bench.numbers |= {"cores": os.cpu_count(), "quick": args.quick}
     sizes = [2, 4] if args.quick else [int(n) for n in args.nodes.split(",")]
     answer = fleet.ANSWER
@@ -125,11 +136,8 @@ def main() -> int:
     args = parser.parse_args()
     args.folder = args.folder.resolve()
     bench = measure(args)
-    numbers = dict.fromkeys(TARGETS) | bench.numbers | ratios(bench.numbers)
-    missing = {key: reason(key, bench.reasons) for key in TARGETS if numbers[key] is None}
-    numbers |= {"without_number": missing, "could_not_run": bench.reasons}
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(numbers, indent=2) + "\n")
+    numbers = bench.write()
+    missing: dict[str, str] = numbers["without_number"]
     print(table(numbers))
     print(did(numbers))
     for why in dict.fromkeys(missing.values()):
