@@ -44,8 +44,11 @@ def make(node: Node, bundle: Bundle, settings: Settings) -> Request:
     meant = tuple((name, v) for name, v in node.spec.roles.items() if may_match(settings.glob, name) and name not in BMC_ROLES)
     nonce = secrets.token_hex(8)
     head = {"schema_version": SCHEMA_VERSION, "node": node.name, "nonce": nonce}
-    limits = (settings.check_timeout_s, settings.checks_timeout_s, settings.cpu_quota_percent)
-    options = dict(zip(("check_timeout_s", "total_timeout_s", "cpu_quota_percent"), limits, strict=True))
+    options = {
+        "check_timeout_s": settings.check_timeout_s,
+        "total_timeout_s": settings.checks_timeout_s,
+        "cpu_quota_percent": settings.cpu_quota_percent,
+    }
     words = (json.dumps(head)[:-1], f', "options": {json.dumps(options)}, "roles": ')
     body = "".join(words).encode() + _roles_json(meant) + b"}"
     return Request(node.name, nonce, bundle.sha256, tuple(name for name, _ in meant), body)

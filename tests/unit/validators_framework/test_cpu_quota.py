@@ -78,7 +78,7 @@ def test_a_scope_without_the_cpu_controller_is_no_quota(systemd: Path, tmp_path:
 @pytest.mark.parametrize(
     ("behaviour", "percent", "reason"),
     [
-        ("echo 'Call failed: Access denied' >&2; exit 1", 50, "systemd says: Call failed: Access denied"),
+        ("printf 'Call failed:\\nAccess denied\\n' >&2; exit 1", 50, "systemd says: Call failed: Access denied"),
         ("exit 0", 0, "not asked for"),
     ],
 )
@@ -90,6 +90,11 @@ def test_a_refusal_is_told(systemd: Path, behaviour: str, percent: int, reason: 
 def test_no_busctl(systemd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(systemd.parent))
     assert cpu_quota.enter(50).startswith("not enforced (busctl: ")
+
+
+def test_a_kernel_that_tells_no_control_group(systemd: Path, tmp_path: Path) -> None:
+    script(systemd, f"rm {tmp_path}/membership")
+    assert cpu_quota.enter(50).startswith("not enforced ([Errno 2] No such file")
 
 
 def test_no_systemd(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
