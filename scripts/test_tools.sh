@@ -18,17 +18,22 @@ here initdb || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || compg
 [ ${#wanted[@]} -gt 0 ] || exit 0
 
 say "unpacking into build/tools: ${wanted[*]}"
-mkdir -p "$folder/debs/partial" "$root"
+rm -rf "$folder/new"
+mkdir -p "$folder/debs/partial" "$folder/new"
+[ ! -d "$root" ] || cp -a "$root/." "$folder/new"
 if ! apt-get -qq -y -o Debug::NoLocking=1 -o Dir::Cache::archives="$folder/debs" -o APT::Sandbox::User="$(id -un)" \
   --no-install-recommends --download-only install "${wanted[@]}" >/dev/null 2>"$folder/apt.log"; then
   say "not to be had here ($(tail -n 1 "$folder/apt.log")); the tests that need them are skipped"
   exit 0
 fi
 for deb in "$folder"/debs/*.deb; do
-  dpkg -x "$deb" "$root"
+  dpkg -x "$deb" "$folder/new"
 done
-rm -rf "$folder/debs"
 # it names its library by an absolute path
-if [ -f "$root/usr/bin/ibsim-run" ]; then
-  sed -i "s|^sim_so=/|sim_so=$root/|" "$root/usr/bin/ibsim-run"
+if [ -f "$folder/new/usr/bin/ibsim-run" ]; then
+  sed -i "s|^sim_so=/usr/|sim_so=$root/usr/|" "$folder/new/usr/bin/ibsim-run"
 fi
+# whole or not at all: a program without its libraries would fail tests instead of skipping them
+rm -rf "$root"
+mv "$folder/new" "$root"
+rm -rf "$folder/debs"

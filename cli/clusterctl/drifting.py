@@ -202,13 +202,12 @@ def _drain(store: Store, config: Config, names: Sequence[str]) -> list[dict[str,
     """A drain that the circuit breaker, a lease or the pool refuses is told; where it broke off, each node as it then is."""
     if not names:
         return []
+    reason = "drift: see `clusterctl drift`"
     try:
-        moves = drain(
-            store, load_pool(config.pool, store), store.nodes(names), operator=config.operator, reason="drift: see `clusterctl drift`"
-        )
+        moves = drain(store, load_pool(config.pool, store), store.nodes(names), operator=config.operator, reason=reason)
     except (PoolError, LeaseHeldError, IllegalTransitionError) as e:
         out = {r.name for r in store.nodes(names) if r.state is State.DRAINED}
-        return [{"node": n, "action": "drained" if n in out else "drain refused", "detail": "" if n in out else str(e)} for n in names]
+        return [{"node": n, "action": "drained" if n in out else "drain refused", "detail": reason if n in out else str(e)} for n in names]
     return [{"node": m.node, "action": "drained", "detail": m.detail} for m in moves]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from clusterctl.errors import InterruptedRunError, PoolError
 from clusterctl.exit_codes import ExitCode
 from clusterctl.lifecycle import IN_WORK, State
-from clusterctl.pool.breaker import demand_room
+from clusterctl.pool.breaker import demand_room, refusal
 from clusterctl.provisioning.admit import admit
 from clusterctl.provisioning.apply import apply, un_admit
 from clusterctl.provisioning.burn_in import burn_in
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from clusterctl.provisioning.model import Plan
     from clusterctl.provisioning.work import Work
 
+_DOING = "provisioning"
 _STEPS = {Step.APPLY: apply, Step.REBOOT: reboot, Step.VERIFY: verify, Step.BURN_IN: burn_in}
 
 
@@ -92,10 +93,17 @@ def finish(work: Work) -> Result:
     return result
 
 
+def warn(work: Work, plan: Plan) -> None:
+    """Tell where `provision` would refuse this plan."""
+    why = "" if work.options.force else refusal(work.edges.pool, [p.node for p in plan.work], doing=_DOING)
+    if why:
+        work.tell(Note(f"would be refused without --force: {why}"))
+
+
 def _demand_room(work: Work, plan: Plan) -> None:
     if plan.work and not work.options.force:
         hint = "provision fewer at a time (--limit), wait for those that are out, or say --force if it is meant"
-        demand_room(work.edges.pool, [p.node for p in plan.work], doing="provisioning", hint=hint)
+        demand_room(work.edges.pool, [p.node for p in plan.work], doing=_DOING, hint=hint)
 
 
 def _hold(work: Work) -> None:

@@ -12,11 +12,10 @@ from clusterctl.errors import LeaseHeldError, UsageProblemError
 from clusterctl.gates.burnin import run_burnin
 from clusterctl.gates.profile import profile_of
 from clusterctl.lifecycle import State
-from clusterctl.pool.breaker import refusal
 from clusterctl.pool.loader import load_pool
 from clusterctl.presence import present
 from clusterctl.provisioning.check import check
-from clusterctl.provisioning.flow import provision
+from clusterctl.provisioning.flow import provision, warn
 from clusterctl.provisioning.model import Note, Options
 from clusterctl.provisioning.resume import remember, resumed, take_over
 from clusterctl.provisioning.session import session
@@ -103,9 +102,7 @@ def plan(config: Config, request: Request, audience: Audience) -> Plan:
         started = _Start.prepare(config, request, store, audience)
         work = started.work(RunDir("plan", config.state_dir), audience)
         made = check(work)
-        why = "" if request.options.force else refusal(work.edges.pool, [p.node for p in made.work], doing="provisioning")
-        if why:
-            audience.tell(Note(f"would be refused without --force: {why}"))
+        warn(work, made)
         return made
 
 

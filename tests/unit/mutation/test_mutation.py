@@ -210,7 +210,13 @@ def test_a_kind_of_node_is_a_layer_that_ansible_reads(name: str, tmp_path: Path)
     hosts = tmp_path / "lab.yml"
     hosts.write_text("{profile_lab: {hosts: {r34-n01: {rack: rack-34}}}}")
     (node,) = load_nodes((ROOT / "inventory" / "common", ROOT / "inventory" / "lab", hosts, tmp_path / "kind"), "r34-n01")
-    assert set(node.spec.roles) > {"ofed"}
+    declared = kinds()[name].vars.get("node_roles", node.spec.roles)
+    assert set(node.spec.roles) == set(declared) > {"ofed"}
+
+
+def test_the_words_of_a_file_come_before_those_of_its_rules() -> None:
+    (made,) = catalogue([finding("roce.rails[mlx5_3].dcbx.running", expected="os")]).mutations
+    assert made.script.index("device=mlx5_3") < made.script.index("interface=$(ls") < made.script.index("mlnx_qos -i")
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in CASES.glob("*.yml")))

@@ -10,9 +10,13 @@ from clusterctl.errors import PoolError
 from clusterctl.exit_codes import ExitCode
 from clusterctl.lifecycle import State
 from clusterctl.pool.local import LocalPool
+from clusterctl.provisioning.check import check
+from clusterctl.provisioning.flow import warn
+from clusterctl.provisioning.model import Note, Options
+from clusterctl.rundir import RunDir
 from clusterctl.store import Store
 from clusterctl.store.records import RunStatus
-from support.provisioning import World
+from support.provisioning import World, node
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +48,29 @@ def test_too_much_of_the_pool_at_once_is_refused_before_anything_is_touched(worl
         run = store.run("last")
         assert (run.status, run.exit_code) == (RunStatus.FAILED, ExitCode.CONFIG)
         assert store.leases() == ()
+
+
+@pytest.mark.parametrize(
+    ("bad", "force", "told"),
+    [
+        ((N1,), False, []),
+        (
+            (N1, N2),
+            False,
+            ["would be refused without --force: provisioning 2 of 3 pool members would take out more than 50 % within 5 min"],
+        ),
+        ((N1, N2), True, []),
+    ],
+)
+def test_a_look_says_what_would_be_refused(world: World, bad: tuple[str, ...], force: bool, told: list[str]) -> None:
+    world.run()
+    world.told.clear()
+    world.bad = {name: {"kernel"} for name in bad}
+    with Store.open(world.url) as store:
+        work = world.work(store, RunDir("plan", world.state_dir), [node(n) for n in world.names], Options(force=force))
+        warn(work, check(work))
+    assert [p.text for p in world.told if isinstance(p, Note)] == told
+    assert world.members() == {N1, N2, N3}
 
 
 def test_force_takes_more_of_the_pool_out(world: World) -> None:

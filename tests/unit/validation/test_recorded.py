@@ -36,6 +36,16 @@ def config_of(folder: Path) -> Config:
     return Config(root=folder, inventory=(), state_dir=folder / "state", operator="ada")
 
 
+def test_nodes_are_asked_to_keep_the_quota_of_the_site(tmp_path: Path) -> None:
+    config = replace(config_of(tmp_path), cpu_quota_percent=20)
+    fake = FakeNode()
+    with SshNode(tmp_path / "node", fake) as server:
+        nodes = fleet(server, 1)
+        with recorded.read_only_run("validate", "all", nodes, config) as run:
+            recorded.record_each(run, nodes, config, Settings(), lambda _found: None)
+    assert [asked["options"]["cpu_quota_percent"] for asked in fake.requests] == [20]
+
+
 def test_every_node_is_stored_and_none_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded, "_AT_A_TIME", 4)
     most_held = 0

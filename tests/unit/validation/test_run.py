@@ -100,31 +100,22 @@ def test_text_of_a_node_cannot_move_the_cursor(tmp_path: Path, state_dir: Path) 
 
 
 @pytest.mark.parametrize(
-    ("said", "view"),
+    ("guard", "said", "told"),
     [
-        ("read-only", "read-only"),
-        ("read-only (but for /run/chrony)", "read-only (but for /run/chrony)"),
-        ("not enforced (not root)", "not enforced (not root)"),
-        ("read-only, believe me", "not enforced (the node does not say)"),
-        ("\x1b[2J", "not enforced (the node does not say)"),
-        (None, "not enforced (the node does not say)"),
+        ("view", "read-only", "read-only"),
+        ("view", "read-only (but for /run/chrony)", "read-only (but for /run/chrony)"),
+        ("view", "not enforced (not root)", "not enforced (not root)"),
+        ("view", "read-only, believe me", "not enforced (the node does not say)"),
+        ("view", "\x1b[2J", "not enforced (the node does not say)"),
+        ("view", None, "not enforced (the node does not say)"),
+        ("cpu_quota", "50 % of a core", "50 % of a core"),
+        ("cpu_quota", "not enforced (not root)", "not enforced (not root)"),
+        ("cpu_quota", "50 % of a core, believe me", "not enforced (the node does not say)"),
+        ("cpu_quota", None, "not enforced (the node does not say)"),
     ],
 )
-def test_how_the_checks_saw_the_node(tmp_path: Path, state_dir: Path, said: object, view: str) -> None:
-    assert ask(FakeNode(forged(view=said)), tmp_path, state_dir).view == view
-
-
-@pytest.mark.parametrize(
-    ("said", "quota"),
-    [
-        ("50 % of a core", "50 % of a core"),
-        ("not enforced (not root)", "not enforced (not root)"),
-        ("50 % of a core, believe me", "not enforced (the node does not say)"),
-        (None, "not enforced (the node does not say)"),
-    ],
-)
-def test_what_held_the_checks_back(tmp_path: Path, state_dir: Path, said: object, quota: str) -> None:
-    assert ask(FakeNode(forged(cpu_quota=said)), tmp_path, state_dir).cpu_quota == quota
+def test_what_the_checks_ran_under(tmp_path: Path, state_dir: Path, guard: str, said: object, told: str) -> None:
+    assert getattr(ask(FakeNode(forged(**{guard: said})), tmp_path, state_dir), guard) == told
 
 
 def exits(rc: int, stderr: bytes) -> Behaviour:
