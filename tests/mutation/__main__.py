@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,16 +21,17 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LEFT_ALONE = (0, 7)  # a lone node is quarantined for want of a partner to measure with; its state is as declared
+_ADMITTED, _QUARANTINED = 0, 7
 
 
 @dataclass
 class Told:
-    """Who watches, and where the result is kept."""
+    """Who watches, where the result is kept, and what each node had changed with which expectation."""
 
     out: Path
     began: float
     scores: list[Score]
+    known: dict[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
 
     def say(self, text: str) -> None:
         """One line of progress."""
@@ -48,12 +49,12 @@ def main() -> int:
     known = kinds()
     given = _arguments(sorted(known))
     told = Told(given.out, time.monotonic(), [])
-    for number, name in enumerate(given.kind or sorted(known)):
+    for number, name in enumerate(n for n in known if n in (given.kind or known)):
         rack = DemoRack(given.site.resolve() / name, given.rack + number)
         told.scores.append(_one_node(name, known[name], rack, given, told))
         told.save()
     _print(told.scores, given.out)
-    return 1 if any(score.missed or score.false_findings for score in told.scores) else 0
+    return 1 if any(score.missed or score.false_findings or score.changed_again for score in told.scores) else 0
 
 
 def _one_node(name: str, kind: Kind, rack: DemoRack, given: argparse.Namespace, told: Told) -> Score:
@@ -63,27 +64,38 @@ def _one_node(name: str, kind: Kind, rack: DemoRack, given: argparse.Namespace, 
     try:
         if not given.provisioned:
             told.say(f"{name}: provision {rack.target}")
-            done = rack.clusterctl("provision", rack.target, "--yes", "--level", "quick")
-            if done.code not in _LEFT_ALONE:
-                raise SystemExit(done.err)
-        return _measure(name, rack, layer.parent, given, told)
+            done = rack.clusterctl("provision", rack.target, "--yes")
+            # A lone node is quarantined for want of a partner to measure with; its state is as declared.
+            if done.code != (_ADMITTED if kind.nodes > 1 else _QUARANTINED):
+                raise SystemExit(done.out + done.err)
+        bench = _bench(kind, rack, layer.parent)
+        return _measure(name, kind, bench, given, told)
     finally:
         if not given.keep:
             rack.clusterctl("lab", "down", rack.target)
 
 
-def _measure(name: str, rack: DemoRack, layer: Path, given: argparse.Namespace, told: Told) -> Score:
+def _bench(kind: Kind, rack: DemoRack, layer: Path) -> Bench:
     layers = (ROOT / "inventory" / "common", ROOT / "inventory" / "lab", rack.state_dir / "lab" / "hosts", layer)
-    bench = Bench(layers, rack.state_dir, rack.node(1), rack.site / "ansible", rack.target)
+    return Bench(layers, rack.state_dir, rack.node(1), rack.site / "ansible", rack.target if kind.together else "")
+
+
+def _measure(name: str, kind: Kind, bench: Bench, given: argparse.Namespace, told: Told) -> Score:
     if given.provisioned and bench.bad():
         told.say(f"repair what is left of before: {', '.join(bench.repair().ran)}")
-    everything = catalogue(bench.findings())
+    whole = catalogue(bench.findings())
+    told.known[name] = whole.expectations
+    everything = whole.besides(told.known.get(kind.like, frozenset()))
     chosen = tuple(m for m in everything.mutations if _is_meant(m.check, given.only))
     without = tuple(c for c in everything.without if _is_meant(c, given.only))
     false = list(bench.bad())
     for check in false:
         told.say(f"told on a fresh node: {check}")
-    score = run(name, bench, Catalogue(chosen, everything.exempt, without), told.say, told.save)
+    again = bench.again()
+    if again:
+        told.say(f"changed by a second run: {', '.join(again)}")
+    score = run(name, bench, Catalogue(chosen, everything.exempt, without, everything.same), told.say, told.save)
+    score.changed_again = again
     score.false_findings = list(dict.fromkeys([*false, *score.false_findings]))
     return score
 
@@ -96,7 +108,8 @@ def _print(scores: Sequence[Score], out: Path) -> None:
     for score in scores:
         data = score.to_json()
         print(f"mutation, node {score.kind} (simulated hardware): {data['settings']} settings, {data['detected']} detected, ", end="")
-        print(f"{data['repaired']} repaired, {data['false_findings']} false findings, {len(score.exempt)} exempt with a reason")
+        print(f"{data['repaired']} repaired, {data['false_findings']} false findings, {len(score.exempt)} exempt with a reason", end="")
+        print(f", {len(score.same)} as on another node, changed by a second run: {', '.join(score.changed_again) or 'nothing'}")
         for check in data["missed"]:
             print(f"  missed: {check}")
     print(f"written to {out}")

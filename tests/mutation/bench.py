@@ -144,6 +144,19 @@ class Bench:
         ran, changed = (tuple(r for r in self.node.spec.roles if r in part) for part in (seen.ran, seen.changed))
         return Repair(roles, ran, changed, rebooted, problem)
 
+    def again(self) -> tuple[str, ...]:
+        """Run all roles on the node as it is; those that changed something, which a second run must not.
+
+        Raises:
+            BenchError: the playbook failed.
+        """
+        seen = _Roles()
+        host = self._play("provision", tuple(self.node.spec.roles), seen)
+        if host.status is not HostStatus.OK:
+            message = f"{self.name}: the second run failed: {host.failures}"
+            raise BenchError(message)
+        return tuple(r for r in self.node.spec.roles if r in seen.changed)
+
     def _ask(self, roles: Sequence[str]) -> NodeFindings:
         asked = [_of_roles(n, roles) for n in (self.node, *self.others)]
         found = next(f for f in validate(asked, self.state_dir, inventory=self.layers) if f.node == self.name)

@@ -36,7 +36,13 @@ class Record:
 
 @dataclass
 class Score:
-    """All of one node. `kind`: which of the nodes under test it is."""
+    """All of one node.
+
+    Attributes:
+        kind: which of the nodes under test it is.
+        same: settings that were changed on another node, with the same expectation.
+        changed_again: roles that changed something when they ran a second time on the fresh node.
+    """
 
     kind: str
     settings: tuple[str, ...]
@@ -44,6 +50,8 @@ class Score:
     without: tuple[str, ...]
     records: list[Record] = field(default_factory=list)
     false_findings: list[str] = field(default_factory=list)
+    same: tuple[str, ...] = ()
+    changed_again: tuple[str, ...] = ()
 
     def _all(self, attribute: str) -> set[str]:
         seen = {r.check for r in self.records}
@@ -65,6 +73,8 @@ class Score:
             "false_findings": len(self.false_findings),
             "missed": self.missed,
             "false_finding_ids": self.false_findings,
+            "same": list(self.same),
+            "changed_again": list(self.changed_again),
             "without_mutation": list(self.without),
             "exempt": self.exempt,
             "mutations": [asdict(r) for r in self.records],
@@ -80,7 +90,7 @@ def total(scores: Sequence[Score]) -> dict[str, Any]:
 
 def run(kind: str, bench: Bench, catalogue: Catalogue, tell: Callable[[str], None], save: Callable[[Score], None]) -> Score:
     """Every mutation of the catalogue, role by role; `save` gets the score after each round."""
-    score = Score(kind, catalogue.settings, dict(catalogue.exempt), catalogue.without)
+    score = Score(kind, catalogue.settings, dict(catalogue.exempt), catalogue.without, same=catalogue.same)
     for role in bench.node.spec.roles:
         mine = [m for m in catalogue.mutations if m.role == role]
         batches = rounds(mine)

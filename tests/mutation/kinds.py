@@ -23,7 +23,9 @@ class Kind(BaseModel):
         groups: profiles that it is in, too.
         vars: variables of the node, over all profiles.
         hardware: what it stands for, as `clusterctl lab up --hardware` takes it.
-        nodes: of its rack, all declared alike; only the first is changed.
+        nodes: of its rack, all declared alike; only the first is changed. With a partner to measure with they must be admitted.
+        together: what one of them says hangs on all of them, so all are asked.
+        like: another kind; a setting that is there with the same expectation is not changed again here.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -31,7 +33,9 @@ class Kind(BaseModel):
     groups: tuple[str, ...]
     vars: dict[str, Any]
     hardware: str = "hgx_h100"
-    nodes: int = 1
+    nodes: int = 2
+    together: bool = False
+    like: str = ""
 
     def write_layer(self, rack: DemoRack, path: Path) -> Path:
         """An inventory layer that declares it of the nodes of `rack`."""
@@ -43,6 +47,7 @@ class Kind(BaseModel):
 
 
 def kinds() -> dict[str, Kind]:
-    """All kinds of nodes, by name."""
-    files = sorted((CASES / "nodes").glob("*.yml"))
-    return {f.stem: Kind.model_validate(yaml.safe_load(f.read_text(encoding="utf-8"))) for f in files}
+    """All kinds of nodes by name, those that others are like before them."""
+    files = (CASES / "nodes").glob("*.yml")
+    found = {f.stem: Kind.model_validate(yaml.safe_load(f.read_text(encoding="utf-8"))) for f in files}
+    return dict(sorted(found.items(), key=lambda item: (bool(item[1].like), item[0])))

@@ -112,7 +112,7 @@ class RuleFile(BaseModel):
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change of one setting. `also`: patterns of ids of its role that may appear with it; `shared`: what other roles tell of the same fact."""
+    """One change of one setting, of which `expected` is declared. `also`: patterns of ids of its role that may appear with it; `shared`: what other roles tell of the same fact."""
 
     check: str
     role: str
@@ -125,6 +125,7 @@ class Mutation:
     where: str
     last: bool = False
     shared: tuple[Shared, ...] = ()
+    expected: str = ""
 
     def explains(self, check: str) -> bool:
         """Whether this change may move that check."""
@@ -133,16 +134,32 @@ class Mutation:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The settings of a node: what is changed, what is exempt with which reason, and what nothing changes."""
+    """The settings of a node: what is changed, what is exempt with which reason, and what nothing changes.
+
+    Attributes:
+        same: settings that another node had with the same expectation, where they were changed.
+    """
 
     mutations: tuple[Mutation, ...]
     exempt: Mapping[str, str]
     without: tuple[str, ...]
+    same: tuple[str, ...] = ()
 
     @property
     def settings(self) -> tuple[str, ...]:
         """Every managed setting, whether something changes it or not."""
         return tuple(dict.fromkeys([*(m.check for m in self.mutations), *self.without]))
+
+    @property
+    def expectations(self) -> frozenset[tuple[str, str]]:
+        """Id and expectation of every setting that something changes."""
+        return frozenset((m.check, m.expected) for m in self.mutations)
+
+    def besides(self, known: frozenset[tuple[str, str]]) -> Catalogue:
+        """Without what is `known` with the same expectation from another node."""
+        fresh = tuple(m for m in self.mutations if (m.check, m.expected) not in known)
+        same = dict.fromkeys(m.check for m in self.mutations if (m.check, m.expected) in known)
+        return replace(self, mutations=fresh, same=tuple(same))
 
 
 def _role(pattern: str) -> str:
@@ -211,6 +228,7 @@ def _mutation(finding: Finding, rule: Rule, prelude: str, facts: dict[str, Any])
         rule.because,
         rule.where,
         rule.last,
+        expected=finding.expected,
     )
 
 

@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl.lab.faults import make_fault
-from clusterctl.lab.simulator import state
+from clusterctl.lab.simulator import machine, state
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from clusterctl.lab.simulator.hardware import Hardware
 
 BOOT = "11111111-2222-3333-4444-555555555555"
 
@@ -54,6 +56,15 @@ class LabMachine:
     def _write(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{text}\n")
+
+
+def stand_for(kind: Hardware, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulated machine is one of this kind."""
+    monkeypatch.setattr(machine, "THIS", kind)
+    monkeypatch.setattr(machine, "NUMA_NODES", kind.numa_nodes)
+    monkeypatch.setattr(machine, "CPUS", kind.sockets * kind.cores_per_socket * kind.threads_per_core)
+    monkeypatch.setattr(machine, "GPUS", len(kind.gpu_addresses))
+    monkeypatch.setattr(machine, "HCAS", len(kind.hca_addresses))
 
 
 def lab_machine(root: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Mapping, Optional, Sequence
 
-from clusterctl_validators import gpu_modes, nvidia_module, nvidia_smi
+from clusterctl_validators import gpu_modes, nvidia_module, nvidia_smi, nvlsm
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.nvidia_smi import SmiLog, UnreadableSmiError
@@ -16,6 +16,7 @@ Spec = Mapping[str, Any]
 
 OPTIONS_FILE = "/etc/modprobe.d/90-clusterctl-nvidia.conf"
 PEERMEM_FILE = "/etc/modules-load.d/nvidia-peermem.conf"
+NVLSM_FILE = "/etc/modules-load.d/nvlsm.conf"
 DROPIN = "/etc/systemd/system/nvidia-persistenced.service.d/90-clusterctl.conf"
 APT_SOURCE = "/etc/apt/sources.list.d/nvidia.sources"
 DNF_SOURCE = "/etc/yum.repos.d/nvidia.repo"
@@ -60,6 +61,11 @@ def _file(record: Record, probe: Probe, check: str, path: str, wanted: str = "ro
         words = "{0.owner} {0.mode}".format(mode) if isinstance(mode, FileMode) else None
         record.equal(check + ".mode", wanted, words, severity=Severity.MINOR, hint=_PROVISION)
     return text
+
+
+def _modules(text: str) -> str:
+    """What a file of modules-load.d names."""
+    return " ".join(line for line in text.splitlines() if line and not line.startswith("#")) or "absent"
 
 
 def test_loaded_module(spec: Spec, record: Record, probe: Probe) -> None:
@@ -194,6 +200,42 @@ def test_fabric_manager(spec: Spec, record: Record, probe: Probe) -> None:
     _unit(record, probe, "nvidia_driver.fabric_manager.service", "nvidia-fabricmanager.service")
 
 
+def test_nvlsm(spec: Spec, record: Record, probe: Probe) -> None:
+    """The NVLink subnet manager, without which a fabric manager of NVSwitches of the fourth generation does not start."""
+    wanted = spec["nvidia_driver_nvlsm_version"]
+    if not wanted:
+        record.not_applicable("nvidia_driver.nvlsm", "none is declared")
+        return
+    result = probe.run([nvlsm.PROGRAM, "--version"])
+    found = nvlsm.parse_version(result.stdout + "\n" + result.stderr)
+    if result.error or not found:
+        said = result.error or "exit {}, no version".format(result.rc)
+        record.could_not_run("nvidia_driver.nvlsm.version", "{} --version: {}".format(nvlsm.PROGRAM, said))
+    else:
+        record.equal("nvidia_driver.nvlsm.version", wanted, found, hint="the package is of another version; reinstall it")
+    check = "nvidia_driver.nvlsm.process.running"
+    process = probe.run(["pgrep", "-x", "nvlsm"])
+    if process.error or process.rc not in (0, 1):
+        record.could_not_run(check, "pgrep: {}".format(process.error or "exit {}".format(process.rc)), Severity.CRITICAL)
+        return
+    words = "running" if process.rc == 0 else "no process nvlsm"
+    hint = "journalctl -b -u nvidia-fabricmanager: its unit starts nvlsm"
+    record.ok(check, process.rc == 0, expected="running", found=words, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_ib_umad(spec: Spec, record: Record, probe: Probe) -> None:
+    """The kernel module through which the NVLink subnet manager reaches the NVSwitches."""
+    if not spec["nvidia_driver_nvlsm_version"]:
+        found = "absent" if probe.read(NVLSM_FILE) is None else "present"
+        record.equal("nvidia_driver.nvlsm.ib_umad.persisted", "absent", found, hint=_PROVISION)
+        return
+    text = _file(record, probe, "nvidia_driver.nvlsm.ib_umad.file", NVLSM_FILE) or ""
+    record.equal("nvidia_driver.nvlsm.ib_umad.persisted", "ib_umad", _modules(text), hint=_PROVISION)
+    loaded = bool(probe.glob("/sys/module/ib_umad"))
+    hint = "modprobe ib_umad; without it the fabric manager does not start"
+    record.ok("nvidia_driver.nvlsm.ib_umad.running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=hint)
+
+
 def test_persistence_daemon(spec: Spec, record: Record, probe: Probe) -> None:
     wanted = spec["nvidia_driver_persistenced_version"]
     if not wanted:
@@ -276,8 +318,7 @@ def test_peermem(spec: Spec, record: Record, probe: Probe) -> None:
         record.equal("nvidia_driver.peermem.persisted", "absent", found, hint=_PROVISION)
         return
     text = _file(record, probe, "nvidia_driver.peermem.file", PEERMEM_FILE) or ""
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    record.equal("nvidia_driver.peermem.persisted", "nvidia-peermem", " ".join(lines) or "absent", hint=_PROVISION)
+    record.equal("nvidia_driver.peermem.persisted", "nvidia-peermem", _modules(text), hint=_PROVISION)
     loaded = bool(probe.glob("/sys/module/nvidia_peermem"))
     hint = "reboot, or modprobe nvidia-peermem; without it GPUDirect RDMA falls back to host memory"
     record.ok("nvidia_driver.peermem.running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=hint)

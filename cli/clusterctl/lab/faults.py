@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.errors import UsageProblemError
-from clusterctl.lab.simulator.hardware import HGX_H100, Hardware
+from clusterctl.lab.simulator.hardware_kinds import HGX_H100
 from clusterctl.lab.simulator.state import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from clusterctl.lab.simulator.hardware import Hardware
 
 _CATALOGUE = Path(__file__).with_name("faults.yml")
 
@@ -92,7 +94,7 @@ def without_fault(faults: Sequence[Fault], name: str, device: str = "") -> tuple
 
 def _devices(kind: str, hardware: Hardware) -> list[str]:
     if kind == "hca":
-        return [f"mlx5_{i}" for i in range(len(hardware.hca_addresses))]
+        return list(hardware.hca_names)
     return [str(i) for i in range(len(hardware.gpu_addresses))] if kind == "gpu" else [""]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.lab.keys import known_hosts_text
+from clusterctl.lab.layout import FIRST_HOST
 from clusterctl.lab.node_hardware import hardware_of
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from clusterctl.lab.layout import LabNode, LabPaths, LabRack
 
 BMC_USER = "clusterctl"
+# Rail k of rack r has the subnet 10.<this + k>.r.0/24, which exists in the nodes only.
+_FIRST_RAIL_NET = 100
 _HEADER = "# Written by `clusterctl lab up`; `clusterctl lab down` removes it.\n"
 
 
@@ -30,7 +33,7 @@ def write_layer(paths: LabPaths, racks: Sequence[LabRack]) -> None:
     if not secret.exists():
         _write_secret(secret, {"bmc_user": BMC_USER, "bmc_password": secrets.token_urlsafe(18)})
     children = {rack.group: {"hosts": dict.fromkeys(n.name for n in rack.nodes)} for rack in racks}
-    hosts = {n.name: {"ansible_host": n.address, "bmc_url": n.bmc_url, **_domain(paths, rack, n)} for rack in racks for n in rack.nodes}
+    hosts = {n.name: {**_place(rack, n), **_domain(paths, rack, n), **_rails(paths, rack, n)} for rack in racks for n in rack.nodes}
     groups = {"clusterctl_lab": {"hosts": hosts, "vars": _shared(paths)}, **_profiles(paths, nodes), **children}
     text = _HEADER + yaml.safe_dump({"all": {"children": groups}}, sort_keys=False)
     (paths.hosts_dir / "hosts.yml").write_text(text, encoding="utf-8")
@@ -64,6 +67,21 @@ def _profiles(paths: LabPaths, nodes: Sequence[LabNode]) -> dict[str, dict[str, 
     for node in nodes:
         names.setdefault(hardware_of(paths, node.name).profile, {})[node.name] = None
     return {profile: {"hosts": hosts} for profile, hosts in names.items()}
+
+
+def _place(rack: LabRack, node: LabNode) -> dict[str, Any]:
+    """Where the node is and answers."""
+    return {"ansible_host": node.address, "bmc_url": node.bmc_url, "rack": rack.group.replace("_", "-"), "rack_slot": node.slot}
+
+
+def _rails(paths: LabPaths, rack: LabRack, node: LabNode) -> dict[str, Any]:
+    """A node with Ethernet rails has an address in the subnet of each."""
+    hardware = hardware_of(paths, node.name)
+    if not hardware.ethernet:
+        return {}
+    own = f"{rack.number}.{FIRST_HOST + node.slot}"
+    rails = [{"device": name, "rail": i, "address": f"10.{_FIRST_RAIL_NET + i}.{own}/24"} for i, name in enumerate(hardware.hca_names)]
+    return {"roce_rails": rails}
 
 
 def _domain(paths: LabPaths, rack: LabRack, node: LabNode) -> dict[str, Any]:

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULT_NODES = 6
+# inventory/lab/hosts.yml has its nodes, so that the lab can be looked at before it is up.
+DECLARED_RACK = 12
 MAX_NODES = 64
 BMC_PORT = 8443
+# The last byte of the address of slot k is this + k.
+FIRST_HOST = 10
 _RACK = re.compile(r"rack[-_](\d{1,3})")
 _NODE = re.compile(r"r(\d{1,3})-n(\d{2})")
 
@@ -130,4 +134,4 @@ def lab_node(name: str) -> LabNode:
 
 
 def _node(number: int, slot: int) -> LabNode:
-    return LabNode(f"r{number}-n{slot:02d}", slot, f"10.89.{number}.{10 + slot}", f"127.89.{number}.{10 + slot}")
+    return LabNode(f"r{number}-n{slot:02d}", slot, f"10.89.{number}.{FIRST_HOST + slot}", f"127.89.{number}.{FIRST_HOST + slot}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.errors import UsageProblemError
-from clusterctl.lab.simulator.hardware import HGX_H100, KINDS, Hardware
+from clusterctl.lab.layout import DECLARED_RACK
+from clusterctl.lab.simulator.hardware_kinds import HGX_H100, KINDS
 
 if TYPE_CHECKING:
     from clusterctl.lab.layout import LabNode, LabPaths, LabRack
+    from clusterctl.lab.simulator.hardware import Hardware
 
 FILE = "hardware"
 NAMES = tuple(KINDS)
@@ -30,8 +32,14 @@ def require(paths: LabPaths, rack: LabRack, existing: list[str], name: str) -> N
     """Refuse another kind than the rack's nodes have.
 
     Raises:
-        UsageProblemError: a node of the rack is there already and stands for something else.
+        UsageProblemError: a node of the rack is there already, or declared, and stands for something else.
     """
+    if rack.number == DECLARED_RACK and name != DEFAULT:
+        target = rack.group.replace("_", "-")
+        raise UsageProblemError(
+            detail=f"the lab's inventory declares the nodes of {target} as {DEFAULT}, not {name}",
+            hint=f"`clusterctl lab up rack-{DECLARED_RACK + 1} --hardware {name}`",
+        )
     others = [n.name for n in rack.nodes if n.name in existing and hardware_of(paths, n.name).name != name]
     if others:
         target, kind = rack.group.replace("_", "-"), hardware_of(paths, others[0]).name

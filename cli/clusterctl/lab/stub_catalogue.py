@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 CATALOGUE = Path(__file__).with_name("packages.yml")
 _GROUPS = "inventory/common/group_vars"
 PINS = (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx")
-# On offer besides: what a compute tray of the other kind of hardware pins.
-MORE_PINS = (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb300_nvl72")
+# On offer besides: what other kinds of hardware pin.
+MORE_PINS = (
+    (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx", f"{_GROUPS}/profile_hgx_b200"),
+    (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb300_nvl72"),
+    (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb200_nvl72"),
+)
 _PINNED = {f"{role}.yml": f"{role}_packages" for role in ("nvidia_driver", "ofed", "cuda", "nccl", "gpu_tools", "monitoring")}
 
 
@@ -54,14 +58,14 @@ def stub_packages(catalogue: Path = CATALOGUE, profile: Path | None = None) -> t
     """
     entries: dict[str, dict[str, Any]] = yaml.safe_load(catalogue.read_text(encoding="utf-8"))
     pinned = pinned_versions(*([profile] if profile else [content_dir() / folder for folder in PINS]))
-    more = {} if profile else pinned_versions(*(content_dir() / folder for folder in MORE_PINS))
-    unknown = sorted((set(pinned) | set(more)) - set(entries))
+    more = [] if profile else [pinned_versions(*(content_dir() / folder for folder in folders)) for folders in MORE_PINS]
+    unknown = sorted(set(pinned).union(*more) - set(entries))
     if unknown:
         raise ConfigError(detail=f"the lab has no stub for package {unknown[0]}", hint=f"add it to {catalogue}")
     packages: list[StubPackage] = []
     for name, entry in entries.items():
         current = pinned.get(name, entry.get("version"))
-        versions = list(dict.fromkeys(str(v) for v in (entry.get("older"), current, more.get(name)) if v))
+        versions = list(dict.fromkeys(str(v) for v in (entry.get("older"), current, *(m.get(name) for m in more)) if v))
         packages += [
             _package(name, entry, version, installed=bool(entry.get("installed")) and version == versions[0]) for version in versions
         ]

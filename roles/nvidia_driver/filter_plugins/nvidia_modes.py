@@ -36,7 +36,8 @@ def mode_errors(modes: Mapping[str, Any], versions: Mapping[str, str], catalogue
     if int(modes["power_limit_w"]) < 0:
         errors.append(f"nvidia_driver_power_limit_w: {modes['power_limit_w']} is negative")
     if catalogue and modes["architecture"]:
-        errors += _architecture_errors(modes, catalogue["architectures"][modes["architecture"]])
+        facts = catalogue["architectures"][modes["architecture"]]
+        errors += [*_architecture_errors(modes, facts), *_subnet_manager_errors(modes, versions["nvlsm"], facts)]
     return errors
 
 
@@ -47,6 +48,8 @@ def _fabric_errors(fabric: str, versions: Mapping[str, str]) -> Iterator[str]:
             yield f"nvidia_driver_fabric is {name}, but no version of {words} is declared"
         if name != fabric and version:
             yield f"{words} {version} is declared, but nvidia_driver_fabric is {fabric}"
+    if versions["nvlsm"] and fabric != "fabricmanager":
+        yield f"nvlsm {versions['nvlsm']} is declared, but nvidia_driver_fabric is {fabric}"
 
 
 def _architecture_errors(modes: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
@@ -57,6 +60,15 @@ def _architecture_errors(modes: Mapping[str, Any], facts: Mapping[str, Any]) -> 
         yield f"{gpus} have no MIG"
     if int(modes["power_limit_w"]) > facts["power_max_w"]:
         yield f"no board with {gpus} allows {modes['power_limit_w']} W; the largest allows {facts['power_max_w']} W"
+
+
+def _subnet_manager_errors(modes: Mapping[str, Any], version: str, facts: Mapping[str, Any]) -> Iterator[str]:
+    if modes["fabric"] != "fabricmanager":
+        return
+    if facts["nvlsm"] and not version:
+        yield f"{modes['architecture']} boards need nvlsm: without it the fabric manager does not start"
+    if version and not facts["nvlsm"]:
+        yield f"nvlsm {version} is declared, but {modes['architecture']} boards have no NVSwitches that it manages"
 
 
 def gsp_parameter(wanted: str) -> dict[str, int]:

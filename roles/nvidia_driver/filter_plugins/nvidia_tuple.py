@@ -27,7 +27,7 @@ def tuple_errors(
     """Why this tuple cannot work, one line each; empty if nothing speaks against it.
 
     Args:
-        versions: full version by component (`driver`, `fabric_manager`, `imex`, `persistenced`, `dcgm`, `container_toolkit`), empty = none.
+        versions: full version by component (`driver`, `fabric_manager`, `imex`, `nvlsm`, `persistenced`, ...), empty = none.
         wish: `kernel_module`, `architecture`, `cuda`; the last two may be empty.
         packages: `component`, `name`, `version` of each package.
         catalogue: the facts of `nvidia_versions`; without them only versions are compared.

@@ -8,7 +8,7 @@ from clusterctl.errors import LabError, UsageProblemError
 from clusterctl.lab import breaking, containers, faults
 from clusterctl.lab.layout import LabPaths
 from clusterctl.lab.simulator import state
-from clusterctl.lab.simulator.hardware import GB300_NVL72
+from clusterctl.lab.simulator.hardware_kinds import GB300_NVL72
 
 if TYPE_CHECKING:
     from pathlib import Path

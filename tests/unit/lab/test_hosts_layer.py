@@ -10,6 +10,7 @@ from clusterctl.errors import UsageProblemError
 from clusterctl.lab import hosts_layer, node_hardware
 from clusterctl.lab.keys import ensure_keys
 from clusterctl.lab.layout import LabPaths, lab_rack
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,11 +84,34 @@ def test_trays_of_a_rack_form_a_domain_and_have_the_profile_of_their_hardware(pa
 
 
 def test_a_rack_has_one_kind_of_hardware(paths: LabPaths) -> None:
-    node_hardware.choose(paths, lab_rack("rack-12").nodes[0], "gb300_nvl72")
-    node_hardware.require(paths, lab_rack("rack-12"), ["r12-n01"], "gb300_nvl72")
-    with pytest.raises(UsageProblemError, match="r12-n01 stands for gb300_nvl72, not hgx_h100") as told:
-        node_hardware.require(paths, lab_rack("rack-12"), ["r12-n01"], "hgx_h100")
-    assert "`clusterctl lab down rack-12`" in told.value.hint
+    ensure_keys(paths, lab_rack("rack-13", 1).nodes)
+    node_hardware.choose(paths, lab_rack("rack-13").nodes[0], "gb300_nvl72")
+    node_hardware.require(paths, lab_rack("rack-13"), ["r13-n01"], "gb300_nvl72")
+    with pytest.raises(UsageProblemError, match="r13-n01 stands for gb300_nvl72, not hgx_h100") as told:
+        node_hardware.require(paths, lab_rack("rack-13"), ["r13-n01"], "hgx_h100")
+    assert "`clusterctl lab down rack-13`" in told.value.hint
+
+
+def test_the_declared_rack_is_of_the_hardware_that_it_is_declared_as(paths: LabPaths) -> None:
+    declared = yaml.safe_load((ROOT / "inventory" / "lab" / "hosts.yml").read_text())["all"]["children"]
+    assert list(declared["profile_hgx_h100_ib"]["children"]["profile_lab"]["children"]) == [lab_rack("rack-12").group]
+    node_hardware.require(paths, lab_rack("rack-12"), [], "hgx_h100")
+    with pytest.raises(UsageProblemError, match="declares the nodes of rack-12 as hgx_h100, not hgx_b200") as told:
+        node_hardware.require(paths, lab_rack("rack-12"), [], "hgx_b200")
+    assert told.value.hint == "`clusterctl lab up rack-13 --hardware hgx_b200`"
+
+
+def test_a_node_with_ethernet_rails_has_an_address_in_the_subnet_of_each(paths: LabPaths) -> None:
+    rack = lab_rack("rack-13", 2)
+    ensure_keys(paths, rack.nodes)
+    for node in rack.nodes:
+        node_hardware.choose(paths, node, "hgx_h100_roce")
+    hosts_layer.write_layer(paths, [rack])
+    layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
+    one, two = (layer["clusterctl_lab"]["hosts"][n] for n in ("r13-n01", "r13-n02"))
+    assert [r["device"] for r in one["roce_rails"]] == [f"mlx5_{i}" for i in range(8)]
+    assert (one["roce_rails"][7]["address"], two["roce_rails"][0]["address"]) == ("10.107.13.11/24", "10.100.13.12/24")
+    assert (two["rack"], two["rack_slot"]) == ("rack-13", 2)
 
 
 def test_after_the_last_rack_nothing_is_left_to_reach(paths: LabPaths) -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from clusterctl.lab.simulator.hardware import KINDS
+from clusterctl.lab.simulator.hardware_kinds import KINDS
 from clusterctl.spec.load import load_nodes
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from mutation.bench import Repair
@@ -206,13 +206,28 @@ def test_the_catalogue_takes_the_roles_own_rule_a_reason_or_misses() -> None:
     assert list(found.exempt) == ["nccl.library"]
 
 
+def test_what_another_node_had_with_the_same_expectation_is_not_changed_again() -> None:
+    before = catalogue([finding("nccl.conf[A]", expected="1"), finding("nccl.conf[B]", expected="2"), finding("nccl.unheard_of")])
+    now = catalogue([finding("nccl.conf[A]", expected="1"), finding("nccl.conf[B]", expected="3"), finding("nccl.conf[C]", expected="1")])
+    left = now.besides(before.expectations)
+    assert {m.check for m in left.mutations} == {"nccl.conf[B]", "nccl.conf[C]"}
+    assert left.same == ("nccl.conf[A]",)
+    assert left.settings == ("nccl.conf[B]", "nccl.conf[C]")
+
+
+def test_a_node_comes_after_the_one_that_it_is_like() -> None:
+    names = list(kinds())
+    assert all(names.index(kind.like) < names.index(name) for name, kind in kinds().items() if kind.like)
+    assert {KINDS[kind.hardware].profile for kind in kinds().values()} == {kind.profile for kind in KINDS.values()}
+
+
 @pytest.mark.parametrize("name", sorted(kinds()))
 def test_a_kind_of_node_is_a_layer_that_ansible_reads(name: str, tmp_path: Path) -> None:
     kind, rack = kinds()[name], DemoRack(tmp_path, 34)
     kind.write_layer(rack, tmp_path / "kind" / "hosts.json")
     hosts = tmp_path / "lab.yml"
     names = [rack.node(slot) for slot in range(1, kind.nodes + 1)]
-    hosts.write_text(yaml.safe_dump({KINDS[kind.hardware].profile: {"hosts": {n: {"rack": "rack-34"} for n in names}}}))
+    hosts.write_text(yaml.safe_dump({KINDS[kind.hardware].profile: {"hosts": {n: {"rack": "rack-34", "rack_slot": 1} for n in names}}}))
     nodes = load_nodes((ROOT / "inventory" / "common", ROOT / "inventory" / "lab", hosts, tmp_path / "kind"), ",".join(names))
     assert [n.name for n in nodes] == names
     for node in nodes:

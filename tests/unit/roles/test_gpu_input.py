@@ -16,6 +16,7 @@ from support.gpu_node import GROUP_VARS, declared
 from support.roles import ROOT
 
 DRIVER = declared("nvidia_driver")
+BLACKWELL = DRIVER | yaml.safe_load((GROUP_VARS / "profile_hgx_b200" / "nvidia_driver.yml").read_text())
 NCCL = declared("nccl")
 HCAS = declared("hardware")["hardware_hcas"]
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -57,6 +58,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "fabric": ("nvidia_driver", {**DRIVER, "nvidia_driver_fabric": "imex"}, "no version of IMEX is declared"),
     "gsp": ("nvidia_driver", {**DRIVER, "nvidia_driver_gsp_firmware": "disabled"}, "works with GSP firmware only"),
+    "subnet manager": ("nvidia_driver", {**DRIVER, "nvidia_driver_gpu_architecture": "blackwell"}, "blackwell boards need nvlsm"),
     "watts": ("nvidia_driver", {**DRIVER, "nvidia_driver_power_limit_w": 701}, "the largest allows 700 W"),
     "mig": ("nvidia_driver", {**DRIVER, "nvidia_driver_mig": "on"}, "value of nvidia_driver_mig must be one of"),
     "exporter twice": (
@@ -89,6 +91,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 PREDICTED: dict[str, tuple[str, dict[str, Any]]] = {
     "driver": ("nvidia_driver", DRIVER),
+    "driver of HGX B200": ("nvidia_driver", BLACKWELL),
     "nccl": ("nccl", {**NCCL, "hardware_hcas": HCAS}),
     "tools": ("gpu_tools", declared("gpu_tools")),
     "no parts": ("hardware", {}),
@@ -166,4 +169,5 @@ def test_a_node_without_anything_is_predicted(os_family: str, tmp_path: Path) ->
     said = play(tmp_path, attempts, os_family=os_family, path=f"{tmp_path}:{os.environ['PATH']}")
     assert {name: said[name] for name in PREDICTED} == dict.fromkeys(PREDICTED, "")
     assert "nvidia-fabricmanager: absent -> 580.126.20-1" in said["output"]
+    assert "nvlsm: absent -> 2025.10.12-1" in said["output"]
     assert f"libnccl2{'=' if os_family == 'Debian' else '-'}2.28.9-1+cuda13.0" in said["output"]

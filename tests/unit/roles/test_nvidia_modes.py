@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 plugin = filter_plugin("nvidia_driver", "nvidia_modes")
 CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
-VERSIONS = {"driver": "580.126.20", "fabric_manager": "580.126.20", "imex": "", "persistenced": "580.126.20"}
+VERSIONS = {"driver": "580.126.20", "fabric_manager": "580.126.20", "imex": "", "nvlsm": "", "persistenced": "580.126.20"}
 HGX = {
     "fabric": "fabricmanager",
     "kernel_module": "open",
@@ -54,11 +54,36 @@ exit ${FAIL:-0}
         ({}, {"imex": "580.126.20"}, "IMEX 580.126.20 is declared, but nvidia_driver_fabric is fabricmanager"),
         ({"architecture": "grace_blackwell"}, {}, "grace_blackwell GPUs have no fabric fabricmanager, only imex and none"),
         ({"architecture": "ada", "mig": "enabled"}, {}, "ada GPUs have no MIG"),
+        ({"architecture": "blackwell"}, {}, "blackwell boards need nvlsm"),
+        ({}, {"nvlsm": "2025.10.12"}, "nvlsm 2025.10.12 is declared, but hopper boards have no NVSwitches that it manages"),
+        (
+            {"architecture": "grace_blackwell", "fabric": "imex"},
+            {"fabric_manager": "", "imex": "580.126.20", "nvlsm": "2025.10.12"},
+            "nvlsm 2025.10.12 is declared, but nvidia_driver_fabric is imex",
+        ),
+        (
+            {"architecture": "", "fabric": "none"},
+            {"fabric_manager": "", "nvlsm": "2025.10.12"},
+            "nvlsm 2025.10.12 is declared, but nvidia_driver_fabric is none",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(modes: dict[str, Any], versions: dict[str, str], reason: str) -> None:
     errors = plugin.mode_errors({**HGX, **modes}, {**VERSIONS, **versions}, CATALOGUE)
     assert any(reason in e for e in errors), errors
+
+
+@pytest.mark.parametrize(
+    ("modes", "versions"),
+    [
+        ({"architecture": "blackwell"}, {"nvlsm": "2025.10.12"}),
+        ({"architecture": "blackwell", "fabric": "none"}, {"fabric_manager": ""}),
+        ({"architecture": "grace_blackwell", "fabric": "imex"}, {"fabric_manager": "", "imex": "580.126.20"}),
+        ({"architecture": ""}, {"nvlsm": "2025.10.12"}),
+    ],
+)
+def test_the_subnet_manager_where_it_can_be(modes: dict[str, Any], versions: dict[str, str]) -> None:
+    assert plugin.mode_errors({**HGX, **modes}, {**VERSIONS, **versions}, CATALOGUE) == []
 
 
 def test_the_profile_is_what_this_test_takes_it_for() -> None:

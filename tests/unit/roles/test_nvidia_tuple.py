@@ -14,7 +14,7 @@ from support.roles import ROOT
 plugin = filter_plugin("nvidia_driver", "nvidia_tuple")
 CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
 CASES = sorted((ROOT / "tests" / "cases" / "nvidia_tuple").iterdir())
-COMPONENTS = ("driver", "fabric_manager", "imex", "persistenced", "dcgm", "container_toolkit")
+COMPONENTS = ("driver", "fabric_manager", "imex", "nvlsm", "persistenced", "dcgm", "container_toolkit")
 
 
 def profile() -> tuple[dict[str, str], dict[str, str], list[dict[str, str]]]:

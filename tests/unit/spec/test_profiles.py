@@ -98,7 +98,7 @@ def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
         "forward_compatibility": cuda["cuda_forward_compatibility"],
     }
     assert filter_plugin("cuda", "cuda_toolkits").errors(wish, cuda["cuda_packages"], catalogue) == []
-    components = ("fabric_manager", "imex", "persistenced", "dcgm", "container_toolkit")
+    components = ("fabric_manager", "imex", "nvlsm", "persistenced", "dcgm", "container_toolkit")
     versions = {"driver": driver["nvidia_driver_version"], **{c: driver[f"nvidia_driver_{c}_version"] for c in components}}
     module = {"kernel_module": driver["nvidia_driver_kernel_module"], "architecture": driver["nvidia_driver_gpu_architecture"]}
     wanted = {**module, "cuda": driver["nvidia_driver_cuda_version"]}
@@ -109,6 +109,15 @@ def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
         "parameters": driver["nvidia_driver_module_parameters"],
     }
     assert filter_plugin("nvidia_driver", "nvidia_modes").mode_errors(modes, versions, catalogue) == []
+
+
+def test_blackwell_boards_have_their_subnet_manager() -> None:
+    driver = resolved("profile_hgx_b200_ib").roles["nvidia_driver"]
+    packages = {p["name"]: (p["component"], p["version"]) for p in driver["nvidia_driver_packages"]}
+    assert packages["nvlsm"] == ("nvlsm", f"{driver['nvidia_driver_nvlsm_version']}-1")
+    assert packages["libnvsdm"] == packages["nvidia-fabricmanager"]
+    of_other_boards = resolved("profile_hgx_h100_ib").roles["nvidia_driver"]["nvidia_driver_packages"]
+    assert {p["name"]: (p["component"], p["version"]) for p in of_other_boards}.items() <= packages.items()
 
 
 @PROFILES

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_validators import gpu_modes, nvidia_module
+from clusterctl_validators import gpu_modes, nvidia_module, nvlsm
 from clusterctl_validators import test_nvidia_driver as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.probe import CommandResult
@@ -28,6 +28,7 @@ FILES = {
 REPOSITORY = {"uris": ["https://repo.site.example/nvidia"], "suites": ["noble"], "signed_by": "/usr/share/keyrings/nvidia.asc"}
 PACKAGES = declared("nvidia_driver")["nvidia_driver_packages"]
 FM, PERSISTENCED, DCGM, IMEX = (f"nvidia-{name}.service" for name in ("fabricmanager", "persistenced", "dcgm", "imex"))
+NVLSM, PGREP = f"{nvlsm.PROGRAM} --version", "pgrep -x nvlsm"
 NO_UNIT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\n"
 
 
@@ -71,7 +72,7 @@ def bad(findings: dict[str, Finding]) -> dict[str, str]:
 def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
     findings = check(tmp_path)
     assert bad(findings) == {}
-    assert [f.check for f in findings.values() if f.outcome is not Outcome.PASS] == ["nvidia_driver.imex"]
+    assert [f.check for f in findings.values() if f.outcome is not Outcome.PASS] == ["nvidia_driver.imex", "nvidia_driver.nvlsm"]
     assert len(findings) > 50
 
 
@@ -216,13 +217,61 @@ def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
     gone |= {gpu_modes.UNIT_FILE: None, gpu_modes.SCRIPT: None}
     off: dict[str, CommandResult | str] = {systemctl(FM): unit("inactive", "disabled")}
     assert bad(check(tmp_path, off, wanted=bare, files=gone)) == {}
-    left = bad(check(tmp_path / "left", wanted=bare))
+    left = bad(check(tmp_path / "left", wanted=bare, files={module.NVLSM_FILE: "ib_umad\n"}))
     assert left == {
         "nvidia_driver.parameters.file": "present",
         "nvidia_driver.peermem.persisted": "present",
+        "nvidia_driver.nvlsm.ib_umad.persisted": "present",
         "nvidia_driver.gpu_settings.unit": "present",
         "nvidia_driver.fabricmanager.off": "active enabled",
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "files", "found"),
+    [
+        ({}, {}, {}),
+        ({NVLSM: CommandResult(1, stderr="-I- OpenSM 2025.10.12_42349a2_821fcee\n")}, {}, {}),
+        ({NVLSM: "OpenSM 2025.06.11\n"}, {}, {"version": "2025.06.11"}),
+        ({NVLSM: CommandResult(127, stderr="libibumad.so.3: cannot open shared object file")}, {}, {"version": "exit 127, no version"}),
+        ({NVLSM: CommandResult(None, error="nvlsm: No such file")}, {}, {"version": "No such file"}),
+        ({PGREP: CommandResult(1)}, {}, {"process.running": "no process nvlsm"}),
+        ({PGREP: CommandResult(3, stderr="pgrep: fatal")}, {}, {"process.running": "exit 3"}),
+        ({PGREP: CommandResult(None, error="pgrep: No such file")}, {}, {"process.running": "pgrep: No such file"}),
+        ({}, {"/sys/module/ib_umad/refcnt": None}, {"ib_umad.running": "not loaded"}),
+        ({}, {module.NVLSM_FILE: None}, {"ib_umad.file.present": "absent", "ib_umad.persisted": "absent"}),
+        ({}, {module.NVLSM_FILE: "# ib_umad\n"}, {"ib_umad.persisted": "absent"}),
+        ({}, {module.NVLSM_FILE: "ib_umad\nib_ipoib\n"}, {"ib_umad.persisted": "ib_umad ib_ipoib"}),
+        ({f"stat -c %U %a {module.NVLSM_FILE}": "root 600\n"}, {}, {"ib_umad.file.mode": "root 600"}),
+    ],
+)
+def test_the_subnet_manager(
+    said: dict[str, CommandResult | str], files: dict[str, str | None], found: dict[str, str], tmp_path: Path
+) -> None:
+    good: dict[str, CommandResult | str] = {NVLSM: "----\nOpenSM 2025.10.12\n", PGREP: "4711\n"}
+    good |= {f"stat -c %U %a {module.NVLSM_FILE}": "root 644\n"}
+    there: dict[str, str | None] = {module.NVLSM_FILE: "# Written by clusterctl\nib_umad\n", "/sys/module/ib_umad/refcnt": "1"}
+    findings = check(tmp_path, {**good, **said}, wanted=spec(nvidia_driver_nvlsm_version="2025.10.12"), files={**there, **files})
+    faults = bad(findings)
+    assert set(faults) == {f"nvidia_driver.nvlsm.{name}" for name in found}
+    for name, text in found.items():
+        assert text in faults[f"nvidia_driver.nvlsm.{name}"]
+    assert findings["nvidia_driver.nvlsm.process.running"].severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("OpenSM[31060]: OpenSM 2025.10.14_42349a2_821fcee_ae214d2", "2025.10.14"),
+        ("libibumad 1.2.3\nOpenSM 2025.10.12", "2025.10.12"),
+        ("NVLSM version: 2025.06.11-1", "2025.06.11"),
+        ("2025.06.11", "2025.06.11"),
+        ("OpenSM", ""),
+        ("", ""),
+    ],
+)
+def test_the_version_of_the_subnet_manager(text: str, version: str) -> None:
+    assert nvlsm.parse_version(text) == version
 
 
 def test_a_host_engine_that_should_be_off(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def _system(node: str, hardware: Hardware, *, on: bool) -> dict[str, Any]:
         "BiosVersion": _VERSIONS["BIOS"],
         "PowerState": "On" if on else "Off",
         "Status": {"State": "Enabled" if on else "Disabled", "Health": "OK"},
-        "ProcessorSummary": {"Count": hardware.sockets, "Model": hardware.cpu_model, "CoreCount": cores},
+        "ProcessorSummary": {"Count": hardware.sockets, "Model": hardware.processor.model, "CoreCount": cores},
         "MemorySummary": {"TotalSystemMemoryGiB": -(-hardware.memory_kib // (32 * 1048576)) * 32},
         "Bios": {"@odata.id": BIOS},
         "Links": {"ManagedBy": [{"@odata.id": MANAGER}], "Chassis": [{"@odata.id": CHASSIS}]},

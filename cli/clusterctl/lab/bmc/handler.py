@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from clusterctl.errors import LabError
 from clusterctl.lab.bmc import bios, documents, power
-from clusterctl.lab.simulator.hardware import HGX_H100, Hardware
+from clusterctl.lab.simulator.hardware_kinds import HGX_H100
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from clusterctl.lab.simulator.hardware import Hardware
 
 _LOG = logging.getLogger(__name__)
 _BODY_LIMIT = 64 * 1024

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from . import state
+from . import machine, state
 
 if TYPE_CHECKING:
     from types import FrameType
 
 HOSTENGINE_PORT = 5555
+NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"
 
 
 def stay(name: str) -> int:
@@ -24,8 +27,17 @@ def stay(name: str) -> int:
 
     signal.signal(signal.SIGTERM, leave)
     state.set_flag(name, "1")
+    _tell_systemd()
     while True:
         signal.pause()
+
+
+def _tell_systemd() -> None:
+    """A unit that waits for its program (sd_notify) has it now."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+            channel.sendto(b"READY=1", address.replace("@", "\0", 1) if address.startswith("@") else address)
 
 
 def persistenced(version: str) -> int:
@@ -49,7 +61,21 @@ def fabricmanager(version: str) -> int:
             file=sys.stderr,
         )
         return 1
-    return stay("fabric")
+    return _subnet_manager() or stay("fabric")
+
+
+def _subnet_manager() -> int:
+    """As nvidia-fabricmanager-start.sh does it on a board whose NVSwitches need one: start it, or say why the fabric manager cannot start."""
+    if not machine.THIS.subnet_manager:
+        return 0
+    if not state.loaded("ib_umad"):
+        print('Detected NVL5+ system\nKernel module "ib_umad" has not been loaded, fabric manager cannot be started', file=sys.stderr)
+        return 1
+    if not os.path.exists(NVLSM):
+        print(f"Detected NVL5+ system\n{NVLSM}: not found, fabric manager cannot be started", file=sys.stderr)
+        return 1
+    subprocess.Popen([NVLSM])
+    return 0
 
 
 def hostengine() -> int:

@@ -29,10 +29,14 @@ def cluster_uuid(node: str) -> str:
 
 
 def tree(joined: bool) -> Tree:
-    """The part `fabric` of `nvidia-smi -q -x`; the switches of a board form no domain and tell of no health."""
+    """The part `fabric` of `nvidia-smi -q -x`; the switches of a board form no domain."""
+    told = machine.THIS.fabric_told
+    if not told:
+        return {"state": "N/A", "status": "N/A", "cliqueId": "N/A", "clusterUuid": "N/A", "health": {"summary": "N/A"}}
     result: Tree = {"state": "Completed" if joined else "In Progress", "status": "Success" if joined else "N/A"}
     if not machine.THIS.rack_nvlink:
-        return result | {"cliqueId": "0", "clusterUuid": _NO_DOMAIN}
+        summary = "Healthy" if told == "health" and joined else "N/A"
+        return result | {"cliqueId": "0", "clusterUuid": _NO_DOMAIN, "health": {"summary": summary}}
     if not joined:
         return result | {"cliqueId": "N/A", "clusterUuid": "N/A", "health": {"summary": "N/A"}}
     signs = {"bandwidth": "Full", "route_recovery_in_progress": "False", "route_unhealthy": "False", "access_timeout_recovery": "False"}

@@ -18,7 +18,7 @@ class Peer:
 
 
 def peer(index: int, node: str | None = None) -> Peer:
-    """The other end of the cable of `mlx5_<index>`."""
+    """The other end of the cable of the HCA of rail `index`."""
     found = re.search(r"n(\d+)$", node or os.uname().nodename)
     return Peer(f"leaf-su1-rail{index}", int(found[1]) if found else 1)
 

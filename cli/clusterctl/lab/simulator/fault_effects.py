@@ -41,8 +41,7 @@ def announce(fault: Fault, node: str, log: KernelLog) -> None:
 def apply(faults: Faults, root: str = "/sys") -> None:
     """Bring link rates and the PCI bus in line with the faults."""
     trained = faults.trained_gbps()
-    for index in range(machine.HCAS):
-        name = f"mlx5_{index}"
+    for name in machine.THIS.hca_names:
         rate = sysfs_rdma.rate_text(trained.get(name, machine.THIS.line_rate_gbps))
         tree.write(root, {f"class/infiniband/{name}/ports/1/rate": rate})
     missing = faults.missing_gpus()

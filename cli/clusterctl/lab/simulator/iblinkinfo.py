@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from . import machine
 from .fabric_peer import devices, peer
 from .state import read
 from .sysfs_rdma import ROOT
@@ -35,7 +36,7 @@ def main(argv: list[str], version: str) -> int:
 def lines(device: str, port: int, *, leaf: bool) -> list[str]:
     """The lines of that end."""
     at = f"{ROOT}/{device}"
-    index = int(device.rpartition("_")[2])
+    index = machine.hca_index(device)
     end = peer(index)
     guid = read(f"{at}/node_guid").replace(":", "")
     rate = int(read(f"{at}/ports/{port}/rate").partition(" ")[0] or 0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from . import hardware, state
+from . import hardware_kinds, state
 
 # The name of a kind of hardware: as the lab says it to the first process, and, for programs whose units hide that, as the boot noted it.
 KIND = "/var/lib/clusterctl-lab/hardware"
-THIS = hardware.KINDS[state.flag("hardware") or state.read(KIND) or hardware.HGX_H100.name]
-NUMA_NODES = THIS.sockets
+THIS = hardware_kinds.KINDS[state.flag("hardware") or state.read(KIND) or hardware_kinds.HGX_H100.name]
+NUMA_NODES = THIS.numa_nodes
 CPUS = THIS.sockets * THIS.cores_per_socket * THIS.threads_per_core
 GPUS = len(THIS.gpu_addresses)
 HCAS = len(THIS.hca_addresses)
@@ -28,9 +28,18 @@ class Gpu:
 
 
 def cpus_of_numa_node(node: int) -> list[int]:
-    """Logical CPUs of a NUMA node: a socket's cores, then their second threads."""
-    cores = range(node * THIS.cores_per_socket, (node + 1) * THIS.cores_per_socket)
-    return [thread * THIS.sockets * THIS.cores_per_socket + core for thread in range(THIS.threads_per_core) for core in cores]
+    """Logical CPUs of a NUMA node: its cores, then their second threads."""
+    return _cpus(node, THIS.sockets * THIS.cores_per_socket // THIS.numa_nodes)
+
+
+def cpus_of_socket(socket: int) -> list[int]:
+    """Logical CPUs of a socket: its cores, then their second threads."""
+    return _cpus(socket, THIS.cores_per_socket)
+
+
+def _cpus(part: int, cores: int) -> list[int]:
+    first = range(part * cores, (part + 1) * cores)
+    return [thread * THIS.sockets * THIS.cores_per_socket + core for thread in range(THIS.threads_per_core) for core in first]
 
 
 def siblings_of_core(core: int) -> list[int]:
@@ -39,8 +48,8 @@ def siblings_of_core(core: int) -> list[int]:
 
 
 def numa_node_of_slot(index: int) -> int:
-    """The first half of the devices hangs on socket 0, the others on socket 1."""
-    return 0 if index < GPUS // 2 else 1
+    """Where a GPU hangs, and the HCA of its rail."""
+    return THIS.numa_of_slot[index]
 
 
 def gpu(node: str, index: int) -> Gpu:
@@ -51,9 +60,19 @@ def gpu(node: str, index: int) -> Gpu:
     return Gpu(index, uuid, serial, f"0000{THIS.gpu_addresses[index].upper()}", numa_node_of_slot(index))
 
 
+def hca_name(index: int) -> str:
+    """What the kernel calls the HCA of a rail."""
+    return THIS.hca_names[index]
+
+
+def hca_index(name: str) -> int:
+    """The rail of an HCA. ValueError for a device that is no HCA of a rail."""
+    return THIS.hca_names.index(name)
+
+
 def hca_guid(node: str, index: int) -> str:
     """Node GUID of an HCA, as sysfs writes it."""
-    h = hashlib.sha256(f"{node}/mlx5_{index}".encode()).hexdigest()
+    h = hashlib.sha256(f"{node}/{THIS.hca_names[index]}".encode()).hexdigest()
     return f"a088:c203:00{h[:2]}:{h[2:6]}"
 
 

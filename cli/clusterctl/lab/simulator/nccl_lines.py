@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import machine
+from . import link_type, machine
 
 if TYPE_CHECKING:
     from .peers import Peer
@@ -16,7 +16,8 @@ def info(group: list[tuple[Peer, int]]) -> list[str]:
     """Bootstrap, network and channel lines of all ranks, as NCCL 2.2x writes them."""
     lines: list[str] = []
     first = group[0][0]
-    nics = " ".join(f"[{i}]mlx5_{i}:1/IB" for i in range(machine.HCAS))
+    layer = "RoCE" if link_type.ethernet() else "IB"
+    nics = " ".join(f"[{i}]{name}:1/{layer}" for i, name in enumerate(machine.THIS.hca_names))
     head = f"{first.node}:4000:4000 [0] NCCL INFO "
     lines += [
         f"{head}Bootstrap: Using eth0:{first.node}<0>",
@@ -37,7 +38,7 @@ def info(group: list[tuple[Peer, int]]) -> list[str]:
             else:
                 way = f"NET/IB/{local}" + ("/GDRDMA" if description.gdr and peer.gdr else "")
                 lines.append(f"{start}Channel {channel:02d}/0 : {rank}[{local}] -> {following}[{peer_local}] [send] via {way}")
-        if len(group) == 1 and description.nccl_factor > 0.9 and len(ranks) > machine.GPUS // 2:
+        if machine.THIS.nvls and len(group) == 1 and description.nccl_factor > 0.9 and len(ranks) > machine.GPUS // 2:
             lines.append(
                 f"{start}NVLS comm 0x55{rank:04x}0000 headRank {local} nHeads {len(ranks)} buffSize 1048576 memSize 2097152 nvlsPerRankSize 201326592"
             )

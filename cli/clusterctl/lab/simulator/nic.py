@@ -36,7 +36,7 @@ def interface(index: int) -> str:
 
 def device_of(name: str) -> str:
     """`mlx5_3` of its interface; empty for an interface of no HCA."""
-    return next((f"mlx5_{i}" for i in range(machine.HCAS) if interface(i) == name), "")
+    return next((machine.hca_name(i) for i in range(machine.HCAS) if interface(i) == name), "")
 
 
 def load(device: str) -> Nic:

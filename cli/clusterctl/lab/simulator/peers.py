@@ -47,7 +47,7 @@ def describe() -> Peer:
     """This node."""
     node = os.uname().nodename
     faults = state.read_faults()
-    factors = [faults.hca_factor(f"mlx5_{i}", machine.THIS.line_rate_gbps) for i in range(machine.HCAS)]
+    factors = [faults.hca_factor(name, machine.THIS.line_rate_gbps) for name in machine.THIS.hca_names]
     return Peer(
         node=node,
         driver=state.driver_version(),

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import machine, noise, state
+from . import link_type, machine, noise, state
 
 WAIT_S = 60.0
 # Of the line rate, what is left after headers.
@@ -106,20 +106,22 @@ def parse(words: list[str]) -> Options:
 
 
 def _describe(options: Options, name: str) -> dict[str, Any]:
-    index = options.device.removeprefix("mlx5_")
     if not state.loaded("ib_uverbs") or not state.loaded("mlx5_ib"):
         raise UsageError(" Failed to get IB devices list: Function not implemented")
     if not os.path.isdir(f"/sys/class/infiniband/{options.device}"):
         raise UsageError(f" IB device {options.device} not found\n Unable to find the Infiniband/RoCE device")
     if "ACTIVE" not in state.read(f"/sys/class/infiniband/{options.device}/ports/1/state"):
         raise UsageError(" Port number 1 state is Down\n Couldn't set the link layer\n Couldn't get context for the device")
+    port = f"/sys/class/infiniband/{options.device}/ports/1"
+    if link_type.ethernet() and not state.read(f"{port}/gid_attrs/types/{options.gid_index}"):
+        raise UsageError(" Failed to modify QP to RTR\n Unable to Connect the HCA's through the link")
     node = os.uname().nodename
     rate = machine.THIS.line_rate_gbps * state.read_faults().hca_factor(options.device, machine.THIS.line_rate_gbps)
     return {
         "test": name,
         "size": options.size,
         "qps": options.qps,
-        "lid": machine.hca_lid(node, int(index)),
+        "lid": machine.hca_lid(node, machine.hca_index(options.device)),
         "gbps": rate * PAYLOAD * noise.factor(node, options.device),
         "qpns": [random.randrange(0x100, 0x20000) for _ in range(options.qps)],  # noqa: S311 a number to show
         "psns": [random.randrange(0x1000000) for _ in range(options.qps)],  # noqa: S311
@@ -160,7 +162,8 @@ def report(name: str, options: Options, mine: dict[str, Any], theirs: dict[str, 
         (" TX depth        : 128", "") if options.server else ("", ""),
         (" CQ Moderation   : 1", ""),
         (" Mtu             : 4096[B]", ""),
-        (" Link type       : IB", ""),
+        (f" Link type       : {'Ethernet' if link_type.ethernet() else 'IB'}", ""),
+        (f" GID index       : {options.gid_index}", "") if link_type.ethernet() else ("", ""),
         (" Max inline data : 0[B]", ""),
         (" rdma_cm QPs\t : OFF", ""),
         (" Data ex. method : Ethernet", ""),

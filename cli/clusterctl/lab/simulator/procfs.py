@@ -83,7 +83,7 @@ def sys_files(cmdline: str, boot_id: str, huge_total: int) -> dict[str, str | in
 
 def cpuinfo() -> str:
     """/proc/cpuinfo."""
-    describe = _x86 if machine.THIS.cpu_flags else _arm
+    describe = _x86 if machine.THIS.processor.flags else _arm
     return "\n".join("".join(f"{name}\t: {value}\n" for name, value in describe(cpu).items()) for cpu in range(machine.CPUS))
 
 
@@ -100,22 +100,22 @@ def _arm(cpu: int) -> dict[str, str | int]:
 
 
 def _x86(cpu: int) -> dict[str, str | int]:
-    this = machine.THIS
+    this, processor = machine.THIS, machine.THIS.processor
     core = cpu % (this.sockets * this.cores_per_socket)
     return {
         "processor": cpu,
-        "vendor_id": "GenuineIntel",
-        "cpu family": 6,
-        "model": 143,
-        "model name": this.cpu_model,
-        "stepping": 8,
+        "vendor_id": processor.vendor,
+        "cpu family": processor.family,
+        "model": processor.number,
+        "model name": processor.model,
+        "stepping": processor.stepping,
         "cpu MHz": "2000.000",
         "cache size": "107520 KB",
         "physical id": core // this.cores_per_socket,
         "siblings": this.cores_per_socket * this.threads_per_core,
         "core id": core % this.cores_per_socket,
         "cpu cores": this.cores_per_socket,
-        "flags": this.cpu_flags,
+        "flags": processor.flags,
     }
 
 

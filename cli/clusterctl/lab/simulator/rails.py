@@ -65,7 +65,7 @@ def refresh_gids(root: str = "/sys") -> None:
     for index in range(machine.HCAS):
         name = nic.interface(index)
         held = sorted(addresses.get(name, []), key=lambda a: (not ipaddress.ip_address(a).is_link_local, a))
-        write(root, gid_files(f"class/infiniband/mlx5_{index}/ports/1", name, held))
+        write(root, gid_files(f"class/infiniband/{machine.hca_name(index)}/ports/1", name, held))
 
 
 def gid_files(port: str, interface: str, addresses: list[str]) -> dict[str, str | int | bytes]:

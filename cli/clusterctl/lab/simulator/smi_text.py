@@ -98,7 +98,7 @@ def topology(views: list[GpuView]) -> str:
     nics = [f"NIC{i}" for i in range(machine.HCAS)]
     text = "\t\x1b[4m" + "\t".join([*gpus, *nics, "CPU Affinity", "NUMA Affinity", "GPU NUMA ID"]) + "\x1b[0m\n"
     for v in views:
-        cells = [" X " if other is v else "NV18" for other in views]
+        cells = [" X " if other is v else f"NV{machine.THIS.nvlinks}" for other in views]
         cells += [_path(v.gpu.index, nic) for nic in range(machine.HCAS)]
         affinity = machine.cpu_list(machine.cpus_of_numa_node(v.gpu.numa_node))
         text += f"GPU{v.minor}\t" + "\t".join([*cells, affinity, str(v.gpu.numa_node)]) + "\t\tN/A\n"
@@ -106,7 +106,7 @@ def topology(views: list[GpuView]) -> str:
         cells = [_path(v.gpu.index, nic) for v in views]
         cells += [" X " if nic == other else _path(nic, other, near="NODE") for other in range(machine.HCAS)]
         text += f"NIC{nic}\t" + "\t".join(cells) + "\t\t\t\t\n"
-    return text + _LEGEND + "".join(f"  NIC{i}: mlx5_{i}\n" for i in range(machine.HCAS)) + "\n"
+    return text + _LEGEND + "".join(f"  NIC{i}: {machine.hca_name(i)}\n" for i in range(machine.HCAS)) + "\n"
 
 
 def _path(slot: int, other: int, near: str = "PIX") -> str:

@@ -7,10 +7,6 @@ from .cmdline import last
 
 # Out of the box all idle states are on, and a governor of the frequency driver that saves power.
 GOVERNOR = "powersave"
-# Names and exit latencies (us) of intel_idle on Sapphire Rapids.
-_IDLE_STATES = (("POLL", 0), ("C1", 1), ("C1E", 2), ("C6", 290))
-# The low-power idle states that firmware describes to the kernel on Arm; the latency is invented.
-_ARM_IDLE_STATES = (("LPI-0", 1), ("LPI-1", 120))
 
 
 def files(cmdline: str) -> dict[str, str | int | bytes]:
@@ -26,12 +22,12 @@ def files(cmdline: str) -> dict[str, str | int | bytes]:
         f"{base}/kernel_max": 8191,
         f"{base}/smt/active": machine.THIS.threads_per_core - 1,
         f"{base}/smt/control": "on" if machine.THIS.threads_per_core > 1 else "notsupported",
-        f"{base}/cpuidle/current_driver": "intel_idle" if _x86() else "acpi_idle",
+        f"{base}/cpuidle/current_driver": machine.THIS.processor.idle_driver,
         f"{base}/cpuidle/current_governor": "menu",
         f"{base}/vulnerabilities/meltdown": "Not affected",
         f"{base}/vulnerabilities/spectre_v2": _spectre(cmdline),
     }
-    if _x86():
+    if _intel_pstate():
         status = last(cmdline, "intel_pstate")
         pstate: dict[str, str | int | bytes] = {
             "status": "active" if status is None else status,
@@ -58,7 +54,7 @@ def _cpu(path: str, cpu: int) -> dict[str, str | int | bytes]:
     core = cpu % (this.sockets * this.cores_per_socket)
     socket = core // this.cores_per_socket
     siblings = machine.siblings_of_core(core)
-    package = machine.cpus_of_numa_node(socket)
+    package = machine.cpus_of_socket(socket)
     result: dict[str, str | int | bytes] = {
         f"{path}/online": 1,
         f"{path}/topology/physical_package_id": socket,
@@ -69,31 +65,31 @@ def _cpu(path: str, cpu: int) -> dict[str, str | int | bytes]:
         f"{path}/topology/core_siblings_list": machine.cpu_list(package),
         f"{path}/topology/core_siblings": machine.cpu_mask(package),
     }
-    for state, (name, latency_us) in enumerate(_IDLE_STATES if _x86() else _ARM_IDLE_STATES):
+    for state, (name, latency_us) in enumerate(this.processor.idle_states):
         folder = f"{path}/cpuidle/state{state}"
         result |= {f"{folder}/name": name, f"{folder}/latency": latency_us, f"{folder}/disable": 0}
     return result
 
 
 def _frequency(path: str, cpu: int) -> dict[str, str | int | bytes]:
-    least, most = (800000, 3800000) if _x86() else (81000, 3402000)
+    processor = machine.THIS.processor
+    least, most = processor.khz
     result: dict[str, str | int | bytes] = {
         f"{path}/affected_cpus": cpu,
-        f"{path}/scaling_driver": "intel_pstate" if _x86() else "cppc_cpufreq",
+        f"{path}/scaling_driver": processor.frequency_driver,
         f"{path}/scaling_governor": GOVERNOR,
-        f"{path}/scaling_available_governors": "performance powersave",
+        f"{path}/scaling_available_governors": processor.governors,
         f"{path}/scaling_min_freq": least,
         f"{path}/scaling_max_freq": most,
         f"{path}/scaling_cur_freq": 2000000,
         f"{path}/cpuinfo_min_freq": least,
         f"{path}/cpuinfo_max_freq": most,
     }
-    return result | ({f"{path}/energy_performance_preference": "balance_performance"} if _x86() else {})
+    return result | ({f"{path}/energy_performance_preference": "balance_performance"} if _intel_pstate() else {})
 
 
-def _x86() -> bool:
-    """The processor is not one of Arm."""
-    return bool(machine.THIS.cpu_flags)
+def _intel_pstate() -> bool:
+    return machine.THIS.processor.frequency_driver == "intel_pstate"
 
 
 def _spectre(cmdline: str) -> str:

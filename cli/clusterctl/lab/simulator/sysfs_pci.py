@@ -8,7 +8,7 @@ from . import machine
 
 _NVIDIA, _GPU_CLASS = 0x10DE, 0x030200
 _MELLANOX, _HCA_CLASS = 0x15B3, 0x020700
-_NVSWITCH = (_NVIDIA, 0x22A3, 0x068000)
+_NVSWITCH_CLASS = 0x068000
 _SPEEDS = {1: "2.5 GT/s PCIe", 2: "5.0 GT/s PCIe", 3: "8.0 GT/s PCIe", 4: "16.0 GT/s PCIe", 5: "32.0 GT/s PCIe", 6: "64.0 GT/s PCIe"}
 
 
@@ -23,7 +23,10 @@ def files(missing_gpus: set[int]) -> dict[str, str | int | bytes]:
     for index, address in enumerate(this.hca_addresses):
         result |= _device(address, hca, machine.numa_node_of_slot(index), this.pcie_gen, 16)
     for address in this.nvswitch_addresses:
-        result |= _device(address, _NVSWITCH, 0, 4, 2)
+        result |= _device(address, (_NVIDIA, this.nvswitch_pci_id, _NVSWITCH_CLASS), 0, 4, 2)
+    for _, address in this.switch_hcas:
+        # The mark by which nvidia-fabricmanager-start.sh knows the management functions of NVSwitches.
+        result |= _device(address, hca, 0, this.pcie_gen, 2) | {f"{folder(address)}/vpd": b"\x82\x06\x00SW_MNG\x78"}
     return result
 
 
@@ -31,7 +34,7 @@ def links(missing_gpus: set[int]) -> dict[str, str]:
     """/sys/bus/pci/devices, relative to /sys."""
     this = machine.THIS
     gone = {this.gpu_addresses[i] for i in missing_gpus}
-    every = (*this.gpu_addresses, *this.hca_addresses, *this.nvswitch_addresses)
+    every = (*this.gpu_addresses, *this.hca_addresses, *this.nvswitch_addresses, *(a for _, a in this.switch_hcas))
     return {f"bus/pci/devices/{address}": f"../../../{folder(address)}" for address in every if address not in gone}
 
 

@@ -69,13 +69,17 @@ def files(node: str, trained_gbps: Mapping[str, int], *, ethernet: bool = False)
     """All files, relative to /sys. `trained_gbps`: HCAs whose link did not train at the line rate."""
     result: dict[str, str | int | bytes] = {}
     for index in range(machine.HCAS):
-        name = f"mlx5_{index}"
+        name = machine.hca_name(index)
         path = f"class/infiniband/{name}"
-        result |= _hca(path, node, index, trained_gbps.get(name, machine.THIS.line_rate_gbps))
+        identity = (node, name, machine.hca_guid(node, index), machine.hca_lid(node, index))
+        result |= _hca(path, identity, trained_gbps.get(name, machine.THIS.line_rate_gbps))
         if ethernet:
             # No subnet manager, and a traffic class that is not set until somebody does.
             result |= {f"{path}/ports/1/{file}": value for file, value in (("link_layer", "Ethernet"), ("lid", "0x0"), ("sm_lid", "0x0"))}
             result[f"{path}/tc/1/traffic_class"] = b""
+    for number, (name, _) in enumerate(machine.THIS.switch_hcas):
+        # Their links lead into the NVSwitches, where the subnet manager of the board gives the local ids.
+        result |= _hca(f"class/infiniband/{name}", (node, name, f"cc40:f303:0027:f{number:03x}", 1 + number), 400)
     return result
 
 
@@ -86,26 +90,26 @@ def rate_text(gbps: int) -> str:
 
 def links() -> dict[str, str]:
     """`device` of each HCA points at its PCI function."""
-    return {
-        f"class/infiniband/mlx5_{i}/device": f"../../../{sysfs_pci.folder(address)}" for i, address in enumerate(machine.THIS.hca_addresses)
-    }
+    rails = zip(machine.THIS.hca_names, machine.THIS.hca_addresses, strict=True)
+    every = (*rails, *machine.THIS.switch_hcas)
+    return {f"class/infiniband/{name}/device": f"../../../{sysfs_pci.folder(address)}" for name, address in every}
 
 
-def _hca(path: str, node: str, index: int, rate_gbps: int) -> dict[str, str | int | bytes]:
-    guid = machine.hca_guid(node, index)
+def _hca(path: str, identity: tuple[str, str, str, int], rate_gbps: int) -> dict[str, str | int | bytes]:
+    node, name, guid, lid = identity
     port = f"{path}/ports/1"
     result: dict[str, str | int | bytes] = {
         f"{path}/board_id": machine.THIS.hca_board,
         f"{path}/fw_ver": machine.THIS.hca_firmware,
         f"{path}/hca_type": machine.THIS.hca_type,
         f"{path}/hw_rev": 0,
-        f"{path}/node_desc": f"{node} mlx5_{index}",
+        f"{path}/node_desc": f"{node} {name}",
         f"{path}/node_guid": guid,
         f"{path}/node_type": "1: CA",
         f"{path}/sys_image_guid": guid,
         f"{port}/cap_mask": "0xa751e848",
         f"{port}/gids/0": f"fe80:0000:0000:0000:{guid}",
-        f"{port}/lid": f"0x{machine.hca_lid(node, index):x}",
+        f"{port}/lid": f"0x{lid:x}",
         f"{port}/lid_mask_count": 0,
         f"{port}/link_layer": "InfiniBand",
         f"{port}/phys_state": "5: LinkUp",

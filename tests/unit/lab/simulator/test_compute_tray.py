@@ -8,9 +8,8 @@ import pytest
 
 from clusterctl.lab.simulator import (
     fabric,
-    hardware,
+    hardware_kinds,
     imex_channel,
-    machine,
     nccl_tests,
     nvidia_smi,
     peers,
@@ -20,7 +19,7 @@ from clusterctl.lab.simulator import (
     sysfs_rdma,
 )
 from clusterctl_validators import nvidia_smi as parser
-from support.lab_machine import LabMachine, lab_machine
+from support.lab_machine import LabMachine, lab_machine, stand_for
 from support.recorded import recorded
 
 if TYPE_CHECKING:
@@ -28,15 +27,12 @@ if TYPE_CHECKING:
 
     from clusterctl_validators.nvidia_smi import SmiLog
 
-TRAY = hardware.GB300_NVL72
+TRAY = hardware_kinds.GB300_NVL72
 
 
 @pytest.fixture
 def tray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
-    monkeypatch.setattr(machine, "THIS", TRAY)
-    monkeypatch.setattr(machine, "GPUS", 4)
-    monkeypatch.setattr(machine, "HCAS", 4)
-    monkeypatch.setattr(machine, "CPUS", 144)
+    stand_for(TRAY, monkeypatch)
     monkeypatch.setattr(imex_channel, "PATH", str(tmp_path / "dev" / "channel0"))
     one = lab_machine(tmp_path, monkeypatch)
     one.gpu_stack()
@@ -125,5 +121,5 @@ def test_its_devices_hang_in_pci_domains_of_their_own() -> None:
 @pytest.mark.usefixtures("tray")
 def test_devices_of_channels_are_there_on_a_tray_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"{imex_channel.MAJOR} nvidia-caps-imex-channels" in procfs.devices()
-    monkeypatch.setattr(machine, "THIS", hardware.HGX_H100)
+    stand_for(hardware_kinds.HGX_H100, monkeypatch)
     assert "imex" not in procfs.devices()

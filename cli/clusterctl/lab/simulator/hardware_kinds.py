@@ -1,0 +1,228 @@
+"""The kinds of machine that a lab node can stand for, as data.
+
+GPUs are as `nvidia-smi -q -x` of one prints them: GB300 and GB200 NVIDIA/k8s-test-infra (qx-gb300.xml, qx-gb200.xml), the others SpareCores/sc-inspector-data
+(gcp a2-ultragpu-8g and a3-ultragpu-8g, upcloud GPU-24xCPU-240GB-1xB200). Bandwidths are near what the profiles' sources measured. Boards and firmware of HCAs are
+invented, and PCI addresses, too, but for those of HGX H100, of the GPUs of trays and of DGX A100; a processor's idle latencies are those of its driver or firmware.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .hardware import Hardware, Processor
+
+_GIB_KIB = 1048576
+
+
+def _addresses(buses: str) -> tuple[str, ...]:
+    return tuple(f"0000:{bus}:00.0" for bus in buses.split())
+
+
+def _mlx5(numbers: str) -> tuple[str, ...]:
+    return tuple(f"mlx5_{number}" for number in numbers.split())
+
+
+_XEON = Processor(
+    model="Intel(R) Xeon(R) Platinum 8480C",
+    vendor="GenuineIntel",
+    family=6,
+    number=143,
+    stepping=8,
+    flags="fpu sse sse2 ht lm constant_tsc pdpe1gb avx2 avx512f amx_tile",
+    frequency_driver="intel_pstate",
+    governors="performance powersave",
+    khz=(800000, 3800000),
+    idle_driver="intel_idle",
+    idle_states=(("POLL", 0), ("C1", 1), ("C1E", 2), ("C6", 290)),
+)
+_EPYC = Processor(
+    model="AMD EPYC 7742 64-Core Processor",
+    vendor="AuthenticAMD",
+    family=23,
+    number=49,
+    stepping=0,
+    flags="fpu sse sse2 ht lm constant_tsc pdpe1gb avx2 sme sev",
+    frequency_driver="acpi-cpufreq",
+    governors="conservative ondemand userspace powersave performance schedutil",
+    khz=(1500000, 2250000),
+    idle_driver="acpi_idle",
+    idle_states=(("POLL", 0), ("C1", 1), ("C2", 400)),
+)
+# The low-power idle states that firmware describes to the kernel on Arm; the latencies are invented.
+_GRACE = Processor(
+    model="Neoverse-V2",
+    vendor="",
+    family=0,
+    number=0,
+    stepping=0,
+    flags="",
+    frequency_driver="cppc_cpufreq",
+    governors="performance powersave",
+    khz=(81000, 3402000),
+    idle_driver="acpi_idle",
+    idle_states=(("LPI-0", 1), ("LPI-1", 120)),
+)
+
+HGX_H100 = Hardware(
+    name="hgx_h100",
+    title="HGX H100",
+    profile="profile_lab",
+    processor=_XEON,
+    sockets=2,
+    cores_per_socket=56,
+    threads_per_core=2,
+    numa_nodes=2,
+    numa_of_slot=(0, 0, 0, 0, 1, 1, 1, 1),
+    memory_kib=2113376000,
+    huge_kib_per_node=900 * _GIB_KIB,
+    gpu_model="NVIDIA H100 80GB HBM3",
+    gpu_architecture="Hopper",
+    gpu_memory_mib=81559,
+    gpu_power_min_w=200,
+    gpu_power_limit_w=700,
+    gpu_pci_id=0x2330,
+    gpu_addresses=_addresses("1a 40 53 66 9c c0 d2 e4"),
+    hca_names=_mlx5("0 1 2 3 4 5 6 7"),
+    hca_addresses=_addresses("18 3d 50 5e 9a bd cc e0"),
+    hca_pci_id=0x1021,
+    hca_type="MT4129",
+    hca_family="ConnectX7",
+    hca_board="MT_0000000838",
+    hca_firmware="28.39.3560",
+    line_rate_gbps=400,
+    nvswitch_addresses=_addresses("05 06 07 08"),
+    nvswitch_pci_id=0x22A3,
+    pcie_gen=5,
+    nvlinks=18,
+    nvlink_gbs="26.562",
+    nvls=True,
+    rack_nvlink=False,
+    fabric_told="state",
+    node_busbw_gbs=481.0,
+    group_busbw_gbs=389.0,
+    copies_gbs=(55.4, 55.2, 48.9, 394.6),
+)
+HGX_H100_ROCE = replace(HGX_H100, name="hgx_h100_roce", title="HGX H100 with RoCE", profile="profile_lab_hgx_h100_roce", ethernet=True)
+# The same board with other memory.
+HGX_H200 = replace(
+    HGX_H100,
+    name="hgx_h200",
+    title="HGX H200",
+    profile="profile_lab_hgx_h200",
+    gpu_model="NVIDIA H200",
+    gpu_memory_mib=143771,
+    gpu_pci_id=0x2335,
+)
+# Two Xeon 8570 in DGX B200. The NVSwitches are no PCI bridges, but manage themselves over HCAs of their own, whose names follow those of the rails.
+HGX_B200 = replace(
+    HGX_H100,
+    name="hgx_b200",
+    title="HGX B200",
+    profile="profile_lab_hgx_b200",
+    processor=replace(_XEON, model="INTEL(R) XEON(R) PLATINUM 8570", number=207, stepping=2),
+    gpu_model="NVIDIA B200",
+    gpu_architecture="Blackwell",
+    gpu_memory_mib=183359,
+    gpu_power_limit_w=1000,
+    gpu_pci_id=0x2901,
+    nvswitch_addresses=(),
+    switch_hcas=tuple(zip(_mlx5("8 9 10 11"), _addresses("05 06 07 08"), strict=True)),
+    nvlink_gbs="53.125",
+    subnet_manager=True,
+    fabric_told="health",
+    node_busbw_gbs=842.0,
+    copies_gbs=(56.2, 56.8, 49.9, 744.0),
+)
+# Four NUMA nodes per socket (NPS4), of which those with PCIe switches for two GPUs and two HCAs are every second one.
+HGX_A100 = replace(
+    HGX_H100,
+    name="hgx_a100",
+    title="HGX A100",
+    profile="profile_lab_hgx_a100",
+    processor=_EPYC,
+    cores_per_socket=64,
+    numa_nodes=8,
+    numa_of_slot=(3, 3, 1, 1, 7, 7, 5, 5),
+    huge_kib_per_node=220 * _GIB_KIB,
+    gpu_model="NVIDIA A100-SXM4-80GB",
+    gpu_architecture="Ampere",
+    gpu_memory_mib=81920,
+    gpu_power_min_w=100,
+    gpu_power_limit_w=400,
+    gpu_pci_id=0x20B2,
+    gpu_addresses=_addresses("07 0f 47 4e 87 90 b7 bd"),
+    hca_addresses=_addresses("0c 12 4b 54 8d 94 ba cc"),
+    hca_pci_id=0x101B,
+    hca_type="MT4123",
+    hca_family="ConnectX6",
+    hca_board="MT_0000000223",
+    hca_firmware="20.43.2026",
+    line_rate_gbps=200,
+    nvswitch_addresses=_addresses("c4 c5 c6 c7 c8 c9"),
+    nvswitch_pci_id=0x1AF1,
+    pcie_gen=4,
+    nvlinks=12,
+    nvlink_gbs="25",
+    nvls=False,
+    fabric_told="",
+    node_busbw_gbs=233.0,
+    group_busbw_gbs=190.0,
+    copies_gbs=(24.6, 25.1, 21.9, 273.0),
+)
+GB300_NVL72 = replace(
+    HGX_H100,
+    name="gb300_nvl72",
+    title="GB300 NVL72 compute tray",
+    profile="profile_lab_nvl72",
+    processor=_GRACE,
+    cores_per_socket=72,
+    threads_per_core=1,
+    numa_of_slot=(0, 0, 1, 1),
+    memory_kib=980 * _GIB_KIB,
+    huge_kib_per_node=400 * _GIB_KIB,
+    gpu_model="NVIDIA GB300",
+    gpu_architecture="Blackwell",
+    gpu_memory_mib=284208,
+    gpu_power_limit_w=1400,
+    gpu_pci_id=0x31C2,
+    gpu_addresses=("0008:06:00.0", "0009:06:00.0", "0018:06:00.0", "0019:06:00.0"),
+    hca_names=_mlx5("0 1 2 3"),
+    hca_addresses=("0000:03:00.0", "0002:03:00.0", "0010:03:00.0", "0012:03:00.0"),
+    hca_pci_id=0x1023,
+    hca_type="MT4131",
+    hca_family="ConnectX8",
+    hca_board="MT_0000001069",
+    hca_firmware="40.45.1200",
+    line_rate_gbps=800,
+    nvswitch_addresses=(),
+    pcie_gen=6,
+    nvlink_gbs="53.125",
+    rack_nvlink=True,
+    fabric_told="health",
+    node_busbw_gbs=681.0,
+    group_busbw_gbs=937.0,
+    copies_gbs=(195.2, 205.1, 180.3, 798.4),
+)
+# Names and addresses of HCAs: NVIDIA/NVSentinel, docs/nic-health-monitor/link-state-detection.md.
+GB200_NVL72 = replace(
+    GB300_NVL72,
+    name="gb200_nvl72",
+    title="GB200 NVL72 compute tray",
+    profile="profile_lab_gb200_nvl72",
+    gpu_model="NVIDIA GB200",
+    gpu_memory_mib=189471,
+    gpu_power_limit_w=1200,
+    gpu_pci_id=0x2941,
+    gpu_addresses=_addresses("29 3f 9c b2"),
+    hca_names=_mlx5("0 1 3 4"),
+    hca_pci_id=0x1021,
+    hca_type="MT4129",
+    hca_family="ConnectX7",
+    hca_board="MT_0000000844",
+    hca_firmware="28.46.3048",
+    line_rate_gbps=400,
+    pcie_gen=5,
+    node_busbw_gbs=673.0,
+    group_busbw_gbs=834.0,
+)
+KINDS = {kind.name: kind for kind in (HGX_H100, HGX_H100_ROCE, HGX_H200, HGX_B200, HGX_A100, GB300_NVL72, GB200_NVL72)}

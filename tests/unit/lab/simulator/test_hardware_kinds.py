@@ -1,0 +1,142 @@
+"""Every kind of machine that a lab node can stand for: its GPUs read as those of a real one, and its profile declares just such a machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from clusterctl.gates.devices import read_hcas
+from clusterctl.lab.simulator import (
+    fabric,
+    fabric_peer,
+    hardware_kinds,
+    machine,
+    nccl_lines,
+    nic,
+    nvidia_smi,
+    peers,
+    procfs,
+    sysfs_cpu,
+    sysfs_memory,
+    sysfs_pci,
+    sysfs_rdma,
+)
+from clusterctl.lab.simulator.hugepages import from_cmdline
+from clusterctl.spec.load import load_profile
+from clusterctl_validators import nvidia_smi as parser
+from support.lab_machine import LabMachine, lab_machine, stand_for
+from support.recorded import recorded
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.lab.simulator.hardware import Hardware
+
+LAB = (ROOT / "inventory" / "common", ROOT / "inventory" / "lab")
+KINDS = pytest.mark.parametrize("kind", hardware_kinds.KINDS.values(), ids=list(hardware_kinds.KINDS))
+REAL = {
+    "hgx_h200": "sparecores/gcp-a3-ultragpu-8g.xml",
+    "hgx_b200": "sparecores/upcloud-GPU-24xCPU-240GB-1xB200.xml",
+    "hgx_a100": "sparecores/gcp-a2-ultragpu-8g.xml",
+    "gb300_nvl72": "qx-hardware/qx-gb300.xml",
+    "gb200_nvl72": "qx-hardware/qx-gb200.xml",
+}
+_A_GIB_KIB = 1048576
+
+
+@pytest.fixture
+def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Hardware) -> LabMachine:
+    stand_for(kind, monkeypatch)
+    made = lab_machine(tmp_path, monkeypatch)
+    made.gpu_stack()
+    return made
+
+
+@pytest.mark.usefixtures("one")
+@pytest.mark.parametrize("kind", [hardware_kinds.KINDS[name] for name in REAL], ids=list(REAL))
+def test_its_gpus_read_as_those_of_a_real_one(kind: Hardware, capsys: pytest.CaptureFixture[str]) -> None:
+    real = parser.parse_query(recorded(f"nvidia-smi/{REAL[kind.name]}").read_text()).gpus[0]
+    assert nvidia_smi.main(["nvidia-smi", "-q", "-x"], "580.126.20") == 0
+    ours = parser.parse_query(capsys.readouterr().out).gpus[0]
+    measures = ("model", "architecture", "memory_mib", "pcie_gen_max", "pcie_width_max", "power_min_w", "power_max_w")
+    for name in (*measures, "fabric_state", "fabric_status", "fabric_health", "ecc_current", "mig_current"):
+        assert getattr(ours, name) == getattr(real, name), name
+
+
+@KINDS
+def test_its_profile_declares_such_a_machine(kind: Hardware) -> None:
+    declared = load_profile(LAB, kind.profile, content=ROOT).roles["hardware"]
+    hcas = read_hcas(declared, kind.profile)
+    assert [(h.name, h.rate_gbps) for h in hcas] == [(name, kind.line_rate_gbps) for name in kind.hca_names]
+    facts = {
+        "hardware_cpu_sockets": kind.sockets,
+        "hardware_cpu_cores_per_socket": kind.cores_per_socket,
+        "hardware_cpu_threads_per_core": kind.threads_per_core,
+        "hardware_gpus": len(kind.gpu_addresses),
+        "hardware_gpu_model": kind.gpu_model,
+        "hardware_gpu_memory_min_mib": kind.gpu_memory_mib,
+        "hardware_gpu_pcie_gen": kind.pcie_gen,
+        "hardware_gpu_power_limit_w": kind.gpu_power_limit_w,
+        "hardware_gpu_nvlinks": kind.nvlinks,
+        "hardware_gpu_fabric": bool(kind.fabric_told),
+    }
+    assert {name: declared[name] for name in facts} == facts
+    assert declared["hardware_numa_nodes"] in (0, kind.numa_nodes)
+    assert declared["hardware_memory_min_gib"] <= kind.memory_kib // _A_GIB_KIB
+
+
+@KINDS
+def test_its_group_in_the_lab_has_the_files_of_the_lab(kind: Hardware) -> None:
+    first, own = (ROOT / "inventory" / "lab" / "group_vars" / name for name in (hardware_kinds.HGX_H100.profile, kind.profile))
+    tray = {"bios.yml", "hugepages.yml"}
+    assert {f.name for f in own.iterdir()} == {f.name for f in first.iterdir()} - (tray if kind.rack_nvlink else set())
+    firmware = yaml.safe_load((own / "ofed.yml").read_text())["ofed_firmware"]
+    assert firmware == [{"psid": kind.hca_board, "version": kind.hca_firmware}]
+
+
+@KINDS
+def test_every_cpu_is_in_one_numa_node_and_one_socket(kind: Hardware, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_for(kind, monkeypatch)
+    everyone = list(range(machine.CPUS))
+    assert sorted(c for n in range(kind.numa_nodes) for c in machine.cpus_of_numa_node(n)) == everyone
+    assert sorted(c for s in range(kind.sockets) for c in machine.cpus_of_socket(s)) == everyone
+    assert {machine.numa_node_of_slot(i) for i in range(machine.GPUS)} <= set(range(kind.numa_nodes))
+    assert len(kind.numa_of_slot) == len(kind.gpu_addresses) == len(kind.hca_addresses) == len(kind.hca_names)
+
+
+@pytest.mark.usefixtures("one")
+@pytest.mark.parametrize("kind", [hardware_kinds.HGX_A100], ids=["hgx_a100"])
+def test_a_board_with_amd_processors_and_eight_numa_nodes(kind: Hardware) -> None:
+    files = sysfs_cpu.files("")
+    assert files["devices/system/cpu/cpu0/cpuidle/state2/name"] == "C2"
+    assert not any("intel_pstate" in name for name in files)
+    assert "vendor_id\t: AuthenticAMD" in procfs.cpuinfo()
+    memory = sysfs_memory.files("", from_cmdline("", kind.numa_nodes, kind.huge_kib_per_node))
+    assert memory["devices/system/node/node7/cpulist"] == "112-127,240-255"
+    assert sysfs_pci.files(set())[f"{sysfs_pci.folder('0000:07:00.0')}/numa_node"] == 3
+    assert fabric.tree(joined=True)["state"] == "N/A"
+    assert "NVLS" not in "\n".join(nccl_lines.info([(peers.describe(), 8)]))
+
+
+@pytest.mark.usefixtures("one")
+@pytest.mark.parametrize("kind", [hardware_kinds.HGX_B200], ids=["hgx_b200"])
+def test_the_nvswitches_of_b200_are_hcas_beside_those_of_the_rails(kind: Hardware) -> None:
+    files, links = sysfs_rdma.files("n1", {}), sysfs_rdma.links()
+    assert links["class/infiniband/mlx5_11/device"].endswith("0000:08:00.0")
+    assert {name.split("/")[2] for name in files} == {*kind.hca_names, "mlx5_8", "mlx5_9", "mlx5_10", "mlx5_11"}
+    assert sysfs_pci.files(set())[f"{sysfs_pci.folder('0000:05:00.0')}/vpd"] == b"\x82\x06\x00SW_MNG\x78"
+
+
+@pytest.mark.usefixtures("one")
+@pytest.mark.parametrize("kind", [hardware_kinds.GB200_NVL72], ids=["gb200_nvl72"])
+def test_names_of_hcas_may_leave_a_number_out(kind: Hardware) -> None:
+    assert kind.hca_names == ("mlx5_0", "mlx5_1", "mlx5_3", "mlx5_4")
+    assert machine.hca_index("mlx5_4") == 3
+    assert nic.device_of(nic.interface(3)) == "mlx5_4"
+    assert fabric_peer.peer(3, "r20-n01").switch == "leaf-su1-rail3"
+    assert "[3]mlx5_4:1/IB" in nccl_lines.info([(peers.describe(), 4)])[3]
+    with pytest.raises(ValueError, match="tuple"):
+        machine.hca_index("mlx5_2")

@@ -1,0 +1,87 @@
+"""The fabric manager of boards with NVSwitches of the fourth generation starts with a subnet manager and its kernel module only."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.lab.simulator import daemons, hardware_kinds, nvlsm
+from support.lab_machine import LabMachine, lab_machine, stand_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = "580.126.20"
+
+
+class LeftError(Exception):
+    """The program would stay now."""
+
+
+@pytest.fixture
+def b200(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
+    def leave() -> None:
+        raise LeftError
+
+    stand_for(hardware_kinds.HGX_B200, monkeypatch)
+    monkeypatch.setattr(daemons, "NVLSM", str(tmp_path / "nvlsm"))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "pause", leave)
+    made = lab_machine(tmp_path, monkeypatch)
+    made.load(nvidia=VERSION)
+    (tmp_path / "run").mkdir(exist_ok=True)
+    return made
+
+
+def program(at: Path) -> Path:
+    """A subnet manager that says that it ran."""
+    (at / "nvlsm").write_text(f"#!/bin/sh\ntouch {at}/ran\n")
+    (at / "nvlsm").chmod(0o755)
+    return at / "ran"
+
+
+@pytest.mark.usefixtures("b200")
+def test_without_ib_umad_it_does_not_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program(tmp_path)
+    assert daemons.fabricmanager(VERSION) == 1
+    assert 'Kernel module "ib_umad" has not been loaded, fabric manager cannot be started' in capsys.readouterr().err
+
+
+def test_without_a_subnet_manager_it_does_not_start(b200: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    b200.load(ib_umad="")
+    assert daemons.fabricmanager(VERSION) == 1
+    assert "nvlsm: not found" in capsys.readouterr().err
+
+
+def test_with_both_it_stays_and_tells_systemd(b200: LabMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = program(tmp_path)
+    b200.load(ib_umad="")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(5)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        with pytest.raises(LeftError):
+            daemons.fabricmanager(VERSION)
+        assert systemd.recv(64) == b"READY=1"
+    for _ in range(50):
+        if ran.exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("the subnet manager was not started")
+
+
+@pytest.mark.usefixtures("b200")
+def test_other_boards_need_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_for(hardware_kinds.HGX_H200, monkeypatch)
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    with pytest.raises(LeftError):
+        daemons.fabricmanager(VERSION)
+
+
+def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert nvlsm.main([daemons.NVLSM, "--version"], "2025.10.12") == 0
+    assert capsys.readouterr().out == "OpenSM 2025.10.12 (simulated)\n"
