@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _SYSTEM_TARGETS = {"/", "/boot", "/boot/efi", "/usr", "/var", "[SWAP]"}
 _GPU_CLASSES = ("0x0300", "0x0302")
+_HCA_CLASSES = ("0x0200", "0x0207")
 _NVIDIA = "0x10de"
 _SMI_FIELDS = (
     "hardware_gpu_model",
@@ -22,7 +23,7 @@ _SMI_FIELDS = (
 
 
 def shortages(declared: dict[str, Any], said: dict[str, str]) -> list[str]:
-    """What the node is short of, one line each; empty if nothing.
+    """What the node is short of and no role can bring, one line each; empty if nothing.
 
     Args:
         declared: the role's arguments by name.
@@ -37,21 +38,18 @@ def shortages(declared: dict[str, Any], said: dict[str, str]) -> list[str]:
 
 def _counted(declared: dict[str, Any], said: dict[str, str], files: dict[str, str]) -> Iterator[str]:
     cpu = _lscpu(said["lscpu"])
-    nodes = [line for line in said["sysfs"].splitlines() if re.fullmatch(r"/sys/devices/system/node/node\d+", line)]
-    gpus = [
-        p for p, v in files.items() if p.endswith("/vendor") and v == _NVIDIA and files.get(p[:-6] + "class", "").startswith(_GPU_CLASSES)
-    ]
+    gpus = [p for p in _functions(files, _GPU_CLASSES) if files.get(p + "vendor") == _NVIDIA]
+    hcas = _functions(files, _HCA_CLASSES)
     counts: dict[str, tuple[str, Callable[[], int | None]]] = {
         "hardware_cpu_sockets": ("processor sockets", lambda: cpu.get("Socket(s)")),
         "hardware_cpu_cores_per_socket": ("cores per socket", lambda: cpu.get("Core(s) per socket")),
-        "hardware_cpu_threads_per_core": ("threads per core", lambda: cpu.get("Thread(s) per core")),
-        "hardware_numa_nodes": ("NUMA nodes", lambda: len(nodes)),
         "hardware_memory_min_gib": ("GiB of memory", lambda: _memory_gib(said["meminfo"])),
         "hardware_gpus": ("GPUs on the PCI bus", lambda: len(gpus)),
+        "hardware_hcas": ("HCAs on the PCI bus", lambda: len(hcas)),
         "hardware_nvme_data_disks": ("NVMe data disks", lambda: _nvme_data_disks(said["lsblk"])),
     }
     for argument, (what, count) in counts.items():
-        wanted = declared[argument]
+        wanted = len(declared[argument]) if isinstance(declared[argument], list) else declared[argument]
         if not wanted:
             continue
         found = count()
@@ -59,6 +57,13 @@ def _counted(declared: dict[str, Any], said: dict[str, str], files: dict[str, st
             yield f"{what}: declared {wanted}, but this node does not say how many it has"
         elif found < wanted:
             yield f"{what}: declared {wanted}, found {found}"
+
+
+def _functions(files: dict[str, str], classes: tuple[str, ...]) -> list[str]:
+    """The folders of PCI functions of these classes."""
+    return [
+        p[: -len("class")] for p, v in files.items() if p.startswith("/sys/bus/pci/") and p.endswith("/class") and v.startswith(classes)
+    ]
 
 
 def _lscpu(text: str) -> dict[str, int]:
@@ -93,15 +98,8 @@ def _carries_system(device: dict[str, Any]) -> bool:
 
 
 def _hca(hca: dict[str, Any], files: dict[str, str]) -> Iterator[str]:
-    at = f"/sys/class/infiniband/{hca['name']}/"
-    layer = files.get(at + "ports/1/link_layer")
-    if layer is None:
-        yield f"HCA {hca['name']}: absent"
-        return
-    if layer != hca["link_layer"]:
-        yield f"HCA {hca['name']}: link layer declared {hca['link_layer']}, found {layer}"
-    firmware = files.get(at + "fw_ver", "unknown")
-    if hca.get("firmware") and firmware != hca["firmware"]:
+    firmware = files.get(f"/sys/class/infiniband/{hca['name']}/fw_ver", "")
+    if hca.get("firmware") and firmware and firmware != hca["firmware"]:
         yield f"HCA {hca['name']}: firmware declared {hca['firmware']}, found {firmware}"
 
 

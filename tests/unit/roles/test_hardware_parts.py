@@ -16,9 +16,9 @@ def said(**changes: str) -> dict[str, str]:
     """The raw texts of a node that has what the profile declares."""
     gpus = [f"/sys/bus/pci/devices/0000:{0x10 + i:02x}:00.0" for i in range(8)] + ["/sys/bus/pci/devices/0000:05:00.0"]
     lines = [f"{g}/vendor:0x10de" for g in gpus] + [f"{g}/class:0x030200" for g in gpus[:8]] + [f"{gpus[8]}/class:0x068000"]
-    lines += [f"/sys/class/infiniband/mlx5_{i}/ports/1/link_layer:InfiniBand" for i in range(8)]
+    hcas = [f"/sys/bus/pci/devices/0000:{0x20 + i:02x}:00.0" for i in range(8)]
+    lines += [f"{h}/vendor:0x15b3" for h in hcas] + [f"{h}/class:0x020700" for h in hcas]
     lines += [f"/sys/class/infiniband/mlx5_{i}/fw_ver:28.39.3560" for i in range(8)]
-    lines += ["/sys/devices/system/node/node0", "/sys/devices/system/node/node1"]
     disks = ",".join(f'{{"name": "nvme{i}n1", "type": "disk", "mountpoint": null}}' for i in range(8))
     healthy = {
         "lscpu": recorded("lscpu/sparecores-gcp-a3-highgpu-8g.json").read_text(),
@@ -44,16 +44,13 @@ def test_before_any_driver_the_bus_is_enough() -> None:
 
 def test_every_shortage_is_named_at_once() -> None:
     node = said()
-    node["sysfs"] = "\n".join(
-        line for line in node["sysfs"].splitlines() if "mlx5_3/" not in line and "0000:17:" not in line and not line.endswith("node1")
-    )
+    node["sysfs"] = "\n".join(line for line in node["sysfs"].splitlines() if "0000:23:" not in line and "0000:17:" not in line)
     node["meminfo"] = "MemTotal: 1056688000 kB\n"
     assert plugin.shortages(spec(hardware_cpu_sockets=4), node) == [
         "processor sockets: declared 4, found 2",
-        "NUMA nodes: declared 2, found 1",
         "GiB of memory: declared 1900, found 1007",
         "GPUs on the PCI bus: declared 8, found 7",
-        "HCA mlx5_3: absent",
+        "HCAs on the PCI bus: declared 8, found 7",
     ]
 
 
@@ -74,15 +71,17 @@ def test_a_node_that_does_not_say_is_short(changes: dict[str, str], line: str) -
     assert line in "; ".join(plugin.shortages(spec(), said(**changes)))
 
 
-def test_link_layer_and_pinned_firmware() -> None:
-    hcas = [
-        {"name": "mlx5_0", "link_layer": "Ethernet", "rate_gbps": 400},
-        {"name": "mlx5_1", "link_layer": "InfiniBand", "firmware": "28.43.2566"},
-    ]
-    assert plugin.shortages(spec(hardware_hcas=hcas), said()) == [
-        "HCA mlx5_0: link layer declared Ethernet, found InfiniBand",
-        "HCA mlx5_1: firmware declared 28.43.2566, found 28.39.3560",
-    ]
+def test_pinned_firmware() -> None:
+    hcas = [{"name": "mlx5_0", "link_layer": "InfiniBand"}, {"name": "mlx5_1", "link_layer": "InfiniBand", "firmware": "28.43.2566"}]
+    assert plugin.shortages(spec(hardware_hcas=hcas), said()) == ["HCA mlx5_1: firmware declared 28.43.2566, found 28.39.3560"]
+
+
+def test_what_other_roles_bring_about_is_no_missing_part() -> None:
+    """BIOS settings decide on NUMA nodes and threads, the adapter's configuration on the link layer, its driver on the name."""
+    hcas = [{"name": f"mlx5_{i}", "link_layer": "Ethernet", "rate_gbps": 400, "firmware": "28.39.3560"} for i in range(8)]
+    node = said()
+    node["sysfs"] = "\n".join(line for line in node["sysfs"].splitlines() if "mlx5_" not in line)
+    assert plugin.shortages(spec(hardware_numa_nodes=8, hardware_cpu_threads_per_core=4, hardware_hcas=hcas), node) == []
 
 
 def test_more_than_declared_is_not_short_and_zero_is_not_declared() -> None:
