@@ -74,6 +74,8 @@ def _subnet_manager() -> int:
     if not os.path.exists(NVLSM):
         print(f"Detected NVL5+ system\n{NVLSM}: not found, fabric manager cannot be started", file=sys.stderr)
         return 1
+    # Nobody waits for it here: one that ended must not look as if it were there.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     subprocess.Popen([NVLSM])
     return 0
 
