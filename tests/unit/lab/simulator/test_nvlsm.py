@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSION = "580.126.20"
+ASKED: list[tuple[object, ...]] = []
 
 
 class LeftError(Exception):
@@ -29,7 +30,8 @@ def b200(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
 
     stand_for(hardware_kinds.HGX_B200, monkeypatch)
     monkeypatch.setattr(daemons, "NVLSM", str(tmp_path / "nvlsm"))
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *asked: ASKED.append(asked))
+    ASKED.clear()
     monkeypatch.setattr(signal, "pause", leave)
     made = lab_machine(tmp_path, monkeypatch)
     made.load(nvidia=VERSION)
@@ -67,6 +69,7 @@ def test_with_both_it_stays_and_tells_systemd(b200: LabMachine, tmp_path: Path, 
         with pytest.raises(LeftError):
             daemons.fabricmanager(VERSION)
         assert systemd.recv(64) == b"READY=1"
+    assert (signal.SIGCHLD, signal.SIG_IGN) in ASKED, "one that ended would stay as a zombie"
     for _ in range(50):
         if ran.exists():
             return
