@@ -49,6 +49,7 @@ _LOOKED_AT = {
     "os_tuning.auto_upgrades": "cat /etc/apt/apt.conf.d/20auto-upgrades",
     "ofed.driver": "cat /sys/module/mlx5_core/version",
     "ofed.release": "ofed_info -s",
+    "ofed.device_names": "ls /sys/class/infiniband",
     "ofed.rebuild[": "modinfo -F vermagic {0}",
     "ofed.firmware[": "cat /sys/class/infiniband/{0}/fw_ver",
     "ofed.max_read_request[": "setpci -s $(basename $(readlink /sys/class/infiniband/{0}/device)) CAP_EXP+8.w",

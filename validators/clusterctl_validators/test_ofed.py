@@ -25,10 +25,14 @@ SCRIPT = "/usr/local/sbin/clusterctl-ofed"
 UNIT = "clusterctl-ofed.service"
 UNIT_FILE = "/etc/systemd/system/" + UNIT
 UDEV_RULE = "/etc/udev/rules.d/90-clusterctl-ofed.rules"
+NAMES_RULE = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
 RDMA = "/sys/class/infiniband/{}/"
 _PROVISION = "`clusterctl provision NODE` puts it back"
 _REBOOT = "reboot the node: the driver in the kernel is not the installed one"
 _RESET = "in the flash, but not in force: reset the adapter's firmware (mlxfwreset), reboot, or cycle the power where neither is enough"
+# what rdma_rename of rdma-core makes: ibp24s0, ibP2p3s0f1v4, roces5, ibo3, rocex525400c0fe123455
+_RENAMED = re.compile(r"^(ib|roce|iw|opa|rdma)(o\d+|x[0-9a-f]{16}|(P\d+)?(s\d+|p\d+s\d+)(f\d+(v\d+)?)?)$")
+_RENAMED_HINT = "reboot the node: a device keeps the name that it was given when it appeared"
 _HIDDEN = "unknown to this firmware, or hidden: ADVANCED_PCI_SETTINGS and a reset show hidden ones"
 
 
@@ -210,6 +214,33 @@ def _dkms(record: Record, probe: Probe, check: str, name: str, kernel: str) -> N
     ]
     states = sorted({row.rpartition(": ")[2].split(" ")[0] for row in rows})
     record.equal(check, "installed", ", ".join(states) or "not built for " + kernel, hint="dkms install, then update the initramfs")
+
+
+def test_device_names(spec: Spec, record: Record, probe: Probe) -> None:
+    scheme = spec["ofed_device_names"]
+    if not scheme:
+        if (probe.read(NAMES_RULE) or "").startswith("# Written by clusterctl"):
+            record.ok(
+                "ofed.device_names.file", False, expected="the distribution's, or the site's own", found="the role's", hint=_PROVISION
+            )
+        else:
+            record.not_applicable("ofed.device_names", "names are left to the distribution")
+        return
+    text = _file(record, probe, "ofed.device_names.file", NAMES_RULE) or ""
+    rules = [line for line in text.splitlines() if line.startswith("ACTION") and 'SUBSYSTEM=="infiniband"' in line]
+    asked = [found.group(1) for found in (re.search(r"rdma_rename %k (NAME_\w+)", line) for line in rules) if found]
+    record.equal("ofed.device_names.persisted", "NAME_" + scheme.upper(), ", ".join(asked) or "no rule", hint=_PROVISION)
+    names = [path.rstrip("/").rpartition("/")[2] for path in probe.glob(RDMA.format("*"))]
+    if scheme == "kernel":
+        others = [name for name in names if _RENAMED.match(name)]
+        found = ", ".join(others) or "the kernel's names"
+        record.ok("ofed.device_names.running", not others, expected="the kernel's names", found=found, hint=_RENAMED_HINT)
+    elif not spec["ofed_devices"]:
+        record.not_applicable("ofed.device_names.running", "no device is declared")
+    else:
+        absent = [name for name in spec["ofed_devices"] if name not in names]
+        found = ", ".join(names) or "no RDMA device"
+        record.ok("ofed.device_names.running", not absent, expected=", ".join(spec["ofed_devices"]), found=found, hint=_RENAMED_HINT)
 
 
 def test_firmware(spec: Spec, record: Record, probe: Probe) -> None:

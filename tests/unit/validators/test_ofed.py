@@ -40,6 +40,7 @@ FILES = {
     module.CONF: "# Written by clusterctl\nmlx5_0 4096\n",
     module.SCRIPT: '#!/bin/sh\nsetpci -s "$address" "CAP_EXP+8.w=5000:7000"\n',
     module.UNIT_FILE: f"[Service]\nExecStart={module.SCRIPT} apply\n",
+    module.NAMES_RULE: '# Written by clusterctl\nACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_KERNEL"\n',
     module.UDEV_RULE: f'ACTION=="add", SUBSYSTEM=="infiniband", TAG+="systemd", ENV{{SYSTEMD_WANTS}}+="{module.UNIT}"\n',
 }
 DKMS = f"mlnx-ofed-kernel/25.10.OFED.25.10.1.7.1.1, {KERNEL}, x86_64: installed\nnvidia/580.126.20, {KERNEL}, x86_64: installed\n"
@@ -142,6 +143,7 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
         ),
         ({DPKG: dpkg(PACKAGES, mft=("4.34.1-10", "install"))}, {"package[mft].held": "not held"}),
         ({f"stat -c %U %a {module.SCRIPT}": "root 644\n"}, {"max_read_request.script.mode": "root 644"}),
+        ({f"stat -c %U %a {module.NAMES_RULE}": "root 600\n"}, {"device_names.file.mode": "root 600"}),
     ],
 )
 def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
@@ -170,6 +172,13 @@ def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str,
         ({module.UNIT_FILE: "[Service]\nExecStart=/bin/true\n"}, {"max_read_request.unit.content": "another"}),
         ({module.DROPIN: "[Service]\nRestart=on-failure\n"}, {"openibd.dropin.content": "missing: After="}),
         ({module.APT_SOURCE: None}, {"repository.present": "absent"}),
+        (
+            {module.NAMES_RULE: FILES[module.NAMES_RULE].replace("KERNEL", "FALLBACK")},
+            {"device_names.persisted": "NAME_FALLBACK"},
+        ),
+        ({module.NAMES_RULE: FILES[module.NAMES_RULE].replace("ACTION", "#ACTION")}, {"device_names.persisted": "no rule"}),
+        ({module.NAMES_RULE: None}, {"device_names.file.present": "absent", "device_names.persisted": "no rule"}),
+        ({"/sys/class/infiniband/rocep24s0f1/fw_ver": "28.39.3560"}, {"device_names.running": "rocep24s0f1"}),
     ],
 )
 def test_what_a_file_says(files: dict[str, str | None], found: dict[str, str], tmp_path: Path) -> None:
@@ -192,6 +201,7 @@ def test_a_device_that_did_not_come_up_fails_every_part(tmp_path: Path) -> None:
 
 def test_the_kernels_own_stack(tmp_path: Path) -> None:
     bare = spec(
+        ofed_device_names="",
         ofed_flavour="inbox",
         ofed_version="",
         ofed_driver_version="",
@@ -210,7 +220,45 @@ def test_the_kernels_own_stack(tmp_path: Path) -> None:
     }
     assert bad(check(tmp_path, said, wanted=bare, files=files)) == {}
     left = bad(check(tmp_path / "left", said, wanted=bare))
-    assert set(left) == {"driver.running", "exclusion.persisted", "max_read_request.unit", "max_read_request.rule"}
+    assert set(left) == {"driver.running", "exclusion.persisted", "device_names.file", "max_read_request.unit", "max_read_request.rule"}
+
+
+def test_a_sites_own_file_is_its_own_business(tmp_path: Path) -> None:
+    rule = 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_FALLBACK"\n'
+    findings = check(tmp_path, wanted=spec(ofed_device_names=""), files={module.NAMES_RULE: rule})
+    assert bad(findings) == {}
+    assert findings["ofed.device_names"].outcome is Outcome.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    "name", ["ibp24s0", "ibP2p3s0", "ibp24s0f1v4", "roces5", "rocep24s0f0", "opao3", "iwp1s0", "rdmap0s6", "rocex525400c0fe123455"]
+)
+def test_a_name_that_the_kernel_does_not_give_asks_for_a_reboot(name: str, tmp_path: Path) -> None:
+    finding = check(tmp_path, files={f"/sys/class/infiniband/{name}/fw_ver": "28.39.3560"})["ofed.device_names.running"]
+    assert (finding.outcome, finding.found) == (Outcome.FAIL, name)
+    assert finding.hint.startswith("reboot")
+
+
+@pytest.mark.parametrize(
+    "name", ["bnxt_re0", "hfi1_0", "irdma0", "mlx4_0", "mlx5_bond_0", "mlx5_ib0", "mana_0", "siw0", "rxe0", "ib_storage"]
+)
+def test_other_drivers_names_are_the_kernels_too(name: str, tmp_path: Path) -> None:
+    assert bad(check(tmp_path, files={f"/sys/class/infiniband/{name}/fw_ver": "1"})) == {}
+
+
+@pytest.mark.parametrize(("scheme", "device"), [("pci", "ibp24s0"), ("guid", "ibx946dae0300fe1234")])
+def test_declared_devices_must_have_the_names_of_the_scheme(scheme: str, device: str, tmp_path: Path) -> None:
+    wanted = spec(ofed_device_names=scheme, ofed_devices=[device], ofed_firmware=[], ofed_mlxconfig={}, ofed_max_read_request_bytes=0)
+    files: dict[str, str | None] = {
+        module.NAMES_RULE: FILES[module.NAMES_RULE].replace("KERNEL", scheme.upper()),
+        module.UNIT_FILE: None,
+        module.UDEV_RULE: None,
+    }
+    assert bad(check(tmp_path / "before", wanted=wanted, files=files)) == {"device_names.running": "mlx5_0"}
+    renamed = {**files, f"/sys/class/infiniband/{device}/fw_ver": "28.39.3560"}
+    assert bad(check(tmp_path / "after", wanted=wanted, files=renamed)) == {}
+    undeclared = check(tmp_path / "none", wanted={**wanted, "ofed_devices": []}, files=files)
+    assert undeclared["ofed.device_names.running"].outcome is Outcome.NOT_APPLICABLE
 
 
 def test_openibd_that_should_be_off(tmp_path: Path) -> None:

@@ -1,0 +1,164 @@
+"""Names of RDMA devices: which are declared, which wait for the next boot, and what becomes of udev's file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterctl_validators.test_ofed import _RENAMED
+from support.filters import filter_plugin
+from support.roles import ROOT
+
+plugin = filter_plugin("ofed", "ofed_names")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="the role gives its file to root")
+OURS = "# Written by clusterctl, role ofed; changes are overwritten."
+SITES = 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_FIXED mlx5_ib0"\n'
+ADDRESSES = ("0000:18:00.0", "0000:3d:00.0")
+BROADCOM = "0000:c1:00.0"
+
+
+def sysfs(*names: str, beside: str = "") -> dict[str, Any]:
+    """A node whose adapters of NVIDIA have these names, `beside` a device of another vendor."""
+    devices = {n: {"address": a} for n, a in zip(names, ADDRESSES, strict=False)}
+    return {"adapters": dict.fromkeys(ADDRESSES, "1021"), "devices": devices | ({beside: {"address": BROADCOM}} if beside else {})}
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("mlx5_0", "kernel"),
+        ("bnxt_re0", "kernel"),
+        ("mlx5_ib0", "kernel"),
+        ("irdma0", "kernel"),
+        ("ib_storage", "kernel"),
+        ("ibp24s0", "pci"),
+        ("ibP2p3s0", "pci"),
+        ("roces5f1v4", "pci"),
+        ("ibo3", "onboard"),
+        ("rocex525400c0fe123455", "guid"),
+    ],
+)
+def test_whose_names_they_are(name: str, scheme: str) -> None:
+    assert plugin.scheme_of(name) == scheme
+    assert bool(_RENAMED.match(name)) == (scheme != "kernel"), "role and validator must agree"
+
+
+@pytest.mark.parametrize(
+    ("declared", "scheme", "node", "awaited"),
+    [
+        (["mlx5_0", "mlx5_1"], "kernel", sysfs("ibp24s0", "rocep61s0"), ["mlx5_0", "mlx5_1"]),
+        (["mlx5_0", "mlx5_1"], "kernel", sysfs("mlx5_0", "ibp61s0"), ["mlx5_1"]),
+        (["mlx5_0", "mlx5_1"], "kernel", sysfs("mlx5_0", "mlx5_1"), []),
+        # as declared: a device of the site's own that has another name is nobody's reason to reboot
+        (["mlx5_0"], "kernel", sysfs("mlx5_0", "ibp61s0"), []),
+        # missing, which no boot changes
+        (["mlx5_0", "mlx5_1"], "kernel", sysfs("mlx5_0"), []),
+        (["mlx5_0"], "kernel", sysfs(), []),
+        (["mlx5_0", "mlx5_1"], "kernel", sysfs("mlx5_0", beside="rocep193s0"), []),
+        # names are left alone
+        (["mlx5_0"], "", sysfs("ibp24s0"), []),
+        (["ibp24s0"], "pci", sysfs("mlx5_0"), ["ibp24s0"]),
+        (["ibp24s0"], "pci", sysfs("ibp61s0"), []),
+        (["ibx946dae0300fe1234"], "guid", sysfs("ibp24s0"), ["ibx946dae0300fe1234"]),
+    ],
+)
+def test_which_devices_the_next_boot_brings(declared: list[str], scheme: str, node: dict[str, Any], awaited: list[str]) -> None:
+    assert plugin.awaited(declared, scheme, node) == awaited
+
+
+@pytest.mark.parametrize(
+    ("declared", "scheme", "refused"),
+    [
+        (["mlx5_0"], "kernel", []),
+        (["mlx5_0", "ibp24s0"], "", []),
+        (["mlx5_0", "ibp24s0"], "kernel", ["ofed_devices: ibp24s0 is no name that ofed_device_names: kernel gives"]),
+        (["mlx5_0", "ibp24s0"], "pci", ["ofed_devices: mlx5_0 is no name that ofed_device_names: pci gives"]),
+        (["ibp24s0"], "guid", ["ofed_devices: ibp24s0 is no name that ofed_device_names: guid gives"]),
+    ],
+)
+def test_a_name_that_the_scheme_never_gives_is_refused(declared: list[str], scheme: str, refused: list[str]) -> None:
+    assert plugin.name_errors(declared, scheme) == refused
+
+
+def play(root: Path, tasks_from: str, *, check: bool = False, **variables: Any) -> tuple[int, str]:
+    """Run one file of the role; how many tasks changed something, and what was said. The facts for provision are in told.json."""
+    told = "{{ {'reboot': ofed_reboot_required | default(none), 'again': ofed_apply_again | default(none)} | to_json }}"
+    tasks = [
+        {"ansible.builtin.include_role": {"name": "ofed", "tasks_from": tasks_from}},
+        {
+            "ansible.builtin.copy": {"content": told, "dest": str(root / "told.json"), "mode": "0600"},
+            "check_mode": False,
+            "changed_when": False,
+        },
+    ]
+    (root / "play.json").write_text(json.dumps([{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}]))
+    given = {"ansible_python_interpreter": sys.executable, **variables}
+    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "-e", json.dumps(given), str(root / "play.json")]
+    environment = os.environ | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_HOME": str(root / "ansible")}
+    argv += ["--check"] if check else []
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return int(done.stdout.rpartition("changed=")[2].split()[0]), done.stdout
+
+
+@needs_root
+def test_the_file_is_written_and_only_ours_is_taken_away(tmp_path: Path) -> None:
+    file = tmp_path / "rules.d" / "60-rdma-persistent-naming.rules"
+
+    def apply(scheme: str, *, check: bool = False) -> int:
+        # No handler: it would reload the udev of this machine.
+        return play(tmp_path, "names", check=check, __ofed_device_names_file=str(file), ofed_device_names=scheme, __ofed_udev=NO_UDEV)[0]
+
+    assert apply("kernel", check=True) == 1
+    assert not file.exists()
+    assert apply("") == 0
+    assert apply("kernel") == 2
+    header, rule = file.read_text().splitlines()
+    assert header.startswith(OURS)
+    assert rule == 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_KERNEL"'
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert apply("kernel") == 0
+    assert apply("guid") == 1
+    assert "%k NAME_GUID" in file.read_text()
+    assert apply("", check=True) == 1
+    assert file.exists()
+    assert apply("") == 1
+    assert not file.exists()
+    file.write_text(SITES)
+    assert apply("") == 0
+    assert file.read_text() == SITES
+    assert apply("pci") == 1
+    assert "%k NAME_PCI" in file.read_text()
+
+
+# Extra variables win over what a handler registers, so that it sees no udev to reload.
+NO_UDEV = {"stat": {"exists": False}}
+
+
+@pytest.mark.parametrize(
+    ("node", "asked"),
+    [
+        (sysfs("ibp24s0", "rocep61s0"), {"reboot": True, "again": True}),
+        (sysfs("mlx5_0", "mlx5_1"), {"reboot": False, "again": False}),
+        (sysfs("mlx5_0"), {"reboot": False, "again": False}),
+    ],
+)
+def test_what_the_role_asks_for(node: dict[str, Any], asked: dict[str, bool], tmp_path: Path) -> None:
+    declared = ["mlx5_0", "mlx5_1"]
+    _, said = play(
+        tmp_path, "report", ofed_device_names="kernel", ofed_devices=declared, __ofed_sysfs=node, __ofed_is_loaded=True, __ofed_managed=[]
+    )
+    assert json.loads((tmp_path / "told.json").read_text()) == asked
+    assert ("mlx5_1 is not there yet" in said) == asked["reboot"]
+
+
+def test_devices_without_their_names_yet_are_no_reason_to_refuse_the_node(tmp_path: Path) -> None:
+    node = {**sysfs("ibp24s0", "rocep61s0"), "loaded": True}
+    stack = {"flavour": "inbox", "version": "", "driver": ""}
+    play(tmp_path, "adapters", ofed_device_names="kernel", ofed_devices=["mlx5_0"], __ofed_sysfs=node, __ofed_stack=stack)
