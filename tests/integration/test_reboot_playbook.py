@@ -140,6 +140,36 @@ DEVICES = f"""
 """
 
 
+BOOT = f"""
+- hosts: r12-n01
+  gather_facts: false
+  tasks:
+    - include_tasks: {ROOT}/playbooks/tasks/reboot_boot.yml
+"""
+
+
+def boot(world: World, systemctl: str) -> subprocess.CompletedProcess[str]:
+    tool = world.state_dir / "bin" / "systemctl"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\n{systemctl}\n")
+    tool.chmod(0o755)
+    (world.state_dir / "boot.yml").write_text(BOOT)
+    return play(world, world.state_dir / "boot.yml", "-e", "reboot_devices_timeout_s=3", path=str(tool.parent))
+
+
+@pytest.mark.parametrize("systemctl", ["sleep 1; echo running", "echo degraded; exit 1", "echo offline; exit 1"])
+def test_a_boot_that_ended_is_one_whatever_became_of_it(world: World, systemctl: str) -> None:
+    done = boot(world, systemctl)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_boot_that_does_not_end_names_what_is_starting(world: World) -> None:
+    done = boot(world, "[ $1 = is-system-running ] && exec sleep 60; echo '123 clusterctl-roce.service start running'")
+    assert done.returncode == 2
+    said = " ".join(done.stdout.split())
+    assert "the boot was not complete 3 s after SSH answered; still starting: clusterctl-roce.service" in said
+
+
 def devices(world: World, smi: str, *variables: str) -> subprocess.CompletedProcess[str]:
     tool = world.state_dir / "bin" / "nvidia-smi"
     tool.parent.mkdir()

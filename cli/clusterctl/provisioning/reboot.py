@@ -1,4 +1,4 @@
-"""Reboot: the nodes whose roles asked for it, a few of a rack at a time; each must come back with a new boot id, its GPUs and its links."""
+"""Reboot: the nodes whose roles asked for it, a few of a rack at a time; each must come back with a new boot id, all that a boot starts, its GPUs and its links."""
 
 from __future__ import annotations
 
