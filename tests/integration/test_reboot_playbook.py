@@ -157,17 +157,25 @@ def boot(world: World, systemctl: str) -> subprocess.CompletedProcess[str]:
     return play(world, world.state_dir / "boot.yml", "-e", "reboot_devices_timeout_s=3", path=str(tool.parent))
 
 
-@pytest.mark.parametrize("systemctl", ["sleep 1; echo running", "echo degraded; exit 1", "echo offline; exit 1"])
-def test_a_boot_that_ended_is_one_whatever_became_of_it(world: World, systemctl: str) -> None:
-    done = boot(world, systemctl)
+def test_a_boot_is_waited_for(world: World) -> None:
+    there = world.state_dir / "there"
+    done = boot(world, f"test -e {there} && echo degraded || echo starting; touch {there}; exit 1")
     assert done.returncode == 0, done.stdout
+    assert "FAILED - RETRYING" in done.stdout
+
+
+@pytest.mark.parametrize(("systemctl", "said"), [("echo maintenance; exit 1", "maintenance"), ("echo no bus >&2; exit 1", "no bus")])
+def test_a_boot_that_cannot_be_told_is_not_complete(world: World, systemctl: str, said: str) -> None:
+    done = boot(world, systemctl)
+    assert done.returncode == 2
+    assert f"systemd says {said}" in " ".join(done.stdout.split())
 
 
 def test_a_boot_that_does_not_end_names_what_is_starting(world: World) -> None:
-    done = boot(world, "[ $1 = is-system-running ] && exec sleep 60; echo '123 clusterctl-roce.service start running'")
+    done = boot(world, "[ $1 = is-system-running ] && echo starting && exit 1; echo '123 clusterctl-roce.service start running'")
     assert done.returncode == 2
     said = " ".join(done.stdout.split())
-    assert "the boot was not complete 3 s after SSH answered; still starting: clusterctl-roce.service" in said
+    assert "the boot was not complete 3 s after SSH answered: systemd says starting; still starting: clusterctl-roce.service" in said
 
 
 def devices(world: World, smi: str, *variables: str) -> subprocess.CompletedProcess[str]:

@@ -63,9 +63,16 @@ def _file(record: Record, probe: Probe, check: str, path: str, wanted: str = "ro
     return text
 
 
-def _modules(text: str) -> str:
-    """What a file of modules-load.d names."""
-    return " ".join(line for line in text.splitlines() if line and not line.startswith("#")) or "absent"
+def _module_at_boot(record: Record, probe: Probe, check: str, path: str, module: str, *, hint: str) -> None:
+    """A module that a file of modules-load.d names, and that is loaded; without a module the file must not be there."""
+    if not module:
+        found = "absent" if probe.read(path) is None else "present"
+        record.equal(check + ".persisted", "absent", found, hint=_PROVISION)
+        return
+    lines = [line for line in (_file(record, probe, check + ".file", path) or "").splitlines() if line and not line.startswith("#")]
+    record.equal(check + ".persisted", module, " ".join(lines) or "absent", hint=_PROVISION)
+    loaded = bool(probe.glob("/sys/module/" + module.replace("-", "_")))
+    record.ok(check + ".running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=hint)
 
 
 def test_loaded_module(spec: Spec, record: Record, probe: Probe) -> None:
@@ -225,15 +232,10 @@ def test_nvlsm(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_ib_umad(spec: Spec, record: Record, probe: Probe) -> None:
     """The kernel module through which the NVLink subnet manager reaches the NVSwitches."""
-    if not spec["nvidia_driver_nvlsm_version"]:
-        found = "absent" if probe.read(NVLSM_FILE) is None else "present"
-        record.equal("nvidia_driver.nvlsm.ib_umad.persisted", "absent", found, hint=_PROVISION)
-        return
-    text = _file(record, probe, "nvidia_driver.nvlsm.ib_umad.file", NVLSM_FILE) or ""
-    record.equal("nvidia_driver.nvlsm.ib_umad.persisted", "ib_umad", _modules(text), hint=_PROVISION)
-    loaded = bool(probe.glob("/sys/module/ib_umad"))
     hint = "modprobe ib_umad; without it the fabric manager does not start"
-    record.ok("nvidia_driver.nvlsm.ib_umad.running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=hint)
+    _module_at_boot(
+        record, probe, "nvidia_driver.nvlsm.ib_umad", NVLSM_FILE, "ib_umad" if spec["nvidia_driver_nvlsm_version"] else "", hint=hint
+    )
 
 
 def test_persistence_daemon(spec: Spec, record: Record, probe: Probe) -> None:
@@ -313,12 +315,7 @@ def test_module_parameters(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_peermem(spec: Spec, record: Record, probe: Probe) -> None:
-    if not spec["nvidia_driver_peermem"]:
-        found = "absent" if probe.read(PEERMEM_FILE) is None else "present"
-        record.equal("nvidia_driver.peermem.persisted", "absent", found, hint=_PROVISION)
-        return
-    text = _file(record, probe, "nvidia_driver.peermem.file", PEERMEM_FILE) or ""
-    record.equal("nvidia_driver.peermem.persisted", "nvidia-peermem", _modules(text), hint=_PROVISION)
-    loaded = bool(probe.glob("/sys/module/nvidia_peermem"))
     hint = "reboot, or modprobe nvidia-peermem; without it GPUDirect RDMA falls back to host memory"
-    record.ok("nvidia_driver.peermem.running", loaded, expected="loaded", found="loaded" if loaded else "not loaded", hint=hint)
+    _module_at_boot(
+        record, probe, "nvidia_driver.peermem", PEERMEM_FILE, "nvidia-peermem" if spec["nvidia_driver_peermem"] else "", hint=hint
+    )

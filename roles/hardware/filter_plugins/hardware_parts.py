@@ -39,13 +39,14 @@ def shortages(declared: dict[str, Any], said: dict[str, str]) -> list[str]:
 def _counted(declared: dict[str, Any], said: dict[str, str], files: dict[str, str]) -> Iterator[str]:
     cpu = _lscpu(said["lscpu"])
     gpus = [p for p in _functions(files, _GPU_CLASSES) if files.get(p + "vendor") == _NVIDIA]
-    hcas = _functions(files, _HCA_CLASSES)
+    # Whatever their names: as many as a driver shows, and before there is one, as many as could be.
+    hcas = [p for p in files if p.startswith("/sys/class/infiniband/") and p.endswith("/fw_ver")] or _functions(files, _HCA_CLASSES)
     counts: dict[str, tuple[str, Callable[[], int | None]]] = {
         "hardware_cpu_sockets": ("processor sockets", lambda: cpu.get("Socket(s)")),
         "hardware_cpu_cores_per_socket": ("cores per socket", lambda: cpu.get("Core(s) per socket")),
         "hardware_memory_min_gib": ("GiB of memory", lambda: _memory_gib(said["meminfo"])),
         "hardware_gpus": ("GPUs on the PCI bus", lambda: len(gpus)),
-        "hardware_hcas": ("HCAs on the PCI bus", lambda: len(hcas)),
+        "hardware_hcas": ("HCAs", lambda: len(hcas)),
         "hardware_nvme_data_disks": ("NVMe data disks", lambda: _nvme_data_disks(said["lsblk"])),
     }
     for argument, (what, count) in counts.items():

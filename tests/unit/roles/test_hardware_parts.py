@@ -44,13 +44,13 @@ def test_before_any_driver_the_bus_is_enough() -> None:
 
 def test_every_shortage_is_named_at_once() -> None:
     node = said()
-    node["sysfs"] = "\n".join(line for line in node["sysfs"].splitlines() if "0000:23:" not in line and "0000:17:" not in line)
+    node["sysfs"] = "\n".join(line for line in node["sysfs"].splitlines() if "mlx5_3/" not in line and "0000:17:" not in line)
     node["meminfo"] = "MemTotal: 1056688000 kB\n"
     assert plugin.shortages(spec(hardware_cpu_sockets=4), node) == [
         "processor sockets: declared 4, found 2",
         "GiB of memory: declared 1900, found 1007",
         "GPUs on the PCI bus: declared 8, found 7",
-        "HCAs on the PCI bus: declared 8, found 7",
+        "HCAs: declared 8, found 7",
     ]
 
 
@@ -69,6 +69,21 @@ def test_every_shortage_is_named_at_once() -> None:
 )
 def test_a_node_that_does_not_say_is_short(changes: dict[str, str], line: str) -> None:
     assert line in "; ".join(plugin.shortages(spec(), said(**changes)))
+
+
+def test_before_any_driver_the_bus_says_how_many_hcas_there_can_be() -> None:
+    bare = [line for line in said()["sysfs"].splitlines() if "mlx5_" not in line]
+    assert plugin.shortages(spec(), said(sysfs="\n".join(bare))) == []
+    assert plugin.shortages(spec(), said(sysfs="\n".join(line for line in bare if "0000:23:" not in line))) == ["HCAs: declared 8, found 7"]
+
+
+def test_other_network_functions_on_the_bus_hide_no_missing_hca() -> None:
+    node = said()
+    lines = [line for line in node["sysfs"].splitlines() if "mlx5_3/" not in line]
+    node["sysfs"] = "\n".join(
+        [*lines, "/sys/bus/pci/devices/0000:30:00.0/vendor:0x8086", "/sys/bus/pci/devices/0000:30:00.0/class:0x020000"]
+    )
+    assert plugin.shortages(spec(), node) == ["HCAs: declared 8, found 7"]
 
 
 def test_pinned_firmware() -> None:
