@@ -25,10 +25,11 @@ test: setup tools lint unit integration molecule ## Everything CI runs
 tools: ## What some tests ask besides (a subnet manager, PostgreSQL, promtool), unpacked into build/tools; nothing is installed
 	@scripts/test_tools.sh
 
-lint: ## ruff, mypy --strict, yamllint, ansible-lint, generated files
+lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy cli validators tests
+	$(BIN)/mypy cli lab validators tests
+	$(BIN)/lint-imports
 	$(BIN)/yamllint --strict .
 	$(BIN)/ansible-lint --offline -q
 	$(BIN)/python scripts/generate.py --check
@@ -50,7 +51,7 @@ acceptance: setup ## Slow, not in `test`: kernel, huge pages, tuning and NFS on 
 	@scripts/acceptance.sh
 
 mutation: setup ## Change every setting of a lab node by other hands: told, repaired, silent; build/mutation.json
-	PYTHONPATH=cli:validators:tests $(BIN)/python -m mutation
+	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m mutation
 
 bench: setup ## The performance suite, with two lab nodes and the peers; writes build/bench.json
 	@$(BIN)/python benchmarks/bench.py

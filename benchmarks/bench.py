@@ -28,7 +28,7 @@ import start_up  # noqa: E402
 from cpu_cost import CannotMeasureError  # noqa: E402
 from targets import TARGETS, did, ratios, reason, table  # noqa: E402
 
-from clusterctl.errors import ClusterctlError  # noqa: E402
+from clusterctl.model.errors import ClusterctlError  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from cpu_cost import must
 from cpu_cost import run as run_command
 from replay_server import address
 
-from clusterctl.store import Store
+from clusterctl.adapters.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

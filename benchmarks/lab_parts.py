@@ -14,7 +14,7 @@ import runner_overhead
 from cpu_cost import CannotMeasureError
 from lab_site import Lab, lab
 
-from clusterctl.errors import ClusterctlError
+from clusterctl.model.errors import ClusterctlError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from cpu_cost import CannotMeasureError
 
-from clusterctl.lab.hosts_layer import ssh_args
-from clusterctl.lab.layout import LabPaths, lab_node, lab_rack
+from clusterctl_lab.hosts_layer import ssh_args
+from clusterctl_lab.layout import LabPaths, lab_node, lab_rack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

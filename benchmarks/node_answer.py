@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from cpu_cost import CannotMeasureError
 
-from clusterctl import bundle, config
-from clusterctl.spec.load import load_nodes
-from clusterctl.transport.ssh import SshClient
-from clusterctl.validation import Settings, answer, request, validate
+from clusterctl.adapters import config
+from clusterctl.adapters.inventory.load import load_nodes
+from clusterctl.adapters.ssh.ssh import SshClient
+from clusterctl.adapters.validators import Settings, answer, bundle, request, validate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lab_site import Lab
 
-    from clusterctl.node import Node
+    from clusterctl.model.node import Node
 
 OWN = "{{node}}"
 

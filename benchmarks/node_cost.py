@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lab_site import Lab
     from node_answer import Answer
 
-    from clusterctl.node import Node
+    from clusterctl.model.node import Node
 
 _ENOUGH = 100
 _TIMES = 3

@@ -11,7 +11,7 @@ from cpu_cost import CannotMeasureError, Ran
 from peer_cost import Cost, per_node
 from pyinfra_operations import from_findings
 
-from clusterctl.lab.layout import lab_node
+from clusterctl_lab.layout import lab_node
 
 if TYPE_CHECKING:
     from lab_site import Lab

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cpu_cost import CannotMeasureError, Ran
 from peer_cost import Cost, per_node
 
-from clusterctl.lab.layout import lab_node
+from clusterctl_lab.layout import lab_node
 
 if TYPE_CHECKING:
     from lab_site import Lab

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cpu_cost import CannotMeasureError, must, run
 
-from clusterctl.lab.layout import lab_node
+from clusterctl_lab.layout import lab_node
 
 if TYPE_CHECKING:
     from lab_site import Lab

@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from clusterctl.spec.groups import by_digest  # noqa: E402 the path above comes first
-from clusterctl.spec.load import load_nodes  # noqa: E402
+from clusterctl.adapters.inventory.groups import by_digest  # noqa: E402 the path above comes first
+from clusterctl.adapters.inventory.load import load_nodes  # noqa: E402
 from support.big_site import write_site  # noqa: E402
 
 LIMIT_S = 60.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import fleet
 from cpu_cost import CannotMeasureError, median_cpu_s, must, run
 
-from clusterctl.store import Store
+from clusterctl.adapters.store import Store
 from support.stores import a_node
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from clusterctl import config
-from clusterctl.outcome import RunStatus
-from clusterctl.provisioning.apply import OUT_OF_POOL
-from clusterctl.runner import PlaybookRequest, run_playbook
+from clusterctl.adapters import config
+from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
+from clusterctl.model.playbook_result import PlaybookStatus
+from clusterctl.workflows.provision.apply import OUT_OF_POOL
 
 if __name__ == "__main__":
     site, artifacts, tags, *names = sys.argv[1:]
@@ -23,4 +23,4 @@ if __name__ == "__main__":
 
     done = run_playbook(PlaybookRequest("provision.yml", inventory, tuple(names), roles, extra_args=OUT_OF_POOL), Path(artifacts), count)
     print(f"{seen} events, {done.status.value}")
-    sys.exit(0 if done.status is RunStatus.COMPLETED and all(h.status.value == "ok" for h in done.hosts.values()) else 1)
+    sys.exit(0 if done.status is PlaybookStatus.COMPLETED and all(h.status.value == "ok" for h in done.hosts.values()) else 1)

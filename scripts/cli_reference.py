@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from clusterctl.exit_codes import MEANINGS, PRECEDENCE, ExitCode
 from clusterctl.main import VERBS, cli
+from clusterctl.model.exit_codes import MEANINGS, PRECEDENCE, ExitCode
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 MARK = "<!-- Written by scripts/cli_reference.py. -->"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from clusterctl.spec.load import list_hosts, load_profile
+from clusterctl.adapters.inventory.load import list_hosts, load_profile
 
 if TYPE_CHECKING:
-    from clusterctl.node import NodeSpec
+    from clusterctl.model.node import NodeSpec
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMON = ROOT / "inventory" / "common"

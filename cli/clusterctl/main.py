@@ -8,9 +8,10 @@ import sys
 import click
 from click import exceptions
 
-from clusterctl.errors import ClusterctlError, InterruptedRunError
-from clusterctl.exit_codes import ExitCode
-from clusterctl.render import messages
+from clusterctl.commands import extra_verbs
+from clusterctl.model.errors import ClusterctlError, InterruptedRunError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.terminal import messages
 
 VERBS: dict[str, str] = {
     "init": "Write a site folder to start from.",
@@ -30,22 +31,24 @@ VERBS: dict[str, str] = {
     "status": "Where nodes stand.",
     "history": "The story of one node.",
     "report": "Write the HTML page of a run.",
-    "lab": "A virtual rack, without hardware.",
     "completion": "Print the shell completion script.",
 }
 
 
 class LazyGroup(click.Group):
-    """Imports a verb's module only when that verb is used, so that `--help` stays fast."""
+    """Imports a verb's module only when that verb is used, so that `--help` stays fast.
+
+    Installed packages add verbs by the entry point group `clusterctl.commands`.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The verbs, in the order of a node's life."""
-        return list(VERBS)
+        """The verbs in the order of a node's lifecycle, then those of other packages."""
+        return [*VERBS, *sorted(extra_verbs.offered())]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a verb; in the listing, a light stand-in that knows its help line."""
         if cmd_name not in VERBS:
-            return None
+            return extra_verbs.stand_in(cmd_name) if ctx.meta.get("clusterctl.listing") else extra_verbs.load(cmd_name)
         if ctx.meta.get("clusterctl.listing"):
             return click.Command(name=cmd_name, help=VERBS[cmd_name])
         module = importlib.import_module(f"clusterctl.commands.{cmd_name}")
@@ -59,7 +62,7 @@ class LazyGroup(click.Group):
         except exceptions.UsageError as e:
             from difflib import get_close_matches  # noqa: PLC0415 only a mistyped word pays for it
 
-            near = get_close_matches(args[0], VERBS)
+            near = get_close_matches(args[0], self.list_commands(ctx))
             if not near:
                 raise
             raise exceptions.UsageError(f"{e.message.rstrip('.')}; did you mean {' or '.join(near)}?", ctx) from e

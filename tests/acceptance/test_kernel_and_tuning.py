@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from clusterctl.exit_codes import ExitCode
+from clusterctl.model.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from support.vm import Vm

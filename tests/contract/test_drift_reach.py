@@ -58,14 +58,20 @@ def reach(start: str, without: frozenset[str] = frozenset()) -> set[str]:
     return seen
 
 
-CORE = sorted(f"clusterctl.drift.{p.stem}" for p in (CLI / "clusterctl" / "drift").glob("*.py"))
+CORE = sorted(f"clusterctl.core.drift.{p.stem}" for p in (CLI / "clusterctl" / "core" / "drift").glob("*.py"))
 
 
 @pytest.mark.parametrize("module", CORE)
 def test_the_core_reaches_no_edge(module: str) -> None:
-    found = reach("clusterctl.drift" if module.endswith("__init__") else module)
+    found = reach("clusterctl.core.drift" if module.endswith("__init__") else module)
     assert found & FORBIDDEN == set()
-    edges = ("clusterctl.runner", "clusterctl.provisioning", "clusterctl.transport", "clusterctl.validation", "clusterctl.store")
+    edges = (
+        "clusterctl.adapters.ansible.runner",
+        "clusterctl.workflows.provision",
+        "clusterctl.adapters.ssh",
+        "clusterctl.adapters.validators",
+        "clusterctl.adapters.store",
+    )
     assert [m for m in found if m.startswith(edges)] == []
 
 
@@ -75,15 +81,19 @@ def test_only_prometheus_metrics_import_its_client() -> None:
         for p in (CLI / "clusterctl").rglob("*.py")
         if "import prometheus_client" in p.read_text() or "from prometheus_client" in p.read_text()
     ]
-    assert [p.relative_to(CLI).as_posix() for p in files] == ["clusterctl/drift/metrics.py"]
+    assert [p.relative_to(CLI).as_posix() for p in files] == ["clusterctl/core/drift/metrics.py"]
 
 
 def test_a_drift_run_reaches_ansible_only_to_carry_the_bundle() -> None:
     """Nodes that are not reached by SSH are asked through one playbook, which has no roles."""
-    carrier = "clusterctl.validation.over_ansible"
-    assert carrier in reach("clusterctl.drifting")
-    found = reach("clusterctl.drifting", without=frozenset({carrier}))
-    assert [m for m in found if m.startswith(("clusterctl.runner", "clusterctl.provisioning", "clusterctl.healing"))] == []
+    carrier = "clusterctl.adapters.validators.over_ansible"
+    assert carrier in reach("clusterctl.workflows.drift.run")
+    found = reach("clusterctl.workflows.drift.run", without=frozenset({carrier}))
+    assert [
+        m
+        for m in found
+        if m.startswith(("clusterctl.adapters.ansible.runner", "clusterctl.workflows.provision", "clusterctl.workflows.remediate"))
+    ] == []
     text = file_of(carrier)
     assert text is not None
     assert {w.value for w in ast.walk(ast.parse(text.read_text())) if isinstance(w, ast.Constant) and str(w.value).endswith(".yml")} == {
@@ -113,7 +123,9 @@ def test_what_stays_writable_is_written_down() -> None:
 
 def test_the_verb_goes_to_healing_only_where_it_is_asked_to() -> None:
     tree = ast.parse((CLI / "clusterctl" / "commands" / "drift.py").read_text())
-    asked = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "healing" in ast.unparse(n)]
-    assert [ast.unparse(n.test) for n in asked] == ["wish.heal and watched.decisions.heal"]
-    found = reach("clusterctl.commands.drift", without=frozenset({"clusterctl.healing", "clusterctl.validation.over_ansible"}))
-    assert [m for m in found if m.startswith(("clusterctl.runner", "clusterctl.provisioning"))] == []
+    asked = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "heal_with_progress" in ast.unparse(n)]
+    assert [ast.unparse(n.test) for n in asked] == ["options.heal and found.decisions.heal"]
+    found = reach(
+        "clusterctl.commands.drift", without=frozenset({"clusterctl.commands.heal", "clusterctl.adapters.validators.over_ansible"})
+    )
+    assert [m for m in found if m.startswith(("clusterctl.adapters.ansible.runner", "clusterctl.workflows.provision"))] == []

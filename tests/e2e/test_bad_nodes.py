@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.exit_codes import ExitCode
+from clusterctl.model.exit_codes import ExitCode
 from support.demo_rack import CLUSTERCTL, DemoRack
 
 if TYPE_CHECKING:

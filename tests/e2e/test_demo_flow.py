@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import Draft202012Validator
 
-from clusterctl.exit_codes import ExitCode
-from clusterctl.gates.header import read_header
+from clusterctl.adapters.raw_records import read_header
+from clusterctl.model.exit_codes import ExitCode
 from mutation.bench import Bench
 from mutation.engine import one_round
 from mutation.rules import catalogue, rounds

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.exit_codes import ExitCode
+from clusterctl.model.exit_codes import ExitCode
 from support.demo_rack import DemoRack
 from support.lab_ssh import LabSsh
 

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 from clusterctl import main
-from clusterctl.lab.podman import podman
+from clusterctl_lab.podman import podman
 from support.container_node import ContainerNode
 from support.roles import ROOT
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from clusterctl.spec.load import load_nodes
+from clusterctl.adapters.inventory.load import load_nodes
 from support.roles import ROOT
 from support.site import CONTENT, Site
 

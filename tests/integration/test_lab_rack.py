@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.bmc import process
-from clusterctl.lab.hosts_layer import bmc_credentials
-from clusterctl.lab.layout import lab_node
-from clusterctl.lab.podman import podman
+from clusterctl_lab.bmc import process
+from clusterctl_lab.hosts_layer import bmc_credentials
+from clusterctl_lab.layout import lab_node
+from clusterctl_lab.podman import podman
 from support.demo_rack import DemoRack, host_kernel_settings
 from support.lab_ssh import LabSsh
 from support.roles import ROOT

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lifecycle import State
-from clusterctl.pool.local import LocalPool
-from clusterctl.store import Store
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.store import Store
+from clusterctl.model.state import State
 from support.provisioning import World, node
 from support.roles import ROOT
 

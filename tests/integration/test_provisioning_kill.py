@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.exit_codes import ExitCode
-from clusterctl.lifecycle import State
-from clusterctl.provisioning.resume import take_over
-from clusterctl.store import Store
-from clusterctl.store.records import RunStatus
+from clusterctl.adapters.store import Store
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.records import RunStatus
+from clusterctl.model.state import State
+from clusterctl.workflows.provision.resume import take_over
 from support.provisioning import World
 
 if TYPE_CHECKING:

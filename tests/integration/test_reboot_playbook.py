@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterctl.lifecycle import State
-from clusterctl.store import Store
+from clusterctl.adapters.store import Store
+from clusterctl.model.state import State
 from support.provisioning import World, node
 from support.roles import ROOT
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.errors import ConfigError, StoreError
-from clusterctl.events import TaskEvent, TaskStatus
-from clusterctl.runner import HostStatus, PlaybookRequest, RunOutcome, RunStatus, run_playbook
+from clusterctl.adapters.ansible.runner import HostStatus, PlaybookRequest, PlaybookResult, PlaybookStatus, run_playbook
+from clusterctl.model.errors import ConfigError, StoreError
+from clusterctl.model.task_event import TaskEvent, TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,14 +56,14 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(site: Path, *nodes: str, on_event: Callable[[TaskEvent], None] | None = None, **more: object) -> RunOutcome:
+def run(site: Path, *nodes: str, on_event: Callable[[TaskEvent], None] | None = None, **more: object) -> PlaybookResult:
     request = PlaybookRequest(str(site / "play.yml"), (site / "hosts.yml",), nodes, **more)  # type: ignore[arg-type]
     return run_playbook(request, site / "artifacts", on_event)
 
 
 def test_each_node_has_its_own_outcome(site: Path) -> None:
     outcome = run(site, "n1", "n2", "typo")
-    assert outcome.status is RunStatus.COMPLETED
+    assert outcome.status is PlaybookStatus.COMPLETED
     assert {n: h.status for n, h in outcome.hosts.items()} == {
         "n1": HostStatus.OK,
         "n2": HostStatus.FAILED,
@@ -122,7 +122,7 @@ def test_the_folder_of_a_killed_run_is_cleared_away_and_that_of_a_live_one_is_no
 def test_a_playbook_that_cannot_start_says_why(site: Path) -> None:
     (site / "play.yml").write_text("- hosts: all\n  rolls: []\n")
     outcome = run(site, "n1")
-    assert outcome.status is RunStatus.COULD_NOT_START
+    assert outcome.status is PlaybookStatus.COULD_NOT_START
     assert "rolls" in outcome.detail
     assert outcome.hosts["n1"].status is HostStatus.NOT_PROCESSED
 
@@ -152,7 +152,7 @@ def test_an_unknown_host_key_is_refused(site: Path) -> None:
 
 def test_a_run_that_takes_too_long_is_ended_with_all_its_processes(site: Path) -> None:
     outcome = run(site, "n1", timeout_s=4, extra_args=("-e", "nap_s=47.11"))
-    assert outcome.status is RunStatus.TIMED_OUT
+    assert outcome.status is PlaybookStatus.TIMED_OUT
     assert outcome.hosts["n1"].status is HostStatus.NOT_PROCESSED
     assert sleepers("47.11") == []
 
@@ -170,7 +170,7 @@ def test_a_handler_that_raises_ends_the_run_and_is_told(site: Path) -> None:
 @pytest.mark.parametrize(("number", "nap"), [(signal.SIGINT, "47.13"), (signal.SIGKILL, "47.14")])
 def test_ansible_ends_with_its_controller(site: Path, number: signal.Signals, nap: str) -> None:
     code = (
-        "import sys; from pathlib import Path; from clusterctl.runner import *; s = Path(sys.argv[1])\n"
+        "import sys; from pathlib import Path; from clusterctl.adapters.ansible.runner import *; s = Path(sys.argv[1])\n"
         "run_playbook(PlaybookRequest(str(s/'play.yml'), (s/'hosts.yml',), ('n1',), extra_args=('-e', 'nap_s=' + sys.argv[2])), s/'artifacts')"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -14,16 +14,16 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clusterctl import main
-from clusterctl.leases import Holder
-from clusterctl.lifecycle import State
-from clusterctl.pool.local import LocalPool
+from clusterctl.adapters import processes
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.model.state import State
 from support.rack import NAMES, provisioned_rack
 from support.roles import ROOT
 from support.stores import a_node, a_run, bring, fresh
 
 if TYPE_CHECKING:
-    from clusterctl.store import Store
-    from clusterctl.store.records import RunRow
+    from clusterctl.adapters.store import Store
+    from clusterctl.model.records import RunRow
 
 SCHEMAS = ROOT / "docs/reference/schemas"
 
@@ -78,7 +78,7 @@ def test_status_after_kill_9(rack: tuple[Store, RunRow], capsys: pytest.CaptureF
     store, _ = rack
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
-    dead = replace(a_run("20260314-110000-provision-dead"), holder=replace(Holder.current(), pid=gone.pid))
+    dead = replace(a_run("20260314-110000-provision-dead"), holder=replace(processes.current(), pid=gone.pid))
     store.start_run(dead, ["r12-n04"])
     bring(store, "r12-n04", State.PROVISIONING, run_id=dead.id)
     data = run_json(capsys, "status", "rack-12")

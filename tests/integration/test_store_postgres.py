@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import text
 
-from clusterctl.errors import IllegalTransitionError, LeaseHeldError, StoreError
-from clusterctl.gates.model import Outcome
-from clusterctl.lifecycle import State
-from clusterctl.pool.local import LocalPool
-from clusterctl.store import Store
-from clusterctl.store.engine import connect, writing
-from clusterctl.store.tables import metadata
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.store import Store
+from clusterctl.adapters.store.engine import connect, writing
+from clusterctl.adapters.store.tables import metadata
+from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, StoreError
+from clusterctl.model.gate_result import Outcome
+from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
 from support.old_store import LATER, SAID, assert_answers, counts, fill
 from support.postgres import binaries, server

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from clusterctl import main
-from clusterctl.exit_codes import ExitCode
+from clusterctl.model.exit_codes import ExitCode
 from support.fake_answers import FakeNode
 from support.roles import ROOT
 from support.ssh_node import SshNode

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from clusterctl.exit_codes import ExitCode
+from clusterctl.model.exit_codes import ExitCode
 from support.roles import ROOT
 from support.ssh_node import SshNode
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl import bundle, main
-from clusterctl.exit_codes import ExitCode
-from clusterctl.findings import NodeFindings, NodeStatus
-from clusterctl.spec.load import load_nodes
-from clusterctl.store import Store
-from clusterctl.validation import Settings, validate
-from clusterctl.validation import run as validation_run
+from clusterctl import main
+from clusterctl.adapters.inventory.load import load_nodes
+from clusterctl.adapters.store import Store
+from clusterctl.adapters.validators import Settings, bundle, validate
+from clusterctl.adapters.validators import run as validation_run
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.findings import NodeFindings, NodeStatus
 from support.container_node import ContainerNode
 from support.roles import ROOT
 

@@ -6,14 +6,14 @@ import subprocess
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from clusterctl.events import TaskStatus
-from clusterctl.findings import NodeStatus
-from clusterctl.outcome import HostStatus
-from clusterctl.provisioning.model import Options
-from clusterctl.provisioning.plan import to_apply
-from clusterctl.runner import PlaybookRequest, run_playbook
-from clusterctl.spec.load import load_nodes
-from clusterctl.validation import validate
+from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
+from clusterctl.adapters.inventory.load import load_nodes
+from clusterctl.adapters.validators import validate
+from clusterctl.core.provision_plan import to_apply
+from clusterctl.model.findings import NodeStatus
+from clusterctl.model.playbook_result import HostStatus
+from clusterctl.model.provision import ProvisionOptions
+from clusterctl.model.task_event import TaskStatus
 from clusterctl_validators.finding import GOOD
 from support.lab_ssh import LabSsh
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from clusterctl.events import TaskEvent
-    from clusterctl.findings import NodeFindings
-    from clusterctl.node import Node
-    from clusterctl.outcome import HostOutcome
+    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.node import Node
+    from clusterctl.model.playbook_result import HostOutcome
+    from clusterctl.model.task_event import TaskEvent
     from clusterctl_validators.finding import Finding
 
 _MOST_REBOOTS = 3
@@ -123,7 +123,7 @@ class Bench:
 
     def repair(self) -> Repair:
         """As `provision` does it: plan from the findings, run the roles of the plan, reboot where they ask for it."""
-        roles, _ = to_apply(self.node, self._ask(()), Options())
+        roles, _ = to_apply(self.node, self._ask(()), ProvisionOptions())
         if not roles:
             return Repair((), (), problem="the plan names no role")
         seen = _Roles()

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from clusterctl.lab.image import ensure_image
-from clusterctl.lab.podman import podman
+from clusterctl_lab.image import ensure_image
+from clusterctl_lab.podman import podman
 
 if TYPE_CHECKING:
     from pathlib import Path

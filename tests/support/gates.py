@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from clusterctl.gates.model import RawRecord
-from clusterctl.gates.plan import make_plan
-from clusterctl.gates.profile import profile_of
-from clusterctl.node import Connection, Node, NodeSpec, Place
+from clusterctl.core.gates.plan import make_plan
+from clusterctl.core.gates.profile import profile_of
+from clusterctl.model.gate_result import RawRecord
+from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from clusterctl.gates.plan import GatePlan
-    from clusterctl.gates.settings import Level
+    from clusterctl.core.gates.plan import GatePlan
+    from clusterctl.model.level import Level
 
 TODAY = date(2026, 1, 15)
 CASES = ROOT / "tests" / "cases"

@@ -61,7 +61,7 @@ class Tray:
             f"IMEX_NODE_CONFIG_FILE={self.root}/nodes.cfg\n"
         )
         self.process = subprocess.Popen(
-            [sys.executable, "-IS", "-c", DAEMON, str(ROOT / "cli/clusterctl/lab"), str(self.root), self.version],
+            [sys.executable, "-IS", "-c", DAEMON, str(ROOT / "lab/clusterctl_lab"), str(self.root), self.version],
             stderr=subprocess.PIPE,
             text=True,
         )

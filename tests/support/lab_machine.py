@@ -6,15 +6,15 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.lab.faults import make_fault
-from clusterctl.lab.simulator import machine, state
+from clusterctl_lab.faults import make_fault
+from clusterctl_lab.simulator import machine, state
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
 
-    from clusterctl.lab.simulator.hardware import Hardware
+    from clusterctl_lab.simulator.hardware import Hardware
 
 BOOT = "11111111-2222-3333-4444-555555555555"
 

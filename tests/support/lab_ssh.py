@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.lab.hosts_layer import ssh_args
-from clusterctl.lab.layout import LabPaths, lab_node
+from clusterctl_lab.hosts_layer import ssh_args
+from clusterctl_lab.layout import LabPaths, lab_node
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,14 +9,14 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.bundle import build
+from clusterctl.adapters.validators.bundle import build
 from clusterctl_validators.finding import Finding
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.bundle import Bundle
+    from clusterctl.adapters.validators.bundle import Bundle
 
 EXAMPLES = ROOT / "tests" / "cases" / "validators"
 

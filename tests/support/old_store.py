@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import column as c
 from sqlalchemy import func, insert, select, table
 
-from clusterctl.findings import NodeStatus
-from clusterctl.gates.model import Outcome
-from clusterctl.store import schema
-from clusterctl.store import tables as t
-from clusterctl.store.engine import connect, writing
+from clusterctl.adapters.store import schema
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.engine import connect, writing
+from clusterctl.model.findings import NodeStatus
+from clusterctl.model.gate_result import Outcome
 from support.stores import a_finding, findings
 
 if TYPE_CHECKING:
-    from clusterctl.findings import NodeFindings
-    from clusterctl.store import Store
+    from clusterctl.adapters.store import Store
+    from clusterctl.model.findings import NodeFindings
 
 RUN, LATER = "20260314-020000-drift-aaaa", "20260315-020000-drift-bbbb"
 NAMES = ("r12-n01", "r12-n02")

@@ -5,28 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.events import TaskEvent, TaskStatus
-from clusterctl.findings import NodeFindings, NodeStatus
-from clusterctl.gates.model import GateResult
-from clusterctl.node import Connection, Node, NodeSpec, Place
-from clusterctl.outcome import HostOutcome, HostStatus, RunOutcome, RunStatus, TaskFailure
-from clusterctl.pool.local import LocalPool
-from clusterctl.provisioning.flow import provision
-from clusterctl.provisioning.model import Options
-from clusterctl.provisioning.session import session
-from clusterctl.provisioning.work import Edges, Work
-from clusterctl.rundir import RunDir
-from clusterctl.store import Store
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.adapters.store import Store
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.gate_result import GateResult
+from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
+from clusterctl.model.provision import ProvisionOptions
+from clusterctl.model.task_event import TaskEvent, TaskStatus
+from clusterctl.workflows.provision.context import RunContext, Services
+from clusterctl.workflows.provision.flow import provision
+from clusterctl.workflows.provision.session import session
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from clusterctl.agreed_plan import AgreedPlan
-    from clusterctl.lifecycle import State
-    from clusterctl.provisioning.model import Plan, Progress, Result
-    from clusterctl.runner import PlaybookRequest
+    from clusterctl.adapters.ansible.runner import PlaybookRequest
+    from clusterctl.core.saved_plan import SavedPlan
+    from clusterctl.model.provision import Plan, Progress, ProvisionResult
+    from clusterctl.model.state import State
 
 ROLES = ("kernel", "hugepages")
 GATES = ("dcgm_diag", "rdma_pair")
@@ -76,7 +76,7 @@ class World:
     told: list[Progress] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     answer: bool = True
-    agreed: AgreedPlan | None = None
+    agreed: SavedPlan | None = None
 
     @property
     def url(self) -> str:
@@ -94,7 +94,7 @@ class World:
         with Store.open(self.url) as store:
             return LocalPool.create(store).members()
 
-    def run(self, *names: str, confirm: Callable[[Plan], bool] | None = None, **options: Any) -> Result:
+    def run(self, *names: str, confirm: Callable[[Plan], bool] | None = None, **options: Any) -> ProvisionResult:
         """One `provision` over the named nodes, or all."""
         nodes = [node(n, self.digest) for n in names or self.names]
         rundir = RunDir.create(self.state_dir, "provision")
@@ -102,15 +102,15 @@ class World:
             store.register(nodes)
             wanted = [n.name for n in nodes]
             with session(store, rundir, target="rack-12", operator="ada", nodes=wanted, argv=["provision", "rack-12"]) as keeper:
-                work = self.work(store, rundir, nodes, Options(**options))
-                work.lease_lost = keeper.lost.is_set
-                return provision(work, confirm or self.confirm, {}, {})
+                context = self.context(store, rundir, nodes, ProvisionOptions(**options))
+                context.lease_lost = keeper.lost.is_set
+                return provision(context, confirm or self.confirm, {}, {})
 
-    def work(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: Options) -> Work:
-        edges = Edges(store, LocalPool.create(store), self.play, self.validate, self.burn_in, lambda _n: GATES)
+    def context(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: ProvisionOptions) -> RunContext:
+        services = Services(store, LocalPool.create(store), self.play, self.validate, self.burn_in, lambda _n: GATES)
         if self.agreed:
-            edges = replace(edges, agreed=self.agreed.demand)
-        return Work(edges, options, rundir, (), "ada", {n.name: n for n in nodes}, self.told.append)
+            services = replace(services, agreed=self.agreed.demand)
+        return RunContext(services, options, rundir, (), "ada", {n.name: n for n in nodes}, self.told.append)
 
     def confirm(self, plan: Plan) -> bool:
         self.plans.append(plan)
@@ -134,11 +134,11 @@ class World:
         artifacts: Path,
         on_event: Callable[[TaskEvent], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
-    ) -> RunOutcome:
+    ) -> PlaybookResult:
         what = request.playbook.removesuffix(".yml")
         self._call(f"{what} {','.join(request.tags)}".strip(), request.nodes)
         hosts = {n: self._played(n, what, request.tags, on_event) for n in request.nodes}
-        return RunOutcome(RunStatus.COMPLETED, hosts, f"ansible-playbook {request.playbook}", 0.1)
+        return PlaybookResult(PlaybookStatus.COMPLETED, hosts, f"ansible-playbook {request.playbook}", 0.1)
 
     def _played(self, name: str, what: str, roles: Sequence[str], on_event: Callable[[TaskEvent], None] | None) -> HostOutcome:
         if on_event:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.errors import LeaseHeldError
-from clusterctl.store import Store
+from clusterctl.adapters.store import Store
+from clusterctl.model.errors import LeaseHeldError
 
 if TYPE_CHECKING:
     import multiprocessing

@@ -6,20 +6,20 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clusterctl.findings import NodeFindings, NodeStatus
-from clusterctl.gates import rawfile
-from clusterctl.gates.model import GateResult, Outcome, RawRecord
-from clusterctl.lifecycle import State
-from clusterctl.rundir import RunDir
-from clusterctl.store.records import RunStatus
+from clusterctl.adapters import raw_records as rawfile
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl.model.records import RunStatus
+from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
 from support.stores import DIGEST, a_node, a_record, a_result, a_run, fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.store import Store
-    from clusterctl.store.records import RunRow
+    from clusterctl.adapters.store import Store
+    from clusterctl.model.records import RunRow
 
 NAMES = tuple(f"r12-n0{i}" for i in range(1, 7))
 RAILS = 4

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from clusterctl.spec.load import load_nodes
+from clusterctl.adapters.inventory.load import load_nodes
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from clusterctl.node import Node
+    from clusterctl.model.node import Node
 
 CASES = ROOT / "tests" / "cases" / "spec"
 CONTENT = CASES / "content"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import asyncssh
 
-from clusterctl.node import Connection
+from clusterctl.model.node import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

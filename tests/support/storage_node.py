@@ -11,11 +11,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from clusterctl.findings import NodeStatus
-from clusterctl.lab.image import ensure_image
-from clusterctl.lab.podman import podman
-from clusterctl.spec.load import load_nodes
-from clusterctl.validation import validate
+from clusterctl.adapters.inventory.load import load_nodes
+from clusterctl.adapters.validators import validate
+from clusterctl.model.findings import NodeStatus
+from clusterctl_lab.image import ensure_image
+from clusterctl_lab.podman import podman
 from clusterctl_validators.finding import GOOD
 from support.container_node import ContainerNode
 from support.roles import ROOT

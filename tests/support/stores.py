@@ -8,15 +8,16 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from clusterctl import admission_record, clock
-from clusterctl.admission import decide
-from clusterctl.findings import NodeFindings, NodeStatus
-from clusterctl.gates.model import GateResult, Outcome
-from clusterctl.lifecycle import State
-from clusterctl.node import Connection, Node, NodeSpec, Place
-from clusterctl.outcome import HostOutcome, HostStatus
-from clusterctl.store import Store
-from clusterctl.store.records import AdmissionRecord, RunRow
+from clusterctl.adapters import clock
+from clusterctl.adapters.store import Store
+from clusterctl.core.admission import record as admission_record
+from clusterctl.core.admission.decide import decide
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl.model.playbook_result import HostOutcome, HostStatus
+from clusterctl.model.records import AdmissionRecord, RunRow
+from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
 
 ROLE = "hugepages"

@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.lab.apt_sources import host_sources
-from clusterctl.lab.podman import as_root
+from clusterctl_lab.apt_sources import host_sources
+from clusterctl_lab.podman import as_root
 from support.roles import ROOT
 from support.vm import Vm
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from clusterctl.lab.apt_sources import AptSources
+    from clusterctl_lab.apt_sources import AptSources
 
 SUITE = "bookworm"
 BUILD = ROOT / "build" / "acceptance"
 FINISH = ROOT / "tests" / "acceptance" / "image" / "finish.sh"
-INDEXER = ROOT / "cli" / "clusterctl" / "lab" / "image_files" / "index_repository.py"
+INDEXER = ROOT / "lab" / "clusterctl_lab" / "image_files" / "index_repository.py"
 TOOLS = ("qemu-system-x86_64", "qemu-img", "mmdebstrap", "sfdisk", "mkfs.ext4", "ssh-keygen")
 PACKAGES = (
     "systemd-sysv,udev,dbus,kmod,iproute2,procps,openssh-server,python3,python3-apt,util-linux,e2fsprogs,"

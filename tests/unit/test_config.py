@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from clusterctl import config
-from clusterctl.content import content_dir
-from clusterctl.errors import ConfigError
+from clusterctl.adapters import config
+from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.model.errors import ConfigError
 
 
 @pytest.fixture(autouse=True)

@@ -3,9 +3,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from clusterctl import doctor
-from clusterctl.config import Config
+from clusterctl.adapters.config import Config
 from clusterctl.main import call
+from clusterctl.model.doctor_check import Check
+from clusterctl.workflows import doctor
 from support.site import Site
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def checks(config: Config) -> dict[str, doctor.Check]:
+def checks(config: Config) -> dict[str, Check]:
     return {c.name: c for c in doctor.examine(config)}
 
 

@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from clusterctl import errors
+from clusterctl.model import errors
 
 CLASSES = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.ClusterctlError)]
 

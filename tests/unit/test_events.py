@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl import events
+from clusterctl.adapters.ansible import events
+from clusterctl.model.task_event import TaskStatus
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def test_a_recorded_event_parses_as_expected(case: Path) -> None:
 
 def test_cases_cover_every_status() -> None:
     seen = {load(c / "expected.json")["task"]["status"] for c in CASES if load(c / "expected.json")["task"]}
-    assert seen == {s.value for s in events.TaskStatus}
+    assert seen == {s.value for s in TaskStatus}
 
 
 @given(JSON)

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl import admission, errors
-from clusterctl.exit_codes import MEANINGS, PRECEDENCE, ExitCode, worst
+from clusterctl.model import errors, verdict
+from clusterctl.model.exit_codes import MEANINGS, PRECEDENCE, ExitCode, worst
 from support.roles import ROOT
 
 
@@ -45,5 +45,5 @@ def test_the_worst_is_one_of_them_and_order_does_not_matter(codes: list[ExitCode
 def test_every_error_and_every_reason_has_a_failing_code() -> None:
     classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.ClusterctlError)]
     assert all(c.exit_code is not ExitCode.OK for c in classes)
-    assert set(admission.EXIT_CODES) == set(admission.ReasonKind)
-    assert ExitCode.OK not in admission.EXIT_CODES.values()
+    assert set(verdict.EXIT_CODES) == set(verdict.ReasonKind)
+    assert ExitCode.OK not in verdict.EXIT_CODES.values()

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from clusterctl.lifecycle import IN_WORK, LEGAL, MEANING, VOIDS_EVIDENCE, State, is_legal, way_out
+from clusterctl.core.lifecycle import IN_PROGRESS, LEGAL, MEANING, VOIDS_EVIDENCE, is_legal, next_action
+from clusterctl.model.state import State
 from support.roles import ROOT
 
 PAGE = (ROOT / "docs/reference/states.md").read_text()
@@ -27,8 +28,8 @@ def test_the_page_is_the_table(state: State) -> None:
 
 @pytest.mark.parametrize("state", State)
 def test_every_state_has_a_way_out(state: State) -> None:
-    assert "`clusterctl " in way_out("r12-n01", state)
-    assert "r12-n01" in way_out("r12-n01", state)
+    assert "`clusterctl " in next_action("r12-n01", state)
+    assert "r12-n01" in next_action("r12-n01", state)
 
 
 def test_every_state_leads_to_admitted_in_the_end() -> None:
@@ -39,7 +40,7 @@ def test_every_state_leads_to_admitted_in_the_end() -> None:
 
 
 def test_work_in_progress_can_always_be_given_up() -> None:
-    assert all(is_legal(s, State.QUARANTINED) and is_legal(s, State.DRAINED) and is_legal(s, State.PROVISIONING) for s in IN_WORK)
+    assert all(is_legal(s, State.QUARANTINED) and is_legal(s, State.DRAINED) and is_legal(s, State.PROVISIONING) for s in IN_PROGRESS)
 
 
 def test_whatever_precedes_provisioning_again_voids_evidence() -> None:

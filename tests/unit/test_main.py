@@ -10,8 +10,8 @@ import rich_click as click
 from click.exceptions import Abort
 
 from clusterctl import main
-from clusterctl.errors import LabError
-from clusterctl.exit_codes import ExitCode
+from clusterctl.model.errors import LabError
+from clusterctl.model.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

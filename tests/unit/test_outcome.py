@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from clusterctl.events import HostStats, TaskEvent, TaskStatus
-from clusterctl.outcome import HostStatus, Tally, TaskFailure
+from clusterctl.adapters.ansible.tally import Tally
+from clusterctl.model.playbook_result import HostStatus, TaskFailure
+from clusterctl.model.task_event import HostStats, TaskEvent, TaskStatus
 
 
 def tally(*events: TaskEvent, stats: dict[str, HostStats] | None = None) -> Tally:

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.errors import NodesAwayError
-from clusterctl.exit_codes import ExitCode
-from clusterctl.lifecycle import AWAY, LEGAL, State
-from clusterctl.presence import present
+from clusterctl.core.lifecycle import ABSENT, LEGAL
+from clusterctl.model.errors import NodesAbsentError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.state import State
+from clusterctl.workflows.target_filter import present
 from support.stores import a_node, bring, fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.store import Store
+    from clusterctl.adapters.store import Store
 
 NODES = [a_node(f"r12-n0{i}", slot=i) for i in range(1, 4)]
 
@@ -33,7 +34,7 @@ def test_who_is_there_is_asked_and_nothing_is_said(store: Store) -> None:
     assert told == []
 
 
-@pytest.mark.parametrize("state", sorted(LEGAL[State.REGISTERED] - AWAY))
+@pytest.mark.parametrize("state", sorted(LEGAL[State.REGISTERED] - ABSENT))
 def test_every_other_state_is_there(store: Store, state: State) -> None:
     bring(store, "r12-n02", state)
     assert present(store, NODES, print) == tuple(NODES)
@@ -49,7 +50,7 @@ def test_who_is_away_is_left_out_by_name(store: Store) -> None:
 
 def test_nobody_there_is_an_error_with_the_way_back(store: Store) -> None:
     bring(store, "r12-n01", State.RMA)
-    with pytest.raises(NodesAwayError, match=r"r12-n01 \(rma\)") as caught:
+    with pytest.raises(NodesAbsentError, match=r"r12-n01 \(rma\)") as caught:
         present(store, NODES[:1], print)
     assert caught.value.exit_code is ExitCode.USAGE
     assert "`clusterctl release r12-n01`" in caught.value.hint

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.redact import MASK, Redactor
+from clusterctl.core.redact import MASK, Redactor
 
 
 @pytest.mark.parametrize(

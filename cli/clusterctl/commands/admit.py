@@ -9,8 +9,8 @@ import rich_click as click
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument
 
 if TYPE_CHECKING:
-    from clusterctl.config import Config
-    from clusterctl.gates.settings import Level
+    from clusterctl.adapters.config import Config
+    from clusterctl.model.level import Level
 
 
 @click.command("admit")
@@ -34,14 +34,14 @@ def command(
     """
     from datetime import UTC, datetime  # noqa: PLC0415 `--help` must not pay for it
 
-    from clusterctl.admitting import Admitter, Candidate  # noqa: PLC0415
-    from clusterctl.gates.profile import profile_of  # noqa: PLC0415
-    from clusterctl.pool.loader import load_pool  # noqa: PLC0415
-    from clusterctl.render import admissions as view  # noqa: PLC0415
-    from clusterctl.signing import signer  # noqa: PLC0415
-    from clusterctl.spec.load import load_nodes  # noqa: PLC0415
-    from clusterctl.store import Store  # noqa: PLC0415
-    from clusterctl.versions import versions  # noqa: PLC0415
+    from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
+    from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415
+    from clusterctl.adapters.signing import signer  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415
+    from clusterctl.adapters.versions import versions  # noqa: PLC0415
+    from clusterctl.core.gates.profile import profile_of  # noqa: PLC0415
+    from clusterctl.terminal import admissions as view  # noqa: PLC0415
+    from clusterctl.workflows.admit import Admitter, Candidate  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
     if only_verify:
@@ -57,10 +57,10 @@ def command(
 
 
 def _verify(config: Config, target: str, output: str) -> int:
-    from clusterctl.render import admissions as view  # noqa: PLC0415
-    from clusterctl.store import Store  # noqa: PLC0415
-    from clusterctl.store.targets import match  # noqa: PLC0415
-    from clusterctl.verifying import verify  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415
+    from clusterctl.adapters.store.targets import match  # noqa: PLC0415
+    from clusterctl.terminal import admissions as view  # noqa: PLC0415
+    from clusterctl.workflows.verify_records import verify  # noqa: PLC0415
 
     with Store.open(config.store_url) as store:
         names = [n.name for n in match(store.nodes(), target)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument, vault_option
-from clusterctl.render import messages
+from clusterctl.terminal import messages
 
 
 @click.command("burnin")
@@ -38,11 +38,12 @@ def command(
 
     Exits with 0 if all gates passed, 7 if one failed or could not run, 4 if a node was not reached. Admits nobody.
     """
-    from clusterctl.gates.burnin import read_header, run_burnin  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.gates.recorded import burnin_run  # noqa: PLC0415
-    from clusterctl.presence import load_present  # noqa: PLC0415
-    from clusterctl.render import gates as view  # noqa: PLC0415
-    from clusterctl.spec.load import load_nodes  # noqa: PLC0415
+    from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
+    from clusterctl.adapters.raw_records import read_header  # noqa: PLC0415
+    from clusterctl.terminal import gates as view  # noqa: PLC0415
+    from clusterctl.workflows.burnin.measure_and_judge import run_burnin  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.burnin.recorded import burnin_run  # noqa: PLC0415
+    from clusterctl.workflows.target_filter import load_present  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
     nodes = load_present(config, target, messages.note, limit=limit, vault_ids=vault_ids)

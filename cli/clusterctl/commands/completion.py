@@ -5,7 +5,7 @@ from __future__ import annotations
 import rich_click as click
 from click.shell_completion import get_completion_class
 
-from clusterctl.render import out
+from clusterctl.terminal import out
 
 
 @click.command("completion")

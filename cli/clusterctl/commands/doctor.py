@@ -5,9 +5,9 @@ from __future__ import annotations
 import rich_click as click
 
 from clusterctl.commands.options import inventory_option, load_config, output_option
-from clusterctl.doctor import examine
-from clusterctl.exit_codes import ExitCode
-from clusterctl.render import doctor as render
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.terminal import doctor as render
+from clusterctl.workflows.doctor import examine
 
 
 @click.command("doctor")

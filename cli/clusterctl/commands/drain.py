@@ -25,12 +25,12 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
 
     Nothing runs on them; running jobs are the scheduler's to end.
     """
-    from clusterctl.lifecycle import State  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.pool.loader import load_pool  # noqa: PLC0415
-    from clusterctl.pool.moves import drain  # noqa: PLC0415
-    from clusterctl.render import moves as view  # noqa: PLC0415
-    from clusterctl.store import Store  # noqa: PLC0415
-    from clusterctl.store.targets import match  # noqa: PLC0415
+    from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415
+    from clusterctl.adapters.store.targets import match  # noqa: PLC0415
+    from clusterctl.model.state import State  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.terminal import moves as view  # noqa: PLC0415
+    from clusterctl.workflows.drain import drain  # noqa: PLC0415
 
     config = load_config(ctx)
     with Store.open(config.store_url) as store:

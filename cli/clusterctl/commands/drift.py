@@ -8,7 +8,7 @@ from typing import Any
 import rich_click as click
 
 from clusterctl.commands.options import inventory_option, limit_option, load_config, vault_option
-from clusterctl.render import messages
+from clusterctl.terminal import messages
 
 _FORMATS = ("table", "json", "yaml", "junit")
 
@@ -34,38 +34,39 @@ def command(ctx: click.Context, /, **given: Any) -> int:
 
     Changes no node unless --heal is given. Exits with 0 if nothing moved, 8 if something did, 6 if a check could not run, 4 if a node was not reached.
     """
-    from clusterctl import drifting  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.presence import load_present  # noqa: PLC0415
-    from clusterctl.render import drift as view  # noqa: PLC0415
-    from clusterctl.render import findings  # noqa: PLC0415
-    from clusterctl.validation import Settings  # noqa: PLC0415
+    from clusterctl.adapters.validators import Settings  # noqa: PLC0415
+    from clusterctl.terminal import drift as view  # noqa: PLC0415
+    from clusterctl.terminal import findings  # noqa: PLC0415
+    from clusterctl.workflows.drift.run import check_drift  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.target_filter import load_present  # noqa: PLC0415
 
     if given["write_nightly"]:
-        from clusterctl.drift import nightly  # noqa: PLC0415
+        from clusterctl.workflows.drift import nightly  # noqa: PLC0415
 
         view.written(nightly.write(given["write_nightly"]))
         return 0
     config = load_config(ctx, given["inventory"])
-    wish = _wish(given, config.drift_policy)
-    nodes = load_present(config, wish.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
+    options = _options(given, config.drift_policy)
+    nodes = load_present(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
     args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
     settings = Settings(concurrency=given["forks"], node_timeout_s=given["timeout_s"], ansible_args=args)
-    watched = drifting.watch(config, nodes, wish, settings, findings.progress(len(nodes)))
-    if wish.heal and watched.decisions.heal:
-        from clusterctl import healing  # noqa: PLC0415 the only way from here to a role
+    found = check_drift(config, nodes, options, settings, findings.progress(len(nodes)))
+    if options.heal and found.decisions.heal:
+        from clusterctl.commands.heal import heal_with_progress  # noqa: PLC0415 the only way from here to a role
 
-        watched = healing.after(watched, config, wish, given["vault_ids"])
-    view.show(watched.report, watched.shown, watched.body, given["output"])
-    return int(watched.code)
+        found = heal_with_progress(found, config, options, given["vault_ids"])
+    view.show(found.report, found.shown, found.body, given["output"])
+    return int(found.code)
 
 
-def _wish(given: dict[str, Any], site_policy: str) -> Any:
-    from clusterctl.drift import memory, policy  # noqa: PLC0415
-    from clusterctl.drifting import Wish  # noqa: PLC0415
+def _options(given: dict[str, Any], site_policy: str) -> Any:
+    from clusterctl.core.drift import memory, policy  # noqa: PLC0415
+    from clusterctl.terminal.drift_files import render_files  # noqa: PLC0415
+    from clusterctl.workflows.drift.run import DriftOptions  # noqa: PLC0415
 
     try:
         chosen = policy.parse(given["words"] or site_policy)
         since_s = memory.seconds(given["since"]) if given["since"] else None
     except ValueError as e:
         raise click.UsageError(str(e)) from e
-    return Wish(given["target"], chosen, given["heal"], since_s, given["textfile"])
+    return DriftOptions(given["target"], chosen, given["heal"], since_s, given["textfile"], documents=render_files)

@@ -14,10 +14,10 @@ from clusterctl.commands.options import load_config, output_option
 @click.pass_context
 def command(ctx: click.Context, node: str, limit: int, output: str) -> None:
     """The story of NODE: every step, every run, its newest findings and gate results, its admissions."""
-    from clusterctl.errors import UsageProblemError  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.render import history as view  # noqa: PLC0415
-    from clusterctl.store import Store  # noqa: PLC0415
-    from clusterctl.store.targets import match  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415
+    from clusterctl.adapters.store.targets import match  # noqa: PLC0415
+    from clusterctl.model.errors import UsageProblemError  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.terminal import history as view  # noqa: PLC0415
 
     with Store.open(load_config(ctx).store_url) as store:
         found = match(store.nodes(), node)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import rich_click as click
 
-from clusterctl.render import messages, out
-from clusterctl.spec.site import write_site
+from clusterctl.adapters.inventory.site import write_site
+from clusterctl.terminal import messages, out
 
 
 @click.command("init")

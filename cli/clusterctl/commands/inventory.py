@@ -5,7 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, vault_option
-from clusterctl.render import inventory as render
+from clusterctl.terminal import inventory as render
 
 
 @click.command("inventory")
@@ -19,7 +19,7 @@ def command(
     ctx: click.Context, *, target: str, inventory: tuple[str, ...], limit: str | None, vault_ids: tuple[str, ...], output: str
 ) -> None:
     """List the nodes of TARGET (default: all) with rack, slot, profile and fabric place."""
-    from clusterctl.spec.load import list_hosts  # noqa: PLC0415 `--help` needs no inventory
+    from clusterctl.adapters.inventory.load import list_hosts  # noqa: PLC0415 `--help` needs no inventory
 
     config = load_config(ctx, inventory)
     render.topology(output, list_hosts(config.inventory, target, limit=limit, vault_ids=vault_ids))

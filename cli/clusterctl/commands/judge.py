@@ -34,11 +34,11 @@ def command(
 
     Touches no node and changes no record. Exits with 0 if all gates pass, 7 if one fails or could not run, 4 if a node was not reached.
     """
-    from clusterctl.gates.recorded import exit_code  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.judge.stored import judge_stored  # noqa: PLC0415
-    from clusterctl.render import gates as view  # noqa: PLC0415
-    from clusterctl.spec.load import load_nodes  # noqa: PLC0415
-    from clusterctl.store import Store  # noqa: PLC0415
+    from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415
+    from clusterctl.terminal import gates as view  # noqa: PLC0415
+    from clusterctl.workflows.burnin.recorded import exit_code  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.judge_again import judge_stored  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
     directory = Path(run)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
-from clusterctl import config as config_module
-from clusterctl.render.out import FORMATS
+from clusterctl.adapters import config as config_module
+from clusterctl.terminal.out import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

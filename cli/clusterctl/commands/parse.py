@@ -8,7 +8,7 @@ from pathlib import Path
 import rich_click as click
 
 from clusterctl.commands.options import output_option
-from clusterctl.errors import ConfigError, UsageProblemError
+from clusterctl.model.errors import ConfigError, UsageProblemError
 
 
 @click.command("parse")
@@ -21,8 +21,8 @@ def command(tool: str | None, file: str | None, list_tools: bool, output: str) -
 
     Exits with 3 if FILE cannot be read or is not a complete output of TOOL.
     """
-    from clusterctl.parsers import ALIASES, TOOLS, known_tool, parse  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.render import samples as view  # noqa: PLC0415
+    from clusterctl.core.parsers import ALIASES, TOOLS, known_tool, parse  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.terminal import samples as view  # noqa: PLC0415
 
     if list_tools:
         view.show_tools(TOOLS, ALIASES, output)

@@ -7,7 +7,7 @@ from pathlib import Path
 import rich_click as click
 
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument, vault_option
-from clusterctl.render import messages
+from clusterctl.terminal import messages
 
 
 @click.command("plan")
@@ -34,19 +34,19 @@ def command(
 
     Exits with 0 if nothing is to be changed, 8 if something is, 4 if a node was not reached, 6 if a check could not run.
     """
-    from clusterctl import planning  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.presence import load_present  # noqa: PLC0415
-    from clusterctl.render import findings, plan  # noqa: PLC0415
+    from clusterctl.terminal import findings, plan  # noqa: PLC0415
+    from clusterctl.workflows import plan as planning  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.target_filter import load_present  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
     nodes = load_present(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
     if ansible:
-        rehearsed = planning.ask_ansible(config, target, nodes, ansible_args)
+        rehearsed = planning.plan_by_check_mode(config, target, nodes, ansible_args)
         plan.save(rehearsed.body, "plan_ansible", out)
         plan.show_check_mode(rehearsed.found, rehearsed.outcome, rehearsed.body, output)
         return int(rehearsed.code)
-    planned = planning.ask_validators(config, target, nodes, ansible_args, findings.progress(len(nodes)))
+    planned = planning.plan_by_validators(config, target, nodes, ansible_args, findings.progress(len(nodes)))
     plan.save(planned.body, "plan", out)
     plan.show(planned.plan, planned.body, output)
     return int(planned.code)

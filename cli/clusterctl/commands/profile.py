@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import rich_click as click
 
+from clusterctl.adapters.inventory.check import check_inventory
+from clusterctl.adapters.inventory.groups import load_groups
+from clusterctl.adapters.inventory.invalid import problems_of
+from clusterctl.adapters.inventory.load import list_hosts
 from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, load_config, output_option, vault_option
-from clusterctl.errors import SpecInvalidError, UsageProblemError
-from clusterctl.render import profile as render
-from clusterctl.spec.check import check_inventory
-from clusterctl.spec.groups import load_groups
-from clusterctl.spec.invalid import problems_of
-from clusterctl.spec.load import list_hosts
-from clusterctl.spec.near import did_you_mean
+from clusterctl.core.near_match import did_you_mean
+from clusterctl.model.errors import SpecInvalidError, UsageProblemError
+from clusterctl.terminal import profile as render
 
 Words = tuple[str, ...]
 
@@ -69,7 +69,7 @@ def show(
 @click.pass_context
 def check(ctx: click.Context, *, target: str | None, inventory: Words, extra_vars: Words, vault_ids: Words, output: str) -> None:
     """Check variables against the roles' schemas, and gates, of TARGET or of all nodes and profiles; every problem at once."""
-    from clusterctl.gates.check import gates_problems  # noqa: PLC0415 no other verb of this group reads gates
+    from clusterctl.core.gates.check import gates_problems  # noqa: PLC0415 no other verb of this group reads gates
 
     try:
         layers = load_config(ctx, inventory).inventory

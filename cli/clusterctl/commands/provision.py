@@ -9,11 +9,11 @@ import rich_click as click
 
 from clusterctl.commands.options import load_config
 from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, hand_on_vault, provision_options
-from clusterctl.errors import UsageProblemError
-from clusterctl.exit_codes import ExitCode
+from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from clusterctl.provisioning.model import Options, Plan
+    from clusterctl.model.provision import Plan, ProvisionOptions
 
 
 @click.command("provision", cls=WithAnsibleArgs)
@@ -25,18 +25,18 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     Nodes that are as declared and admitted are left alone; nodes that fail are quarantined with the reason, and the others go on.
     Only what a check finds wrong is applied. What comes after `--` goes to ansible-playbook.
     """
-    from clusterctl import agreed_plan  # noqa: PLC0415
-    from clusterctl.content import content_dir  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.provisioning import start  # noqa: PLC0415
-    from clusterctl.render import live, summary  # noqa: PLC0415
+    from clusterctl.adapters.ansible.content import content_dir  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.adapters.plan_file import read_plan  # noqa: PLC0415
+    from clusterctl.terminal import live, summary  # noqa: PLC0415
+    from clusterctl.workflows.provision import start  # noqa: PLC0415
 
     _refuse_nonsense(given)
     config = load_config(ctx, given["inventory"])
     hand_on_vault(given)
-    agreed = agreed_plan.read(given["plan_file"]) if given["plan_file"] else None
+    agreed = read_plan(given["plan_file"]) if given["plan_file"] else None
     target = given["target"] or (agreed.target if agreed else "")
     words = (given["limit"], given["extra_vars"], given["vault_ids"], given["resume"])
-    request = start.Request(target, _options(given, ansible_args(ctx)), *words, agreed)
+    request = start.ProvisionRequest(target, _options(given, ansible_args(ctx)), *words, agreed)
     with live.view(live.task_counts(content_dir() / "roles")) as view:
 
         def confirm(plan: Plan) -> bool:
@@ -44,7 +44,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
             summary.show_plan(plan)
             return bool(given["yes"]) or click.confirm("Proceed?", err=True)
 
-        audience = start.Audience(view, view.output, confirm)
+        audience = start.ProgressListener(view, view.output, confirm)
         if given["check"]:
             plan = start.plan(config, request, audience)
             view.pause()
@@ -66,10 +66,10 @@ def _refuse_nonsense(given: dict[str, Any]) -> None:
         raise UsageProblemError(detail="stdin is no terminal: nobody can agree to the plan", hint="add --yes (or set CLUSTERCTL_YES=1)")
 
 
-def _options(given: dict[str, Any], more: tuple[str, ...]) -> Options:
-    from clusterctl.provisioning.model import Options  # noqa: PLC0415
+def _options(given: dict[str, Any], more: tuple[str, ...]) -> ProvisionOptions:
+    from clusterctl.model.provision import ProvisionOptions  # noqa: PLC0415
 
     simple: dict[str, Any] = {k: given[k] for k in ("level", "all_roles", "retest", "force", "forks", "diff")}
     lists: dict[str, Any] = {k: tuple(w.strip() for w in given[k].split(",") if w.strip()) for k in ("roles", "partners")}
     args = (*(w for e in given["extra_vars"] for w in ("-e", e)), *more)
-    return Options(**simple, **lists, reboot=not given["no_reboot"], verbosity=given["verbose"], ansible_args=args)
+    return ProvisionOptions(**simple, **lists, reboot=not given["no_reboot"], verbosity=given["verbose"], ansible_args=args)

@@ -14,10 +14,10 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 @click.pass_context
 def command(ctx: click.Context, target: str, reason: str, output: str) -> None:
     """Let the quarantined, drained, returned (rma) or retired nodes of TARGET be provisioned again. Admits nothing."""
-    from clusterctl.pool.moves import release  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.render import moves as view  # noqa: PLC0415
-    from clusterctl.store import Store  # noqa: PLC0415
-    from clusterctl.store.targets import match  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415
+    from clusterctl.adapters.store.targets import match  # noqa: PLC0415
+    from clusterctl.terminal import moves as view  # noqa: PLC0415
+    from clusterctl.workflows.drain import release  # noqa: PLC0415 `--help` must not pay for it
 
     config = load_config(ctx)
     with Store.open(config.store_url) as store:

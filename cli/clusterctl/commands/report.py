@@ -20,11 +20,11 @@ def command(ctx: click.Context, run: str, out: Path | None) -> None:
 
     RUN is a run's id, a unique beginning of it, or `last`. Prints the path of the page.
     """
-    from clusterctl.render.out import text  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.report.collect import chosen_run, collect  # noqa: PLC0415
+    from clusterctl.adapters.run_directory import write_whole  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.report.page import render  # noqa: PLC0415
-    from clusterctl.rundir import write_whole  # noqa: PLC0415
-    from clusterctl.store import Store  # noqa: PLC0415
+    from clusterctl.terminal.out import text  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.collect_report import chosen_run, collect  # noqa: PLC0415
 
     with Store.open(load_config(ctx).store_url) as store:
         row = chosen_run(store, run)

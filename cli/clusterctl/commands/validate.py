@@ -5,8 +5,8 @@ from __future__ import annotations
 import rich_click as click
 
 from clusterctl.commands.options import inventory_option, limit_option, load_config, target_argument, vault_option
-from clusterctl.render import findings as view
-from clusterctl.render import messages
+from clusterctl.terminal import findings as view
+from clusterctl.terminal import messages
 
 
 @click.command("validate")
@@ -37,9 +37,9 @@ def command(
 
     Exits with 0 if all is as declared, 6 if a check failed or could not run, 4 if a node was not reached.
     """
-    from clusterctl.presence import load_present  # noqa: PLC0415
-    from clusterctl.validation import Settings  # noqa: PLC0415
-    from clusterctl.validation.recorded import read_only_run, validate_recorded  # noqa: PLC0415
+    from clusterctl.adapters.validators import Settings  # noqa: PLC0415
+    from clusterctl.workflows.target_filter import load_present  # noqa: PLC0415
+    from clusterctl.workflows.validate import read_only_run, validate_recorded  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
     nodes = load_present(config, target, messages.note, limit=limit, vault_ids=vault_ids)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from clusterctl import clock
+from clusterctl.core import timestamps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,6 @@ def render(body: Mapping[str, Any], made_at: str) -> str:
     environment = Environment(
         autoescape=True, loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["moment"] = clock.short
+    environment.filters["moment"] = timestamps.short
     style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
     return environment.get_template("drift.html.j2").render(drift=body, made_at=made_at, style=style)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from clusterctl.judge.reading import read
+from clusterctl.core.judge.reading import read
 from clusterctl.report.model import Cell, Grid, Heatmap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from clusterctl.gates.model import GateResult, RawRecord
+    from clusterctl.model.gate_result import GateResult, RawRecord
 
 _GATE = "rdma_pair"
 _METRIC = "bandwidth_average"

@@ -6,73 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.gates.model import Outcome
-from clusterctl.lifecycle import State
-from clusterctl_validators.finding import GOOD
+from clusterctl.model.run_report import Link, NodeSection
+from clusterctl.model.state import State
 
 if TYPE_CHECKING:
-    from clusterctl.findings import NodeFindings
-    from clusterctl.gates.model import GateResult
-    from clusterctl.store.records import NodeRecord, RunRow, TransitionRow
-
-_SHORT = 12
-_WORST_FIRST = {Outcome.FAIL: 0, Outcome.COULD_NOT_RUN: 1, Outcome.WAIVED: 2, Outcome.PASS: 3, Outcome.NOT_APPLICABLE: 4}
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A file of the run directory, relative to the page."""
-
-    text: str
-    href: str
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSection:
-    """A node in a run.
-
-    Attributes:
-        state, reason: as the run left it.
-        findings_earlier, gates_earlier: the evidence is the newest of an earlier run; this run gathered none.
-        links: its raw evidence.
-    """
-
-    record: NodeRecord
-    state: State
-    reason: str
-    findings: NodeFindings | None
-    findings_earlier: bool
-    gate_results: tuple[GateResult, ...]
-    gates_earlier: bool
-    steps: tuple[TransitionRow, ...]
-    links: tuple[Link, ...]
-
-    @property
-    def name(self) -> str:
-        """The node's name."""
-        return self.record.name
-
-    @property
-    def not_good(self) -> int:
-        """How many findings and gate results are not good."""
-        found = self.findings.findings if self.findings else ()
-        return sum(f.outcome not in GOOD for f in found) + sum(g.outcome not in GOOD for g in self.gate_results)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether its section shows at once: it was quarantined, or is short and not yet in the pool."""
-        return self.state is State.QUARANTINED or (self.state is not State.ADMITTED and 0 < self.not_good <= _SHORT)
-
-    @property
-    def checks(self) -> dict[str, int]:
-        """Outcome -> number of findings."""
-        found = self.findings.findings if self.findings else ()
-        return dict(Counter(f.outcome.value for f in sorted(found, key=lambda f: _WORST_FIRST[f.outcome])))
-
-    @property
-    def gates(self) -> tuple[GateResult, ...]:
-        """The gate results, worst first."""
-        return tuple(sorted(self.gate_results, key=lambda g: _WORST_FIRST[g.outcome]))
+    from clusterctl.model.records import RunRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +71,7 @@ class Heatmap:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A run, told on one page.
+    """The page of a run.
 
     Attributes:
         status: of the run; `unfinished` where it was killed.

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl import admission_record
-from clusterctl.admission import NodeVerdict
-from clusterctl.gates.model import Baseline, BaselineKind, Outcome
-from clusterctl.lifecycle import State
-from clusterctl.spec.digest import canonical_json
+from clusterctl.core.admission import record as admission_record
+from clusterctl.core.digest import canonical_json
+from clusterctl.model.gate_result import Baseline, BaselineKind, Outcome
+from clusterctl.model.state import State
+from clusterctl.model.verdict import NodeVerdict
 from clusterctl_validators.finding import Severity
 from support.stores import DIGEST, GATE, ROLE, a_finding, a_record, a_result, findings
 
 if TYPE_CHECKING:
-    from clusterctl.store.records import AdmissionRecord
+    from clusterctl.model.records import AdmissionRecord
 
 NAME = "r12-n01"
 BASELINE = Baseline(GATE, "bandwidth_average", BaselineKind.FLOOR, 180.0, "Gb/s", "vendor data sheet", "2024-05")

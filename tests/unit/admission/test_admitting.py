@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl import admission_record
-from clusterctl.admission import ReasonKind
-from clusterctl.admitting import Admission, Admitter, Candidate
-from clusterctl.errors import LeaseHeldError
-from clusterctl.gates.model import Outcome
-from clusterctl.lifecycle import State
-from clusterctl.pool.local import LocalPool
-from clusterctl.rundir import RunDir
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.core.admission import record as admission_record
+from clusterctl.model.errors import LeaseHeldError
+from clusterctl.model.gate_result import Outcome
+from clusterctl.model.state import State
+from clusterctl.model.verdict import Admission, ReasonKind
+from clusterctl.workflows.admit import Admitter, Candidate
 from support.stores import GATE, a_finding, a_node, a_result, a_run, bring, findings, fresh
 
 if TYPE_CHECKING:
-    from clusterctl.store import Store
-    from clusterctl.store.records import RunRow
+    from clusterctl.adapters.store import Store
+    from clusterctl.model.records import RunRow
 
 NAME = "r12-n01"
 

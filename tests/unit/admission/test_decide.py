@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.admission import EXIT_CODES, NodeVerdict, ReasonKind, decide
-from clusterctl.findings import NodeFindings, NodeStatus
-from clusterctl.gates.model import GateResult, Outcome
-from clusterctl.lifecycle import State
-from clusterctl.outcome import HostOutcome, HostStatus, TaskFailure
+from clusterctl.core.admission.decide import decide
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.playbook_result import HostOutcome, HostStatus, TaskFailure
+from clusterctl.model.state import State
+from clusterctl.model.verdict import EXIT_CODES, NodeVerdict, ReasonKind
 from clusterctl_validators.finding import GOOD, Finding, Severity
 from support.stores import a_finding, a_result, findings
 

@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from clusterctl import admission_record, signing
-from clusterctl.admitting import Admitter, Candidate
-from clusterctl.errors import SigningError
-from clusterctl.lifecycle import State
-from clusterctl.pool.local import LocalPool
-from clusterctl.rundir import RunDir
-from clusterctl.store import Store
-from clusterctl.store import tables as t
-from clusterctl.store.engine import writing
-from clusterctl.verifying import Verification, verify
+from clusterctl.adapters import signing
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.adapters.store import Store
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.engine import writing
+from clusterctl.core.admission import record as admission_record
+from clusterctl.model.errors import SigningError
+from clusterctl.model.records import Verification
+from clusterctl.model.state import State
+from clusterctl.workflows.admit import Admitter, Candidate
+from clusterctl.workflows.verify_records import verify
 from support.stores import GATE, a_node, a_record, a_result, a_run, bring, findings, fresh
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")

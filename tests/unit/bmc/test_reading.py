@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.bmc.access import BmcAccess
-from clusterctl.bmc.reading import read
-from clusterctl.bmc.redfish import BmcError, Redfish
+from clusterctl.adapters.bmc.access import BmcAccess
+from clusterctl.adapters.bmc.reading import read
+from clusterctl.adapters.bmc.redfish import BmcError, Redfish
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import invented, recorded_tree
 

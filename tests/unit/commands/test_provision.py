@@ -6,30 +6,30 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl import main
-from clusterctl.exit_codes import ExitCode
-from clusterctl.lifecycle import State
-from clusterctl.provisioning import start
-from clusterctl.provisioning.model import Action, NodePlan, Plan, Result
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.provision import NodePlan, Plan, PlannedAction, ProvisionResult
+from clusterctl.model.state import State
+from clusterctl.workflows.provision import start
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.config import Config
+    from clusterctl.adapters.config import Config
 
-WORK = Plan((NodePlan("r12-n01", Action.WORK, State.REGISTERED, "2 failing checks", ("kernel",), ("kernel.a",)),))
-CALM = Plan((NodePlan("r12-n01", Action.LEAVE, State.ADMITTED, "admitted, and as declared"),))
+WORK = Plan((NodePlan("r12-n01", PlannedAction.WORK, State.REGISTERED, "2 failing checks", ("kernel",), ("kernel.a",)),))
+CALM = Plan((NodePlan("r12-n01", PlannedAction.LEAVE, State.ADMITTED, "admitted, and as declared"),))
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[start.Request]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[start.ProvisionRequest]:
     """Requests as the flow gets them; the run asks the operator about a plan."""
-    seen: list[start.Request] = []
+    seen: list[start.ProvisionRequest] = []
 
-    def run(_config: Config, request: start.Request, audience: start.Audience) -> Result:
+    def run(_config: Config, request: start.ProvisionRequest, audience: start.ProgressListener) -> ProvisionResult:
         seen.append(request)
-        return Result("run", (), 1.0, declined=not audience.confirm(WORK))
+        return ProvisionResult("run", (), 1.0, declined=not audience.confirm(WORK))
 
-    def plan(_config: Config, request: start.Request, _audience: start.Audience) -> Plan:
+    def plan(_config: Config, request: start.ProvisionRequest, _audience: start.ProgressListener) -> Plan:
         seen.append(request)
         return CALM if request.target == "calm" else WORK
 
@@ -38,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[start.Request]:
     return seen
 
 
-def test_ansibles_own_options_reach_the_flow_as_typed(asked: list[start.Request], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ansibles_own_options_reach_the_flow_as_typed(asked: list[start.ProvisionRequest], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSIBLE_VAULT_IDENTITY_LIST", "")
     monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", "")
     words = "provision rack-12 -l r12-n01 -e x=1 -e @f --vault-id lab@pw -D -vv -f 7 --tags kernel,nccl --partners a,b --force -y -- --skip-tags slow"
@@ -51,7 +51,7 @@ def test_ansibles_own_options_reach_the_flow_as_typed(asked: list[start.Request]
     assert (options.roles, options.partners, options.reboot) == (("kernel", "nccl"), ("a", "b"), True)
 
 
-def test_every_ansible_of_the_run_gets_the_vault_passwords(asked: list[start.Request], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_ansible_of_the_run_gets_the_vault_passwords(asked: list[start.ProvisionRequest], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSIBLE_VAULT_IDENTITY_LIST", "")
     monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", "")
     main.call(["provision", "x", "-y", "--vault-id", "a@1", "--vault-id", "b@2", "--vault-password-file", "pw"])
@@ -70,17 +70,17 @@ def test_every_ansible_of_the_run_gets_the_vault_passwords(asked: list[start.Req
         "provision -y --plan p.json --resume last",
     ],
 )
-def test_nonsense_is_refused(asked: list[start.Request], words: str) -> None:
+def test_nonsense_is_refused(asked: list[start.ProvisionRequest], words: str) -> None:
     assert main.call(words.split()) == ExitCode.USAGE
     assert asked == []
 
 
-def test_resuming_needs_no_target(asked: list[start.Request]) -> None:
+def test_resuming_needs_no_target(asked: list[start.ProvisionRequest]) -> None:
     assert main.call(["provision", "--resume", "last", "-y"]) == ExitCode.OK
     assert (asked[0].target, asked[0].resume) == ("", "last")
 
 
-def test_a_plan_brings_its_target(asked: list[start.Request], tmp_path: Path) -> None:
+def test_a_plan_brings_its_target(asked: list[start.ProvisionRequest], tmp_path: Path) -> None:
     plan = tmp_path / "p.json"
     plan.write_text('{"schema_version": 1, "kind": "plan", "target": "rack-12", "nodes": []}')
     assert main.call(["provision", "--plan", str(plan), "-y"]) == ExitCode.OK
@@ -88,14 +88,14 @@ def test_a_plan_brings_its_target(asked: list[start.Request], tmp_path: Path) ->
     assert asked[0].agreed
 
 
-def test_a_plan_that_is_not_there_touches_nothing(asked: list[start.Request]) -> None:
+def test_a_plan_that_is_not_there_touches_nothing(asked: list[start.ProvisionRequest]) -> None:
     assert main.call(["provision", "rack-12", "--plan", "/nonexistent/p.json", "-y"]) == ExitCode.CONFIG
     assert asked == []
 
 
 @pytest.mark.parametrize(("target", "code"), [("calm", ExitCode.OK), ("rack-12", ExitCode.CHANGES_PENDING)])
 def test_check_shows_the_plan_and_says_by_its_code(
-    asked: list[start.Request], target: str, code: ExitCode, capsys: pytest.CaptureFixture[str]
+    asked: list[start.ProvisionRequest], target: str, code: ExitCode, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.call(["provision", target, "--check"]) == code
     assert "Plan:" in capsys.readouterr().out
@@ -103,7 +103,7 @@ def test_check_shows_the_plan_and_says_by_its_code(
 
 @pytest.mark.parametrize(("answer", "code"), [("y", ExitCode.OK), ("n", ExitCode.CHANGES_PENDING)])
 def test_the_operator_is_asked(
-    asked: list[start.Request], answer: str, code: ExitCode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    asked: list[start.ProvisionRequest], answer: str, code: ExitCode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _prompt="": answer)

@@ -2,20 +2,20 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl import clock
-from clusterctl.drift.memory import Seen, remember, seconds, since
-from clusterctl.drift.model import Deviation, Kind, Report
+from clusterctl.core import timestamps
+from clusterctl.core.drift.memory import Seen, remember, seconds, since
+from clusterctl.model.drift import Deviation, DriftKind, DriftReport
 from clusterctl_validators.finding import Severity
 
 NIGHT_1, NIGHT_2 = "2026-03-01T02:00:00.000000Z", "2026-03-02T02:00:00.000000Z"
 
 
 def deviation(check: str) -> Deviation:
-    return Deviation("n1", check, "kernel", Kind.DRIFT, Severity.MAJOR, "1", "0", "")
+    return Deviation("n1", check, "kernel", DriftKind.DRIFT, Severity.MAJOR, "1", "0", "")
 
 
-def report(*checks: str, good: tuple[str, ...] = ()) -> Report:
-    return Report(("n1",), tuple(map(deviation, checks)), (), frozenset(("n1", c) for c in good))
+def report(*checks: str, good: tuple[str, ...] = ()) -> DriftReport:
+    return DriftReport(("n1",), tuple(map(deviation, checks)), (), frozenset(("n1", c) for c in good))
 
 
 def test_the_second_night_keeps_the_first_date() -> None:
@@ -32,7 +32,7 @@ def test_only_a_check_that_was_seen_to_hold_ends_a_deviation() -> None:
 
 def test_since_shows_what_is_new() -> None:
     dated, _ = remember(report("a", "b"), [Seen("n1", "a", NIGHT_1, NIGHT_1)], NIGHT_2)
-    assert [d.check for d in since(dated, 3600, clock.after(NIGHT_2, 60))] == ["b"]
+    assert [d.check for d in since(dated, 3600, timestamps.after(NIGHT_2, 60))] == ["b"]
     assert len(since(dated, 2 * 86_400, NIGHT_2)) == 2
 
 

@@ -13,12 +13,13 @@ import yaml
 from jsonschema import Draft202012Validator
 from prometheus_client.parser import text_string_to_metric_families
 
-from clusterctl.drift import document, metrics, nightly
-from clusterctl.drift.model import Deviation, Kind, Lost, Report
-from clusterctl.findings import NodeStatus
-from clusterctl.render import drift as view
-from clusterctl.render.out import document as envelope
+from clusterctl.core.drift import document, metrics
+from clusterctl.model.drift import Deviation, DriftKind, DriftReport, Lost
+from clusterctl.model.findings import NodeStatus
 from clusterctl.report import drift_page
+from clusterctl.terminal import drift as view
+from clusterctl.terminal.out import document as envelope
+from clusterctl.workflows.drift import nightly
 from clusterctl_validators.finding import Severity
 from support.roles import ROOT
 from support.unpacked_tools import which
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
 NOW = "2026-03-01T02:00:00.000000Z"
 HOSTILE = "<script>alert(1)</script>\x1b[31m\x00"
-REPORT = Report(
+REPORT = DriftReport(
     ("n1", "n2", "n3"),
     (
-        Deviation("n1", "kernel.a", "kernel", Kind.DRIFT, Severity.CRITICAL, "1", HOSTILE, HOSTILE, "", NOW, NOW),
-        Deviation("n1", "kernel.b", "kernel", Kind.PENDING, Severity.MAJOR, "2", "1", "", "1", NOW, NOW),
-        Deviation("n1", "kernel.c", "kernel", Kind.UNKNOWN, Severity.MINOR, "", "no such tool", "", "", NOW, NOW),
+        Deviation("n1", "kernel.a", "kernel", DriftKind.DRIFT, Severity.CRITICAL, "1", HOSTILE, HOSTILE, "", NOW, NOW),
+        Deviation("n1", "kernel.b", "kernel", DriftKind.PENDING, Severity.MAJOR, "2", "1", "", "1", NOW, NOW),
+        Deviation("n1", "kernel.c", "kernel", DriftKind.UNKNOWN, Severity.MINOR, "", "no such tool", "", "", NOW, NOW),
     ),
     (Lost("n3", NodeStatus.UNREACHABLE, HOSTILE),),
     views={"read-only": 1, "not enforced (not root)": 1},

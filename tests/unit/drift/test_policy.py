@@ -2,28 +2,28 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl.drift.model import Action, Deviation, Kind, Known, Report
-from clusterctl.drift.policy import Decisions, decide, parse
-from clusterctl.lifecycle import State
+from clusterctl.core.drift.policy import Decisions, decide, parse
+from clusterctl.model.drift import Deviation, DriftAction, DriftKind, DriftReport, Known
+from clusterctl.model.state import State
 from clusterctl_validators.finding import Severity
 
 
-def deviation(kind: Kind = Kind.DRIFT, severity: Severity = Severity.MAJOR, node: str = "n1") -> Deviation:
+def deviation(kind: DriftKind = DriftKind.DRIFT, severity: Severity = Severity.MAJOR, node: str = "n1") -> Deviation:
     return Deviation(node, f"kernel.{kind}.{severity}", "kernel", kind, severity, "1", "0", "")
 
 
 def decided(*deviations: Deviation, words: str, state: State = State.ADMITTED, heal: bool = True) -> Decisions:
     known = {n: Known(state, "d1") for n in ("n1", "n2")}
-    return decide(Report(("n1", "n2"), deviations, ()), parse(words), known, heal=heal)
+    return decide(DriftReport(("n1", "n2"), deviations, ()), parse(words), known, heal=heal)
 
 
 def test_what_is_not_named_is_reported() -> None:
     assert parse("critical=drain, major=heal") == {
-        Severity.CRITICAL: Action.DRAIN,
-        Severity.MAJOR: Action.HEAL,
-        Severity.MINOR: Action.REPORT,
+        Severity.CRITICAL: DriftAction.DRAIN,
+        Severity.MAJOR: DriftAction.HEAL,
+        Severity.MINOR: DriftAction.REPORT,
     }
-    assert set(parse("").values()) == {Action.REPORT}
+    assert set(parse("").values()) == {DriftAction.REPORT}
 
 
 @pytest.mark.parametrize("words", ["major", "major=", "major=kill", "fatal=drain", "=drain", "major=heal=x"])
@@ -33,7 +33,7 @@ def test_words_that_are_no_policy(words: str) -> None:
 
 
 def test_drift_alone_acts() -> None:
-    for kind in (Kind.PENDING, Kind.UNKNOWN):
+    for kind in (DriftKind.PENDING, DriftKind.UNKNOWN):
         assert decided(deviation(kind), words="major=drain") == Decisions((), (), {})
     assert decided(deviation(), words="major=drain").drain == ("n1",)
 
@@ -49,8 +49,8 @@ def test_nothing_is_healed_unless_the_operator_says_so() -> None:
     assert "--heal" in left.left["n1"]
 
 
-@pytest.mark.parametrize("kind", [Kind.PENDING, Kind.UNKNOWN])
-def test_a_node_is_not_healed_where_that_would_do_more(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [DriftKind.PENDING, DriftKind.UNKNOWN])
+def test_a_node_is_not_healed_where_that_would_do_more(kind: DriftKind) -> None:
     found = decided(deviation(), deviation(kind, Severity.MINOR), deviation(node="n2"), words="major=heal")
     assert found.heal == ("n2",)
     assert set(found.left) == {"n1"}

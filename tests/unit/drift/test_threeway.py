@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from clusterctl.drift.model import Deviation, Kind, Known, Report, Then
-from clusterctl.drift.threeway import compare, kind_of
-from clusterctl.exit_codes import ExitCode
-from clusterctl.findings import NodeFindings, NodeStatus
-from clusterctl.lifecycle import State
+from clusterctl.core.drift.compare import compare, kind_of
+from clusterctl.model.drift import Deviation, DriftKind, DriftReport, Known, Then
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
 FAILING = Finding("kernel.cmdline[iommu].running", "kernel", Outcome.FAIL, Severity.MAJOR, expected="pt", found="off")
@@ -22,29 +22,29 @@ def known(digest: str, then: Then | None = None) -> Known:
 @pytest.mark.parametrize(
     ("before", "kind"),
     [
-        pytest.param(known("d1"), Kind.DRIFT, id="same declared state"),
-        pytest.param(known(""), Kind.PENDING, id="never worked on"),
-        pytest.param(known("d0"), Kind.PENDING, id="the check is new"),
-        pytest.param(known("d0", then=Then("pt", "pt", held=True)), Kind.DRIFT, id="this value stayed"),
-        pytest.param(known("d0", then=Then("off", "off", held=True)), Kind.PENDING, id="this value changed, the node did not"),
-        pytest.param(known("d0", then=Then("on", "on", held=True)), Kind.DRIFT, id="both changed"),
-        pytest.param(known("d0", then=Then("on", "off", held=False)), Kind.DRIFT, id="it drifted before the value changed"),
+        pytest.param(known("d1"), DriftKind.DRIFT, id="same declared state"),
+        pytest.param(known(""), DriftKind.PENDING, id="never worked on"),
+        pytest.param(known("d0"), DriftKind.PENDING, id="the check is new"),
+        pytest.param(known("d0", then=Then("pt", "pt", held=True)), DriftKind.DRIFT, id="this value stayed"),
+        pytest.param(known("d0", then=Then("off", "off", held=True)), DriftKind.PENDING, id="this value changed, the node did not"),
+        pytest.param(known("d0", then=Then("on", "on", held=True)), DriftKind.DRIFT, id="both changed"),
+        pytest.param(known("d0", then=Then("on", "off", held=False)), DriftKind.DRIFT, id="it drifted before the value changed"),
     ],
 )
-def test_who_moved(before: Known, kind: Kind) -> None:
+def test_who_moved(before: Known, kind: DriftKind) -> None:
     assert kind_of(FAILING, before, "d1") is kind
 
 
 @pytest.mark.parametrize("digest", ["d1", "d0", ""])
 def test_a_check_that_could_not_run_blames_nobody(digest: str) -> None:
-    assert kind_of(replace(FAILING, outcome=Outcome.COULD_NOT_RUN), known(digest), "d1") is Kind.UNKNOWN
+    assert kind_of(replace(FAILING, outcome=Outcome.COULD_NOT_RUN), known(digest), "d1") is DriftKind.UNKNOWN
 
 
 def results(*findings: Finding, status: NodeStatus = NodeStatus.OK) -> list[NodeFindings]:
     return [NodeFindings("n1", status, "as the test says", findings, 0.1)]
 
 
-def one(found: list[NodeFindings]) -> Report:
+def one(found: list[NodeFindings]) -> DriftReport:
     return compare(found, {"n1": known("d1")}, {"n1": "d1"})
 
 
@@ -72,4 +72,4 @@ def test_findings_of_a_node_that_broke_off_are_not_believed() -> None:
 
 def test_what_was_expected_then_is_told_where_it_changed() -> None:
     report = compare(results(FAILING), {"n1": known("d0", then=Then("off", "off", held=True))}, {"n1": "d1"})
-    assert report.deviations == (Deviation("n1", CHECK, "kernel", Kind.PENDING, Severity.MAJOR, "pt", "off", "", "off"),)
+    assert report.deviations == (Deviation("n1", CHECK, "kernel", DriftKind.PENDING, Severity.MAJOR, "pt", "off", "", "off"),)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.gates.rawfile import read_lines
+from clusterctl.adapters.raw_records import read_lines
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from clusterctl.gates.model import RawRecord
+    from clusterctl.model.gate_result import RawRecord
 
 AGENT = ROOT / "roles" / "burnin" / "files" / "burnin_agent.py"
 ADDRESSES = {"n1": "127.0.0.1", "n2": "127.0.0.2"}

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clusterctl.gates.check import gates_problems
-from clusterctl.node import NodeSpec
+from clusterctl.core.gates.check import gates_problems
+from clusterctl.model.node import NodeSpec
 from support.gates import NODE_FLOOR, RDMA_FLOOR, TODAY, gates, node
 
 

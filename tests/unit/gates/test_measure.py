@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.config import Config
-from clusterctl.errors import ConfigError
-from clusterctl.gates import burnin, measure
-from clusterctl.gates.burnin import run_burnin
-from clusterctl.gates.model import Outcome, RawRecord
-from clusterctl.gates.rawfile import read_all, read_lines
-from clusterctl.judge.stored import judge_stored
-from clusterctl.outcome import HostOutcome, HostStatus, RunOutcome, RunStatus, TaskFailure
-from clusterctl.rundir import RunDir
+from clusterctl.adapters.config import Config
+from clusterctl.adapters.raw_records import read_all, read_lines
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.gate_result import Outcome, RawRecord
+from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
+from clusterctl.workflows.burnin import measure
+from clusterctl.workflows.burnin import measure_and_judge as burnin
+from clusterctl.workflows.burnin.measure_and_judge import run_burnin
+from clusterctl.workflows.judge_again import judge_stored
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, nodes, perftest, plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clusterctl.runner import PlaybookRequest
+    from clusterctl.adapters.ansible.runner import PlaybookRequest
 
 DIAG = json.dumps(
     {
@@ -48,10 +49,10 @@ class Fleet:
         self.lost: dict[str, HostStatus] = {}
         self.weak: dict[str, float] = {}
         self.spoil: Callable[[str], str] = lambda lines: lines
-        self.status = RunStatus.COMPLETED
+        self.status = PlaybookStatus.COMPLETED
         self.plays: list[PlaybookRequest] = []
 
-    def play(self, request: PlaybookRequest, artifacts: Path, on_event: object = None) -> RunOutcome:
+    def play(self, request: PlaybookRequest, artifacts: Path, on_event: object = None) -> PlaybookResult:
         self.plays.append(request)
         assert request.playbook == "burnin.yml"
         assert request.extra_vars_file is not None
@@ -60,11 +61,11 @@ class Fleet:
             planned = json.loads((Path(variables["burnin_plan_dir"]) / f"{name}.json").read_text())
             assert planned["run"] == variables["burnin_run"]
             lines = [json.dumps(self.answer(planned["node"], s)) for s in planned["steps"]]
-            if name not in self.lost and self.status is RunStatus.COMPLETED:
+            if name not in self.lost and self.status is PlaybookStatus.COMPLETED:
                 (Path(variables["burnin_records_dir"]) / f"{name}.jsonl").write_text(self.spoil("\n".join(lines) + "\n"))
         hosts = {n: HostOutcome(n, self.lost.get(n, HostStatus.OK)) for n in request.nodes}
-        return RunOutcome(
-            self.status, hosts, "ansible-playbook", 1.0, "stopped after 9 s" if self.status is not RunStatus.COMPLETED else ""
+        return PlaybookResult(
+            self.status, hosts, "ansible-playbook", 1.0, "stopped after 9 s" if self.status is not PlaybookStatus.COMPLETED else ""
         )
 
     def answer(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
@@ -134,8 +135,8 @@ def test_an_unreachable_node_is_missing_evidence_and_the_others_go_on(fleet: Fle
     assert any(measure.NODE_UNREACHABLE in r.detail for r in results)
 
 
-@pytest.mark.parametrize("status", [RunStatus.TIMED_OUT, RunStatus.COULD_NOT_START, RunStatus.CANCELLED])
-def test_a_play_that_did_not_complete_proves_nothing(fleet: Fleet, rundir: RunDir, tmp_path: Path, status: RunStatus) -> None:
+@pytest.mark.parametrize("status", [PlaybookStatus.TIMED_OUT, PlaybookStatus.COULD_NOT_START, PlaybookStatus.CANCELLED])
+def test_a_play_that_did_not_complete_proves_nothing(fleet: Fleet, rundir: RunDir, tmp_path: Path, status: PlaybookStatus) -> None:
     fleet.status = status
     results = run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard")
     assert {r.outcome for r in results} == {Outcome.COULD_NOT_RUN}
@@ -235,7 +236,7 @@ def test_a_node_that_left_the_inventory_is_told_with_the_way_out(fleet: Fleet, r
 
 def test_why_a_node_brought_nothing_is_told() -> None:
     failed = HostOutcome("n1", HostStatus.FAILED, failures=(TaskFailure("Copy", "burnin", "No space left on device"),))
-    outcome = RunOutcome(RunStatus.COMPLETED, {"n1": failed}, "", 1.0)
+    outcome = PlaybookResult(PlaybookStatus.COMPLETED, {"n1": failed}, "", 1.0)
     records = measure.accounted(plan([node("n1")], ["dcgm_diag"]), {}, outcome)
     assert [r.error for r in records] == ["no record came back: No space left on device"]
 

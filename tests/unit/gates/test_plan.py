@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterctl.errors import ConfigError
-from clusterctl.gates.step import Side, Step
-from clusterctl.node import Node, Place
+from clusterctl.core.gates.step import GateStep, Side
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.node import Node, Place
 from support.gates import gates, node, nodes, plan
 
 
-def pair_steps(count: int, **how: int) -> list[tuple[str, Step]]:
+def pair_steps(count: int, **how: int) -> list[tuple[str, GateStep]]:
     return [(name, s) for name, own in plan(nodes(count, **how), ["rdma_pair"]).steps.items() for s in own]
 
 
@@ -21,7 +21,7 @@ def pair_steps(count: int, **how: int) -> list[tuple[str, Step]]:
 @given(st.integers(2, 17), st.integers(1, 4))
 def test_both_sides_of_a_meeting_agree(count: int, rails: int) -> None:
     steps = pair_steps(count, rails=rails)
-    by_meeting: dict[int, list[tuple[str, Step]]] = {}
+    by_meeting: dict[int, list[tuple[str, GateStep]]] = {}
     for name, step in steps:
         by_meeting.setdefault((step.round, step.port).__hash__() ^ hash(frozenset({name, step.peer})), []).append((name, step))
     for sides in by_meeting.values():

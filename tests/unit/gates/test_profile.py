@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from clusterctl.errors import ConfigError
-from clusterctl.gates.devices import read_hcas
-from clusterctl.gates.model import BaselineKind
-from clusterctl.gates.profile import profile_of
+from clusterctl.core.gates.devices import read_hcas
+from clusterctl.core.gates.profile import profile_of
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.gate_result import BaselineKind
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, node
 
 ALL_FLOORS = [RDMA_FLOOR, NODE_FLOOR, GROUP_FLOOR]

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from clusterctl.gates.coverage import coverage
-from clusterctl.gates.header import header_of
-from clusterctl.gates.rawfile import document
+from clusterctl.adapters.raw_records import document
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.core.gates.coverage import coverage
+from clusterctl.core.gates.header import header_of
 from clusterctl.main import call
-from clusterctl.rundir import RunDir
 from support.gates import CASES, link, nccl, nodes, plan, record
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.gates.model import RawRecord
+    from clusterctl.model.gate_result import RawRecord
 
 SCHEMAS = ROOT / "docs" / "reference" / "schemas"
 

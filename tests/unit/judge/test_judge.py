@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterctl.gates.model import Outcome
-from clusterctl.judge import judge, subject_of
+from clusterctl.core.judge import judge, subject_of
+from clusterctl.model.gate_result import Outcome
 from support.gates import ALL, TODAY, link, nccl, node, record
 
 if TYPE_CHECKING:
-    from clusterctl.gates.model import RawRecord
+    from clusterctl.model.gate_result import RawRecord
 
 NAMES = ("n1", "n2", "n3")
 

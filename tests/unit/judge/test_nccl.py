@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from clusterctl.gates.model import GateResult, Outcome
-from clusterctl.judge import judge, subject_of
+from clusterctl.core.judge import judge, subject_of
+from clusterctl.model.gate_result import GateResult, Outcome
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
 
 PASS, FAIL, COULD_NOT_RUN = Outcome.PASS, Outcome.FAIL, Outcome.COULD_NOT_RUN

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.errors import LabError
-from clusterctl.lab.apt_sources import host_sources
+from clusterctl.model.errors import LabError
+from clusterctl_lab.apt_sources import host_sources
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.lab.simulator import ethtool, iblinkinfo, ibv_devinfo, lldpctl, mlnx_qos, nic, rails, sysfs_rdma
+from clusterctl_lab.simulator import ethtool, iblinkinfo, ibv_devinfo, lldpctl, mlnx_qos, nic, rails, sysfs_rdma
 from clusterctl_validators import ethtool_text, ib_links, lldp, roce_gids
 from clusterctl_validators.mlnx_qos import parse
 from clusterctl_validators.probe import Probe
@@ -90,13 +90,13 @@ def test_neighbours_and_links_are_read_back(monkeypatch: pytest.MonkeyPatch, tmp
     root = write_files(tmp_path, {f"/{path}": str(value) for path, value in sysfs_rdma.files("r12-n04", {"mlx5_1": 200}).items()})
     at = str(root / "class/infiniband")
     monkeypatch.setattr(iblinkinfo, "ROOT", at)
-    monkeypatch.setattr("clusterctl.lab.simulator.fabric_peer.ROOT", at)
+    monkeypatch.setattr("clusterctl_lab.simulator.fabric_peer.ROOT", at)
     monkeypatch.setattr("os.uname", lambda: type("Uname", (), {"nodename": "r12-n04"}))
     link = ib_links.parse_iblinkinfo(said(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0"))[0]
     assert (link.near.port, link.far.host, link.far.port, link.speed) == (1, "leaf-su1-rail1", 4, "53.125 Gbps")
     back = ib_links.parse_iblinkinfo(said(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0,1", "-n", "0"))[0]
     assert (back.near, back.far) == (link.far, link.near)
-    monkeypatch.setattr("clusterctl.lab.simulator.link_type.ethernet", lambda: True)
+    monkeypatch.setattr("clusterctl_lab.simulator.link_type.ethernet", lambda: True)
     found = lldp.parse(said(lldpctl.main, "-f", "json"))
     assert (found["ens17np0"].name, found["ens17np0"].ports) == ("leaf-su1-rail7", ["swp4"])
 

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.errors import LabError, UsageProblemError
-from clusterctl.lab import breaking, containers, faults
-from clusterctl.lab.layout import LabPaths
-from clusterctl.lab.simulator import state
-from clusterctl.lab.simulator.hardware_kinds import GB300_NVL72
+from clusterctl.model.errors import LabError, UsageProblemError
+from clusterctl_lab import breaking, containers, faults
+from clusterctl_lab.layout import LabPaths
+from clusterctl_lab.simulator import state
+from clusterctl_lab.simulator.hardware_kinds import GB300_NVL72
 
 if TYPE_CHECKING:
     from pathlib import Path

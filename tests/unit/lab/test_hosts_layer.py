@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from clusterctl.errors import UsageProblemError
-from clusterctl.lab import hosts_layer, node_hardware
-from clusterctl.lab.keys import ensure_keys
-from clusterctl.lab.layout import LabPaths, lab_rack
+from clusterctl.model.errors import UsageProblemError
+from clusterctl_lab import hosts_layer, node_hardware
+from clusterctl_lab.keys import ensure_keys
+from clusterctl_lab.layout import LabPaths, lab_rack
 from support.roles import ROOT
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.errors import UsageProblemError
-from clusterctl.lab.layout import LabPaths, lab_node, lab_rack
+from clusterctl.model.errors import UsageProblemError
+from clusterctl_lab.layout import LabPaths, lab_node, lab_rack
 
 if TYPE_CHECKING:
     from pathlib import Path

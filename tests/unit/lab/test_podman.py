@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from clusterctl.errors import LabError
-from clusterctl.lab import podman
+from clusterctl.model.errors import LabError
+from clusterctl_lab import podman
 
 
 def test_our_own_configuration_is_used_and_names_runc() -> None:

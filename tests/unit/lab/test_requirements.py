@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.errors import LabError
-from clusterctl.lab import requirements
+from clusterctl.model.errors import LabError
+from clusterctl_lab import requirements
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from clusterctl.errors import ConfigError
-from clusterctl.lab.stub_catalogue import CATALOGUE, PINS, pinned_versions, stub_packages
-from clusterctl.lab.stub_repository import UNITS
+from clusterctl.model.errors import ConfigError
+from clusterctl_lab.stub_catalogue import CATALOGUE, PINS, pinned_versions, stub_packages
+from clusterctl_lab.stub_repository import UNITS
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def test_no_package_is_installed_in_its_pinned_version_by_accident() -> None:
 def test_what_packages_bring_exists() -> None:
     for package in stub_packages():
         for module in package.commands.values():
-            assert find_spec(f"clusterctl.lab.simulator.{module}"), f"{package.name}: {module}"
+            assert find_spec(f"clusterctl_lab.simulator.{module}"), f"{package.name}: {module}"
         for unit in package.units:
             assert (UNITS / unit).is_file(), f"{package.name}: {unit}"
 

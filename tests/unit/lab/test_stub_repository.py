@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.stub_catalogue import StubPackage
-from clusterctl.lab.stub_repository import build_repository, upstream
+from clusterctl_lab.stub_catalogue import StubPackage
+from clusterctl_lab.stub_repository import build_repository, upstream
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from clusterctl.lab.simulator.hardware_kinds import KINDS
-from clusterctl.spec.load import load_nodes
+from clusterctl.adapters.inventory.load import load_nodes
+from clusterctl_lab.simulator.hardware_kinds import KINDS
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from mutation.bench import Repair
 from mutation.engine import Record, Score, one_round, total

@@ -8,14 +8,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterctl.errors import UsageProblemError
-from clusterctl.exit_codes import ExitCode
-from clusterctl.parsers import TOOLS, UnparsableError, parse
+from clusterctl.core.parsers import TOOLS, UnparsableError, parse
+from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.exit_codes import ExitCode
 from support.gates import CASES, case_names, load_case
 from support.recorded import recorded
 
 if TYPE_CHECKING:
-    from clusterctl.gates.model import Sample
+    from clusterctl.model.gate_result import Sample
 
 RECORDINGS = yaml.safe_load((CASES / "parsers" / "recordings.yml").read_text())
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from clusterctl import check_mode
-from clusterctl.check_mode import CheckMode
-from clusterctl.events import TaskEvent, TaskStatus
-from clusterctl.exit_codes import ExitCode
-from clusterctl.outcome import HostOutcome, HostStatus, RunOutcome, RunStatus, TaskFailure
-from clusterctl.render import plan as view
+from clusterctl.core import check_mode
+from clusterctl.core.check_mode import CheckMode
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
+from clusterctl.model.task_event import TaskEvent, TaskStatus
+from clusterctl.terminal import plan as view
 
 CHANGED = TaskEvent("n1", "hugepages", "Write the mounts", TaskStatus.OK, changed=True, diff="--- before\n+++ after\n+hugetlbfs\x1b[2J\n")
 QUIET = TaskEvent("n1", "kernel", "Read", TaskStatus.OK)
@@ -17,8 +17,8 @@ STARTED = TaskEvent("n1", "kernel", "Write", TaskStatus.STARTED, changed=True)
 FAILURE = TaskFailure("Install", "nccl", "no package")
 
 
-def outcome(*hosts: HostOutcome, status: RunStatus = RunStatus.COMPLETED) -> RunOutcome:
-    return RunOutcome(status, {h.node: h for h in hosts}, "ansible-playbook ...", 1.0)
+def outcome(*hosts: HostOutcome, status: PlaybookStatus = PlaybookStatus.COMPLETED) -> PlaybookResult:
+    return PlaybookResult(status, {h.node: h for h in hosts}, "ansible-playbook ...", 1.0)
 
 
 OK = HostOutcome("n1", HostStatus.OK)
@@ -45,11 +45,11 @@ def test_only_changes_count() -> None:
         ([CHANGED], outcome(OK, FAILED), ExitCode.ROLE_FAILED),
         ([CHANGED], outcome(OK, FAILED, LOST), ExitCode.UNREACHABLE),
         ([QUIET], outcome(HostOutcome("n1", HostStatus.NOT_PROCESSED)), ExitCode.ROLE_FAILED),
-        ([CHANGED], outcome(OK, status=RunStatus.TIMED_OUT), ExitCode.INTERRUPTED),
-        ([], outcome(status=RunStatus.COULD_NOT_START), ExitCode.CONFIG),
+        ([CHANGED], outcome(OK, status=PlaybookStatus.TIMED_OUT), ExitCode.INTERRUPTED),
+        ([], outcome(status=PlaybookStatus.COULD_NOT_START), ExitCode.CONFIG),
     ],
 )
-def test_exit_code(events: list[TaskEvent], run: RunOutcome, code: ExitCode) -> None:
+def test_exit_code(events: list[TaskEvent], run: PlaybookResult, code: ExitCode) -> None:
     assert check_mode.exit_code(collected(*events), run) is code
 
 

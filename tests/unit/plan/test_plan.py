@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import Draft202012Validator
 
-from clusterctl.errors import ConfigError
-from clusterctl.exit_codes import ExitCode
-from clusterctl.findings import NodeFindings, NodeStatus
-from clusterctl.plan import make_plan, plan_exit_code, to_json
-from clusterctl.render import plan as view
+from clusterctl.core.plan import make_plan, plan_exit_code, to_json
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.terminal import plan as view
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from support.roles import ROOT
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl import planning
-from clusterctl.config import Config
-from clusterctl.exit_codes import ExitCode
-from clusterctl.gates.model import Outcome
-from clusterctl.pool.local import LocalPool
-from clusterctl.store import Store
+from clusterctl.adapters.config import Config
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.store import Store
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.gate_result import Outcome
+from clusterctl.workflows import plan as planning
 from support.stores import a_finding, a_node, findings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.findings import NodeFindings
+    from clusterctl.model.findings import NodeFindings
 
 NAMES = ("r12-n01", "r12-n02", "r12-n03")
 NODES = tuple(a_node(name, slot=i) for i, name in enumerate(NAMES))
@@ -42,7 +42,7 @@ def test_what_the_breaker_would_refuse(bad: tuple[str, ...], refused: str, tmp_p
         return said
 
     monkeypatch.setattr(planning, "validate_recorded", answer)
-    planned = planning.ask_validators(config, "rack-12", NODES, (), lambda _found: None)
+    planned = planning.plan_by_validators(config, "rack-12", NODES, (), lambda _found: None)
     assert planned.body["refused"] == refused
     assert planned.code is ExitCode.CHANGES_PENDING
     with Store.open(config.store_url) as store:

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.errors import PoolError
-from clusterctl.exit_codes import ExitCode
-from clusterctl.lifecycle import State
-from clusterctl.pool.local import LocalPool
-from clusterctl.provisioning.check import check
-from clusterctl.provisioning.flow import warn
-from clusterctl.provisioning.model import Note, Options
-from clusterctl.rundir import RunDir
-from clusterctl.store import Store
-from clusterctl.store.records import RunStatus
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.adapters.store import Store
+from clusterctl.model.errors import PoolError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.provision import Note, ProvisionOptions
+from clusterctl.model.records import RunStatus
+from clusterctl.model.state import State
+from clusterctl.workflows.provision.check import check
+from clusterctl.workflows.provision.flow import warn
 from support.provisioning import World, node
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.provisioning.model import Plan
+    from clusterctl.model.provision import Plan
 
 N1, N2, N3 = "r12-n01", "r12-n02", "r12-n03"
 
@@ -67,8 +67,8 @@ def test_a_look_says_what_would_be_refused(world: World, bad: tuple[str, ...], f
     world.told.clear()
     world.bad = {name: {"kernel"} for name in bad}
     with Store.open(world.url) as store:
-        work = world.work(store, RunDir("plan", world.state_dir), [node(n) for n in world.names], Options(force=force))
-        warn(work, check(work))
+        context = world.context(store, RunDir("plan", world.state_dir), [node(n) for n in world.names], ProvisionOptions(force=force))
+        warn(context, check(context))
     assert [p.text for p in world.told if isinstance(p, Note)] == told
     assert world.members() == {N1, N2, N3}
 

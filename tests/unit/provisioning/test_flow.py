@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.errors import InterruptedRunError, LeaseHeldError, StoreError
-from clusterctl.exit_codes import ExitCode
-from clusterctl.findings import NodeStatus
-from clusterctl.gates.model import GateResult
-from clusterctl.lifecycle import State
-from clusterctl.pool.local import LocalPool
-from clusterctl.provisioning.flow import provision
-from clusterctl.provisioning.model import Options
-from clusterctl.provisioning.session import session
-from clusterctl.rundir import RunDir
-from clusterctl.store import Store
-from clusterctl.store.records import RunStatus
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.adapters.store import Store
+from clusterctl.model.errors import InterruptedRunError, LeaseHeldError, StoreError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.findings import NodeStatus
+from clusterctl.model.gate_result import GateResult
+from clusterctl.model.provision import ProvisionOptions
+from clusterctl.model.records import RunStatus
+from clusterctl.model.state import State
+from clusterctl.workflows.provision.flow import provision
+from clusterctl.workflows.provision.session import session
 from clusterctl_validators.finding import Outcome, Severity
 from support.provisioning import GATES, World, node
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from clusterctl.node import Node
+    from clusterctl.model.node import Node
 
 N1, N2, N3 = "r12-n01", "r12-n02", "r12-n03"
 BOTH = {"kernel", "hugepages"}
@@ -361,13 +361,13 @@ def test_a_lost_lease_stops_the_run(world: World) -> None:
     rundir = RunDir.create(world.state_dir, "provision")
     with Store.open(world.url) as store:
         store.register(nodes)
-        work = world.work(store, rundir, nodes, Options())
-        work.lease_lost = lambda: any(c[0] == "reboot" for c in world.calls)
+        context = world.context(store, rundir, nodes, ProvisionOptions())
+        context.lease_lost = lambda: any(c[0] == "reboot" for c in world.calls)
         with (
             pytest.raises(InterruptedRunError, match="lease"),
             session(store, rundir, target="t", operator="ada", nodes=[N1], argv=[]),
         ):
-            provision(work, lambda _plan: True, {}, {})
+            provision(context, lambda _plan: True, {}, {})
     assert world.states()[N1] is State.PROVISIONING
 
 

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl.exit_codes import ExitCode
-from clusterctl.findings import NodeFindings, NodeStatus
-from clusterctl.gates.model import GateResult
-from clusterctl.lifecycle import LEGAL, State
-from clusterctl.provisioning.model import Action, NodePlan, Options
-from clusterctl.provisioning.plan import Subject, plan_node
-from clusterctl.store.records import NodeRecord
+from clusterctl.core.lifecycle import LEGAL
+from clusterctl.core.provision_plan import PlanInput, plan_node
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.gate_result import GateResult
+from clusterctl.model.provision import NodePlan, PlannedAction, ProvisionOptions
+from clusterctl.model.records import NodeRecord
+from clusterctl.model.state import State
 from clusterctl_validators.finding import Outcome
 from support.provisioning import GATES, finding, node
 
@@ -31,7 +32,7 @@ def plan(
     **options: bool,
 ) -> NodePlan:
     record = NodeRecord("r12-n01", "r12", 1, (), state, "", digest, "run", "", "lab")
-    return plan_node(Subject(node("r12-n01"), record, now, then, results, GATES), Options(**options))  # type: ignore[arg-type]
+    return plan_node(PlanInput(node("r12-n01"), record, now, then, results, GATES), ProvisionOptions(**options))  # type: ignore[arg-type]
 
 
 FAILED_GATE = (GateResult("rdma_pair", "r12-n01", Outcome.FAIL, "floor", "bandwidth", "360", "196", device="mlx5_3"),)
@@ -51,20 +52,20 @@ def test_a_role_without_any_check_is_applied() -> None:
 
 def test_a_node_as_declared_that_was_never_proven_is_burned_in() -> None:
     made = plan(State.REGISTERED, findings())
-    assert (made.action, made.roles) == (Action.WORK, ())
+    assert (made.action, made.roles) == (PlannedAction.WORK, ())
 
 
 @pytest.mark.parametrize(
     ("state", "digest", "bad", "action"),
     [
-        (State.ADMITTED, "d1", (), Action.LEAVE),
-        (State.ADMITTED, "d0", (), Action.WORK),
-        (State.ADMITTED, "d1", ("kernel",), Action.WORK),
-        (State.DRAINED, "d1", (), Action.WORK),
-        (State.PROVISIONING, "d1", (), Action.WORK),
+        (State.ADMITTED, "d1", (), PlannedAction.LEAVE),
+        (State.ADMITTED, "d0", (), PlannedAction.WORK),
+        (State.ADMITTED, "d1", ("kernel",), PlannedAction.WORK),
+        (State.DRAINED, "d1", (), PlannedAction.WORK),
+        (State.PROVISIONING, "d1", (), PlannedAction.WORK),
     ],
 )
-def test_what_is_left_alone(state: State, digest: str, bad: tuple[str, ...], action: Action) -> None:
+def test_what_is_left_alone(state: State, digest: str, bad: tuple[str, ...], action: PlannedAction) -> None:
     assert plan(state, findings(*bad), digest=digest).action is action
 
 
@@ -75,20 +76,20 @@ def test_all_roles_applies_to_an_admitted_node_as_declared() -> None:
 @pytest.mark.parametrize("state", [s for s in State if s is not State.ADMITTED and State.PROVISIONING not in LEGAL[s]])
 def test_states_that_may_not_be_provisioned_are_refused_with_a_way_out(state: State) -> None:
     made = plan(state, findings())
-    assert (made.action, made.exit_code) == (Action.REFUSE, ExitCode.USAGE)
+    assert (made.action, made.exit_code) == (PlannedAction.REFUSE, ExitCode.USAGE)
     assert made.reasons[0].hint
 
 
 class TestQuarantined:
     def test_with_a_failed_gate_it_stays_and_says_why(self) -> None:
         made = plan(State.QUARANTINED, findings(), findings(), FAILED_GATE)
-        assert (made.action, made.exit_code) == (Action.LEAVE, ExitCode.GATE_FAILED)
+        assert (made.action, made.exit_code) == (PlannedAction.LEAVE, ExitCode.GATE_FAILED)
         assert len(made.reasons) == 1
         assert "mlx5_3" in made.reasons[0].text
 
     def test_with_the_same_failing_check_it_stays(self) -> None:
         made = plan(State.QUARANTINED, findings("kernel"), findings("kernel"))
-        assert (made.action, made.exit_code) == (Action.LEAVE, ExitCode.VALIDATOR_FAILED)
+        assert (made.action, made.exit_code) == (PlannedAction.LEAVE, ExitCode.VALIDATOR_FAILED)
 
     @pytest.mark.parametrize(
         ("now", "then", "results", "digest"),
@@ -105,16 +106,16 @@ class TestQuarantined:
     def test_otherwise_it_is_tried_again(
         self, now: NodeFindings, then: NodeFindings | None, results: tuple[GateResult, ...], digest: str
     ) -> None:
-        assert plan(State.QUARANTINED, now, then, results, digest).action is Action.WORK
+        assert plan(State.QUARANTINED, now, then, results, digest).action is PlannedAction.WORK
 
     def test_retest_tries_it_again(self) -> None:
-        assert plan(State.QUARANTINED, findings(), findings(), FAILED_GATE, retest=True).action is Action.WORK
+        assert plan(State.QUARANTINED, findings(), findings(), FAILED_GATE, retest=True).action is PlannedAction.WORK
 
 
 @pytest.mark.parametrize("status", [s for s in NodeStatus if s is not NodeStatus.OK])
 @pytest.mark.parametrize("state", [State.REGISTERED, State.ADMITTED, State.QUARANTINED])
 def test_a_node_that_did_not_answer_is_never_worked_on(status: NodeStatus, state: State) -> None:
     made = plan(state, NodeFindings("r12-n01", status, "why", (), 0.1))
-    assert made.action in {Action.UNREACHABLE, Action.REFUSE}
+    assert made.action in {PlannedAction.UNREACHABLE, PlannedAction.REFUSE}
     assert made.exit_code in {ExitCode.UNREACHABLE, ExitCode.VALIDATOR_FAILED}
     assert made.reasons[0].hint

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.exit_codes import ExitCode
-from clusterctl.provisioning.reboot import most_turns
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.workflows.provision.reboot import most_turns
 from support.provisioning import World
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.runner import PlaybookRequest
+    from clusterctl.adapters.ansible.runner import PlaybookRequest
 
 
 @pytest.mark.parametrize(
@@ -25,19 +25,19 @@ def test_turns(budget: str, nodes: int, turns: int) -> None:
 def asked(world: World, monkeypatch: pytest.MonkeyPatch, *ansible_args: str, budget: str = "") -> PlaybookRequest:
     """The request of the run's reboot."""
     seen: list[PlaybookRequest] = []
-    play, make = world.play, world.work
+    play, make = world.play, world.context
 
     def watch(request: PlaybookRequest, *args: object, **more: object) -> object:
         seen.append(request)
         return play(request, *args, **more)  # type: ignore[arg-type]
 
     def with_budget(*args: object) -> object:
-        work = make(*args)  # type: ignore[arg-type]
-        work.reboot_budget = budget or work.reboot_budget
-        return work
+        context = make(*args)  # type: ignore[arg-type]
+        context.reboot_budget = budget or context.reboot_budget
+        return context
 
     monkeypatch.setattr(world, "play", watch)
-    monkeypatch.setattr(world, "work", with_budget)
+    monkeypatch.setattr(world, "context", with_budget)
     assert world.run(ansible_args=ansible_args).exit_code is ExitCode.OK
     return next(r for r in seen if r.playbook == "reboot.yml")
 

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.errors import InterruptedRunError, UnknownRunError, UsageProblemError
-from clusterctl.provisioning.model import Options
-from clusterctl.provisioning.resume import remember, resumed, take_over
-from clusterctl.rundir import RunDir
-from clusterctl.store import Store
-from clusterctl.store.records import RunStatus
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.adapters.store import Store
+from clusterctl.model.errors import InterruptedRunError, UnknownRunError, UsageProblemError
+from clusterctl.model.provision import ProvisionOptions
+from clusterctl.model.records import RunStatus
+from clusterctl.workflows.provision.resume import remember, resumed, take_over
 from support.provisioning import World
 
 if TYPE_CHECKING:
@@ -43,11 +43,13 @@ def interrupted(world: World) -> str:
 def test_what_is_left_of_an_interrupted_run_and_its_options_come_back(world: World, store: Store) -> None:
     run = interrupted(world)
     rundir = RunDir.open(world.state_dir / "runs" / run)
-    options = Options(level="full", roles=("kernel",), reboot=False, partners=("r12-n09",), ansible_args=("-e", "x=1"))
+    options = ProvisionOptions(level="full", roles=("kernel",), reboot=False, partners=("r12-n09",), ansible_args=("-e", "x=1"))
     remember(rundir, (world.state_dir,), "rack-12", options)
     left = resumed(store, run[:-2], ("--become",))
     assert left.nodes == ("r12-n02", "r12-n03"), "the first was quarantined, so its way ended"
-    assert left.options == Options(level="full", roles=("kernel",), reboot=False, partners=("r12-n09",), ansible_args=("--become",))
+    assert left.options == ProvisionOptions(
+        level="full", roles=("kernel",), reboot=False, partners=("r12-n09",), ansible_args=("--become",)
+    )
     assert left.inventory == (world.state_dir,)
 
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.config import Config
-from clusterctl.findings import NodeFindings, NodeStatus
-from clusterctl.provisioning import start
-from clusterctl.provisioning.model import Options
-from clusterctl.provisioning.start import Audience, Request, plan
+from clusterctl.adapters.config import Config
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.provision import ProvisionOptions
+from clusterctl.workflows.provision import start
+from clusterctl.workflows.provision.start import ProgressListener, ProvisionRequest, plan
 from support.gates import node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from clusterctl.node import Node
+    from clusterctl.model.node import Node
 
 
 @pytest.mark.parametrize("percent", [20, 0])
@@ -31,6 +31,6 @@ def test_checks_of_a_run_keep_the_sites_quota(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(start, "validate", validate)
     monkeypatch.setattr(start, "load_nodes", lambda *_args, **_how: (node("n1"),))
     config = Config(root=tmp_path, inventory=(), state_dir=tmp_path, operator="ada", cpu_quota_percent=percent)
-    silent = Audience(tell=lambda _: None, output=lambda _: None, confirm=lambda _: True)
-    plan(config, Request("n1", Options()), silent)
+    silent = ProgressListener(notify=lambda _: None, output=lambda _: None, confirm=lambda _: True)
+    plan(config, ProvisionRequest("n1", ProvisionOptions()), silent)
     assert [how["settings"].cpu_quota_percent for how in asked] == [percent]

@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.gates import rawfile
-from clusterctl.lifecycle import State
+from clusterctl.adapters import processes
+from clusterctl.adapters import raw_records as rawfile
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.model.records import RunStatus
+from clusterctl.model.state import State
 from clusterctl.report import heatmap
-from clusterctl.report.collect import chosen_run, collect
-from clusterctl.report.page import render
-from clusterctl.rundir import RunDir
-from clusterctl.store.records import RunStatus
+from clusterctl.report.page import page_of, render
+from clusterctl.workflows.collect_report import chosen_run, collect
 from support.rack import NAMES, RAILS, provisioned_rack
 from support.stores import a_run, bring
 
 if TYPE_CHECKING:
-    from clusterctl.report.model import Page
-    from clusterctl.store import Store
-    from clusterctl.store.records import RunRow
+    from clusterctl.adapters.store import Store
+    from clusterctl.model.records import RunRow
+    from clusterctl.model.run_report import RunReport
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
 
@@ -45,20 +46,20 @@ def rack(tmp_path: Path) -> tuple[Store, RunRow]:
     return provisioned_rack(tmp_path)
 
 
-def page_of(rack: tuple[Store, RunRow]) -> Page:
+def report_of(rack: tuple[Store, RunRow]) -> RunReport:
     return collect(rack[0], rack[1], Path(rack[1].directory))
 
 
 def test_the_page_tells_who_when_what_and_how_it_ended(rack: tuple[Store, RunRow]) -> None:
-    html = render(page_of(rack))
+    html = render(report_of(rack))
     for words in ("rack-12", rack[1].id, "alice", "clusterctl provision rack-12", "clusterctl 0.1.0", "exit 7: a burn-in gate failed"):
         assert words in html
 
 
 def test_the_quarantined_node_comes_first_and_open(rack: tuple[Store, RunRow]) -> None:
-    page = page_of(rack)
-    assert [s.name for s in page.sections][:2] == ["r12-n04", "r12-n02"]
-    html = render(page)
+    report = report_of(rack)
+    assert [s.name for s in page_of(report).sections][:2] == ["r12-n04", "r12-n02"]
+    html = render(report)
     assert re.search(r'<details class="node s-quarantined" id="r12-n04" open>', html)
     for words in ("98.1 of 200 Gb/s", "&gt;= 180 Gb/s", "vendor data sheet", "check the cable of mlx5_3", "all 5 partners were fine"):
         assert words in html
@@ -66,11 +67,11 @@ def test_the_quarantined_node_comes_first_and_open(rack: tuple[Store, RunRow]) -
 
 
 def test_simulated_numbers_say_so(rack: tuple[Store, RunRow]) -> None:
-    assert "simulated: numbers come from a lab" in render(page_of(rack))
+    assert "simulated: numbers come from a lab" in render(report_of(rack))
 
 
 def test_evidence_is_linked_relative_to_the_page(rack: tuple[Store, RunRow], tmp_path: Path) -> None:
-    links = [v for n, v in Tags(render(page_of(rack))).attributes if n == "href"]
+    links = [v for n, v in Tags(render(report_of(rack))).attributes if n == "href"]
     assert "gates/rdma_pair/r12-n04.json" in links
     assert "provision.log" in links
     elsewhere = collect(rack[0], rack[1], tmp_path)
@@ -80,13 +81,13 @@ def test_evidence_is_linked_relative_to_the_page(rack: tuple[Store, RunRow], tmp
 
 
 def test_nothing_is_loaded_from_anywhere(rack: tuple[Store, RunRow]) -> None:
-    found = Tags(render(page_of(rack)))
+    found = Tags(render(report_of(rack)))
     assert not {"script", "link", "img", "iframe", "object"} & set(found.tags)
     assert not [v for n, v in found.attributes if n in {"href", "src", "action"} and re.match(r"\w+:|//", v)]
 
 
 def test_what_a_node_says_is_text(tmp_path: Path) -> None:
-    html = render(page_of(provisioned_rack(tmp_path, hostile=HOSTILE)))
+    html = render(report_of(provisioned_rack(tmp_path, hostile=HOSTILE)))
     found = Tags(html)
     assert not {"script", "img"} & set(found.tags)
     assert not [n for n, _ in found.attributes if n.startswith("on")]
@@ -94,14 +95,16 @@ def test_what_a_node_says_is_text(tmp_path: Path) -> None:
 
 
 def test_a_hostile_target_and_command_line_are_text(rack: tuple[Store, RunRow]) -> None:
-    page = page_of(rack)
-    odd = replace(page, run=replace(page.run, target=HOSTILE, argv=("clusterctl", HOSTILE), operator=HOSTILE, versions={HOSTILE: HOSTILE}))
+    report = report_of(rack)
+    odd = replace(
+        report, run=replace(report.run, target=HOSTILE, argv=("clusterctl", HOSTILE), operator=HOSTILE, versions={HOSTILE: HOSTILE})
+    )
     assert not {"script", "img"} & set(Tags(render(odd)).tags)
 
 
 def test_an_old_run_is_shown_as_it_left_the_nodes(rack: tuple[Store, RunRow]) -> None:
     bring(rack[0], "r12-n04", State.PROVISIONING)
-    states = {s.name: s.state for s in page_of(rack).sections}
+    states = {s.name: s.state for s in page_of(report_of(rack)).sections}
     assert states["r12-n04"] is State.QUARANTINED
 
 
@@ -119,7 +122,7 @@ def test_a_run_without_evidence_of_its_own_marks_the_earlier(rack: tuple[Store, 
 
 def test_a_killed_run_is_unfinished(rack: tuple[Store, RunRow]) -> None:
     store, run = rack
-    dead = replace(a_run("20260314-110000-provision-dead"), holder=replace(run.holder, pid=2**22 - 1))
+    dead = replace(a_run("20260314-110000-provision-dead"), holder=replace(processes.current(), pid=2**22 - 1))
     store.start_run(dead, ["r12-n04"])
     page = collect(store, store.run(dead.id), Path("/"))
     assert page.status == "unfinished"
@@ -129,10 +132,11 @@ def test_a_killed_run_is_unfinished(rack: tuple[Store, RunRow]) -> None:
 @pytest.mark.parametrize("content", ["", "not json", '{"schema_version": 99, "records": []}', '{"schema_version": 1}'])
 def test_damaged_records_are_told_not_hidden(rack: tuple[Store, RunRow], content: str) -> None:
     (Path(rack[1].directory) / "gates/rdma_pair/r12-n01.json").write_text(content)
-    page = page_of(rack)
+    report = report_of(rack)
+    page = page_of(report)
     assert page.heatmap.overview is None
     assert "r12-n01.json" in page.heatmap.problem
-    assert "r12-n01.json" in render(page)
+    assert "r12-n01.json" in render(report)
 
 
 def test_last_is_the_last_that_worked_on_nodes(rack: tuple[Store, RunRow]) -> None:
@@ -142,7 +146,7 @@ def test_last_is_the_last_that_worked_on_nodes(rack: tuple[Store, RunRow]) -> No
 
 
 def test_the_heatmap_shows_the_slow_hca_and_only_it(rack: tuple[Store, RunRow]) -> None:
-    heat = page_of(rack).heatmap
+    heat = page_of(report_of(rack)).heatmap
     assert heat.overview is not None
     low = [(row, heat.overview.columns[i]) for row, cells in heat.overview.rows for i, c in enumerate(cells) if c.is_low]
     assert low == [("r12-n04", "mlx5_3")]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.lab.simulator import cma_roce, ethtool, mlnx_qos, nic
+from clusterctl_lab.simulator import cma_roce, ethtool, mlnx_qos, nic
 from support.checks import write_files
 from support.filters import filter_plugin
 from support.roles import ROOT, load_role

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import event, text
 
-from clusterctl.drift.memory import Seen
-from clusterctl.drift.model import Deviation, Kind, Then
-from clusterctl.findings import NodeStatus
-from clusterctl.gates.model import Outcome
-from clusterctl.lifecycle import State
+from clusterctl.core.drift.memory import Seen
+from clusterctl.model.drift import Deviation, DriftKind, Then
+from clusterctl.model.findings import NodeStatus
+from clusterctl.model.gate_result import Outcome
+from clusterctl.model.state import State
 from clusterctl_validators.finding import Severity
 from support.stores import DIGEST, a_finding, a_node, a_run, bring, findings, fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.store import Store
+    from clusterctl.adapters.store import Store
 
 NAME, OTHER = "r12-n01", "r12-n02"
 RUN, LATER = "20260314-020000-drift-aaaa", "20260315-020000-drift-bbbb"
 NIGHT_1, NIGHT_2 = "2026-03-14T02:00:00.000000Z", "2026-03-15T02:00:00.000000Z"
-DEVIATION = Deviation(NAME, "hugepages.a", "hugepages", Kind.DRIFT, Severity.MAJOR, "16", "8\x00", "", "", NIGHT_1, NIGHT_1)
+DEVIATION = Deviation(NAME, "hugepages.a", "hugepages", DriftKind.DRIFT, Severity.MAJOR, "16", "8\x00", "", "", NIGHT_1, NIGHT_1)
 
 
 @pytest.fixture

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clusterctl.errors import StoreError
-from clusterctl.findings import NodeStatus
-from clusterctl.gates.model import Outcome
-from clusterctl.lifecycle import State
+from clusterctl.model.errors import StoreError
+from clusterctl.model.findings import NodeStatus
+from clusterctl.model.gate_result import Outcome
+from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
 from support.stores import a_finding, a_node, a_result, a_run, bring, findings, fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.store import Store
+    from clusterctl.adapters.store import Store
 
 NAME = "r12-n01"
 RUN, LATER = "20260314-090000-provision-aaaa", "20260315-090000-validate-bbbb"

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from clusterctl.errors import StoreError
-from clusterctl.gates.model import Outcome
-from clusterctl.store import Store, finding_sets
-from clusterctl.store import tables as t
-from clusterctl.store.finding_sets import pack, unpack
+from clusterctl.adapters.store import Store, finding_sets
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.finding_sets import pack, unpack
+from clusterctl.model.errors import StoreError
+from clusterctl.model.gate_result import Outcome
 from clusterctl_validators.finding import Finding, Severity
 from support.stores import a_finding, a_node, a_run, findings, fresh
 

@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import update
 
-from clusterctl import clock
-from clusterctl.errors import LeaseHeldError
-from clusterctl.leases import Holder, lease_for
-from clusterctl.store import tables as t
-from clusterctl.store.engine import writing
+from clusterctl.adapters import clock, processes
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.engine import writing
+from clusterctl.core import timestamps
+from clusterctl.model.errors import LeaseHeldError
+from clusterctl.model.holder import Holder
+from clusterctl.workflows.lease import lease_for
 from support.racing import race
 from support.stores import fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.store import Store
+    from clusterctl.adapters.store import Store
 
 NAMES = ["r12-n01", "r12-n02"]
 
@@ -58,7 +60,7 @@ def test_taking_again_renews(tmp_path: Path) -> None:
     store.acquire(NAMES, run_id="run-1", holder="alice", ttl_s=100)
     assert store.leases()[0].expires_at > before
     assert store.renew("run-1", 1000) == 2
-    assert store.leases()[0].expires_at > clock.after(clock.now(), 900)
+    assert store.leases()[0].expires_at > timestamps.after(clock.now(), 900)
 
 
 def test_an_expired_lease_is_taken_over(tmp_path: Path) -> None:
@@ -81,7 +83,7 @@ def test_a_dead_process_holds_nothing(tmp_path: Path) -> None:
 def test_a_reused_pid_is_not_the_holder(tmp_path: Path) -> None:
     store = fresh(tmp_path)
     store.acquire(NAMES, run_id="run-1", holder="alice")
-    _other_process(store, mark=Holder.current().mark + "9")
+    _other_process(store, mark=processes.current().mark + "9")
     store.acquire(NAMES, run_id="run-2", holder="bob")
 
 
@@ -94,26 +96,26 @@ def test_another_host_is_believed_until_its_lease_expires(tmp_path: Path) -> Non
 
 
 def test_holders() -> None:
-    me = Holder.current()
-    assert not me.is_gone()
-    assert not replace(me, host="elsewhere", pid=2**22 - 1).is_gone()
-    assert not replace(me, mark="").is_gone()
+    me = processes.current()
+    assert not processes.is_gone(me)
+    assert not processes.is_gone(replace(me, host="elsewhere", pid=2**22 - 1))
+    assert not processes.is_gone(replace(me, mark=""))
     boot, namespace, start = me.mark.split("/")
-    assert replace(me, mark=f"other-boot/{namespace}/{start}").is_gone()
-    assert not replace(me, pid=2**22 - 1, mark=f"{boot}/pid:[1]/{start}").is_gone()
-    assert not Holder(me.host, 1, f"{boot}/{namespace}/0").is_gone() or os.getuid() == 0
+    assert processes.is_gone(replace(me, mark=f"other-boot/{namespace}/{start}"))
+    assert not processes.is_gone(replace(me, pid=2**22 - 1, mark=f"{boot}/pid:[1]/{start}"))
+    assert not processes.is_gone(Holder(me.host, 1, f"{boot}/{namespace}/0")) or os.getuid() == 0
 
 
 def test_a_zombie_is_gone() -> None:
     child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
-    stat = (f"/proc/{child.pid}/stat", Holder.current().mark.rpartition("/")[0])
+    stat = (f"/proc/{child.pid}/stat", processes.current().mark.rpartition("/")[0])
     with open(stat[0], encoding="utf-8") as file:  # noqa: PTH123 a path of /proc
         start = file.read().rpartition(")")[2].split()[19]
-    holder = Holder(Holder.current().host, child.pid, f"{stat[1]}/{start}")
-    assert not holder.is_gone()
+    holder = Holder(processes.current().host, child.pid, f"{stat[1]}/{start}")
+    assert not processes.is_gone(holder)
     child.send_signal(signal.SIGKILL)
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert holder.is_gone()
+    assert processes.is_gone(holder)
     child.communicate()
 
 

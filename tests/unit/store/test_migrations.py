@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import inspect, text
 
-from clusterctl.store import Store
-from clusterctl.store.engine import connect, writing
+from clusterctl.adapters.store import Store
+from clusterctl.adapters.store.engine import connect, writing
 from support.old_store import LATER, NAMES, RUN, SAID, assert_answers, counts, fill, write
 from support.stores import a_finding, findings
 

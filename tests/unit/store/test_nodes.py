@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.errors import UnknownNodeError
-from clusterctl.lifecycle import State
-from clusterctl.node import Place
-from clusterctl.store.targets import match
+from clusterctl.adapters.store.targets import match
+from clusterctl.model.errors import UnknownNodeError
+from clusterctl.model.node import Place
+from clusterctl.model.state import State
 from support.stores import a_node, bring, fresh
 
 if TYPE_CHECKING:

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl import main
-from clusterctl.leases import Holder
-from clusterctl.lifecycle import State
-from clusterctl.store import quick
+from clusterctl.adapters import processes
+from clusterctl.adapters.store import quick
+from clusterctl.model.holder import Holder
+from clusterctl.model.state import State
 from support.stores import a_node, a_run, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from clusterctl.store import Store
+    from clusterctl.adapters.store import Store
 
-GONE = Holder(Holder.current().host, 1, "another-boot/pid:[1]/1")
+GONE = Holder(processes.current().host, 1, "another-boot/pid:[1]/1")
 
 
 @pytest.fixture

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl import clock
-from clusterctl.errors import StoreError, UnknownRunError
-from clusterctl.leases import Holder
-from clusterctl.lifecycle import State
-from clusterctl.store.records import RunNodeRow, RunStatus
+from clusterctl.adapters import clock, processes
+from clusterctl.core import timestamps
+from clusterctl.model.errors import StoreError, UnknownRunError
+from clusterctl.model.holder import Holder
+from clusterctl.model.records import RunNodeRow, RunStatus
+from clusterctl.model.state import State
 from support.stores import a_node, a_run, bring, fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.store import Store
-    from clusterctl.store.records import RunRow
+    from clusterctl.adapters.store import Store
+    from clusterctl.model.records import RunRow
 
 NAME = "r12-n01"
 
@@ -34,13 +35,13 @@ def store(tmp_path: Path) -> Store:
 def _killed() -> RunRow:
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
-    return replace(a_run("20260314-080000-provision-dead"), holder=replace(Holder.current(), pid=gone.pid))
+    return replace(a_run("20260314-080000-provision-dead"), holder=replace(processes.current(), pid=gone.pid))
 
 
 def test_a_run_comes_back_as_it_was_stored(store: Store) -> None:
     run = a_run(directory="/state/runs/x")
     store.start_run(run, [NAME])
-    assert store.run("last") == run
+    assert store.run("last") == replace(run, holder=processes.current())
     record = store.node(NAME)
     assert record is not None
     assert record.last_run == run.id
@@ -108,7 +109,7 @@ def test_a_run_elsewhere_counts_by_its_lease(store: Store) -> None:
 
 
 def test_a_run_elsewhere_without_a_lease_is_given_up_after_a_day(store: Store) -> None:
-    moment = clock.after(clock.now(), -100_000)
+    moment = timestamps.after(clock.now(), -100_000)
     store.start_run(replace(a_run(), started_at=moment, holder=Holder("elsewhere", 1, "x/y/z")))
     assert len(store.unfinished_runs()) == 1
 

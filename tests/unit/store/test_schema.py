@@ -16,10 +16,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from clusterctl.errors import StoreError
-from clusterctl.store import Store, engine, schema
-from clusterctl.store.engine import connect, writing
-from clusterctl.store.tables import metadata
+from clusterctl.adapters.store import Store, engine, schema
+from clusterctl.adapters.store.engine import connect, writing
+from clusterctl.adapters.store.tables import metadata
+from clusterctl.model.errors import StoreError
 from support.stores import fresh
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_the_migrations_make_the_tables(tmp_path: Path) -> None:
 def test_a_second_opening_does_not_need_alembic(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'x.db'}"
     Store.open(url).close()
-    code = f"import sys; from clusterctl.store import Store; Store.open({url!r}); print('alembic' in sys.modules)"
+    code = f"import sys; from clusterctl.adapters.store import Store; Store.open({url!r}); print('alembic' in sys.modules)"
     found = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": ":".join(sys.path)}
     )
@@ -93,7 +93,7 @@ def test_no_password_in_a_message() -> None:
 
 
 def test_two_first_openings_at_once(tmp_path: Path) -> None:
-    code = f"from clusterctl.store import Store; Store.open('sqlite:///{tmp_path}/x.db').close()"
+    code = f"from clusterctl.adapters.store import Store; Store.open('sqlite:///{tmp_path}/x.db').close()"
     both = [subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": ":".join(sys.path)}) for _ in range(2)]
     assert [p.wait(timeout=60) for p in both] == [0, 0]
 

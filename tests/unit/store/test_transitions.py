@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from sqlalchemy import update
 
-from clusterctl.errors import IllegalTransitionError
-from clusterctl.lifecycle import LEGAL, State
-from clusterctl.store import tables as t
-from clusterctl.store.engine import writing
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.engine import writing
+from clusterctl.core.lifecycle import LEGAL
+from clusterctl.model.errors import IllegalTransitionError
+from clusterctl.model.state import State
 from support.stores import DIGEST, a_node, a_record, a_run, bring, burn_in, fresh
 
 if TYPE_CHECKING:
-    from clusterctl.store import Store
+    from clusterctl.adapters.store import Store
 
 NAME = "r12-n01"
 

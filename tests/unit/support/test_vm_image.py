@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl.lab.apt_sources import AptSources
+from clusterctl_lab.apt_sources import AptSources
 from support import vm_image
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import pytest
 
-from clusterctl.lab.simulator import dcgm_exporter, machine, node_exporter
+from clusterctl_lab.simulator import dcgm_exporter, machine, node_exporter
 from clusterctl_validators import test_monitoring as module
 from clusterctl_validators.finding import GOOD, Outcome
 from clusterctl_validators.probe import CommandResult

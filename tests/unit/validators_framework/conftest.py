@@ -7,7 +7,7 @@ import pytest
 from support.node_run import example_bundle
 
 if TYPE_CHECKING:
-    from clusterctl.bundle import Bundle
+    from clusterctl.adapters.validators.bundle import Bundle
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from clusterctl_validators.finding import Outcome
 from support.node_run import run_bundle
 
 if TYPE_CHECKING:
-    from clusterctl.bundle import Bundle
+    from clusterctl.adapters.validators.bundle import Bundle
 
 GOOD = {"example_value": 64}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.lab.bmc import bios
+from clusterctl_lab.bmc import bios
 
 if TYPE_CHECKING:
     from pathlib import Path

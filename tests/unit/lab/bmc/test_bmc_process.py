@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab import hosts_layer
-from clusterctl.lab.bmc import process
-from clusterctl.lab.keys import ensure_keys
-from clusterctl.lab.layout import LabPaths, lab_rack
+from clusterctl_lab import hosts_layer
+from clusterctl_lab.bmc import process
+from clusterctl_lab.keys import ensure_keys
+from clusterctl_lab.layout import LabPaths, lab_rack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

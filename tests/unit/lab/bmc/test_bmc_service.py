@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.errors import LabError
-from clusterctl.lab.bmc import documents, power
-from clusterctl.lab.bmc.__main__ import TlsServer
-from clusterctl.lab.bmc.certificate import write_certificate
-from clusterctl.lab.bmc.handler import Bmc, BmcHandler
+from clusterctl.model.errors import LabError
+from clusterctl_lab.bmc import documents, power
+from clusterctl_lab.bmc.__main__ import TlsServer
+from clusterctl_lab.bmc.certificate import write_certificate
+from clusterctl_lab.bmc.handler import Bmc, BmcHandler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

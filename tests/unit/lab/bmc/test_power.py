@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from clusterctl.lab.bmc import power
+from clusterctl_lab.bmc import power
 
 
 @pytest.mark.parametrize(

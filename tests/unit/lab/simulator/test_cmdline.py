@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.lab.simulator.cmdline import from_grub_cfg, last, words
+from clusterctl_lab.simulator.cmdline import from_grub_cfg, last, words
 
 
 def test_the_first_entry_boots() -> None:

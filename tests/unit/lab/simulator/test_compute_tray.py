@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import (
+from clusterctl_lab.simulator import (
     fabric,
     hardware_kinds,
     imex_channel,

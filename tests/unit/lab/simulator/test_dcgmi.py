@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import dcgmi
-from clusterctl.parsers import parse
+from clusterctl.core.parsers import parse
+from clusterctl_lab.simulator import dcgmi
 from support.lab_machine import LabMachine, lab_machine
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import dkms, modtools, modules
+from clusterctl_lab.simulator import dkms, modtools, modules
 from support.lab_machine import LabMachine, lab_machine
 
 if TYPE_CHECKING:

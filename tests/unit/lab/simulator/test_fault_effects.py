@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.lab.simulator import fault_effects, sysfs_pci, sysfs_rdma, tree
-from clusterctl.lab.simulator.state import Fault, Faults
+from clusterctl_lab.simulator import fault_effects, sysfs_pci, sysfs_rdma, tree
+from clusterctl_lab.simulator.state import Fault, Faults
 
 if TYPE_CHECKING:
     from pathlib import Path

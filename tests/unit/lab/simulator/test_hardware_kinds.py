@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from clusterctl.gates.devices import read_hcas
-from clusterctl.lab.simulator import (
+from clusterctl.adapters.inventory.load import load_profile
+from clusterctl.core.gates.devices import read_hcas
+from clusterctl_lab.simulator import (
     fabric,
     fabric_peer,
     hardware_kinds,
@@ -23,8 +24,7 @@ from clusterctl.lab.simulator import (
     sysfs_pci,
     sysfs_rdma,
 )
-from clusterctl.lab.simulator.hugepages import from_cmdline
-from clusterctl.spec.load import load_profile
+from clusterctl_lab.simulator.hugepages import from_cmdline
 from clusterctl_validators import nvidia_smi as parser
 from support.lab_machine import LabMachine, lab_machine, stand_for
 from support.recorded import recorded
@@ -33,7 +33,7 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.lab.simulator.hardware import Hardware
+    from clusterctl_lab.simulator.hardware import Hardware
 
 LAB = (ROOT / "inventory" / "common", ROOT / "inventory" / "lab")
 KINDS = pytest.mark.parametrize("kind", hardware_kinds.KINDS.values(), ids=list(hardware_kinds.KINDS))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.lab.simulator.hugepages import HugePages, from_cmdline
+from clusterctl_lab.simulator.hugepages import HugePages, from_cmdline
 
 GIB = 1048576
 

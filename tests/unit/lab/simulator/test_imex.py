@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import imex, imex_config, imex_ctl, imex_domain, imex_wire
-from clusterctl.lab.simulator.imex_wire import CONNECTED, INVALID, NEVER_CONNECTED, READY, UNAVAILABLE, VERSION_MISMATCH, Member
+from clusterctl_lab.simulator import imex, imex_config, imex_ctl, imex_domain, imex_wire
+from clusterctl_lab.simulator.imex_wire import CONNECTED, INVALID, NEVER_CONNECTED, READY, UNAVAILABLE, VERSION_MISMATCH, Member
 from clusterctl_validators.imex import Domain, parse_domain
 from support.imex_rack import STARTS_S, VERSION, Rack, Tray, free_port
 from support.lab_machine import LabMachine, lab_machine

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import dmesg, fault_effects, kernel_log, machine
-from clusterctl.lab.simulator.state import Fault
+from clusterctl_lab.simulator import dmesg, fault_effects, kernel_log, machine
+from clusterctl_lab.simulator.state import Fault
 from clusterctl_validators.kernel_log import parse
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import link_type, machine, nv_config
+from clusterctl_lab.simulator import link_type, machine, nv_config
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.lab.simulator import machine, procfs, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma, tree
-from clusterctl.lab.simulator.hugepages import HugePages
+from clusterctl_lab.simulator import machine, procfs, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma, tree
+from clusterctl_lab.simulator.hugepages import HugePages
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.rdma_sysfs import read_port
 from clusterctl_validators.sources import LocalSource

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import machine, procfs, sysfs_memory, tree
-from clusterctl.lab.simulator.hugepages import HugePages
-from clusterctl.lab.simulator.memory_files import MemoryFiles
+from clusterctl_lab.simulator import machine, procfs, sysfs_memory, tree
+from clusterctl_lab.simulator.hugepages import HugePages
+from clusterctl_lab.simulator.memory_files import MemoryFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import modtools, modules, state
+from clusterctl_lab.simulator import modtools, modules, state
 from support.lab_machine import LabMachine, lab_machine
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import mpirun, nccl_tests, peers
-from clusterctl.parsers import parse
+from clusterctl.core.parsers import parse
+from clusterctl_lab.simulator import mpirun, nccl_tests, peers
 from support.lab_machine import LabMachine, lab_machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from clusterctl.gates.model import Sample
+    from clusterctl.model.gate_result import Sample
 
 NODE_WORDS = "-b 17179869184 -e 17179869184 -n 5 -w 5 -c 1 -g 8"
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import gpu_modes, machine, nvidia_smi
-from clusterctl.parsers import parse
+from clusterctl.core.parsers import parse
+from clusterctl_lab.simulator import gpu_modes, machine, nvidia_smi
 from clusterctl_validators.nvidia_smi import UnreadableSmiError, parse_nvlinks, parse_query, parse_topology
 from support.lab_machine import LabMachine, lab_machine
 from support.recorded import recorded

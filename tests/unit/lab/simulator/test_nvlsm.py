@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import daemons, hardware_kinds, nvlsm
+from clusterctl_lab.simulator import daemons, hardware_kinds, nvlsm
 from support.lab_machine import LabMachine, lab_machine, stand_for
 
 if TYPE_CHECKING:

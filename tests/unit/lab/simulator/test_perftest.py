@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import machine, perftest, state
-from clusterctl.parsers import parse
+from clusterctl.core.parsers import parse
+from clusterctl_lab.simulator import machine, perftest, state
 from support.lab_machine import LabMachine, lab_machine
 
 if TYPE_CHECKING:

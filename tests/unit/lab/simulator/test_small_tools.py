@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import container_toolkit, daemons, fabricmanager, ibstat, ibstatus, nvbandwidth, sysfs_rdma, tree
-from clusterctl.parsers import parse
+from clusterctl.core.parsers import parse
+from clusterctl_lab.simulator import container_toolkit, daemons, fabricmanager, ibstat, ibstatus, nvbandwidth, sysfs_rdma, tree
 from support.lab_machine import LabMachine, lab_machine
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator import update_grub
-from clusterctl.lab.simulator.cmdline import from_grub_cfg
+from clusterctl_lab.simulator import update_grub
+from clusterctl_lab.simulator.cmdline import from_grub_cfg
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.lab.simulator.watcher import Watcher
+from clusterctl_lab.simulator.watcher import Watcher
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,1 @@
+"""Running playbooks through ansible-runner: requests in, typed events and outcomes out."""

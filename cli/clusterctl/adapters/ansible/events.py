@@ -1,0 +1,130 @@
+"""ansible-runner's event dictionaries -> typed task events. Pure; the live view, the outcome of a run and `plan --ansible` read them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.task_event import HostStats, TaskEvent, TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+REBOOT_SUFFIX = "_reboot_required"
+AGAIN_SUFFIX = "_apply_again"
+_MESSAGE_LIMIT = 600
+_HEAD = 150
+
+
+_STATUS = {
+    "runner_on_start": TaskStatus.STARTED,
+    "runner_on_ok": TaskStatus.OK,
+    "runner_on_failed": TaskStatus.FAILED,
+    "runner_on_skipped": TaskStatus.SKIPPED,
+    "runner_on_unreachable": TaskStatus.UNREACHABLE,
+    "runner_retry": TaskStatus.RETRY,
+}
+
+
+def parse(event: Mapping[str, Any]) -> TaskEvent | None:
+    """The task event in `event`, or None for every other kind of event."""
+    status = _STATUS.get(str(event.get("event", "")))
+    data = event.get("event_data")
+    if status is None or not isinstance(data, dict) or not data.get("host"):
+        return None
+    result = data.get("res")
+    res: dict[str, Any] = result if isinstance(result, dict) else {}
+    failed = status in (TaskStatus.FAILED, TaskStatus.UNREACHABLE)
+    return TaskEvent(
+        node=str(data["host"]),
+        role=str(data.get("role") or ""),
+        task=str(data.get("task") or ""),
+        status=status,
+        action=str(data.get("task_action") or ""),
+        changed=res.get("changed") is True and status is TaskStatus.OK,
+        ignored=data.get("ignore_errors") is True,
+        diff=_diff(res),
+        message=_message(res) if failed else "",
+        duration_s=float(data.get("duration") or 0.0),
+        reboot=dict(_facts(res, REBOOT_SUFFIX)),
+        again=dict(_facts(res, AGAIN_SUFFIX)),
+    )
+
+
+def parse_stats(event: Mapping[str, Any]) -> dict[str, HostStats] | None:
+    """The recap by node, or None if `event` is not the recap; a node that was not processed is absent."""
+    if event.get("event") != "playbook_on_stats":
+        return None
+    data = event.get("event_data")
+    if not isinstance(data, dict):
+        return None
+
+    def count(key: str, host: str) -> int:
+        return int((data.get(key) or {}).get(host, 0))
+
+    return {
+        str(host): HostStats(count("ok", host), count("changed", host), count("failures", host), count("dark", host))
+        for host in data.get("processed") or {}
+    }
+
+
+def _results(res: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The result itself and, of a loop, each item's."""
+    items = res.get("results")
+    return [res, *(i for i in items if isinstance(i, dict))] if isinstance(items, list) else [res]
+
+
+def _facts(res: Mapping[str, Any], suffix: str) -> Iterator[tuple[str, bool]]:
+    """Role -> truth, of the facts `<role><suffix>`."""
+    for one in _results(res):
+        facts = one.get("ansible_facts")
+        if not isinstance(facts, dict):
+            continue
+        for name, value in facts.items():
+            if str(name).endswith(suffix):
+                yield str(name).removesuffix(suffix), value is True or str(value).lower() in ("true", "yes", "1")
+
+
+def _message(res: Mapping[str, Any]) -> str:
+    if "censored" in res:
+        return "hidden by no_log"
+    said: list[str] = []
+    for one in _results(res)[::-1]:
+        if one is res or one.get("failed"):
+            text = next((str(one[k]).strip() for k in ("msg", "stderr", "module_stderr", "reason") if str(one.get(k) or "").strip()), "")
+            if one is res and said and text in ("", "One or more items failed"):
+                continue
+            label = one.get("_ansible_item_label", one.get("item")) if one is not res else None
+            said.append(f"{label}: {text}" if label is not None else text)
+            stderr = str(one.get("stderr") or "").strip()
+            if stderr and stderr not in text:
+                said.append(stderr)
+    joined = " ".join("; ".join(reversed(said)).split()).strip("; ") or "no message"
+    if len(joined) <= _MESSAGE_LIMIT:
+        return joined
+    return f"{joined[:_HEAD]} ... {joined[-(_MESSAGE_LIMIT - _HEAD - 5) :]}"  # what went wrong stands at the end of a tool's output
+
+
+def _diff(res: Mapping[str, Any]) -> str:
+    parts: list[str] = []
+    for one in _results(res):
+        found = one.get("diff")
+        entries = found if isinstance(found, list) else [found]
+        parts.extend(_one_diff(entry) for entry in entries if isinstance(entry, dict))
+    return "".join(parts)
+
+
+def _one_diff(entry: Mapping[str, Any]) -> str:
+    if entry.get("prepared"):
+        return str(entry["prepared"])
+    before, after = (_lines(entry.get(side)) for side in ("before", "after"))
+    old, new = (str(entry.get(f"{side}_header") or side) for side in ("before", "after"))
+    return "".join(difflib.unified_diff(before, after, old, new, n=1))
+
+
+def _lines(value: Any) -> list[str]:
+    if value is None or value == "":
+        return []
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, sort_keys=True, default=str)
+    return (text if text.endswith("\n") else text + "\n").splitlines(keepends=True)

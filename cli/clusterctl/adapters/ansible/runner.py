@@ -1,0 +1,242 @@
+"""Runs a playbook. The only module that imports ansible_runner; every trap of it that is known is closed here."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import queue
+import shlex
+import shutil
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.ansible import environment as ansible_env
+from clusterctl.adapters.ansible import events, process_tree
+from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.ansible.tally import Tally
+from clusterctl.adapters.private_directory import private_dir
+from clusterctl.core.redact import Redactor
+from clusterctl.model.errors import ConfigError, StoreError
+from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
+from clusterctl.model.task_event import TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from clusterctl.model.task_event import TaskEvent
+
+__all__ = ["HostOutcome", "HostStatus", "PlaybookRequest", "PlaybookResult", "PlaybookStatus", "TaskFailure", "run_playbook"]
+
+_INLINE_LIMIT = 64
+_POLL_S = 1.0
+_STORAGE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO})
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybookRequest:
+    """What to run on whom.
+
+    Attributes:
+        playbook: a file name in the content's `playbooks/`, or an absolute path.
+        inventory: the layers, common first.
+        nodes: exactly the nodes to act on; never empty.
+        extra_args: Ansible's own options, as typed (`--vault-id`, `-e`, what came after `--`).
+        extra_vars_file: a file of variables, without secrets.
+        verbosity: number of `-v`.
+    """
+
+    playbook: str
+    inventory: tuple[Path, ...]
+    nodes: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+    check: bool = False
+    diff: bool = False
+    forks: int = 25
+    timeout_s: int = 3600
+    extra_args: tuple[str, ...] = ()
+    extra_vars_file: Path | None = None
+    verbosity: int = 0
+
+
+def run_playbook(
+    request: PlaybookRequest,
+    artifacts: Path,
+    on_event: Callable[[TaskEvent], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    on_output: Callable[[str], None] | None = None,
+) -> PlaybookResult:
+    """Run a playbook to its end and say, for every node asked for, what became of it.
+
+    `on_event` and `on_output` are called in the caller's thread. `artifacts` gets `ansible.log` and `events.jsonl`, without
+    secrets. Any exception in here (Ctrl-C too) first ends ansible and all its workers. A run whose controller is killed
+    ends itself (parent-death signal).
+
+    Raises:
+        ConfigError: no ansible-playbook, or no node was given.
+        StoreError: `artifacts` cannot be written, e.g. the disk is full.
+    """
+    if not request.nodes:
+        raise ConfigError(detail="a playbook run without nodes", hint="name at least one node")
+    try:
+        with private_dir() as private:
+            return _Run(request, artifacts, private, on_event, cancelled, on_output).run()
+    except OSError as e:
+        if e.errno not in _STORAGE_ERRORS:
+            raise
+        raise StoreError(path=e.filename or artifacts, detail=e.strerror, hint="free space there or set --state-dir, then run again") from e
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run: ansible-runner in a thread of its own, events handled in the caller's."""
+
+    request: PlaybookRequest
+    artifacts: Path
+    private: Path
+    on_event: Callable[[TaskEvent], None] | None
+    cancelled: Callable[[], bool] | None
+    on_output: Callable[[str], None] | None
+    redact: Redactor = field(default_factory=lambda: Redactor.from_environment(os.environ))
+    events: queue.SimpleQueue[Mapping[str, Any] | None] = field(default_factory=queue.SimpleQueue)
+    tally: Tally = field(default_factory=Tally)
+    stopped: PlaybookStatus | None = None
+    crash: BaseException | None = None
+    last_lines: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    def run(self) -> PlaybookResult:
+        self.artifacts.mkdir(parents=True, exist_ok=True)
+        runner = self._prepare()
+        thread = threading.Thread(target=self._work, args=(runner,), name="ansible-runner")
+        thread.start()
+        try:
+            self._handle_events()
+        except BaseException:
+            self._stop(PlaybookStatus.CANCELLED)
+            raise
+        finally:
+            thread.join()
+        if self.crash is not None:
+            raise self.crash
+        return self._verdict()
+
+    def _prepare(self) -> Any:
+        from ansible_runner import Runner, RunnerConfig  # noqa: PLC0415 heavy, and only here
+
+        request = self.request
+        binary = ansible_env.executable("ansible-playbook")
+        if binary is None:
+            raise ConfigError(detail="ansible-playbook is not installed", hint="install ansible-core into clusterctl's environment")
+        config = RunnerConfig(
+            private_data_dir=str(self.private),
+            playbook=str(self._playbook()),
+            inventory=[str(i) for i in request.inventory],
+            limit=self._limit(),
+            tags=",".join(request.tags) or None,
+            forks=request.forks,
+            verbosity=request.verbosity or None,
+            cmdline=shlex.join(self._fixed_args()) or None,
+            envvars={"ANSIBLE_HOST_KEY_CHECKING": os.environ.get("ANSIBLE_HOST_KEY_CHECKING", "True")},
+            fact_cache_type="",
+            quiet=True,
+            suppress_env_files=True,
+        )
+        config.prepare()
+        # prepare() reads env/settings and the whole environment: what we decide comes after it
+        config.suppress_output_file = config.suppress_ansible_output = True
+        config.pexpect_timeout = _POLL_S
+        config.env = ansible_env.minimal(config.env, content_dir())
+        config.cwd = str(Path.cwd())
+        guard = shutil.which("setpriv")
+        config.command = [*((guard, "--pdeathsig", "TERM", "--") if guard else ()), binary, *config.command[1:]]
+        return Runner(config, cancel_callback=self._must_stop, event_handler=self._receive, status_handler=self._forget_command)
+
+    def _playbook(self) -> Path:
+        named = Path(self.request.playbook)
+        path = named if named.is_absolute() else content_dir() / "playbooks" / named
+        if not path.is_file():
+            raise ConfigError(detail=f"{path}: no such playbook", hint="reinstall clusterctl")
+        return path
+
+    def _limit(self) -> str:
+        names = self.request.nodes
+        if len(names) <= _INLINE_LIMIT:
+            return ",".join(names)
+        file = self.artifacts / "limit"
+        file.write_text("\n".join(names) + "\n", encoding="utf-8")
+        return f"@{file.resolve()}"
+
+    def _fixed_args(self) -> list[str]:
+        request = self.request
+        vars_file = [f"-e@{request.extra_vars_file.resolve()}"] if request.extra_vars_file else []
+        return [*(["--check"] if request.check else []), *(["--diff"] if request.diff else []), *vars_file, *request.extra_args]
+
+    def _command_line(self) -> str:
+        request = self.request
+        words = ["ansible-playbook", *(w for i in request.inventory for w in ("-i", str(i))), "--limit", self._limit()]
+        words += ["--tags", ",".join(request.tags)] if request.tags else []
+        words += ["--forks", str(request.forks), *self._fixed_args(), str(self._playbook())]
+        return self.redact(shlex.join(words))
+
+    def _work(self, runner: Any) -> None:
+        try:
+            runner.run()
+        except BaseException as e:  # noqa: BLE001 carried over to the caller's thread, which raises it
+            self.crash = e
+        finally:
+            self.events.put(None)
+
+    def _receive(self, event: Mapping[str, Any]) -> bool:
+        self.events.put(event)
+        return False  # no file per event
+
+    def _forget_command(self, status: Mapping[str, Any], runner_config: Any) -> None:
+        if status["status"] == "running":  # `command` is written by now, and holds the environment
+            (Path(runner_config.artifact_dir) / "command").unlink(missing_ok=True)
+
+    def _must_stop(self) -> bool:
+        if self.stopped is None and self.cancelled is not None and self.cancelled():
+            self._stop(PlaybookStatus.CANCELLED)
+        elif self.stopped is None and time.monotonic() - self.started > self.request.timeout_s:
+            self._stop(PlaybookStatus.TIMED_OUT)
+        return self.stopped is not None
+
+    def _stop(self, why: PlaybookStatus) -> None:
+        self.stopped = self.stopped or why
+        process_tree.end(str(self.private))
+
+    def _handle_events(self) -> None:
+        with (
+            (self.artifacts / "ansible.log").open("a", encoding="utf-8") as log,
+            (self.artifacts / "events.jsonl").open("a", encoding="utf-8") as record,
+        ):
+            while (event := self.events.get()) is not None:
+                if text := self.redact(str(event.get("stdout") or "")):
+                    log.write(text.replace("\r\n", "\n") + "\n")
+                    self.last_lines = [*self.last_lines[-9:], text.strip()]
+                    if self.on_output:
+                        self.on_output(text)
+                self.tally.stats = events.parse_stats(event) or self.tally.stats
+                task = events.parse(event)
+                if task is None:
+                    continue
+                self.tally.add(task)
+                if task.status is not TaskStatus.STARTED:
+                    record.write(self.redact(json.dumps(asdict(task), ensure_ascii=False)) + "\n")
+                if self.on_event:
+                    self.on_event(task)
+
+    def _verdict(self) -> PlaybookResult:
+        status, detail = PlaybookStatus.COMPLETED, ""
+        if self.stopped is not None:
+            status = self.stopped
+            detail = f"stopped after {self.request.timeout_s} s" if status is PlaybookStatus.TIMED_OUT else "cancelled"
+            self.tally.stats = None  # a recap that raced with the stop proves nothing
+        elif self.tally.stats is None:
+            status, detail = PlaybookStatus.COULD_NOT_START, " ".join(line for line in self.last_lines if line)[-1000:]
+        hosts = self.tally.outcomes(self.request.nodes)
+        return PlaybookResult(status, hosts, self._command_line(), time.monotonic() - self.started, detail)

@@ -1,0 +1,92 @@
+"""From a BMC to what the checks of the role bios need: attributes in force, attributes pending, firmware versions."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.bmc.redfish import BmcError, Redfish, link
+from clusterctl_validators.bmc_view import BmcView, bare_version
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.adapters.bmc.access import BmcAccess
+
+_ROOT = "/redfish/v1/"
+_VENDORS = (
+    ("dell", "dell"),
+    ("hpe", "hpe"),
+    ("hewlett", "hpe"),
+    ("lenovo", "lenovo"),
+    ("supermicro", "supermicro"),
+    ("super micro", "supermicro"),
+    ("ami", "ami"),
+    ("american megatrends", "ami"),
+    ("nvidia", "nvidia"),
+)
+
+
+def read(access: BmcAccess, variables: Mapping[str, Any]) -> BmcView:
+    """Ask one BMC for what the spec of the role bios is about.
+
+    Raises:
+        BmcError: it cannot be asked, or has no BIOS to tell of.
+    """
+    if access.problem:
+        raise BmcError(access.problem)
+    client = Redfish(access, float(variables["bios_timeout_s"]), verify=bool(variables["bios_verify_certificates"]))
+    root = client.get(_ROOT)
+    system = _system(client, root, str(variables["bios_system"] or ""))
+    vendor = str(variables["bios_vendor"] or "") or _vendor(client, root, system)
+    current, pending = _attributes(client, system)
+    pins = (variables["bios_firmware_pins"] or {}).get(vendor) or []
+    return BmcView(vendor, current, pending, _firmware(client, root, [g for pin in pins for g in pin["ids"]]))
+
+
+def _system(client: Redfish, root: dict[str, Any], wanted: str) -> dict[str, Any]:
+    systems = [client.get(path) for path in client.members(link(root, "Systems"))]
+    found = [s for s in systems if link(s, "Bios") and wanted in ("", s.get("Id"))]
+    if len(found) != 1:
+        ids = ", ".join(str(s.get("Id")) for s in systems) or "none"
+        raise BmcError(f"{len(found) or 'no'} systems with a BIOS among: {ids}; set bios_system")
+    return found[0]
+
+
+def _attributes(client: Redfish, system: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    bios = client.get(link(system, "Bios"))
+    settings = link(bios, "@Redfish.Settings", "SettingsObject")
+    if not isinstance(bios.get("Attributes"), dict) or not settings:
+        raise BmcError("its BIOS resource has no attributes, or does not say where they are set")
+    pending = client.get(settings).get("Attributes")
+    return bios["Attributes"], pending if isinstance(pending, dict) else {}
+
+
+def _vendor(client: Redfish, root: dict[str, Any], system: dict[str, Any]) -> str:
+    """What the service says of itself; a service that says nothing (GB200) is known by the owner of its attribute registry."""
+    told = _known([root.get("Vendor"), *(root.get("Oem") or {})])
+    if told:
+        return told
+    for path in client.members(link(root, "Registries")):
+        if path.rsplit("/", 1)[-1].lower().startswith("biosattributeregistry"):
+            places = client.get(path).get("Location") or []
+            owner = _known([client.get(str(p["Uri"])).get("OwningEntity") for p in places[:1] if p.get("Uri")])
+            if owner:
+                return owner
+    return _known([system.get("Manufacturer")])
+
+
+def _known(texts: list[Any]) -> str:
+    words = [f"{t} ".lower() for t in texts if t]
+    return next((vendor for text in words for word, vendor in _VENDORS if text.startswith((f"{word} ", f"{word},", f"{word}."))), "")
+
+
+def _firmware(client: Redfish, root: dict[str, Any], globs: list[str]) -> dict[str, str]:
+    """Only the components that are pinned: an HGX machine lists a hundred, and each costs a request."""
+    if not globs:
+        return {}
+    service = link(root, "UpdateService")
+    inventory = link(client.get(service), "FirmwareInventory") if service else ""
+    paths = [p for p in client.members(inventory) if any(fnmatchcase(p.rsplit("/", 1)[-1], g) for g in globs)]
+    found = [client.get(p) for p in paths]
+    return {str(f.get("Id") or p.rsplit("/", 1)[-1]): bare_version(str(f.get("Version") or "")) for p, f in zip(paths, found, strict=True)}

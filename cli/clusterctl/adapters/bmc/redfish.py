@@ -1,0 +1,107 @@
+"""A reading Redfish client on urllib: it follows links, checks certificates and sends its password to one host only."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterctl.adapters.bmc.access import BmcAccess
+
+_NOT_FOUND = 404
+_LIMIT_BYTES = 32 * 1024 * 1024
+
+
+class BmcError(Exception):
+    """A BMC could not be asked, or does not say what is needed."""
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect would take the password along."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Do not follow."""
+        return
+
+
+@dataclass(slots=True)
+class Redfish:
+    """One BMC. `timeout_s` is for each request."""
+
+    access: BmcAccess
+    timeout_s: float
+    verify: bool = True
+    _opener: OpenerDirector = field(init=False)
+    _headers: dict[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        url = urlsplit(self.access.url)
+        if url.scheme != "https" or not url.netloc or "@" in url.netloc:
+            raise BmcError("bmc_url is not https://HOST")
+        try:
+            context = ssl.create_default_context(cafile=self.access.ca_file or None)
+        except OSError as e:
+            raise BmcError(f"bmc_ca_file {self.access.ca_file}: {e.strerror or e}") from e
+        if not self.verify:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        self._opener = build_opener(HTTPSHandler(context=context), _NoRedirects, ProxyHandler({}))
+        token = base64.b64encode(f"{self.access.user}:{self.access.password}".encode()).decode()
+        self._headers = {"Authorization": f"Basic {token}", "Accept": "application/json"}
+
+    def get(self, path: str) -> dict[str, Any]:
+        """A resource; {} if there is none.
+
+        Raises:
+            BmcError: it cannot be read, or leads to another host.
+        """
+        if not path.startswith("/") or path.startswith("//"):
+            raise BmcError(f"a link leads elsewhere: {path}")
+        request = Request(self.access.url.rstrip("/") + path, headers=self._headers)  # noqa: S310 https only, checked above
+        try:
+            with self._opener.open(request, timeout=self.timeout_s) as response:
+                data = json.loads(response.read(_LIMIT_BYTES))
+        except HTTPError as e:
+            e.close()
+            if e.code == _NOT_FOUND:
+                return {}
+            raise BmcError(f"{path}: HTTP {e.code} {e.reason}") from e
+        except URLError as e:
+            raise BmcError(f"cannot be reached: {e.reason}") from e
+        except OSError as e:
+            raise BmcError(f"cannot be reached: {e.strerror or e}") from e
+        except ValueError as e:
+            raise BmcError(f"{path}: the answer is not JSON") from e
+        if not isinstance(data, dict):
+            raise BmcError(f"{path}: the answer is no resource")
+        return data
+
+    def members(self, path: str) -> Iterator[str]:
+        """The paths in a collection, over all its pages.
+
+        Raises:
+            BmcError: a page cannot be read, or the pages go in a circle.
+        """
+        seen: set[str] = set()
+        while path:
+            if path in seen:
+                raise BmcError(f"the pages of {path} go in a circle")
+            seen.add(path)
+            page = self.get(path)
+            yield from (str(m["@odata.id"]) for m in page.get("Members") or [] if isinstance(m, dict) and m.get("@odata.id"))
+            path = str(page.get("Members@odata.nextLink") or "")
+
+
+def link(resource: dict[str, Any], *names: str) -> str:
+    """The path behind nested names; empty without one."""
+    here: Any = resource
+    for name in names:
+        here = here.get(name) if isinstance(here, dict) else None
+    return str(here.get("@odata.id") or "") if isinstance(here, dict) else ""

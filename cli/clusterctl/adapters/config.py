@@ -1,0 +1,157 @@
+"""Where inventory and state are: `clusterctl.yml`, the environment, options; options win."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.model.errors import ConfigError
+
+FILE_NAME = "clusterctl.yml"
+COMMON = "@common"
+REBOOT_BUDGET = "50%"
+CPU_QUOTA_PERCENT = 50
+_KEYS = {
+    "inventory",
+    "state_dir",
+    "database_url",
+    "operator",
+    "pool",
+    "signing_key",
+    "allowed_signers",
+    "reboot_budget",
+    "drift_policy",
+    "cpu_quota_percent",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of a site.
+
+    Attributes:
+        root: the folder that holds clusterctl.yml (or the working directory); relative paths start there.
+        inventory: the inventory layers, common first; `@common` in the file stands for the packaged common inventory.
+        state_dir: database, run directories, lab.
+        database_url: SQLAlchemy URL; empty = SQLite in `state_dir`.
+        operator: who is acting, for the record.
+        pool: name of the pool backend (entry point group `clusterctl.pools`).
+        signing_key: SSH key that signs admission records (its .pub if an agent holds it); None = they are not signed.
+        allowed_signers: ssh-keygen's list of who may sign; needed to verify signatures.
+        reboot_budget: nodes of one rack down at once: a number, or a share of those to reboot there, at least one.
+        drift_policy: what is done about drift: `critical=drain,major=heal`; what is not named is reported.
+        cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
+    """
+
+    root: Path
+    inventory: tuple[Path, ...]
+    state_dir: Path
+    database_url: str = ""
+    operator: str = ""
+    pool: str = "local"
+    signing_key: Path | None = None
+    allowed_signers: Path | None = None
+    reboot_budget: str = REBOOT_BUDGET
+    drift_policy: str = ""
+    cpu_quota_percent: int = CPU_QUOTA_PERCENT
+
+    @property
+    def store_url(self) -> str:
+        """The SQLAlchemy URL to open."""
+        return self.database_url or f"sqlite:///{self.state_dir / 'clusterctl.db'}"
+
+
+def find_file(start: Path) -> Path | None:
+    """The nearest clusterctl.yml at or above `start`; CLUSTERCTL_CONFIG overrides."""
+    named = os.environ.get("CLUSTERCTL_CONFIG")
+    if named:
+        return Path(named)
+    return next((d / FILE_NAME for d in (start, *start.parents) if (d / FILE_NAME).is_file()), None)
+
+
+def load(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: Path | None = None) -> Config:
+    """Read clusterctl.yml and lay environment and options over it.
+
+    Raises:
+        ConfigError: the file cannot be read, is not a mapping, or has an unknown key.
+    """
+    here = (start or Path.cwd()).resolve()
+    file = find_file(here)
+    data: dict[str, object] = {}
+    if file is not None:
+        data = _read(file)
+    root = file.resolve().parent if file else here
+    named = _strings(data.get("inventory", []), file)
+    layers = tuple(_layer(here, i) for i in inventory) or tuple(_layer(root, i) for i in named)
+    chosen = state_dir or os.environ.get("CLUSTERCTL_STATE_DIR") or str(data.get("state_dir", ".clusterctl"))
+    return Config(
+        root=root,
+        inventory=layers,
+        state_dir=(root / chosen).resolve(),
+        database_url=os.environ.get("CLUSTERCTL_DATABASE_URL", str(data.get("database_url", ""))),
+        operator=os.environ.get("CLUSTERCTL_OPERATOR", str(data.get("operator", "")) or _whoami()),
+        pool=str(data.get("pool", "local")),
+        signing_key=root / str(data["signing_key"]) if data.get("signing_key") else None,
+        allowed_signers=root / str(data["allowed_signers"]) if data.get("allowed_signers") else None,
+        reboot_budget=_budget(data.get("reboot_budget", REBOOT_BUDGET), file),
+        drift_policy=str(data.get("drift_policy", "")),
+        cpu_quota_percent=_percent(data.get("cpu_quota_percent", CPU_QUOTA_PERCENT), file),
+    )
+
+
+def _layer(base: Path, name: str) -> Path:
+    """A layer's path; `@common` is the common inventory that comes with clusterctl, `a,b` a list of hosts as Ansible has it."""
+    if "," in name and not (base / name).exists():
+        return Path(name)
+    return content_dir() / "inventory" / "common" if name == COMMON else base / name
+
+
+def _budget(value: object, file: Path | None) -> str:
+    """As playbooks/reboot.yml takes it."""
+    if isinstance(value, bool) or not re.fullmatch(r"[1-9][0-9]*|([1-9][0-9]?|100)%", str(value)):
+        raise ConfigError(detail=f"{file}: reboot_budget: {value!r} is neither a number of nodes nor a percentage", hint="write 4, or 25%")
+    return str(value)
+
+
+def _percent(value: object, file: Path | None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigError(
+            detail=f"{file}: cpu_quota_percent: {value!r} is no whole number of percent", hint="write 50 for half a core, 0 for no quota"
+        )
+    return value
+
+
+def _whoami() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without a passwd entry
+        return f"uid-{os.getuid()}"
+
+
+def _strings(value: object, file: Path | None) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise ConfigError(detail=f"{file}: inventory: is not a list of paths", hint="write inventory: [inventory/common, inventory/mysite]")
+    return value
+
+
+def _read(file: Path) -> dict[str, object]:
+    try:
+        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise ConfigError(detail=f"{file}: {e.strerror}", hint="set CLUSTERCTL_CONFIG to a readable file, or unset it") from e
+    except yaml.YAMLError as e:
+        raise ConfigError(detail=f"{file}: {e}", hint="correct the YAML") from e
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(detail=f"{file}: is not a mapping", hint="see `clusterctl init` for an example")
+    unknown = sorted(set(map(str, data)) - _KEYS)
+    if unknown:
+        raise ConfigError(detail=f"{file}: unknown key {unknown[0]!r}", hint=f"known keys: {', '.join(sorted(_KEYS))}")
+    return {str(k): v for k, v in data.items()}

@@ -1,0 +1,55 @@
+"""Read a request from stdin, answer on stdout. Whatever Ansible prints goes to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.inventory.ansible_worker.become import become_passwords
+from clusterctl.adapters.inventory.ansible_worker.bmcs import bmcs
+from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError
+from clusterctl.adapters.inventory.ansible_worker.resolve import Resolution, example_host
+from clusterctl.adapters.inventory.ansible_worker.session import open_session
+from clusterctl.adapters.inventory.ansible_worker.targets import select
+from clusterctl.adapters.inventory.wire import Operation, Request
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+def answer(request: Request) -> dict[str, Any]:
+    """What was asked for.
+
+    Raises:
+        WorkerError: there is no answer.
+    """
+    session = open_session(request)
+    if request.operation is Operation.PROFILE:
+        return Resolution(session, [example_host(session, request.target)], request).nodes()
+    if request.operation is Operation.BMCS:
+        return bmcs(session, select(session.inventory, request.target, request.limit))
+    if request.operation is Operation.BECOME:
+        return become_passwords(session, select(session.inventory, request.target, request.limit))
+    everybody = request.operation is Operation.HOSTS and request.target == "all" and not request.limit
+    hosts = session.inventory.get_hosts() if everybody else select(session.inventory, request.target, request.limit)
+    resolution = Resolution(session, hosts, request)
+    return resolution.topology() if request.operation is Operation.HOSTS else resolution.nodes()
+
+
+def main(out: TextIO) -> None:
+    """One request, one answer."""
+    request = Request.from_dict(json.load(sys.stdin))
+    try:
+        result = {"ok": answer(request)}
+    except WorkerError as e:
+        result = {"error": e.to_dict()}
+    json.dump(result, out, ensure_ascii=False)
+    out.flush()
+
+
+if __name__ == "__main__":
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
+        os.dup2(2, 1)
+        main(channel)

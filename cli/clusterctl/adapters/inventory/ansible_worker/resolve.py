@@ -1,0 +1,196 @@
+"""From hosts to the answer: connections, places, specs by class; all problems at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ansible._internal._datatag._tags import SourceWasEncrypted
+
+from clusterctl.adapters.inventory.ansible_worker import lint, places
+from clusterctl.adapters.inventory.ansible_worker.become import configured
+from clusterctl.adapters.inventory.ansible_worker.classes import ClassResolver
+from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError, invalid
+from clusterctl.adapters.inventory.ansible_worker.origins import where_path
+from clusterctl.adapters.inventory.ansible_worker.roles import load_roles, role_of
+from clusterctl.adapters.inventory.ansible_worker.rules import load_rules, steps
+from clusterctl.adapters.inventory.ansible_worker.sections import Definitions
+from clusterctl.adapters.inventory.ansible_worker.templating import render
+from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables
+from clusterctl.adapters.inventory.wire import Failure
+from clusterctl.core.near_match import did_you_mean
+from clusterctl.model.problem import Problem, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.adapters.inventory.ansible_worker.classes import HostClass
+    from clusterctl.adapters.inventory.ansible_worker.rules import Rule
+    from clusterctl.adapters.inventory.ansible_worker.session import Session
+    from clusterctl.adapters.inventory.wire import Request
+
+_EXAMPLE = "example-node"
+
+
+def example_host(session: Session, group: str) -> Any:
+    """A host that is in `group` and says nothing of itself: what a profile alone declares.
+
+    Raises:
+        WorkerError: there is no such group.
+    """
+    if group not in session.inventory.groups:
+        near = did_you_mean(group, session.inventory.groups)
+        raise WorkerError(Failure.UNKNOWN_TARGET, target=group, near=near)
+    session.inventory.add_host(_EXAMPLE, group)
+    return session.inventory.get_host(_EXAMPLE)
+
+
+class Resolution:
+    """One resolution of some hosts."""
+
+    def __init__(self, session: Session, hosts: list[Any], request: Request) -> None:
+        self._session = session
+        self._hosts = hosts
+        self._request = request
+        self._variables = InventoryVariables(session)
+        self._problems: list[Problem] = []
+        self._contradictions: dict[tuple[tuple[str, int], ...], list[tuple[str, str]]] = {}
+
+    def topology(self) -> dict[str, Any]:
+        """Groups and hosts with their places.
+
+        Raises:
+            WorkerError: a place cannot be read.
+        """
+        hosts = [self._host(h, self._alone(h, places.PLACE)) for h in self._hosts]
+        self._stop_on_problems()
+        groups = {str(n): g for n, g in self._session.inventory.groups.items() if n != "all"}
+        return {
+            "groups": {n: [str(h.name) for h in g.get_hosts()] for n, g in groups.items()},
+            "children": {n: [str(c.name) for c in g.child_groups] for n, g in groups.items()},
+            "hosts": hosts,
+        }
+
+    def nodes(self) -> dict[str, Any]:
+        """Nodes, and the values of their roles by class.
+
+        Raises:
+            WorkerError: the declared state is invalid.
+        """
+        roles = load_roles(self._session.loader, Path(self._request.content) / "roles")
+        entities = list(self._variables.entities(self._hosts))
+        self._problems += lint.unknown_variables(entities, roles)
+        self._problems += lint.orphan_group_vars(self._request.layers, self._session.inventory.groups)
+
+        def public(name: str, value: Any) -> Any:
+            role = role_of(name, roles)
+            return role.public(name, value) if role else value
+
+        definitions = Definitions([*(r.defaults for r in roles.values()), *entities], self._encrypted_files(), public)
+        own = frozenset(n for h in self._hosts for n in self._variables.host_part(h))
+        classes = ClassResolver(self._session.loader, self._variables, definitions, roles, own)
+        rules = load_rules(Path(self._request.content) / "roles")
+        nodes, connections = [], {}
+        for host in self._hosts:
+            alone = self._alone(host, places.NAMES)
+            node = self._host(host, alone) | self._reach(host, alone)
+            connections[str(host.name)] = (host, node["connection"])
+            names = self._role_names(host, alone, set(roles))
+            self._check_secrets(host, [s for n in names for s in roles[n].required_secrets])
+            own_classes = {n: classes.role_class(n, host) for n in names}
+            self._check_rules(host, rules, own_classes)
+            node["roles"] = {n: c.number for n, c in own_classes.items()}
+            node["gates"] = classes.gates_class(host).number
+            nodes.append(node)
+        self._problems += lint.shared_addresses(connections, self._variables)
+        for c in classes.classes:
+            self._problems += [Problem(p.path, p.message, p.file, p.line, tuple(c.nodes)) for p in c.problems]
+        self._stop_on_problems()
+        return {"sections": [c.values for c in classes.classes], "nodes": nodes}
+
+    def _alone(self, host: Any, names: tuple[str, ...]) -> dict[str, Any]:
+        """What is said of the host itself, rendered."""
+        variables = self._variables.effective(host)
+        raw = {n: variables[n] for n in names if n in variables}
+        rendered = render(self._session.loader, raw, variables, lambda n: self._variables.place(host, n))
+        self._problems += [Problem(p.path, p.message, p.file, p.line, (str(host.name),)) for p in rendered.problems]
+        return rendered.values
+
+    def _host(self, host: Any, alone: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {"name": str(host.name), "groups": list(self._variables.groups(host)), "place": {}, "labels": {}}
+        for key, read in (("place", places.place), ("labels", places.labels)):
+            try:
+                found[key] = read(alone)
+            except ValueError as e:
+                self._bad_value(host, str(e))
+        return found
+
+    def _reach(self, host: Any, alone: dict[str, Any]) -> dict[str, Any]:
+        connection: dict[str, Any] = {"kind": "none"}
+        try:
+            connection = places.connection(str(host.name), alone)
+            connection["become_password"] = connection["become"] and self._has_become_password(host)
+        except ValueError as e:
+            self._bad_value(host, str(e))
+        waivers, problems = places.waivers(alone.get("waivers"))
+        raw = self._variables.effective(host).get("waivers") if problems else None
+        for way, message in problems:
+            found = where_path(raw, way, self._variables.place(host, "waivers"))
+            self._problems.append(Problem("waivers" + "".join(f"[{i}]" for i in way), message, *found, (str(host.name),)))
+        return {"connection": connection, "waivers": waivers, "bmc_url": str(alone.get("bmc_url") or "")}
+
+    def _has_become_password(self, host: Any) -> bool:
+        """Whether one is set, unread: a node holds no secret."""
+        parts = (self._variables.group_part(host), self._variables.host_part(host), self._variables.extra)
+        return any(p.get(n) is not None for p in parts for n in places.BECOME_PASSWORDS) or configured()
+
+    def _role_names(self, host: Any, alone: dict[str, Any], known: set[str]) -> list[str]:
+        names = alone.get("node_roles")
+        if not isinstance(names, list) or not names:
+            wrong = f"{names!r} is not a list of roles" if names else "is not set: the node is in no profile"
+            self._bad_value(host, f"node_roles: {wrong}")
+            return []
+        raw = self._variables.effective(host)["node_roles"]
+        for i, name in enumerate(names):
+            message = (
+                f"there is no role {name!r}{did_you_mean(str(name), known)}"
+                if name not in known
+                else "is there twice"
+                if name in names[:i]
+                else ""
+            )
+            if message:
+                place = where_path(raw, (i,), self._variables.place(host, "node_roles"))
+                self._problems.append(Problem(f"node_roles[{i}]", message, *place, (str(host.name),)))
+        return [n for n in dict.fromkeys(names) if n in known]
+
+    def _check_secrets(self, host: Any, names: list[str]) -> None:
+        """That they are set; nobody looks at their values, so hosts of one class may differ in them."""
+        variables = self._variables.effective(host) if names else {}
+        self._problems += [Problem(n, "is required, but not set", nodes=(str(host.name),)) for n in names if variables.get(n) is None]
+
+    def _check_rules(self, host: Any, rules: Mapping[str, Rule], classes: Mapping[str, HostClass]) -> None:
+        """What the values of all roles of a node together break; hosts of the same classes are looked at once."""
+        if any(c.problems for c in classes.values()):
+            return
+        key = tuple(sorted((name, c.number) for name, c in classes.items()))
+        if key not in self._contradictions:
+            variables = {k: v for c in classes.values() for k, v in c.values.items()}
+            self._contradictions[key] = [pair for name in classes if name in rules for pair in rules[name](variables)]
+        for path, message in self._contradictions[key]:
+            name, way = steps(path)
+            raw = self._variables.effective(host).get(name)
+            found = where_path(raw, way, self._variables.place(host, name))
+            self._problems.append(Problem(path, message, *found, (str(host.name),)))
+
+    def _bad_value(self, host: Any, text: str) -> None:
+        name, message = text.split(": ", 1)
+        self._problems.append(Problem(name, message, *self._variables.place(host, name), (str(host.name),)))
+
+    def _encrypted_files(self) -> frozenset[str]:
+        cached = self._session.loader._FILE_CACHE  # noqa: SLF001 there is no other record of which files were encrypted
+        return frozenset(f for f, data in cached.items() if SourceWasEncrypted.is_tagged_on(data))
+
+    def _stop_on_problems(self) -> None:
+        if self._problems:
+            raise invalid(merge(self._problems, len(self._hosts)))

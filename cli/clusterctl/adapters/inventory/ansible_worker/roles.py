@@ -1,0 +1,81 @@
+"""What roles accept: their argument specs and defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ansible.errors import AnsibleError
+
+from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, from_ansible
+from clusterctl.adapters.inventory.ansible_worker.schema import without_secrets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role with a schema.
+
+    Attributes:
+        options: the options of the entry point `main`, as in `meta/argument_specs.yml`.
+        defaults: raw `defaults/main.yml`, tagged with its origin.
+    """
+
+    name: str
+    options: dict[str, dict[str, Any]]
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def open_options(self) -> dict[str, dict[str, Any]]:
+        """The options that may appear in a spec: all but secrets."""
+        return {k: v for k, v in self.options.items() if not v.get("no_log")}
+
+    @property
+    def required_secrets(self) -> list[str]:
+        """The `no_log` options that must be set; their values are never looked at."""
+        return [k for k, v in self.options.items() if v.get("no_log") and v.get("required")]
+
+    def public(self, name: str, value: Any) -> Any:
+        """The value of one of its variables without secrets; None for a secret."""
+        option = self.options.get(name, {})
+        if option.get("no_log"):
+            return None
+        inner = option.get("options")
+        return without_secrets(inner, value) if inner and _has_secret(inner) else value
+
+
+def load_roles(loader: Any, roles_dir: Path) -> dict[str, Role]:
+    """Every role of `roles_dir` that has an argument spec.
+
+    Raises:
+        WorkerError: a spec or a defaults file cannot be read.
+    """
+    found = {}
+    for spec in sorted(roles_dir.glob("*/meta/argument_specs.yml")):
+        name = spec.parent.parent.name
+        entry = (_load(loader, spec).get("argument_specs") or {}).get("main") or {}
+        defaults = spec.parent.parent / "defaults" / "main.yml"
+        found[name] = Role(name, entry.get("options") or {}, _load(loader, defaults) if defaults.is_file() else {})
+    return found
+
+
+def role_of(variable: str, roles: dict[str, Role]) -> Role | None:
+    """The role whose prefix the variable carries; the longest prefix wins."""
+    owners = [r for n, r in roles.items() if variable.startswith(f"{n}_")]
+    return max(owners, key=lambda r: len(r.name), default=None)
+
+
+def _has_secret(options: dict[str, dict[str, Any]]) -> bool:
+    return any(o.get("no_log") or _has_secret(o.get("options") or {}) for o in options.values())
+
+
+def _load(loader: Any, file: Path) -> dict[str, Any]:
+    try:
+        data = loader.load_from_file(str(file), unsafe=True, trusted_as_template=True) or {}
+    except AnsibleError as e:
+        raise from_ansible(e) from e
+    if not isinstance(data, dict):
+        raise config_failure(f"{file}: is not a mapping", "correct the role")
+    return data

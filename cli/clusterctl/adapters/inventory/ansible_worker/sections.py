@@ -1,0 +1,104 @@
+"""Which hosts share the values of a role: same raw inputs, same rendered values, rendered once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.inventory.ansible_worker.origins import freeze, is_vaulted, where
+from clusterctl.adapters.inventory.references import references, templates_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping
+
+    from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables, Variables
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """Everything a set of variables may depend on.
+
+    Attributes:
+        names: the variables themselves and all they read, directly or not.
+        dynamic: a template reads by computed names, so that every host is a class of its own.
+        vaulted: names among them with a vault-encrypted definition.
+    """
+
+    names: frozenset[str]
+    dynamic: bool
+    vaulted: frozenset[str]
+
+
+class Definitions:
+    """All definitions of all variables in scope: the ground that closures are computed on.
+
+    A value from a file that is encrypted as a whole counts as vaulted. `public` takes away what never enters a spec.
+    """
+
+    def __init__(self, entities: Iterable[Mapping[str, Any]], encrypted_files: frozenset[str], public: Callable[[str, Any], Any]) -> None:
+        self._encrypted_files = encrypted_files
+        self._public = public
+        self._reads: dict[str, set[str]] = defaultdict(set)
+        self._vaulted: set[str] = set()
+        self.names: set[str] = set()
+        seen: set[tuple[str, str]] = set()
+        for entity in entities:
+            for name, value in entity.items():
+                self.names.add(str(name))
+                self._learn(str(name), value, seen)
+
+    def _learn(self, name: str, value: Any, seen: set[tuple[str, str]]) -> None:
+        if isinstance(value, (int, float, bool)) or value is None:
+            return
+        value = self._public(name, value)
+        if is_vaulted(value) or (self._encrypted_files and where(value)[0] in self._encrypted_files):
+            self._vaulted.add(name)
+        for template in templates_in(value):
+            if (name, template) not in seen:
+                seen.add((name, template))
+                self._reads[name].add(template)
+
+    def closure(self, names: Iterable[str]) -> Closure:
+        """Follow the templates of `names` to everything they may read."""
+        found: set[str] = set()
+        frontier = list(names)
+        dynamic = False
+        while frontier:
+            name = frontier.pop()
+            if name in found:
+                continue
+            found.add(name)
+            for template in self._reads.get(name, ()):
+                reads = references(template)
+                dynamic = dynamic or reads.dynamic
+                frontier.extend(reads.names - found)
+        return Closure(frozenset(found), dynamic, frozenset(found & self._vaulted))
+
+
+@dataclass(slots=True)
+class Section:
+    """The values of one role, of the gates or of a place, for all hosts in scope."""
+
+    name: str
+    closure: Closure
+    _group_keys: dict[int, Hashable] = field(default_factory=dict)
+    _host_names: frozenset[str] = frozenset()
+
+    def watch(self, host_names: frozenset[str]) -> None:
+        """Tell which variables hosts define at all, so that keys look at no others."""
+        self._host_names = self.closure.names & host_names
+
+    def key(self, host: Any, variables: InventoryVariables) -> Hashable:
+        """Equal keys, equal values."""
+        if self.closure.dynamic:
+            return str(host.name)
+        own = variables.host_part(host)
+        names = [n for n in self._host_names if n in own]
+        return (self._group_key(variables.group_part(host)), tuple((n, freeze(own[n])) for n in names))
+
+    def _group_key(self, part: Variables) -> Hashable:
+        if id(part) not in self._group_keys:
+            names = sorted(n for n in self.closure.names if n in part and n not in ("groups", "hostvars"))
+            self._group_keys[id(part)] = tuple((n, freeze(part[n])) for n in names)
+        return self._group_keys[id(part)]

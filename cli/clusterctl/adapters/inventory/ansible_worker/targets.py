@@ -1,0 +1,83 @@
+"""From a pattern to hosts. Stricter than Ansible: each part of a pattern must exist, and the result may not be empty."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ansible.errors import AnsibleError
+from ansible.inventory.manager import split_host_pattern
+
+from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError, config_failure
+from clusterctl.adapters.inventory.wire import Failure
+from clusterctl.core.near_match import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SUBSCRIPT = re.compile(r"\[[-\d:]+\]$")
+
+
+def select(inventory: Any, target: str, limit: str | None) -> list[Any]:
+    """The hosts of `target`, in inventory order, cut down to those of `limit`.
+
+    Raises:
+        WorkerError: a part of a pattern names nothing, or no host is left.
+    """
+    hosts = _hosts(inventory, split_host_pattern(target), target)
+    if limit is None:
+        return hosts
+    allowed = set(_hosts(inventory, list(_expand(limit)), limit))
+    left = [h for h in hosts if h in allowed]
+    if not left:
+        raise _unknown(f"{target} --limit {limit}", f": {len(hosts)} and {len(allowed)} nodes, none in both")
+    return left
+
+
+def _hosts(inventory: Any, parts: list[str], whole: str) -> list[Any]:
+    known = [_known_part(inventory, p, whole) for p in parts if p]
+    if not known:
+        raise _unknown(whole, ": the pattern is empty")
+    hosts = [h for h in inventory.get_hosts(known) if not h.implicit]
+    if not hosts:
+        counts = ", ".join(f"{p} has {len(inventory.get_hosts(p.lstrip('&!')))}" for p in known)
+        raise _unknown(whole, f" ({counts})")
+    return hosts
+
+
+def _known_part(inventory: Any, part: str, whole: str) -> str:
+    """The part as it is, or with `-` as `_`: people say rack-12, Ansible groups cannot."""
+    sign, name = (part[0], part[1:]) if part[0] in "&!" else ("", part)
+    if not name:
+        raise _unknown(whole, f": nothing follows {sign!r}")
+    for spelling in dict.fromkeys((name, name.replace("-", "_"))):
+        try:
+            found = [h for h in inventory.get_hosts(spelling) if not h.implicit]
+        except AnsibleError as e:
+            if _SUBSCRIPT.search(spelling):
+                raise _unknown(whole, f": {spelling} is out of range") from e
+            raise config_failure(
+                f"target {whole!r}: {e.message}", "a target is an Ansible host pattern: rack-12, 'rack_12:!r12-n03', '~r12-n0[12]'"
+            ) from e
+        if found or _SUBSCRIPT.sub("", spelling) in inventory.groups:
+            return sign + spelling
+    names = [*(g for g in inventory.groups if g not in ("all", "ungrouped")), *inventory.hosts]
+    prefix = "" if name == whole else f": {name!r} is unknown"
+    raise _unknown(whole, prefix + did_you_mean(name, names))
+
+
+def _expand(limit: str) -> Iterable[str]:
+    for part in split_host_pattern(limit):
+        if not part.startswith("@"):
+            yield part
+            continue
+        try:
+            text = Path(part[1:]).read_text(encoding="utf-8")
+        except OSError as e:
+            raise config_failure(f"limit file {part[1:]}: {e.strerror}", "give a file with one pattern per line") from e
+        yield from (line.strip() for line in text.splitlines() if line.strip())
+
+
+def _unknown(target: str, near: str) -> WorkerError:
+    return WorkerError(Failure.UNKNOWN_TARGET, target=target, near=near)

@@ -1,0 +1,119 @@
+"""From layers and a target to nodes with their resolved, checked specs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.inventory.layers import check_layers
+from clusterctl.adapters.inventory.wire import Operation, Request
+from clusterctl.adapters.inventory.worker import ask
+from clusterctl.core.digest import spec_digest
+from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl.model.topology import Host, Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+def load_nodes(
+    layers: Sequence[Path],
+    target: str,
+    *,
+    limit: str | None = None,
+    extra_vars: Sequence[str] = (),
+    vault_ids: Sequence[str] = (),
+    content: Path | None = None,
+) -> tuple[Node, ...]:
+    """The nodes of `target`, in inventory order, each with its declared state.
+
+    Args:
+        layers: inventory sources, common first.
+        target: any Ansible host pattern; `rack-12` finds `rack_12`.
+        limit: a further pattern, or `@FILE`.
+        extra_vars: as `-e`: `name=value`, JSON or `@FILE`.
+        vault_ids: as `--vault-id`: `FILE` or `LABEL@FILE`.
+        content: the folder with `roles/` (default: clusterctl's own).
+
+    Raises:
+        UnknownTargetError: no node matches.
+        ConfigError: a layer cannot be used.
+        SpecInvalidError: the declared state breaks the schema of a role.
+    """
+    return _nodes(ask(_request(Operation.NODES, layers, target, content=content, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids)))
+
+
+def load_profile(
+    layers: Sequence[Path], group: str, *, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = (), content: Path | None = None
+) -> NodeSpec:
+    """What the group `group` alone declares, as for a node that says nothing of itself.
+
+    Raises:
+        UnknownTargetError: there is no such group.
+        ConfigError: a layer cannot be used.
+        SpecInvalidError: the declared state breaks the schema of a role.
+    """
+    return _nodes(ask(_request(Operation.PROFILE, layers, group, content=content, extra_vars=extra_vars, vault_ids=vault_ids)))[0].spec
+
+
+def list_hosts(layers: Sequence[Path], target: str = "all", *, limit: str | None = None, vault_ids: Sequence[str] = ()) -> Topology:
+    """Groups and hosts, without specs; an inventory without hosts is fine where `target` is `all`.
+
+    Raises:
+        UnknownTargetError: no node matches.
+        ConfigError: a layer cannot be used.
+        SpecInvalidError: a place (`rack_slot` ...) cannot be read.
+    """
+    reply = ask(_request(Operation.HOSTS, layers, target, limit=limit, vault_ids=vault_ids))
+    hosts = tuple(Host(h["name"], tuple(h["groups"]), Place(**h["place"])) for h in reply["hosts"])
+    groups, children = ({g: tuple(names) for g, names in reply[k].items()} for k in ("groups", "children"))
+    return Topology(groups=groups, children=children, hosts=hosts)
+
+
+def _request(
+    operation: Operation,
+    layers: Sequence[Path],
+    target: str,
+    *,
+    content: Path | None = None,
+    limit: str | None = None,
+    extra_vars: Sequence[str] = (),
+    vault_ids: Sequence[str] = (),
+) -> Request:
+    return Request(
+        operation=operation,
+        layers=check_layers(layers),
+        content=str((content or content_dir()).resolve()),
+        target=target,
+        limit=limit,
+        extra_vars=tuple(extra_vars),
+        vault_ids=tuple(vault_ids),
+    )
+
+
+def _nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
+    sections = reply["sections"]
+    digests: dict[tuple[tuple[str, int], ...], str] = {}
+    nodes = []
+    for n in reply["nodes"]:
+        roles = {name: sections[number] for name, number in n["roles"].items()}
+        key = tuple(n["roles"].items())
+        if key not in digests:
+            digests[key] = spec_digest(roles)
+        spec = NodeSpec(roles=roles, gates=sections[n["gates"]], waivers=tuple(n["waivers"]), digest=digests[key])
+        nodes.append(_node(n, spec))
+    return tuple(nodes)
+
+
+def _node(n: Mapping[str, Any], spec: NodeSpec) -> Node:
+    c = n["connection"]
+    return Node(
+        name=n["name"],
+        groups=tuple(n["groups"]),
+        connection=Connection(**{**c, "ssh_args": tuple(c["ssh_args"])}),
+        place=Place(**n["place"]),
+        spec=spec,
+        bmc_url=n["bmc_url"],
+        labels=n["labels"],
+    )

@@ -1,0 +1,43 @@
+"""Write a new site folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl.model.errors import UsageProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FILES = Path(__file__).parent / "site_files"
+
+
+def write_site(folder: Path) -> tuple[Path, ...]:
+    """Write `clusterctl.yml` and the inventory `inventory/<name of the folder>` with comments; returns the files.
+
+    Raises:
+        UsageProblemError: one of the files is there already (none is written), or the folder cannot be written.
+    """
+    site = re.sub(r"[^\w.-]", "_", folder.resolve().name) or "site"
+    texts = dict(_texts(folder, site))
+    present = next((p for p in texts if p.exists()), None)
+    if present is not None:
+        raise UsageProblemError(detail=f"{present} is there already", hint="give a new folder; nothing was written")
+    try:
+        for path, text in texts.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise UsageProblemError(detail=f"{folder}: {e.strerror}", hint="give a folder that can be written") from e
+    return tuple(texts)
+
+
+def _texts(folder: Path, site: str) -> Iterator[tuple[Path, str]]:
+    for file in sorted(p for p in _FILES.rglob("*") if p.is_file()):
+        relative = file.relative_to(_FILES)
+        name = Path(".gitignore") if relative == Path("gitignore") else relative
+        target = folder / "inventory" / site / name.relative_to("inventory") if name.parts[0] == "inventory" else folder / name
+        text = file.read_text(encoding="utf-8")
+        yield target, text.replace("{site}", site) if name == Path("clusterctl.yml") else text

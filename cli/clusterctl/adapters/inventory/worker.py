@@ -1,0 +1,90 @@
+"""Start the Ansible worker, give it one request, turn its answer into data or a typed error."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.ansible.environment import minimal
+from clusterctl.adapters.inventory.invalid import invalid
+from clusterctl.adapters.inventory.wire import Failure
+from clusterctl.model.errors import ClusterctlError, ConfigError, UnknownTargetError
+from clusterctl.model.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.adapters.inventory.wire import Request
+
+_TIMEOUT_S = 600
+
+
+class WorkerCrashedError(ClusterctlError):
+    """The worker ended without an answer."""
+
+    template = "inventory and spec could not be resolved: {detail}"
+    hint_template = "run again with --debug before the verb and report what it shows"
+
+
+def ask(request: Request) -> dict[str, Any]:
+    """The worker's answer.
+
+    Raises:
+        UnknownTargetError: no node matches.
+        ConfigError: the inventory cannot be used.
+        SpecInvalidError: the declared state breaks a schema.
+        WorkerCrashedError: anything else.
+    """
+    argv = [sys.executable, "-m", "clusterctl.adapters.inventory.ansible_worker"]
+    try:
+        done = subprocess.run(
+            argv,
+            input=json.dumps(request.to_dict()),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=_TIMEOUT_S,
+            env=_environment(request),
+        )
+    except subprocess.TimeoutExpired as e:
+        raise WorkerCrashedError(detail=f"no answer after {_TIMEOUT_S} s") from e
+    try:
+        reply = json.loads(done.stdout)
+    except ValueError:
+        last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it said nothing")
+        raise WorkerCrashedError(detail=f"exit status {done.returncode}: {last.strip()}") from RuntimeError(done.stderr)
+    if "error" in reply:
+        raise _error(reply["error"], request)
+    result: dict[str, Any] = reply["ok"]
+    return result
+
+
+def _error(error: Mapping[str, Any], request: Request) -> ClusterctlError:
+    match Failure(error["failure"]):
+        case Failure.UNKNOWN_TARGET:
+            return UnknownTargetError(target=error["target"], near=error["near"], layers=", ".join(request.layers))
+        case Failure.CONFIG:
+            return ConfigError(detail=error["detail"], hint=error["hint"])
+        case Failure.INVALID:
+            return invalid(Problem.from_dict(p) for p in error["problems"])
+
+
+def _environment(request: Request) -> dict[str, str]:
+    """What an ansible-playbook of ours gets, so that both render the same; read strictly, what Ansible only warns of is an error here."""
+    kept = {k: os.environ[k] for k in ("PYTHONPATH",) if k in os.environ}
+    return (
+        minimal(os.environ, Path(request.content))
+        | kept
+        | {
+            "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
+            "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_DEPRECATION_WARNINGS": "0",
+            "PYTHONUTF8": "1",
+        }
+    )

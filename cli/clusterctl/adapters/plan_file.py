@@ -1,0 +1,26 @@
+"""A saved plan on disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.core.saved_plan import HOW_TO_SAVE, SavedPlan, parse
+from clusterctl.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_plan(file: Path) -> SavedPlan:
+    """The plan that `clusterctl plan --out FILE` wrote.
+
+    Raises:
+        ConfigError: the file cannot be read, or is no such plan.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as e:
+        raise ConfigError(detail=f"{file}: {e.strerror}", hint=HOW_TO_SAVE) from e
+    except UnicodeDecodeError as e:
+        raise ConfigError(detail=f"{file}: is no plan: {e!r}", hint=HOW_TO_SAVE) from e
+    return parse(text, file)

@@ -1,0 +1,105 @@
+"""The files of a burn-in in a run directory: the agent's raw records (`gates/<gate>/<node>.json`) and the header (`gates/burnin.json`)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.core.gates.header import FILE, Header, header_from
+from clusterctl.core.gates.header import SCHEMA_VERSION as HEADER_VERSION
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.gate_result import RawRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+SCHEMA_VERSION = 1
+_NAMES = {f.name for f in fields(RawRecord)}
+_TUPLES = ("argv", "peers")
+_TYPES = {"duration_s": (int, float), "exit_status": (int, type(None)), "simulated": (bool,), "attempts": (int,)}
+
+
+def record_from(data: Any) -> RawRecord:
+    """A record from its JSON object.
+
+    Raises:
+        ValueError: something is missing, unknown or of another type.
+    """
+    if not isinstance(data, dict) or not set(data) <= _NAMES:
+        raise ValueError("not a record")
+    values = dict(data)
+    for name, value in data.items():
+        if name in _TUPLES:
+            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+                raise ValueError(f"{name} is not a list of text")
+            values[name] = tuple(value)
+        elif not isinstance(value, _TYPES.get(name, (str,))):
+            raise ValueError(f"{name} is of a wrong type")
+    try:
+        return RawRecord(**values)
+    except TypeError as e:
+        raise ValueError(str(e)) from e
+
+
+def read_lines(text: str) -> tuple[RawRecord, ...]:
+    """The records in an agent's output; a torn or foreign line is no record, so its step will be missing."""
+    records = []
+    for line in text.splitlines():
+        try:
+            records.append(record_from(json.loads(line)))
+        except ValueError:
+            continue
+    return tuple(records)
+
+
+def document(gate: str, node: str, records: Iterable[RawRecord]) -> dict[str, Any]:
+    """The content of `gates/<gate>/<node>.json`."""
+    return {"schema_version": SCHEMA_VERSION, "gate": gate, "node": node, "records": [asdict(r) for r in records]}
+
+
+def read_all(run_directory: Path) -> tuple[RawRecord, ...]:
+    """All raw records of a run directory, by gate and node.
+
+    Raises:
+        ConfigError: there are none, or a file is not what `document` wrote.
+    """
+    files = sorted((run_directory / "gates").glob("*/*.json"))
+    if not files:
+        raise ConfigError(detail=f"{run_directory}: holds no raw records of a burn-in", hint="`clusterctl burnin TARGET` makes them")
+    return tuple(r for f in files for r in _read(f))
+
+
+def _read(file: Path) -> Sequence[RawRecord]:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        version, records = data["schema_version"], [record_from(r) for r in data["records"]]
+    except (ValueError, KeyError, TypeError, OSError) as e:
+        raise ConfigError(detail=f"{file}: is not a file of raw records: {e}", hint="restore the run directory from a copy") from e
+    if version != SCHEMA_VERSION:
+        raise ConfigError(
+            detail=f"{file}: schema_version is {version!r}, this clusterctl reads {SCHEMA_VERSION}", hint="use the clusterctl that wrote it"
+        )
+    return records
+
+
+def read_header(directory: Path) -> Header:
+    """The header of a run directory.
+
+    Raises:
+        ConfigError: it holds no burn-in, or the file is damaged.
+    """
+    file = directory / FILE
+    if not file.is_file():
+        raise ConfigError(
+            detail=f"{directory}: holds no burn-in", hint="`clusterctl burnin TARGET` makes one; see `clusterctl history NODE`"
+        )
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        header = header_from(data)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as e:
+        raise ConfigError(detail=f"{file}: is damaged: {e!r}", hint="restore the run directory from a copy") from e
+    if data["schema_version"] != HEADER_VERSION:
+        raise ConfigError(detail=f"{file}: has schema_version {data['schema_version']!r}", hint="use the clusterctl that wrote it")
+    return header

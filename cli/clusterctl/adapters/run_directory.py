@@ -1,0 +1,162 @@
+"""The run directory: the raw record of a run. Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import secrets
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from clusterctl.model.records import AdmissionRecord
+
+_FOLDER = "runs"
+
+
+@dataclass(frozen=True, slots=True)
+class RunDir:
+    """`<state_dir>/runs/<id>/`, readable by its owner only.
+
+    Attributes:
+        id: `<UTC time>-<verb>-<4 hex digits>`: sorts by time, unique.
+    """
+
+    id: str
+    path: Path
+
+    @classmethod
+    def create(cls, state_dir: Path, verb: str) -> RunDir:
+        """A new, empty run directory.
+
+        Raises:
+            StoreError: it cannot be made (rights, full disk).
+        """
+        run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{verb}-{secrets.token_hex(2)}"
+        path = state_dir / _FOLDER / run_id
+        with _told(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700)
+            _sync_folder(path.parent)
+        return cls(run_id, path)
+
+    @classmethod
+    def open(cls, path: Path) -> RunDir:
+        """An existing run directory.
+
+        Raises:
+            StoreError: it is gone.
+        """
+        if not path.is_dir():
+            raise StoreError(path=path, detail="the run directory is gone", hint="its verdicts remain: `clusterctl history NODE`")
+        return cls(path.name, path)
+
+    def path_for(self, relative: str) -> Path:
+        """The path of a file in here; its folder exists afterwards.
+
+        Raises:
+            ValueError: it would lie outside.
+        """
+        path = self._inside(relative)
+        with _told(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def write_text(self, relative: str, content: str) -> Path:
+        """Write a file, as `write_whole`."""
+        return self.write_parts(relative, (content,))
+
+    def write_parts(self, relative: str, parts: Iterable[str]) -> Path:
+        """As `write_text`, of a text too long to be held."""
+        path = self.path_for(relative)
+        _write(path, parts)
+        return path
+
+    def write_json(self, relative: str, data: Any) -> Path:
+        """Write JSON values, indented, keys in the given order; NaN and infinity are refused (ValueError)."""
+        return self.write_text(relative, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def read_text(self, relative: str) -> str | None:
+        """A file's text, or None if there is none."""
+        path = self._inside(relative)
+        if not path.is_file():
+            return None
+        with _told(path):
+            return path.read_text(encoding="utf-8", errors="backslashreplace")
+
+    def files(self, folder: str = ".") -> tuple[str, ...]:
+        """The files below a folder of the run, as relative POSIX paths, sorted; unfinished ones left out."""
+        root = self._inside(folder)
+        found = (p for p in root.rglob("*") if p.is_file() and not p.is_symlink() and not p.name.startswith("."))
+        return tuple(sorted(p.relative_to(self.path).as_posix() for p in found))
+
+    def digests(self, folder: str = ".") -> dict[str, str]:
+        """sha256 of every file below a folder, by `<run id>/<relative path>`."""
+        return {f"{self.id}/{name}": _sha256(self.path / name) for name in self.files(folder)}
+
+    def _inside(self, relative: str) -> Path:
+        pure = PurePosixPath(relative)
+        if pure.is_absolute() or ".." in pure.parts:
+            raise ValueError(f"not a path inside the run directory: {relative!r}")
+        return self.path / pure
+
+
+def write_admission(rundir: RunDir, record: AdmissionRecord) -> None:
+    """`admission/<node>.json` of a run, and its signature beside it, as `ssh-keygen -Y verify` reads them."""
+    rundir.write_text(f"admission/{record.node}.json", record.document)
+    if record.signature:
+        rundir.write_text(f"admission/{record.node}.json.sig", record.signature)
+
+
+def write_whole(path: Path, content: str) -> None:
+    """Write a file in an existing folder: whole and on disk when this returns, or StoreError and no trace of it."""
+    _write(path, (content,))
+
+
+def _write(path: Path, parts: Iterable[str]) -> None:
+    with _told(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.writelines(parts)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+
+
+def _sha256(path: Path) -> str:
+    with _told(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn an OSError into a StoreError that says what to do."""
+    try:
+        yield
+    except OSError as e:
+        full = e.errno in {errno.ENOSPC, errno.EDQUOT}
+        hint = "free space there and run again; nothing was half-written" if full else "choose another place with --state-dir"
+        raise StoreError(path=path, detail=e.strerror or str(e), hint=hint) from e

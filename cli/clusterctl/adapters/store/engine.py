@@ -1,0 +1,147 @@
+"""The database engine: SQLite as we want it, short transactions, and driver errors in our own words."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
+
+from clusterctl.model.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import URL
+
+BUSY_TIMEOUT_S = 20
+_AGAIN_S = 0.02
+
+
+def connect(url: str) -> Engine:
+    """An engine for a SQLAlchemy URL; creates the folder of a SQLite file.
+
+    Raises:
+        StoreError: malformed URL, missing driver, or a folder that cannot be made.
+    """
+    try:
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "sqlite":
+            return _sqlite(parsed)
+        return create_engine(parsed, pool_pre_ping=True)
+    except (ArgumentError, NoSuchModuleError) as e:
+        hint = "write database_url as sqlite:////absolute/path.db or postgresql+psycopg://user@host/name"
+        raise StoreError(path=url.rsplit("@", maxsplit=1)[-1], detail=str(e).splitlines()[0], hint=hint) from e
+    except ImportError as e:
+        hint = "install the driver: pip install 'clusterctl[postgres]'"
+        raise StoreError(path=shown(url), detail=f"the database driver is missing ({e.name})", hint=hint) from e
+
+
+def _sqlite(url: URL) -> Engine:
+    if url.database:
+        folder = Path(url.database).parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise StoreError(path=folder, detail=e.strerror or str(e), hint="choose another place with --state-dir") from e
+    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S}, json_deserializer=_from_json)
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the driver's own BEGIN comes too late for a read that leads to a write
+        cursor = connection.cursor()
+        _to_wal(cursor)
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
+
+    return engine
+
+
+def _to_wal(cursor: sqlite3.Cursor) -> None:
+    """SQLite does not wait where two processes change the mode of a new file at once: whoever is second asks again."""
+    until = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as e:
+            if "locked" not in str(e) or time.monotonic() > until:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
+
+
+def _from_json(text: str) -> Any:
+    """As json.loads; the groups of nodes repeat thousands of times, and a copy of a list of words is cheap."""
+    words = _words(text)
+    return json.loads(text) if words is None else list(words)
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...] | None:
+    data = json.loads(text)
+    return tuple(data) if isinstance(data, list) and all(isinstance(d, str) for d in data) else None
+
+
+def shown(url: str) -> str:
+    """A URL without its password, for messages."""
+    return make_url(url).render_as_string(hide_password=True)
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that only reads."""
+    with translated(engine), engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes: all of it or nothing. On SQLite it holds the write lock from its start."""
+    with translated(engine), engine.execution_options(writes=True).begin() as connection:
+        yield connection
+
+
+@contextmanager
+def translated(engine: Engine) -> Iterator[None]:
+    """Turn what the driver raises into a StoreError that says what to do."""
+    try:
+        yield
+    except DatabaseError as e:
+        raise StoreError(path=_place(engine), detail=str(e.orig).strip().splitlines()[0], hint=_hint(str(e.orig))) from e
+    except SQLAlchemyError as e:
+        raise StoreError(path=_place(engine), detail=str(e).splitlines()[0], hint="run again with --debug and report it") from e
+
+
+def _place(engine: Engine) -> str:
+    return engine.url.database or "memory" if engine.dialect.name == "sqlite" else shown(str(engine.url))
+
+
+_HINTS = (
+    ("full", "free space there; nothing was half-written"),
+    ("readonly", "give this user write access, or choose another place with --state-dir"),
+    ("unable to open", "give this user write access, or choose another place with --state-dir"),
+    ("permission denied", "give this user write access, or choose another place with --state-dir"),
+    ("locked", f"another clusterctl held the database for more than {BUSY_TIMEOUT_S} s; try again"),
+    ("malformed", "the file is damaged: restore it from a backup; the run directories hold the raw evidence"),
+    ("not a database", "the file is not clusterctl's: move it away or choose another place with --state-dir"),
+    ("disk i/o error", "the disk or its file system fails: see `dmesg`"),
+    ("connect", "is the server of database_url up, and may this user log in?"),
+    ("foreign key", "the node or run was not recorded first; report this as a bug"),
+)
+
+
+def _hint(message: str) -> str:
+    low = message.lower()
+    return next((hint for sign, hint in _HINTS if sign in low), "run again with --debug and report it")

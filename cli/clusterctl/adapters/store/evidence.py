@@ -1,0 +1,155 @@
+"""Evidence: what validators found and how gates were judged. Nothing is overwritten; reading gives the newest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import exists, func, insert, select
+
+from clusterctl.adapters.store import finding_sets
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.base import Repository, clean, slices
+from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.gate_result import GateResult, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, Table
+
+_GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint")
+
+
+class EvidenceRepository(Repository):
+    """Findings and gate results."""
+
+    def __init__(self, engine: Engine, clock: Callable[[], str]) -> None:
+        super().__init__(engine, clock)
+        self._numbers = finding_sets.Numbers()
+
+    def save_findings(self, run_id: str, *findings: NodeFindings) -> None:
+        """Record one validation each of registered nodes, all or none; a run may validate a node more than once."""
+        if not findings:
+            return
+        with writing(self._engine) as connection:
+            numbers, learned = finding_sets.keep(connection, self._numbers, [one.findings for one in findings])
+            contexts = _contexts(connection, (one.node for one in findings))
+            rows = [
+                {
+                    "run_id": run_id,
+                    "node": one.node,
+                    "status": one.status.value,
+                    "detail": clean(one.detail),
+                    "duration_s": one.duration_s,
+                    "at": self._clock(),
+                    "finding_set_id": number,
+                    **contexts[one.node],
+                }
+                for one, number in zip(findings, numbers, strict=True)
+            ]
+            connection.execute(insert(t.validations), rows)
+        self._numbers.learn(learned)
+
+    def findings(self, node: str, run_id: str | None = None, *, current: bool = False) -> NodeFindings | None:
+        """The newest validation of a node (of that run), or None if there is none.
+
+        `current`: only one gathered since the node was last touched, under the spec that is declared now.
+        """
+        query = select(t.validations).where(t.validations.c.node == node).order_by(t.validations.c.id.desc()).limit(1)
+        if run_id is not None:
+            query = query.where(t.validations.c.run_id == run_id)
+        if current:
+            query = query.where(_is_current(t.validations))
+        with reading(self._engine) as connection:
+            head = connection.execute(query).first()
+            if head is None:
+                return None
+            found = finding_sets.read(connection, self._numbers, head.finding_set_id)
+        return NodeFindings(node, NodeStatus(head.status), head.detail, found, head.duration_s)
+
+    def validations(self, node: str) -> tuple[tuple[str, str], ...]:
+        """(run id, when) of every validation of a node, oldest first."""
+        query = select(t.validations.c.run_id, t.validations.c.at).where(t.validations.c.node == node).order_by(t.validations.c.id)
+        with reading(self._engine) as connection:
+            return tuple((r.run_id, r.at) for r in connection.execute(query))
+
+    def save_gate_results(self, run_id: str, results: Iterable[GateResult]) -> None:
+        """Record verdicts on registered nodes. A gate saved again (judged or measured again) replaces what reading gives for its nodes."""
+        rows = tuple(results)
+        if not rows:
+            return
+        with writing(self._engine) as connection:
+            contexts = _contexts(connection, (r.node for r in rows))
+            batch = (connection.execute(select(func.max(t.gate_results.c.batch))).scalar() or 0) + 1
+            values = [_gate_values(r) | {"run_id": run_id, "batch": batch} | contexts[r.node] for r in rows]
+            connection.execute(insert(t.gate_results), values)
+
+    def gate_results(self, node: str, run_id: str | None = None, *, current: bool = False) -> tuple[GateResult, ...]:
+        """The newest verdicts of every gate on a node: of a run, or of all current evidence, or of the last run that judged the node."""
+        query = select(t.gate_results).where(t.gate_results.c.node == node)
+        with reading(self._engine) as connection:
+            if run_id is None and not current:
+                run_id = _last_judging_run(connection, node)
+            if run_id is not None:
+                query = query.where(t.gate_results.c.run_id == run_id)
+            if current:
+                query = query.where(_is_current(t.gate_results))
+            return _newest_per_gate(connection, query)
+
+    def evidence_runs(self, node: str) -> tuple[str, ...]:
+        """The runs that gathered a node's current evidence."""
+        found: set[str] = set()
+        with reading(self._engine) as connection:
+            for table in (t.validations, t.gate_results):
+                query = select(table.c.run_id).where(table.c.node == node, _is_current(table)).distinct()
+                found |= set(connection.execute(query).scalars())
+        return tuple(sorted(found))
+
+
+def _last_judging_run(connection: Connection, node: str) -> str | None:
+    query = select(t.gate_results.c.run_id).where(t.gate_results.c.node == node).order_by(t.gate_results.c.id.desc()).limit(1)
+    return connection.execute(query).scalar()
+
+
+def _newest_per_gate(connection: Connection, query: Select[Any]) -> tuple[GateResult, ...]:
+    rows = list(connection.execute(query.order_by(t.gate_results.c.id)))
+    newest: dict[str, int] = {}
+    for row in rows:
+        newest[row.gate] = max(newest.get(row.gate, 0), row.batch)
+    return tuple(_gate(r) for r in rows if r.batch == newest[r.gate])
+
+
+def _contexts(connection: Connection, nodes: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What the evidence of each node holds for; an unknown node's row is then refused by its foreign key."""
+    names = set(nodes)
+    found: dict[str, dict[str, Any]] = {name: {"epoch": 0, "spec_digest": ""} for name in names}
+    for part in slices(names):
+        rows = connection.execute(select(t.nodes.c.name, t.nodes.c.epoch, t.nodes.c.declared_digest).where(t.nodes.c.name.in_(part)))
+        found |= {r.name: {"epoch": r.epoch, "spec_digest": r.declared_digest} for r in rows}
+    return found
+
+
+def _is_current(evidence: Table) -> ColumnElement[bool]:
+    same = (t.nodes.c.epoch == evidence.c.epoch) & (t.nodes.c.declared_digest == evidence.c.spec_digest)
+    return exists().where(t.nodes.c.name == evidence.c.node).where(same)
+
+
+def _gate_values(result: GateResult) -> dict[str, Any]:
+    text = {f: clean(getattr(result, f)) for f in _GATE_TEXT}
+    return text | {
+        "node": result.node,
+        "outcome": result.outcome.value,
+        "peers": [clean(p) for p in result.peers],
+        "simulated": result.simulated,
+    }
+
+
+def _gate(row: Row[Any]) -> GateResult:
+    return GateResult(
+        **{f: getattr(row, f) for f in _GATE_TEXT},
+        node=row.node,
+        outcome=Outcome(row.outcome),
+        peers=tuple(row.peers),
+        simulated=row.simulated,
+    )

@@ -1,0 +1,101 @@
+"""Leases: one worker per node. All of the wanted nodes or none; a dead worker's lease is taken over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.base import Repository, slices
+from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.core import timestamps
+from clusterctl.model.errors import LeaseHeldError
+from clusterctl.model.holder import Holder
+from clusterctl.model.records import Lease
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection, Row
+
+from clusterctl.adapters import processes
+
+DEFAULT_TTL_S = 900
+
+
+class LeaseRepository(Repository):
+    """Who works on what."""
+
+    def acquire(self, names: Iterable[str], *, run_id: str, holder: str, ttl_s: float = DEFAULT_TTL_S) -> None:
+        """Take every named node for a run, or none. Taking again what the run holds renews it.
+
+        Raises:
+            LeaseHeldError: somebody else works on one of them; the first by name is told.
+        """
+        wanted = sorted(set(names))
+        while True:
+            try:
+                with writing(self._engine) as connection:
+                    return self._take(connection, wanted, run_id, holder, ttl_s)
+            except _RacedError:  # PostgreSQL: two first takers both saw a free node; now the slower sees the faster
+                continue
+
+    def _take(self, connection: Connection, wanted: list[str], run_id: str, holder: str, ttl_s: float) -> None:
+        now = self._clock()
+        seen = [
+            _lease(row)
+            for part in slices(wanted)
+            for row in connection.execute(select(t.leases).where(t.leases.c.node.in_(part)).order_by(t.leases.c.node).with_for_update())
+        ]
+        for lease in seen:
+            if lease.run_id != run_id and lease.expires_at > now and not processes.is_gone(lease.process):
+                raise LeaseHeldError(
+                    node=lease.node,
+                    holder=lease.holder,
+                    run_id=lease.run_id,
+                    since=timestamps.short(lease.acquired_at),
+                    expires=timestamps.short(lease.expires_at),
+                )
+        process = processes.current()
+        rest = {
+            "host": process.host,
+            "pid": process.pid,
+            "mark": process.mark,
+            "acquired_at": now,
+            "expires_at": timestamps.after(now, ttl_s),
+        }
+        # Only the leases that were looked at go: one that appeared since is another's, and the insert then fails.
+        for part in slices(lease.node for lease in seen):
+            connection.execute(delete(t.leases).where(t.leases.c.node.in_(part)))
+        for part in slices(wanted):
+            try:
+                connection.execute(insert(t.leases), [{"node": n, "run_id": run_id, "holder": holder, **rest} for n in part])
+            except IntegrityError as e:
+                raise _RacedError from e
+
+    def renew(self, run_id: str, ttl_s: float = DEFAULT_TTL_S) -> int:
+        """Push back the expiry of all leases of a run; returns how many it still holds."""
+        until = timestamps.after(self._clock(), ttl_s)
+        with writing(self._engine) as connection:
+            return connection.execute(update(t.leases).where(t.leases.c.run_id == run_id).values(expires_at=until)).rowcount
+
+    def release(self, run_id: str) -> int:
+        """Give up all leases of a run; returns how many there were."""
+        with writing(self._engine) as connection:
+            return connection.execute(delete(t.leases).where(t.leases.c.run_id == run_id)).rowcount
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Every lease that is recorded, live or not, by node."""
+        with reading(self._engine) as connection:
+            return tuple(_lease(r) for r in connection.execute(select(t.leases).order_by(t.leases.c.node)))
+
+
+class _RacedError(Exception):
+    """Somebody took a node between our look and our insert."""
+
+
+def _lease(row: Row[Any]) -> Lease:
+    process = Holder(row.host, row.pid, row.mark)
+    return Lease(row.node, row.run_id, row.holder, process, row.acquired_at, row.expires_at)

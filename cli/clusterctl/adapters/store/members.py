@@ -1,0 +1,44 @@
+"""The members of the local pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import insert, select, update
+
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.base import Repository, clean
+from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.model.records import PoolMember
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class MemberRepository(Repository):
+    """Who is in the local pool, and why."""
+
+    def change_member(
+        self, node: str, *, member: bool, reason: str, may: Callable[[PoolMember | None], None], only_known: bool = False
+    ) -> bool:
+        """Put a registered node in or out; `may` raises to forbid it, seeing the node's present place. Returns whether anything changed.
+
+        `only_known`: leave a node alone that the pool has never heard of.
+        """
+        with writing(self._engine) as connection:
+            row = connection.execute(select(t.pool_members).where(t.pool_members.c.node == node).with_for_update()).first()
+            present = PoolMember(*row) if row else None
+            may(present)
+            if present.member == member if present else only_known:
+                return False
+            values = {"member": member, "reason": clean(reason), "changed_at": self._clock()}
+            if present is None:
+                connection.execute(insert(t.pool_members).values(node=node, **values))
+            else:
+                connection.execute(update(t.pool_members).where(t.pool_members.c.node == node).values(**values))
+            return True
+
+    def pool_members(self) -> tuple[PoolMember, ...]:
+        """Every node the pool has ever heard of, by name."""
+        with reading(self._engine) as connection:
+            return tuple(PoolMember(*r) for r in connection.execute(select(t.pool_members).order_by(t.pool_members.c.node)))

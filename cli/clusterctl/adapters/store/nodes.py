@@ -1,0 +1,98 @@
+"""Nodes: registering them from the inventory, reading where they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.base import Repository, slices
+from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.model.records import NodeRecord
+from clusterctl.model.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clusterctl.model.node import Node
+
+_COLUMNS = (
+    t.nodes.c.name,
+    t.nodes.c.rack,
+    t.nodes.c.slot,
+    t.nodes.c.groups,
+    t.nodes.c.state,
+    t.nodes.c.reason,
+    t.nodes.c.spec_digest,
+    t.nodes.c.last_run,
+    t.nodes.c.since,
+    t.nodes.c.profile,
+    t.nodes.c.declared_digest,
+    t.nodes.c.epoch,
+)
+
+
+class NodeRepository(Repository):
+    """What is known of the nodes now."""
+
+    def register(self, nodes: Sequence[Node]) -> None:
+        """Take in new nodes as `registered`; bring place, groups and declared digest of known ones up to date. Never changes a state."""
+        now = self._clock()
+        with writing(self._engine) as connection:
+            known: dict[str, tuple[Any, ...]] = {}
+            for part in slices(n.name for n in nodes):
+                rows = connection.execute(select(*_COLUMNS).where(t.nodes.c.name.in_(part)))
+                known |= {r.name: (r.rack, r.slot, r.groups, r.profile, r.declared_digest) for r in rows}
+            fresh = [
+                {
+                    "name": n.name,
+                    "state": State.REGISTERED.value,
+                    "reason": "",
+                    "spec_digest": "",
+                    "last_run": "",
+                    "since": now,
+                    "epoch": 0,
+                    **_facts(n),
+                }
+                for n in nodes
+                if n.name not in known
+            ]
+            if fresh:
+                connection.execute(insert(t.nodes), fresh)
+            for node in nodes:
+                facts = _facts(node)
+                if node.name in known and tuple(facts.values()) != known[node.name]:
+                    connection.execute(update(t.nodes).where(t.nodes.c.name == node.name).values(**facts))
+
+    def node(self, name: str) -> NodeRecord | None:
+        """One node, or None if it was never registered."""
+        with reading(self._engine) as connection:
+            row = connection.execute(select(*_COLUMNS).where(t.nodes.c.name == name)).first()
+        return _record(row) if row else None
+
+    def nodes(self, names: Iterable[str] | None = None) -> tuple[NodeRecord, ...]:
+        """The named nodes that are known, or all, by rack, slot and name."""
+        order = (t.nodes.c.rack, t.nodes.c.slot, t.nodes.c.name)
+        with reading(self._engine) as connection:
+            if names is None:
+                return tuple(_record(r) for r in connection.execute(select(*_COLUMNS).order_by(*order)))
+            found = [
+                _record(row) for part in slices(names) for row in connection.execute(select(*_COLUMNS).where(t.nodes.c.name.in_(part)))
+            ]
+        return tuple(sorted(found, key=lambda n: (n.rack, n.slot, n.name)))
+
+
+def _facts(node: Node) -> dict[str, Any]:
+    return {
+        "rack": node.place.rack,
+        "slot": node.place.slot,
+        "groups": list(node.groups),
+        "profile": node.profile,
+        "declared_digest": node.spec.digest,
+    }
+
+
+def _record(row: Sequence[Any]) -> NodeRecord:
+    name, rack, slot, groups, state, *rest = row
+    return NodeRecord(name, rack, slot, tuple(groups), State(state), *rest)

@@ -1,0 +1,105 @@
+"""Runs: who started what, when, and how it ended; which ones never ended."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from clusterctl.adapters import processes
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.base import Repository, clean, slices
+from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.model.errors import UnknownRunError
+from clusterctl.model.holder import Holder
+from clusterctl.model.records import RunNodeRow, RunRow, RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sqlalchemy import Connection, Row
+
+
+class RunRepository(Repository):
+    """The record of what was done."""
+
+    def start_run(self, run: RunRow, nodes: Iterable[str] = ()) -> None:
+        """Record a run before it does anything; `nodes` (registered) are those it will work on."""
+        row = {f: getattr(run, f) for f in ("id", "verb", "target", "operator", "started_at", "directory", "finished_at", "exit_code")}
+        more = {"status": run.status.value, "argv": list(run.argv), "versions": dict(run.versions), "summary": dict(run.summary)}
+        process = asdict(run.holder or processes.current())
+        with writing(self._engine) as connection:
+            connection.execute(insert(t.runs).values(**row, **more, **process))
+            for part in slices(nodes):
+                connection.execute(
+                    insert(t.run_nodes), [{"run_id": run.id, "node": n, "phase": "", "outcome": "", "detail": ""} for n in part]
+                )
+                connection.execute(update(t.nodes).where(t.nodes.c.name.in_(part)).values(last_run=run.id))
+
+    def finish_run(self, run_id: str, status: RunStatus | str, exit_code: int, summary: Mapping[str, Any]) -> None:
+        """Record how a run ended."""
+        end = {"status": RunStatus(status).value, "exit_code": exit_code, "summary": dict(summary), "finished_at": self._clock()}
+        with writing(self._engine) as connection:
+            connection.execute(update(t.runs).where(t.runs.c.id == run_id).values(**end))
+
+    def note_node(self, run_id: str, node: str, *, phase: str, outcome: str = "", detail: str = "") -> None:
+        """Record how far a run got with a node, so that it can be resumed and told."""
+        key = (t.run_nodes.c.run_id == run_id) & (t.run_nodes.c.node == node)
+        values = {"phase": phase, "outcome": outcome, "detail": clean(detail)}
+        with writing(self._engine) as connection:
+            if connection.execute(update(t.run_nodes).where(key).values(**values)).rowcount == 0:
+                connection.execute(insert(t.run_nodes).values(run_id=run_id, node=node, **values))
+                connection.execute(update(t.nodes).where(t.nodes.c.name == node).values(last_run=run_id))
+
+    def run_nodes(self, run_id: str) -> tuple[RunNodeRow, ...]:
+        """The nodes of a run and how far it got with each."""
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(t.run_nodes).where(t.run_nodes.c.run_id == run_id).order_by(t.run_nodes.c.node))
+            return tuple(RunNodeRow(*r) for r in rows)
+
+    def run(self, run_id: str) -> RunRow:
+        """A run by its id, a unique beginning of it, or `last`.
+
+        Raises:
+            UnknownRunError: none, or several.
+        """
+        newest = select(t.runs).order_by(t.runs.c.started_at.desc(), t.runs.c.id.desc())
+        with reading(self._engine) as connection:
+            if run_id == "last":
+                rows = list(connection.execute(newest.limit(1)))
+            else:
+                exact = list(connection.execute(select(t.runs).where(t.runs.c.id == run_id)))
+                rows = exact or list(connection.execute(newest.where(t.runs.c.id.startswith(run_id, autoescape=True)).limit(6)))
+        if len(rows) != 1 or not run_id:
+            near = f" (several: {', '.join(r.id for r in rows)})" if rows else ""
+            raise UnknownRunError(run_id=run_id, near=near)
+        return _row(rows[0])
+
+    def runs(self, limit: int = 20, node: str = "") -> tuple[RunRow, ...]:
+        """The newest runs, newest first; those of one node if named."""
+        query = select(t.runs).order_by(t.runs.c.started_at.desc(), t.runs.c.id.desc()).limit(limit)
+        if node:
+            query = query.join(t.run_nodes, t.run_nodes.c.run_id == t.runs.c.id).where(t.run_nodes.c.node == node)
+        with reading(self._engine) as connection:
+            return tuple(_row(r) for r in connection.execute(query))
+
+    def unfinished_runs(self) -> tuple[RunRow, ...]:
+        """Runs that never said they ended and whose process is gone (killed, or its host rebooted); oldest first."""
+        now = self._clock()
+        with reading(self._engine) as connection:
+            expiry = {r.run_id: r.expires_at for r in connection.execute(select(t.leases.c.run_id, t.leases.c.expires_at))}
+            return tuple(
+                r for r in _open_runs(connection) if r.holder and processes.is_dead(r.holder, r.started_at, expiry.get(r.id, ""), now)
+            )
+
+
+def _open_runs(connection: Connection) -> tuple[RunRow, ...]:
+    rows = connection.execute(select(t.runs).where(t.runs.c.status == RunStatus.RUNNING.value).order_by(t.runs.c.started_at, t.runs.c.id))
+    return tuple(_row(r) for r in rows)
+
+
+def _row(row: Row[Any]) -> RunRow:
+    data = dict(row._mapping)  # noqa: SLF001 SQLAlchemy's documented name
+    holder = Holder(data.pop("host"), data.pop("pid"), data.pop("mark"))
+    return RunRow(**{**data, "argv": tuple(data["argv"]), "status": RunStatus(data["status"]), "holder": holder})

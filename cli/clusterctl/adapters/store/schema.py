@@ -1,0 +1,56 @@
+"""The version of the schema. Alembic is imported only when there is something to migrate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import inspect, text
+
+from clusterctl.adapters.store.engine import reading, shown, writing
+from clusterctl.adapters.store.head import HEAD as HEAD  # noqa: PLC0414 part of this module, too
+from clusterctl.model.errors import StoreError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def ensure(engine: Engine) -> None:
+    """Bring the database to HEAD.
+
+    Raises:
+        StoreError: it cannot be read or written, or was made by a newer clusterctl.
+    """
+    with reading(engine) as connection:
+        version = _version(connection)
+    if version == HEAD:
+        return
+    if version and version > HEAD:
+        raise StoreError(
+            path=shown(str(engine.url)),
+            detail=f"its schema is {version}, this clusterctl knows {HEAD}",
+            hint="use the clusterctl that wrote it, or a newer one",
+        )
+    with writing(engine) as connection:
+        if _version(connection) != HEAD:  # another process may have been faster
+            upgrade(connection)
+
+
+def _version(connection: Connection) -> str:
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
+
+
+def upgrade(connection: Connection, revision: str = HEAD) -> None:
+    """Run the migrations up to `revision` on an open transaction."""
+    from alembic import command  # noqa: PLC0415 slow, and rarely needed
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)

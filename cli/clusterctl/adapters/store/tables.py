@@ -1,0 +1,216 @@
+"""The tables, in SQLAlchemy Core. Records are frozen dataclasses (`records.py`), so an object mapper would only cost start-up time.
+
+Times are text (`clusterctl.adapters.clock`). `epoch` and `spec_digest` on evidence are the node's epoch and declared digest when it was saved.
+What a node said is the members of its set: numbers of `finding_values` in order, as runs (`finding_sets.py`).
+A lease has no foreign keys: it is taken before anything is known of its node.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+NAME = String(255)
+MOMENT = String(32)
+WORD = String(64)
+
+
+def _node(*, primary_key: bool = False) -> Column[str]:
+    return Column("node", NAME, ForeignKey("nodes.name"), primary_key=primary_key, nullable=False)
+
+
+def _run(*, primary_key: bool = False) -> Column[str]:
+    return Column("run_id", WORD, ForeignKey("runs.id"), primary_key=primary_key, nullable=False)
+
+
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("name", NAME, primary_key=True),
+    Column("rack", NAME, nullable=False),
+    Column("slot", Integer, nullable=False),
+    Column("groups", JSON, nullable=False),
+    Column("profile", NAME, nullable=False),
+    Column("state", WORD, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("spec_digest", WORD, nullable=False),
+    Column("declared_digest", WORD, nullable=False),
+    Column("last_run", WORD, nullable=False),
+    Column("since", MOMENT, nullable=False),
+    Column("epoch", Integer, nullable=False),
+)
+
+transitions = Table(
+    "transitions",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    _node(),
+    Column("run_id", WORD, nullable=False),
+    Column("operator", NAME, nullable=False),
+    Column("from_state", WORD, nullable=False),
+    Column("to_state", WORD, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("spec_digest", WORD, nullable=False),
+    Column("at", MOMENT, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Index("ix_transitions_node_id", "node", "id"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", WORD, primary_key=True),
+    Column("verb", WORD, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("operator", NAME, nullable=False),
+    Column("started_at", MOMENT, nullable=False, index=True),
+    Column("argv", JSON, nullable=False),
+    Column("versions", JSON, nullable=False),
+    Column("directory", Text, nullable=False),
+    Column("status", WORD, nullable=False, index=True),
+    Column("finished_at", MOMENT, nullable=False),
+    Column("exit_code", Integer),
+    Column("summary", JSON, nullable=False),
+    Column("host", NAME, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("mark", NAME, nullable=False),
+)
+
+run_nodes = Table(
+    "run_nodes",
+    metadata,
+    _run(primary_key=True),
+    _node(primary_key=True),
+    Column("phase", WORD, nullable=False),
+    Column("outcome", WORD, nullable=False),
+    Column("detail", Text, nullable=False),
+    Index("ix_run_nodes_node", "node"),
+)
+
+finding_values = Table(
+    "finding_values",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("digest", WORD, nullable=False, unique=True),
+    Column("check", Text, nullable=False),
+    Column("role", WORD, nullable=False),
+    Column("outcome", WORD, nullable=False),
+    Column("severity", WORD, nullable=False),
+    Column("expected", Text, nullable=False),
+    Column("found", Text, nullable=False),
+    Column("hint", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+finding_sets = Table(
+    "finding_sets",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("digest", WORD, nullable=False, unique=True),
+    Column("members", JSON, nullable=False),
+)
+
+validations = Table(
+    "validations",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    _run(),
+    _node(),
+    Column("status", WORD, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("duration_s", Float, nullable=False),
+    Column("at", MOMENT, nullable=False),
+    Column("spec_digest", WORD, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("finding_set_id", Integer, ForeignKey("finding_sets.id")),
+    Index("ix_validations_node_id", "node", "id"),
+)
+
+gate_results = Table(
+    "gate_results",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    _run(),
+    _node(),
+    Column("batch", Integer, nullable=False),
+    Column("gate", WORD, nullable=False),
+    Column("outcome", WORD, nullable=False),
+    Column("rule", WORD, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("expected", Text, nullable=False),
+    Column("found", Text, nullable=False),
+    Column("device", Text, nullable=False),
+    Column("peers", JSON, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("hint", Text, nullable=False),
+    Column("simulated", Boolean, nullable=False),
+    Column("spec_digest", WORD, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Index("ix_gate_results_node_id", "node", "id"),
+)
+
+admissions = Table(
+    "admissions",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    _node(),
+    Column("run_id", WORD, nullable=False),
+    Column("spec_digest", WORD, nullable=False),
+    Column("operator", NAME, nullable=False),
+    Column("at", MOMENT, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("digest", WORD, nullable=False),
+    Column("signature", Text, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Index("ix_admissions_node_id", "node", "id"),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("node", NAME, primary_key=True),
+    Column("run_id", WORD, nullable=False, index=True),
+    Column("holder", NAME, nullable=False),
+    Column("host", NAME, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("mark", NAME, nullable=False),
+    Column("acquired_at", MOMENT, nullable=False),
+    Column("expires_at", MOMENT, nullable=False),
+)
+
+pool_members = Table(
+    "pool_members",
+    metadata,
+    _node(primary_key=True),
+    Column("member", Boolean, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("changed_at", MOMENT, nullable=False),
+)
+
+drift = Table(
+    "drift",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    _node(),
+    Column("check", Text, nullable=False),
+    Column("role", WORD, nullable=False),
+    Column("kind", WORD, nullable=False),
+    Column("severity", WORD, nullable=False),
+    Column("expected", Text, nullable=False),
+    Column("found", Text, nullable=False),
+    Column("first_seen", MOMENT, nullable=False),
+    Column("last_seen", MOMENT, nullable=False),
+    Column("ended_at", MOMENT, nullable=False),
+    Column("seen", Integer, nullable=False),
+    Column("last_run", WORD, nullable=False),
+    Index("ix_drift_node_ended_at", "node", "ended_at"),
+)

@@ -1,0 +1,96 @@
+"""Steps of the lifecycle: each is checked, is a row, and moves the node in the same transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, insert, select, update
+
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.base import Repository, clean
+from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.core.lifecycle import IN_PROGRESS, VOIDS_EVIDENCE, is_legal, next_action
+from clusterctl.model.errors import IllegalTransitionError
+from clusterctl.model.records import TransitionRow
+from clusterctl.model.state import State
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sqlalchemy import Connection, Row
+
+
+class TransitionRepository(Repository):
+    """The story of every node."""
+
+    def transition(
+        self, name: str, to: State, *, run_id: str, operator: str, reason: str = "", spec_digest: str | None = None
+    ) -> TransitionRow:
+        """Move a node. `run_id` is empty where an operator acts outside a run; `spec_digest` None keeps the node's.
+
+        Raises:
+            IllegalTransitionError: the lifecycle forbids it, the node is unknown, or its evidence does not allow `admitted`.
+            StoreError: nothing was written.
+        """
+        with writing(self._engine) as connection:
+            node = connection.execute(select(t.nodes).where(t.nodes.c.name == name).with_for_update()).first()
+            if node is None:
+                raise IllegalTransitionError(node=name, current="unknown", wanted=to.value, hint="it was never registered")
+            current = State(node.state)
+            digest = node.spec_digest if spec_digest is None else spec_digest
+            if not is_legal(current, to):
+                raise IllegalTransitionError(node=name, current=current.value, wanted=to.value, hint=next_action(name, current))
+            if to is State.ADMITTED:
+                digest = _admissible_digest(connection, node)
+            step = {
+                "node": name,
+                "run_id": run_id,
+                "operator": operator,
+                "from_state": current.value,
+                "to_state": to.value,
+                "reason": clean(reason),
+                "spec_digest": digest,
+                "at": self._clock(),
+                "epoch": node.epoch + 1 if to in VOIDS_EVIDENCE else node.epoch,
+            }
+            key = connection.execute(insert(t.transitions).values(**step)).inserted_primary_key
+            moved = {"state": to.value, "reason": step["reason"], "spec_digest": digest, "since": step["at"], "epoch": step["epoch"]}
+            if run_id:
+                moved["last_run"] = run_id
+            connection.execute(update(t.nodes).where(t.nodes.c.name == name).values(**moved))
+        return TransitionRow(id=key[0] if key else 0, **{**step, "from_state": current, "to_state": to})
+
+    def history(self, name: str) -> tuple[TransitionRow, ...]:
+        """Every step of a node, oldest first."""
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(t.transitions).where(t.transitions.c.node == name).order_by(t.transitions.c.id))
+            return tuple(_row(r) for r in rows)
+
+    def left_behind(self, run_id: str) -> tuple[str, ...]:
+        """The nodes whose last step was one of this run and that are still in the middle of the work, by name."""
+        newest = select(func.max(t.transitions.c.id)).group_by(t.transitions.c.node)
+        steps = select(t.transitions.c.node).where(t.transitions.c.id.in_(newest), t.transitions.c.run_id == run_id)
+        in_work = t.nodes.c.state.in_([s.value for s in IN_PROGRESS])
+        query = select(t.nodes.c.name).where(in_work, t.nodes.c.name.in_(steps)).order_by(t.nodes.c.name)
+        with reading(self._engine) as connection:
+            return tuple(connection.execute(query).scalars())
+
+
+def _admissible_digest(connection: Connection, node: Row[Any]) -> str:
+    """The spec digest of the node's admission record, if that record still proves what is declared and stands there."""
+    query = select(t.admissions.c.spec_digest, t.admissions.c.epoch).where(t.admissions.c.node == node.name)
+    record = connection.execute(query.order_by(t.admissions.c.id.desc()).limit(1)).first()
+    hint = f"`clusterctl provision {node.name}` gathers new evidence"
+    refused = f"{node.state} without current proof"
+    if record is None or record.epoch != node.epoch:
+        hint = f"it has no admission record since it was last touched; {hint}"
+        raise IllegalTransitionError(node=node.name, current=refused, wanted=State.ADMITTED.value, hint=hint)
+    if record.spec_digest != node.declared_digest:
+        hint = f"its declared state changed since it was proven good; {hint}"
+        raise IllegalTransitionError(node=node.name, current=refused, wanted=State.ADMITTED.value, hint=hint)
+    return str(record.spec_digest)
+
+
+def _row(row: Row[Any]) -> TransitionRow:
+    data = dict(row._mapping)  # noqa: SLF001 SQLAlchemy's documented name
+    return TransitionRow(**{**data, "from_state": State(data["from_state"]), "to_state": State(data["to_state"])})

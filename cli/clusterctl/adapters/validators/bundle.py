@@ -1,0 +1,152 @@
+"""The node bundle: validators, pytest and testinfra in one reproducible zip that needs nothing but python3."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import io
+import marshal
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+
+import clusterctl_validators
+from clusterctl.model.errors import ConfigError
+
+DISTRIBUTIONS = {
+    "pytest": ("_pytest", "pytest", "py.py"),
+    "pluggy": ("pluggy",),
+    "iniconfig": ("iniconfig",),
+    "packaging": ("packaging",),
+    "pytest-testinfra": ("testinfra",),
+    "exceptiongroup": ("exceptiongroup",),
+}
+# imported by checks that ask for `host` only: an older Python costs those checks, not the node
+_OPTIONAL = frozenset({"pytest-testinfra"})
+# needed by no Python that compiles them here, or seldom
+_NOT_COMPILED = ("testinfra/", "exceptiongroup/")
+_UNCHECKED_HASH = (0b01).to_bytes(4, "little")
+# later versions of the format depend on what else the process holds
+_MARSHAL_VERSION = 2
+_OLDEST_VALIDATORS = ">=3.8"
+_MINORS = range(6, 20)
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_REINSTALL = "install clusterctl again with its dependencies"
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A built bundle.
+
+    Attributes:
+        sha256: of the file; its name on the node.
+        size: in bytes.
+        min_python: the oldest Python that every part says it supports.
+    """
+
+    path: Path
+    sha256: str
+    size: int
+    min_python: tuple[int, int]
+
+    def read(self) -> bytes:
+        """The bundle itself."""
+        return self.path.read_bytes()
+
+
+def build(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
+    """The bundle in `state_dir/cache`, written if it is not there: same inputs, same bytes.
+
+    Args:
+        state_dir: where clusterctl keeps its things.
+        extra_modules: a folder of further `test_<role>.py`, for the roles of a site.
+
+    Raises:
+        ConfigError: a part is not installed, or the cache cannot be written.
+    """
+    members = _members(extra_modules)
+    cache = state_dir / "cache"
+    pattern = f"bundle-{_inputs_digest(members)}-*.pyz"
+    try:
+        for path in cache.glob(pattern):
+            content = path.read_bytes()
+            if path.stem.endswith(_sha256(content)):
+                return Bundle(path, _sha256(content), len(content), _min_python())
+        content = _zip(members)
+        path = cache / pattern.replace("*", _sha256(content))
+        _write(path, content)
+    except OSError as e:
+        raise ConfigError(detail=f"{cache}: {e.strerror}", hint="choose a writable --state-dir") from e
+    return Bundle(path, _sha256(content), len(content), _min_python())
+
+
+def _members(extra_modules: Path | None) -> dict[str, bytes]:
+    """Name in the zip -> content: Python sources."""
+    members: dict[str, bytes] = {}
+    for name, tops in DISTRIBUTIONS.items():
+        files = _distribution(name).files or []
+        chosen = {str(f): Path(str(f.locate())) for f in files if f.parts[0] in tops and f.suffix == ".py"}
+        if not chosen:
+            raise ConfigError(detail=f"the files of {name} cannot be found", hint=_REINSTALL)
+        members.update({path: source.read_bytes() for path, source in chosen.items()})
+    package = clusterctl_validators.__name__
+    for folder in (Path(clusterctl_validators.__file__).parent, extra_modules):
+        members.update({f"{package}/{p.name}": p.read_bytes() for p in (folder.glob("*.py") if folder else ())})
+    return members
+
+
+def _distribution(name: str) -> importlib.metadata.Distribution:
+    try:
+        return importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError as e:
+        raise ConfigError(detail=f"{name} is not installed", hint=_REINSTALL) from e
+
+
+def _min_python() -> tuple[int, int]:
+    wanted = [SpecifierSet(_OLDEST_VALIDATORS)]
+    wanted += [SpecifierSet(str(_distribution(name).metadata["Requires-Python"])) for name in DISTRIBUTIONS if name not in _OPTIONAL]
+    return (3, next(n for n in _MINORS if all(w.contains(f"3.{n}.99") for w in wanted)))
+
+
+def _inputs_digest(members: dict[str, bytes]) -> str:
+    """A digest of names and contents; the zip is made only if it is new."""
+    total = hashlib.sha256(sys.version.encode())
+    for name in sorted(members):
+        total.update(f"{name}\0{len(members[name])}\0".encode())
+        total.update(members[name])
+    return total.hexdigest()[:16]
+
+
+def _compiled(name: str, source: bytes) -> bytes:
+    """Byte-code for nodes with the Python of this machine: half the CPU time of a run; other Pythons take the source beside it."""
+    code = compile(source, name, "exec", dont_inherit=True, optimize=0)
+    magic = importlib.util.MAGIC_NUMBER
+    return magic + _UNCHECKED_HASH + importlib.util.source_hash(source) + marshal.dumps(code, _MARSHAL_VERSION)
+
+
+def _zip(members: dict[str, bytes]) -> bytes:
+    files = {f"{n}c": _compiled(n, source) for n, source in members.items() if not n.startswith(_NOT_COMPILED)}
+    files |= members | {"__main__.py": members["clusterctl_validators/__main__.py"]}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.create_system, entry.external_attr = 3, 0o600 << 16
+            archive.writestr(entry, files[name], zipfile.ZIP_DEFLATED, 9)
+    return buffer.getvalue()
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    Path(file.name).replace(path)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,85 @@
+"""Ask nodes that Ansible reaches by another connection: the same bundle through `playbooks/validate.yml`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ssh.exec_result import Exited
+from clusterctl.adapters.validators import answer, request
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.playbook_result import HostStatus, PlaybookStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.adapters.validators.bundle import Bundle
+    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.model.node import Node
+    from clusterctl.model.playbook_result import HostOutcome
+
+_KEPT_IN = "/var/lib/clusterctl"
+
+
+def ask(nodes: Sequence[Node], bundle: Bundle, settings: Settings, inventory: Sequence[Path], state_dir: Path) -> tuple[NodeFindings, ...]:
+    """The findings of every node, or why there are none.
+
+    Raises:
+        ConfigError: no inventory was given, or Ansible could not be started.
+    """
+    if not inventory:
+        how = nodes[0].connection
+        means = f"ansible_connection {how.kind!r}" + (f", ansible_become_method {how.become_method!r}" if how.by_sudo else "")
+        raise ConfigError(detail=f"{nodes[0].name} has {means}: its inventory is needed", hint="give -i")
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="validate-", dir=state_dir) as folder:
+        work = Path(folder)
+        questions = {n.name: request.make(n, bundle, settings) for n in nodes}
+        outcomes = _play(questions, bundle, settings, tuple(inventory), work)
+        spent = time.monotonic() - began
+        return tuple(_findings(questions[n.name], outcomes[n.name], work / "answers" / n.name, spent) for n in nodes)
+
+
+def _play(
+    questions: dict[str, request.Request], bundle: Bundle, settings: Settings, inventory: tuple[Path, ...], work: Path
+) -> dict[str, HostOutcome]:
+    from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook  # noqa: PLC0415 heavy, and most sites never need it
+
+    for name in ("requests", "answers"):
+        (work / name).mkdir()
+    for node, question in questions.items():
+        (work / "requests" / node).write_bytes(request.launcher_source() + question.body)
+    variables = {
+        "validate_bundle": str(bundle.path),
+        "validate_kept_as": f"{_KEPT_IN}/bundle-{bundle.sha256}.pyz",
+        "validate_command": request.command("run", bundle, "")[1:],
+        "validate_dir": str(work),
+    }
+    (work / "vars.json").write_text(json.dumps(variables))
+    waves = -(-len(questions) // settings.concurrency)
+    asked = PlaybookRequest(
+        playbook="validate.yml",
+        inventory=inventory,
+        nodes=tuple(questions),
+        forks=min(settings.concurrency, len(questions)),
+        timeout_s=int(settings.node_timeout_s * waves) + 60,
+        extra_vars_file=work / "vars.json",
+        extra_args=settings.ansible_args,
+    )
+    outcome = run_playbook(asked, work / "ansible")
+    if outcome.status is PlaybookStatus.COULD_NOT_START:
+        raise ConfigError(detail=f"ansible-playbook could not be started: {outcome.detail}", hint=outcome.command_line)
+    return dict(outcome.hosts)
+
+
+def _findings(question: request.Request, outcome: HostOutcome, file: Path, spent_s: float) -> NodeFindings:
+    if outcome.status is not HostStatus.OK or not file.is_file():
+        said = "; ".join(f"{f.task}: {f.message}" for f in outcome.failures) or f"Ansible says {outcome.status.replace('_', ' ')}"
+        status = NodeStatus.UNREACHABLE if outcome.status is HostStatus.UNREACHABLE else NodeStatus.CRASHED
+        return NodeFindings(question.node, status, said, (), spent_s)
+    told = json.loads(file.read_text())
+    return answer.from_exit(question, Exited(told["rc"], told["stdout"].encode(), told["stderr"].encode()), spent_s)

@@ -1,0 +1,89 @@
+"""Ask the BMCs of nodes, beside the nodes themselves: the roles whose evidence a node does not have."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import TYPE_CHECKING, Self
+
+from clusterctl.adapters.validators.request import may_match
+from clusterctl.model.errors import ClusterctlError
+from clusterctl_validators.finding import Finding, Outcome, Severity
+from clusterctl_validators.off_node import BMC_ROLES, check_role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from clusterctl.adapters.bmc.access import BmcAccess
+    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.model.node import Node
+
+_AT_ONCE = 32
+_VAULT_OPTION = "--vault-id"
+
+
+class BmcRound:
+    """The BMCs of some nodes, asked in threads while the body runs; nodes without such a role cost nothing."""
+
+    def __init__(self, nodes: Sequence[Node], inventory: Sequence[Path], settings: Settings) -> None:
+        self._roles = {n.name: _roles(n, settings) for n in nodes}
+        self._inventory = inventory
+        self._vault_ids = vault_ids(settings.ansible_args)
+        self._pool: ThreadPoolExecutor | None = None
+        self._asked: dict[str, Future[tuple[Finding, ...]]] = {}
+
+    def __enter__(self) -> Self:
+        wanted = [name for name, roles in self._roles.items() if roles]
+        if wanted:
+            self._pool = ThreadPoolExecutor(min(_AT_ONCE, len(wanted)), "bmc")
+            accesses = self._pool.submit(self._accesses, wanted)
+            self._asked = {name: self._pool.submit(_ask, accesses, name, self._roles[name]) for name in wanted}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=kind is None, cancel_futures=kind is not None)
+
+    async def answered(self, node: str) -> None:
+        """Wait until the BMC of `node` was asked, without stopping others."""
+        if node in self._asked:
+            await asyncio.wait([asyncio.wrap_future(self._asked[node])])
+
+    def findings(self, node: str) -> tuple[Finding, ...]:
+        """What the BMC of `node` says; empty if it has none of these roles."""
+        return self._asked[node].result() if node in self._asked else ()
+
+    def _accesses(self, names: Sequence[str]) -> Mapping[str, BmcAccess]:
+        from clusterctl.adapters.inventory.bmcs import load_bmcs  # noqa: PLC0415 only where a BMC is asked
+
+        return load_bmcs(self._inventory, names, vault_ids=self._vault_ids)
+
+
+def vault_ids(ansible_args: Sequence[str]) -> tuple[str, ...]:
+    """The values of `--vault-id` among Ansible's own options."""
+    spaced = [after for word, after in pairwise(ansible_args) if word == _VAULT_OPTION]
+    joined = [word.partition("=")[2] for word in ansible_args if word.startswith(f"{_VAULT_OPTION}=")]
+    return (*spaced, *joined)
+
+
+def _roles(node: Node, settings: Settings) -> dict[str, dict[str, object]]:
+    return {r: dict(v) for r, v in node.spec.roles.items() if r in BMC_ROLES and may_match(settings.glob, r)}
+
+
+def _ask(accesses: Future[Mapping[str, BmcAccess]], name: str, roles: Mapping[str, dict[str, object]]) -> tuple[Finding, ...]:
+    from clusterctl.adapters.bmc.reading import read  # noqa: PLC0415 only where a BMC is asked
+    from clusterctl.adapters.bmc.redfish import BmcError  # noqa: PLC0415
+
+    found: list[Finding] = []
+    for role, variables in roles.items():
+        try:
+            view = read(accesses.result()[name], variables)
+        except (BmcError, ClusterctlError) as e:
+            reason = f"its BMC could not be asked: {e}"
+            found.append(Finding(f"{role}.bmc", role, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason))
+        else:
+            found += check_role(role, variables, view)
+    return tuple(found)

@@ -1,0 +1,49 @@
+"""Ask one node over SSH: normally one exec; the bundle goes with a second one where it is absent."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ssh.exec_result import TransportError, Trouble
+from clusterctl.adapters.validators import answer, request
+
+if TYPE_CHECKING:
+    from clusterctl.adapters.ssh.exec_result import Exited
+    from clusterctl.adapters.ssh.ssh import Remote, SshClient
+    from clusterctl.adapters.validators.bundle import Bundle
+    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.model.become import BecomePassword
+    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.node import Node
+
+
+async def ask(client: SshClient, node: Node, bundle: Bundle, settings: Settings, become: BecomePassword | None = None) -> NodeFindings:
+    """The findings of a node, or why there are none; never longer than `settings.node_timeout_s`."""
+    began = time.monotonic()
+    if become and become.problem:
+        return answer.from_trouble(node.name, TransportError(Trouble.AUTH_FAILED, f"become: {become.problem}"), 0.0)
+    question = request.make(node, bundle, settings)
+    try:
+        async with asyncio.timeout(settings.node_timeout_s):
+            remote = await client.connect(node.connection, become.value if become else "")
+            try:
+                exited = await _converse(remote, node.connection.python, bundle, question)
+            finally:
+                remote.close()
+    except TimeoutError:
+        late = TransportError(Trouble.TIMED_OUT, f"no answer within {settings.node_timeout_s:g} s")
+        return answer.from_trouble(node.name, late, time.monotonic() - began)
+    except TransportError as e:
+        return answer.from_trouble(node.name, e, time.monotonic() - began)
+    return answer.from_exit(question, exited, time.monotonic() - began)
+
+
+async def _converse(remote: Remote, python: str, bundle: Bundle, question: request.Request) -> Exited:
+    start = request.launcher_source()
+    exited = await remote.run(request.command("run", bundle, python), start + question.body, answer.LIMIT_BYTES)
+    if answer.bundle_is_absent(exited):
+        pushed = start + bundle.read() + question.body
+        exited = await remote.run(request.command("push", bundle, python), pushed, answer.LIMIT_BYTES)
+    return exited

@@ -1,0 +1,89 @@
+"""What is sent to a node: the command, the launcher, the request. Pure."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl_validators import launcher
+from clusterctl_validators.off_node import BMC_ROLES
+from clusterctl_validators.run_on_node import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.adapters.validators.bundle import Bundle
+    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.model.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to one node.
+
+    Attributes:
+        nonce: comes back in the answer, so that no answer counts for another question.
+        roles: the roles that must have findings.
+        body: the request as JSON.
+    """
+
+    node: str
+    nonce: str
+    bundle: str
+    roles: tuple[str, ...]
+    body: bytes
+
+
+def make(node: Node, bundle: Bundle, settings: Settings) -> Request:
+    """The request for a node: all its roles, or those that `settings.glob` can mean; not those that are checked from the controller."""
+    meant = tuple((name, v) for name, v in node.spec.roles.items() if may_match(settings.glob, name) and name not in BMC_ROLES)
+    nonce = secrets.token_hex(8)
+    head = {"schema_version": SCHEMA_VERSION, "node": node.name, "nonce": nonce}
+    options = {
+        "check_timeout_s": settings.check_timeout_s,
+        "total_timeout_s": settings.checks_timeout_s,
+        "cpu_quota_percent": settings.cpu_quota_percent,
+    }
+    words = (json.dumps(head)[:-1], f', "options": {json.dumps(options)}, "roles": ')
+    body = "".join(words).encode() + _roles_json(meant) + b"}"
+    return Request(node.name, nonce, bundle.sha256, tuple(name for name, _ in meant), body)
+
+
+_Roles = tuple[tuple[str, "Mapping[str, object]"], ...]
+_SPECS_KEPT = 64
+_written: OrderedDict[tuple[int, ...], tuple[_Roles, bytes]] = OrderedDict()
+
+
+def _roles_json(roles: _Roles) -> bytes:
+    """The roles as JSON, written once for nodes that share their variables: the key is identity, and keeping them keeps it unique."""
+    key = tuple(part for name, variables in roles for part in (hash(name), id(variables)))
+    if key not in _written:
+        _written[key] = (roles, json.dumps({name: dict(v) for name, v in roles}, default=str).encode())
+        if len(_written) > _SPECS_KEPT:
+            _written.popitem(last=False)
+    return _written[key][1]
+
+
+def may_match(glob: str, role: str) -> bool:
+    """Whether a glob over check ids can mean a check of this role; the empty glob means all."""
+    literal = glob.replace("?", "*").partition("*")[0]
+    name, dot, _ = literal.partition(".")
+    return role == name if dot else role.startswith(name)
+
+
+@lru_cache(maxsize=1)
+def launcher_source() -> bytes:
+    """The first bytes of the node's stdin."""
+    return Path(launcher.__file__).read_bytes()
+
+
+def command(mode: str, bundle: Bundle, python: str) -> list[str]:
+    """The words to run on the node; -I and -S keep its environment and site packages out, -B its disk clean."""
+    start = f"import sys; exec(sys.stdin.buffer.read({len(launcher_source())}))"
+    oldest = ".".join(map(str, bundle.min_python))
+    return [python, "-I", "-S", "-B", "-c", start, mode, bundle.sha256, str(bundle.size), oldest]

@@ -1,0 +1,145 @@
+"""Ask many nodes at once."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ssh import ssh_args
+from clusterctl.adapters.ssh.fanout import each
+from clusterctl.adapters.ssh.ssh import SshClient
+from clusterctl.adapters.validators import bundle as bundle_module
+from clusterctl.adapters.validators import over_ansible, over_ssh
+from clusterctl.adapters.validators.over_bmc import BmcRound
+from clusterctl.adapters.validators.over_rack import DomainRound
+from clusterctl.adapters.validators.passwords import passwords
+from clusterctl.adapters.validators.rack_members import not_asked
+from clusterctl.adapters.validators.settings import Settings
+from clusterctl.core import waivers
+from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.findings import NodeStatus
+from clusterctl_validators.finding import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.node import Connection, Node
+    from clusterctl_validators.finding import Finding
+
+    Stored = Callable[[str], NodeFindings | None]
+
+SSH_KINDS = frozenset({"ssh", "smart", "ansible.builtin.ssh"})
+
+
+def validate(
+    nodes: Sequence[Node],
+    state_dir: Path,
+    *,
+    inventory: Sequence[Path] = (),
+    settings: Settings | None = None,
+    on_result: Callable[[NodeFindings], None] | None = None,
+    stored: Stored | None = None,
+) -> tuple[NodeFindings, ...]:
+    """As `validate_each`, all results held in memory.
+
+    Returns:
+        One entry per node, in the order of `nodes`, waivers applied.
+    """
+    results: dict[str, NodeFindings] = {}
+
+    def done(found: NodeFindings) -> None:
+        results[found.node] = found
+        if on_result:
+            on_result(found)
+
+    validate_each(nodes, state_dir, done, inventory=inventory, settings=settings, stored=stored)
+    return tuple(results[n.name] for n in nodes)
+
+
+def validate_each(
+    nodes: Sequence[Node],
+    state_dir: Path,
+    on_result: Callable[[NodeFindings], None],
+    *,
+    inventory: Sequence[Path] = (),
+    settings: Settings | None = None,
+    stored: Stored | None = None,
+) -> None:
+    """Verify nodes against their spec; changes nothing but the bundle kept on them. Holds no result: a fleet has millions of findings.
+
+    Args:
+        nodes: whom to ask.
+        state_dir: where the bundle is cached.
+        on_result: called with each node's findings, waivers applied, as it answers, in this thread; members of an NVLink domain when the last
+            of them has.
+        inventory: the layers, for nodes that are not reached by SSH, and for the passwords of BMCs.
+        settings: limits; None = the usual ones.
+        stored: what was found of a node before and still counts, for members of an NVLink domain that are not asked.
+
+    Raises:
+        UsageProblemError: no check matches `settings.only`.
+        ConfigError: a waiver or the ssh arguments of a node are invalid (no node was asked), or the bundle cannot be built.
+    """
+    chosen = settings or Settings()
+    bundle = bundle_module.build(state_dir)
+    waived = {n.name: waivers.parse(n.spec.waivers, n.name) for n in nodes}
+    by_ssh = [n for n in nodes if _ours(n.connection)]
+    for node in by_ssh:
+        ssh_args.parse(node.connection.ssh_args)
+    domains = DomainRound(nodes, not_asked(nodes, inventory, chosen, stored))
+    said_something = False
+
+    def done(found: NodeFindings) -> None:
+        nonlocal said_something
+        everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
+        for whole in domains.answered(replace(found, findings=everything)):
+            judged = replace(whole, findings=_select(waivers.apply(whole.findings, waived[whole.node], chosen.day), chosen.glob))
+            said_something = said_something or judged.status is not NodeStatus.OK or bool(judged.findings)
+            on_result(judged)
+
+    others = [n for n in nodes if not _ours(n.connection)]
+    become = passwords(by_ssh, inventory, chosen.ansible_args)
+
+    def ask(client: SshClient, node: Node) -> Awaitable[NodeFindings]:
+        return over_ssh.ask(client, node, bundle, chosen, become.get(node.name))
+
+    with BmcRound(nodes, inventory, chosen) as bmcs:
+        if by_ssh:
+            asyncio.run(_ask_all(by_ssh, ask, bmcs, chosen, done))
+        if others:
+            for found in over_ansible.ask(others, bundle, chosen, inventory, state_dir):
+                done(found)
+    if chosen.only and not said_something:
+        raise UsageProblemError(detail=f"no check matches {chosen.only!r}", hint="without -k, `-o json` shows the ids of all checks")
+
+
+def _ours(connection: Connection) -> bool:
+    """Whether we connect, not Ansible: ssh, and if somebody else is to run the checks, sudo."""
+    return connection.kind in SSH_KINDS and (not connection.by_sudo or connection.become_method == "sudo")
+
+
+async def _ask_all(
+    nodes: Sequence[Node],
+    ask: Callable[[SshClient, Node], Awaitable[NodeFindings]],
+    bmcs: BmcRound,
+    settings: Settings,
+    done: Callable[[NodeFindings], None],
+) -> None:
+    async with SshClient(settings.connect_timeout_s) as client:
+
+        async def work(node: Node) -> None:
+            found = await ask(client, node)
+            await bmcs.answered(node.name)
+            done(found)
+
+        await each(nodes, work, settings.concurrency)
+
+
+def _select(findings: tuple[Finding, ...], only: str) -> tuple[Finding, ...]:
+    """The findings that are meant; one that could not run may hide a meant one, so it stays."""
+    if not only:
+        return findings
+    return tuple(f for f in findings if waivers.matches(only, f.check) or f.outcome is Outcome.COULD_NOT_RUN)

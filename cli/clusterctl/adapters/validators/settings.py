@@ -1,0 +1,50 @@
+"""How nodes are asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from clusterctl.adapters.config import CPU_QUOTA_PERCENT
+
+_MARGIN_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits of a validation.
+
+    Attributes:
+        concurrency: nodes asked at the same time.
+        connect_timeout_s: until logged in; after it a node is unreachable.
+        node_timeout_s: for a node altogether; it costs nobody else's time.
+        check_timeout_s: for one check function on the node.
+        cpu_quota_percent: of one core, for all checks of a node together; 0 = none.
+        only: glob over check ids, or the name of a role; empty = all.
+        ansible_args: options for Ansible, where a node is reached by it (`--vault-id FILE`).
+        today: the day that waivers are judged on; None = now (UTC).
+    """
+
+    concurrency: int = 64
+    connect_timeout_s: float = 15.0
+    node_timeout_s: float = 180.0
+    check_timeout_s: float = 20.0
+    cpu_quota_percent: int = CPU_QUOTA_PERCENT
+    only: str = ""
+    ansible_args: tuple[str, ...] = ()
+    today: date | None = None
+
+    @property
+    def checks_timeout_s(self) -> float:
+        """For all checks of a node: less than the node's time, so that it can still answer."""
+        return max(self.node_timeout_s - _MARGIN_S, self.node_timeout_s / 2)
+
+    @property
+    def glob(self) -> str:
+        """`only` as a glob over check ids."""
+        return f"{self.only}.*" if self.only and not set(self.only) & set(".*?") else self.only
+
+    @property
+    def day(self) -> date:
+        """The day that waivers are judged on."""
+        return self.today or datetime.now(UTC).date()

@@ -1,0 +1,21 @@
+"""Healing for `clusterctl drift --heal`: the one way from drift to a role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.terminal import live
+from clusterctl.workflows.provision.start import ProgressListener
+from clusterctl.workflows.remediate import heal_drift, provisioner
+
+if TYPE_CHECKING:
+    from clusterctl.adapters.config import Config
+    from clusterctl.workflows.drift.run import DriftOptions, DriftRun
+
+
+def heal_with_progress(found: DriftRun, config: Config, options: DriftOptions, vault_ids: tuple[str, ...]) -> DriftRun:
+    """Heal what the drift run decided to, with the live view of `clusterctl provision`."""
+    with live.view(live.task_counts(content_dir() / "roles")) as view:
+        listener = ProgressListener(view, view.output, lambda _plan: True)
+        return heal_drift(found, config, options, provisioner(config, vault_ids, listener))

@@ -1,0 +1,1 @@
+"""Pure decisions: no I/O, no store, no clock, no network."""

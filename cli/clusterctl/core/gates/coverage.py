@@ -1,0 +1,47 @@
+"""What a pair schedule covers: proved from the plan, reported with the results. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates.devices import hcas_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.core.gates.plan import GatePlan
+    from clusterctl.model.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a set of nodes the pair schedule reaches.
+
+    Attributes:
+        pairs: pairs of nodes that meet, of `possible_pairs`.
+        devices: HCAs with at least one partner, of `known_devices`.
+        uncovered: `node/device` of HCAs that meet nobody.
+    """
+
+    nodes: int
+    pairs: int
+    possible_pairs: int
+    devices: int
+    known_devices: int
+    uncovered: tuple[str, ...]
+
+    def __str__(self) -> str:
+        what = f"{self.pairs} of {self.possible_pairs} pairs, {self.devices} of {self.known_devices} HCAs of {self.nodes} nodes"
+        return f"{what}; not covered: {', '.join(self.uncovered)}" if self.uncovered else what
+
+
+def coverage(nodes: Sequence[Node], plan: GatePlan) -> Coverage:
+    """What `rdma_pair` covers of `nodes`."""
+    known = {(n.name, h.name) for n in nodes for h in hcas_of(n)}
+    steps = [(node, s) for node, own in plan.steps.items() for s in own if s.gate == "rdma_pair"]
+    met = {(node, s.device) for node, s in steps} & known
+    pairs = {frozenset((node, s.peer)) for node, s in steps}
+    possible = len(nodes) * (len(nodes) - 1) // 2
+    uncovered = tuple(sorted(f"{node}/{device}" for node, device in known - met))
+    return Coverage(len(nodes), len(pairs), possible, len(met), len(known), uncovered)

@@ -1,0 +1,61 @@
+"""The devices of a node that gates measure, as its `hardware` spec declares them: HCAs by rail, GPUs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from clusterctl.model.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Hca:
+    """One RDMA device. HCAs of equal `rail` (from 0) are measured against each other; `rate_gbps` is the line rate, `gpu` the near GPU."""
+
+    name: str
+    rail: int
+    rate_gbps: float
+    gpu: int = 0
+
+
+def hcas_of(node: Node) -> tuple[Hca, ...]:
+    """The HCAs of `hardware_hcas`, by rail; empty where the spec declares none.
+
+    Raises:
+        ConfigError: an entry lacks its name or rate, or a rail occurs twice.
+    """
+    return read_hcas(node.spec.roles.get("hardware", {}), node.name)
+
+
+def gpus_of(node: Node) -> int:
+    """The number of GPUs of `hardware_gpus`; 0 where the spec declares none."""
+    count = node.spec.roles.get("hardware", {}).get("hardware_gpus") or 0
+    return len(count) if isinstance(count, list) else int(count)
+
+
+def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
+    """As `hcas_of`, from the variables of the role `hardware`."""
+    found: list[Hca] = []
+    for index, entry in enumerate(hardware.get("hardware_hcas") or []):
+        where = f"{owner}: hardware_hcas[{index}]"
+        if not isinstance(entry, Mapping) or not entry.get("name"):
+            raise _wrong(where, "has no name")
+        rate = entry.get("rate_gbps")
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or rate <= 0:
+            raise _wrong(f"{where}.rate_gbps", f"{rate!r} is not a rate in Gb/s")
+        # What a profile leaves out, the role's argument specification has as null.
+        rail = len(found) if entry.get("rail") is None else int(entry["rail"])
+        gpu = rail if entry.get("gpu") is None else int(entry["gpu"])
+        found.append(Hca(str(entry["name"]), rail, float(rate), gpu))
+    twice = [h for h in found if sum(o.rail == h.rail for o in found) > 1]
+    if twice:
+        raise _wrong(f"{owner}: hardware_hcas", f"rail {twice[0].rail} occurs twice ({twice[0].name})")
+    return tuple(sorted(found, key=lambda h: h.rail))
+
+
+def _wrong(where: str, what: str) -> ConfigError:
+    return ConfigError(detail=f"{where} {what}", hint="write {name: mlx5_0, rail: 0, rate_gbps: 400} in the profile's hardware.yml")

@@ -1,0 +1,82 @@
+"""What a run directory says of its burn-in besides the raw records: level, gates, nodes and the profiles they had."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.level import LEVELS, Level
+from clusterctl.model.node import Connection, Node, NodeSpec, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.core.gates.coverage import Coverage
+
+FILE = "gates/burnin.json"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The frame of a burn-in.
+
+    Attributes:
+        impossible: (gate, node) -> why it could not be planned.
+        pair_coverage: what the pair schedule reached; None without pairs.
+        profiles: node -> its `gates_*` and `hardware_*` variables when it was measured.
+    """
+
+    level: Level
+    gates: tuple[str, ...]
+    nodes: tuple[str, ...]
+    partners: tuple[str, ...]
+    impossible: Mapping[tuple[str, str], str]
+    pair_coverage: Mapping[str, Any] | None
+    profiles: Mapping[str, Mapping[str, Any]]
+
+    def stored_nodes(self) -> list[Node]:
+        """The nodes with the profiles that are stored here; enough to judge, not to connect."""
+        return [
+            Node(n, (), Connection(n), Place(), NodeSpec({"hardware": p["hardware"]}, p["gates"], (), "")) for n, p in self.profiles.items()
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "level": self.level,
+            "gates": list(self.gates),
+            "nodes": list(self.nodes),
+            "partners": list(self.partners),
+            "impossible": [{"gate": g, "node": n, "why": why} for (g, n), why in self.impossible.items()],
+            "pair_coverage": self.pair_coverage,
+            "profiles": self.profiles,
+        }
+
+
+def header_of(
+    level: Level,
+    gates: Sequence[str],
+    nodes: Sequence[Node],
+    partners: Sequence[Node],
+    *,
+    impossible: Mapping[tuple[str, str], str],
+    pairs: Coverage | None,
+) -> Header:
+    """The header of a burn-in of `nodes`."""
+    profiles = {n.name: {"gates": dict(n.spec.gates), "hardware": dict(n.spec.roles.get("hardware", {}))} for n in (*nodes, *partners)}
+    names = (tuple(n.name for n in nodes), tuple(n.name for n in partners))
+    return Header(level, tuple(gates), *names, dict(impossible), asdict(pairs) if pairs else None, profiles)
+
+
+def header_from(data: Mapping[str, Any]) -> Header:
+    """The reverse of `Header.to_json`.
+
+    Raises:
+        KeyError, TypeError, StopIteration: something is missing or of another type.
+    """
+    impossible = {(e["gate"], e["node"]): e["why"] for e in data["impossible"]}
+    level = next(known for known in LEVELS if known == data["level"])
+    lists = (tuple(data["gates"]), tuple(data["nodes"]), tuple(data["partners"]))
+    return Header(level, *lists, impossible, data["pair_coverage"], data["profiles"])

@@ -1,0 +1,166 @@
+"""`gates_levels`, `gates_settings`, `gates_baselines`: read, checked, typed. Pure; every problem is reported at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clusterctl.core.gates import baselines
+from clusterctl.core.gates.devices import gpus_of, read_hcas
+from clusterctl.core.gates.settings import GATES, GateSettings
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.gate_result import Baseline, BaselineKind
+from clusterctl.model.level import LEVELS, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
+
+    from clusterctl.model.node import Node
+
+_KNOWN = ("gates_levels", "gates_settings", "gates_baselines", "gates_peer_address")
+_PARTS = ("gates_settings_", "gates_baselines_")
+_NOT_COMPARED = ("dcgm_diag",)
+
+
+class BaselineEntry(BaseModel):
+    """One entry of `gates_baselines`, as written."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    gate: str
+    metric: str
+    kind: str
+    value: float | None
+    unit: str
+    source: Annotated[str, Field(min_length=1)]
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}(-\d{2})?$")]
+    expires: Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")] = ""
+    sku: str = ""
+    fabric: str = ""
+    nodes: Annotated[int, Field(gt=0)] | None = None
+    size_bytes: Annotated[int, Field(gt=0)] | None = None
+    op: str = ""
+    n: Annotated[int, Field(gt=0)] | None = None
+    spread: float | None = None
+    versions: dict[str, str] = {}
+    tolerance_percent: Annotated[float, Field(ge=0, lt=100)] = 0.0
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    gates_levels: dict[Level, list[str]]
+    gates_settings: GateSettings = GateSettings()
+    gates_baselines: list[BaselineEntry] = []
+    gates_peer_address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GatesProfile:
+    """What burn-in measures on a node and how it is judged.
+
+    Attributes:
+        levels: burn-in level -> its gates, in order.
+        peer_address: the address other nodes measure this one by; empty = the address of its SSH connection.
+    """
+
+    levels: Mapping[Level, tuple[str, ...]]
+    settings: GateSettings
+    baselines: tuple[Baseline, ...]
+    peer_address: str = ""
+
+    def for_gate(self, gate: str) -> tuple[Baseline, ...]:
+        """The baselines of a gate."""
+        return tuple(b for b in self.baselines if b.gate == gate)
+
+
+def profile_of(node: Node, today: date) -> GatesProfile:
+    """The gates profile of a node.
+
+    Raises:
+        ConfigError: naming every problem with its path.
+    """
+    known = {k: v for k, v in node.spec.gates.items() if not k.startswith(_PARTS)}
+    misspelt = [f"{k}: unknown variable; known: {', '.join(_KNOWN)}" for k in known if k not in _KNOWN]
+    if "gates_levels" not in known:
+        misspelt.append("gates_levels: missing; this node's profile does not say what burn-in measures")
+    if misspelt:
+        raise _invalid(node.name, misspelt)
+    try:
+        document = _Document.model_validate(known)
+    except ValidationError as e:
+        raise _invalid(node.name, [_told(error) for error in e.errors()]) from e
+    problems = [*_level_problems(document), *_missing_level_problems(document.gates_settings)]
+    entries = tuple(_baseline(e) for e in document.gates_baselines)
+    rates = [h.rate_gbps for h in read_hcas(node.spec.roles.get("hardware", {}), node.name)]
+    over_network = not document.gates_settings.nccl_group.over_nvlink
+    problems += baselines.problems(
+        entries, known_gates=GATES, hca_rates_gbps=rates, gpus=gpus_of(node), today=today, group_over_network=over_network
+    )
+    problems += _uncovered_problems(document, entries)
+    if problems:
+        raise _invalid(node.name, problems)
+    levels = {level: tuple(gates) for level, gates in document.gates_levels.items()}
+    return GatesProfile(levels, document.gates_settings, entries, document.gates_peer_address)
+
+
+def _baseline(entry: BaselineEntry) -> Baseline:
+    fields = entry.model_dump()
+    kind = fields.pop("kind")
+    value = fields.pop("value")
+    known = kind in set(BaselineKind)
+    return Baseline(kind=BaselineKind(kind) if known else kind, value=0.0 if value is None else value, **fields)
+
+
+def _level_problems(document: _Document) -> list[str]:
+    problems = [f"gates_levels.{level}: missing" for level in LEVELS if level not in document.gates_levels]
+    for level, gates in document.gates_levels.items():
+        problems += [
+            f"gates_levels.{level}[{i}]: unknown gate {g!r}; known: {', '.join(GATES)}" for i, g in enumerate(gates) if g not in GATES
+        ]
+        problems += [f"gates_levels.{level}: {g!r} occurs twice" for g in dict.fromkeys(gates) if gates.count(g) > 1]
+        if not gates:
+            problems.append(f"gates_levels.{level}: is empty; a burn-in that measures nothing admits nothing")
+    return problems
+
+
+def _missing_level_problems(settings: GateSettings) -> list[str]:
+    problems = []
+    for gate in GateSettings.model_fields:
+        for name, value in getattr(settings, gate):
+            if isinstance(value, dict) and value and set(value) <= set(LEVELS):
+                problems += [f"gates_settings.{gate}.{name}: level {level} is missing" for level in LEVELS if level not in value]
+    return problems
+
+
+def _uncovered_problems(document: _Document, entries: tuple[Baseline, ...]) -> list[str]:
+    wanted = {g for gates in document.gates_levels.values() for g in gates if g in GATES and g not in _NOT_COMPARED}
+    lower = {b.gate for b in entries if b.kind == BaselineKind.FLOOR or b.tolerance_percent}
+    return [f"gates_baselines: no floor for {gate}, so it could never be judged" for gate in sorted(wanted - lower)]
+
+
+def _told(error: Any) -> str:
+    path = ""
+    for part in error["loc"]:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif not (part == "int" or part.startswith(("dict[", "constrained-", "function-"))):
+            path += f".{part}" if path else part
+    message = str(error["msg"]).replace("Input should be", "should be")
+    if error["type"] == "missing":
+        return f"{path}: missing"
+    if error["type"] == "extra_forbidden":
+        return f"{path}: unknown key"
+    return f"{path}: {message[0].lower() + message[1:]}, is {error['input']!r}"
+
+
+def _invalid(node: str, problems: list[str]) -> ConfigError:
+    lines = "\n".join(f"  {p}" for p in dict.fromkeys(problems))
+    return ConfigError(
+        detail=f"the gates of {node} are invalid:\n{lines}",
+        hint="correct gates.yml of the node's profile; nothing was measured",
+        items=tuple(dict.fromkeys(problems)),
+    )

@@ -1,0 +1,124 @@
+"""dcgmi diag: every required test must be Pass on every GPU, and mean it. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from clusterctl.core.judge.reading import Reading, not_run
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.core.gates.settings import DcgmDiagSettings
+    from clusterctl.core.judge.subject import Subject
+    from clusterctl.model.gate_result import Sample
+
+# DCGM 3 splits what DCGM 4 calls `software` into these, once per node.
+_SOFTWARE_3 = ("nvml_library", "cuda_main_library", "permissions_and_os_blocks", "persistence_mode", "environment_variables", "inforom")
+_NOT_ALLOCATED = re.compile(
+    r"(fail\w*|unable|could ?n.t|could not|cannot|error|insufficient)\b[^.;]{0,80}alloc|alloc\w*[^.;]{0,60}\b(fail|error)|out of memory",
+    re.IGNORECASE,
+)
+_DETAIL_LIMIT = 600
+SOURCE = "required_tests of the node's profile; a Skip is no Pass"
+
+
+def verdicts(subject: Subject, record: RawRecord, reading: Reading) -> tuple[GateResult, ...]:
+    """One result per required test: the GPUs where it did not pass, or one pass for all of them; and every other test that failed."""
+    if not reading.samples:
+        return (not_run(record, reading),)
+    settings = subject.profile.settings.dcgm_diag
+    required = _required(record, settings)
+    results = [_bad(subject, s) for s in reading.samples if s.status == "Fail" or (s.status == "Pass" and _NOT_ALLOCATED.search(s.detail))]
+    failed = {(r.metric, r.device) for r in results}
+    for test in required:
+        results += _test(subject, test, reading.samples, failed)
+    if reading.rule and all(r.outcome is Outcome.PASS for r in results):
+        results.append(not_run(record, reading))
+    if not required:
+        results.append(_unproven(subject, "", "the profile requires no test at this run level, so nothing is proven"))
+    return tuple(results)
+
+
+def _required(record: RawRecord, settings: DcgmDiagSettings) -> Sequence[str]:
+    argv = list(record.argv)
+    level = argv[argv.index("-r") + 1] if "-r" in argv[:-1] else ""
+    return settings.required_tests.get(int(level), []) if level.isdigit() else []
+
+
+def _test(subject: Subject, test: str, samples: Sequence[Sample], failed: set[tuple[str, str]]) -> list[GateResult]:
+    metric = f"diag_{test}"
+    own = [s for s in samples if s.metric == metric]
+    if test == "software" and not own:
+        return _software_of_dcgm_3(subject, samples)
+    passed = {s.device for s in own if s.status == "Pass" and (metric, s.device) not in failed}
+    other = [s for s in own if s.status not in ("Pass", "Fail")]
+    results = [
+        _unproven(subject, metric, f"{test} says {s.status}{': ' + s.detail if s.detail else ''}", device=s.device, found=s.status)
+        for s in other
+    ]
+    known = {s.device for s in own}
+    missing = [] if "" in known else [f"gpu{i}" for i in range(subject.gpus) if f"gpu{i}" not in known]
+    results += [_unproven(subject, metric, f"{test} has no verdict for this GPU", device=device) for device in missing]
+    if not own and not missing:
+        results.append(_unproven(subject, metric, f"{test} is not in the output"))
+    if passed and not results and not any(m == metric for m, _ in failed):
+        count = f"{len(passed)} GPUs" if "" not in passed else "all GPUs"
+        results.append(_result(subject, metric, Outcome.PASS, found=f"Pass on {count}"))
+    return results
+
+
+def _software_of_dcgm_3(subject: Subject, samples: Sequence[Sample]) -> list[GateResult]:
+    status = {s.metric.removeprefix("diag_"): s.status for s in samples}
+    lacking = [t for t in _SOFTWARE_3 if status.get(t) != "Pass"]
+    if not lacking:
+        return [_result(subject, "diag_software", Outcome.PASS, found="Pass")]
+    words = ", ".join(f"{t} {status.get(t, 'missing')}" for t in lacking)
+    if any(status.get(t) == "Fail" for t in lacking):
+        return []  # named one by one already
+    return [_unproven(subject, "diag_software", f"software: {words}", found=words)]
+
+
+def _bad(subject: Subject, sample: Sample) -> GateResult:
+    if sample.status == "Fail":
+        return _result(subject, sample.metric, Outcome.FAIL, device=sample.device, found="Fail", detail=sample.detail)
+    detail = f"{sample.metric.removeprefix('diag_')} says Pass, but also: {sample.detail}"
+    return _unproven(subject, sample.metric, detail, device=sample.device, found="Pass", rule="allocation")
+
+
+def _unproven(subject: Subject, metric: str, detail: str, *, device: str = "", found: str = "", rule: str = "diag") -> GateResult:
+    return _result(subject, metric, Outcome.COULD_NOT_RUN, device=device, found=found, detail=detail, rule=rule)
+
+
+def _result(
+    subject: Subject, metric: str, outcome: Outcome, *, device: str = "", found: str = "", detail: str = "", rule: str = "diag"
+) -> GateResult:
+    return GateResult(
+        gate="dcgm_diag",
+        node=subject.name,
+        outcome=outcome,
+        rule=rule,
+        metric=metric,
+        expected="Pass",
+        found=found,
+        device=device,
+        source=SOURCE,
+        detail=detail[:_DETAIL_LIMIT],
+        hint="" if outcome is Outcome.PASS else _hint(metric, device, detail),
+    )
+
+
+def _hint(metric: str, device: str, detail: str) -> str:
+    lowered = detail.lower()
+    where = device or "the node"
+    if "persistence" in lowered or metric.endswith("persistence_mode"):
+        return "role nvidia_driver enables nvidia-persistenced: `clusterctl provision NODE`"
+    if "row remap" in lowered or "remapp" in lowered:
+        return f"reset {where} (reboot); if the row-remap failure flag stays set, RMA"
+    if "pcie" in metric:
+        return f"check link width and generation of {where} under load, reseat it; then run again"
+    if any(word in metric for word in ("memory", "memtest", "diagnostic", "targeted", "pulse")):
+        return f"look for XIDs of {where} in the kernel log; reset it, run `dcgmi diag -r 3`; RMA if it fails again"
+    return f"see what DCGM says about {where}; no other process may use the GPUs during a diagnostic"

@@ -1,0 +1,96 @@
+"""Samples against floors and ceilings. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.model.gate_result import Baseline, BaselineKind, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.model.gate_result import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One limit and what was found; `rule` is `floor`, `ceiling` or `baseline` (there is none)."""
+
+    outcome: Outcome
+    rule: str
+    metric: str
+    expected: str = ""
+    found: str = ""
+    source: str = ""
+    detail: str = ""
+    device: str = ""
+
+
+def text(value: float) -> str:
+    """A number for people: one decimal at most."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def applicable(baselines: Sequence[Baseline], nodes: int) -> tuple[Baseline, ...]:
+    """The baselines for a run over `nodes` nodes: those for exactly that number win over those for any number."""
+    exact = {(b.metric, b.size_bytes, b.op, b.kind) for b in baselines if b.nodes == nodes}
+    return tuple(b for b in baselines if b.nodes == nodes or (b.nodes is None and (b.metric, b.size_bytes, b.op, b.kind) not in exact))
+
+
+def floors(baselines: Sequence[Baseline]) -> tuple[Baseline, ...]:
+    """Those that a measurement must reach: floors, and expectations with a tolerance."""
+    return tuple(b for b in baselines if b.kind is BaselineKind.FLOOR or (b.kind is BaselineKind.EXPECTED and b.tolerance_percent))
+
+
+def compare(samples: Sequence[Sample], baselines: Sequence[Baseline], *, nodes: int) -> tuple[Comparison, ...]:
+    """Every limit that applies. A result above a ceiling is a measuring error: it could not run, and passes no floor either."""
+    chosen = applicable(baselines, nodes)
+    errors = [c for b in chosen if b.kind is BaselineKind.CEILING for c in _above(b, _of(samples, b))]
+    lower = floors(chosen)
+    if not lower:
+        detail = f"the profile has no floor that holds for {nodes} node{'s' if nodes != 1 else ''}"
+        return (Comparison(Outcome.COULD_NOT_RUN, "baseline", "", detail=detail), *errors)
+    broken = {c.metric for c in errors}
+    return (*errors, *(c for b in lower if b.metric not in broken for c in _against_floor(b, _of(samples, b))))
+
+
+def _of(samples: Sequence[Sample], baseline: Baseline) -> tuple[Sample, ...]:
+    return tuple(
+        s
+        for s in samples
+        if s.metric == baseline.metric
+        and s.unit == baseline.unit
+        and not s.status
+        and (baseline.size_bytes is None or s.size_bytes == baseline.size_bytes)
+        and (not baseline.op or s.op == baseline.op)
+    )
+
+
+def _above(baseline: Baseline, samples: Sequence[Sample]) -> tuple[Comparison, ...]:
+    top = max(samples, key=lambda s: s.value, default=None)
+    if top is None or top.value <= baseline.value:
+        return ()
+    found, limit = f"{text(top.value)} {baseline.unit}", f"<= {text(baseline.value)} {baseline.unit}"
+    detail = f"{baseline.metric} {found} is above what the hardware can do ({limit}): a measuring error"
+    return (Comparison(Outcome.COULD_NOT_RUN, "ceiling", baseline.metric, limit, found, baseline.source, detail, top.device),)
+
+
+def _against_floor(baseline: Baseline, samples: Sequence[Sample]) -> tuple[Comparison, ...]:
+    expected = f">= {text(baseline.limit)} {baseline.unit}"
+    if not samples:
+        at = f" at {baseline.size_bytes} bytes" if baseline.size_bytes else ""
+        of = f" of {baseline.op}" if baseline.op else ""
+        detail = f"the output has no {baseline.metric}{of}{at}"
+        return (Comparison(Outcome.COULD_NOT_RUN, "floor", baseline.metric, expected, "", baseline.source, detail),)
+    lowest: dict[str, float] = {}
+    for sample in samples:
+        lowest[sample.device] = min(sample.value, lowest.get(sample.device, sample.value))
+    low = {device: value for device, value in lowest.items() if value < baseline.limit}
+    if not low:
+        found = f"{text(min(lowest.values()))} {baseline.unit}"
+        return (Comparison(Outcome.PASS, "floor", baseline.metric, expected, found, baseline.source),)
+    return tuple(
+        Comparison(Outcome.FAIL, "floor", baseline.metric, expected, f"{text(value)} {baseline.unit}", baseline.source, "", device)
+        for device, value in sorted(low.items())
+    )

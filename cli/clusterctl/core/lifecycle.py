@@ -1,0 +1,64 @@
+"""The life of a node: states and legal transitions, as data. Explained in docs/explanation/lifecycle.md."""
+
+from __future__ import annotations
+
+from clusterctl.model.state import State
+
+S = State
+LEGAL: dict[State, frozenset[State]] = {
+    S.REGISTERED: frozenset({S.PROVISIONING, S.QUARANTINED, S.DRAINED, S.RMA, S.RETIRED}),
+    S.PROVISIONING: frozenset({S.PROVISIONED, S.QUARANTINED, S.DRAINED, S.PROVISIONING}),
+    S.PROVISIONED: frozenset({S.PROVISIONING, S.VALIDATED, S.QUARANTINED, S.DRAINED}),
+    S.VALIDATED: frozenset({S.PROVISIONING, S.BURNED_IN, S.QUARANTINED, S.DRAINED, S.VALIDATED}),
+    S.BURNED_IN: frozenset({S.PROVISIONING, S.ADMITTED, S.QUARANTINED, S.DRAINED}),
+    S.ADMITTED: frozenset({S.DRAINED, S.QUARANTINED}),
+    S.QUARANTINED: frozenset({S.REGISTERED, S.PROVISIONING, S.DRAINED, S.RMA, S.RETIRED, S.QUARANTINED}),
+    S.DRAINED: frozenset({S.REGISTERED, S.PROVISIONING, S.ADMITTED, S.QUARANTINED, S.RMA, S.RETIRED, S.DRAINED}),
+    S.RMA: frozenset({S.REGISTERED, S.RETIRED}),
+    S.RETIRED: frozenset({S.REGISTERED}),
+}
+
+# Entering one of these makes all older evidence of the node worthless: what was measured is no longer what stands there.
+VOIDS_EVIDENCE: frozenset[State] = frozenset({S.REGISTERED, S.PROVISIONING, S.QUARANTINED, S.RMA, S.RETIRED})
+
+# States in which a run was at work: a node left in one by a dead run is unfinished.
+IN_PROGRESS: frozenset[State] = frozenset({S.PROVISIONING, S.PROVISIONED, S.VALIDATED, S.BURNED_IN})
+
+# States of a node that is not there: nobody asks it, changes it or misses its answer.
+ABSENT: frozenset[State] = frozenset({S.RMA, S.RETIRED})
+
+MEANING: dict[State, str] = {
+    S.REGISTERED: "known from the inventory; nothing proven",
+    S.PROVISIONING: "being changed; out of the pool",
+    S.PROVISIONED: "roles applied without failure",
+    S.VALIDATED: "every check of its declared state passed",
+    S.BURNED_IN: "every expected gate passed",
+    S.ADMITTED: "in the pool, with a complete admission record",
+    S.QUARANTINED: "failed, or could not be proven good; kept out until released or provisioned again",
+    S.DRAINED: "taken out of the pool on purpose",
+    S.RMA: "sent back to the vendor",
+    S.RETIRED: "gone for good",
+}
+
+_WAY_OUT: dict[State, str] = {
+    S.REGISTERED: "`clusterctl provision {node}` starts its way into the pool",
+    S.PROVISIONING: "a run is, or was, at work on it: `clusterctl history {node}`; `clusterctl provision {node}` starts again",
+    S.PROVISIONED: "`clusterctl provision {node}` goes on with validation and burn-in",
+    S.VALIDATED: "`clusterctl provision {node}` goes on with burn-in",
+    S.BURNED_IN: "`clusterctl admit {node}`",
+    S.ADMITTED: "`clusterctl drain {node} --reason ...` first: an admitted node is never touched",
+    S.QUARANTINED: "`clusterctl history {node}` says why; repair it, then `clusterctl release {node}` and `clusterctl provision {node}`",
+    S.DRAINED: "`clusterctl admit {node}` if its evidence is current, else `clusterctl provision {node}`",
+    S.RMA: "`clusterctl release {node}` when it is back",
+    S.RETIRED: "`clusterctl release {node}` to take it in again",
+}
+
+
+def is_legal(current: State, wanted: State) -> bool:
+    """Whether a node may go from `current` to `wanted` in one step."""
+    return wanted in LEGAL[current]
+
+
+def next_action(node: str, current: State) -> str:
+    """What an operator can do with a node in this state, as a hint."""
+    return _WAY_OUT[current].format(node=node)

@@ -1,0 +1,66 @@
+"""Tool output -> typed samples. Pure: text in, samples or UnparsableError out, whatever the text."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl.core.parsers.unparsable import UnparsableError
+from clusterctl.model.errors import UsageProblemError
+
+if TYPE_CHECKING:
+    from clusterctl.model.gate_result import Sample
+
+__all__ = ["TOOLS", "UnparsableError", "parse"]
+
+TOOLS: dict[str, str] = {
+    "dcgmi_diag": "dcgmi diag, JSON (-j) of DCGM 3 and 4, or its table",
+    "fio": "fio --output-format=json",
+    "ibstat": "ibstat",
+    "nccl_tests": "nccl-tests and rccl-tests (all_reduce_perf ...), with or without NCCL_DEBUG lines and MPI tags",
+    "nvbandwidth": "nvbandwidth, JSON (-j) or text",
+    "nvidia_smi_query": "nvidia-smi --query-gpu=... --format=csv",
+    "perfquery": "perfquery",
+    "perftest": "ib_write_bw, ib_send_bw, ib_read_bw and their latency tests",
+    "stream": "STREAM",
+}
+ALIASES = {
+    "dcgmi": "dcgmi_diag",
+    "rccl_tests": "nccl_tests",
+    "ib_write_bw": "perftest",
+    "ib_send_bw": "perftest",
+    "ib_read_bw": "perftest",
+    "ib_write_lat": "perftest",
+    "ib_send_lat": "perftest",
+    "ib_read_lat": "perftest",
+    "all_reduce_perf": "nccl_tests",
+}
+
+
+def known_tool(name: str) -> str:
+    """The parser's name of a tool; `-` and `_` are the same.
+
+    Raises:
+        UsageProblemError: no parser has that name; it lists them.
+    """
+    plain = name.replace("-", "_").lower()
+    tool = ALIASES.get(plain, plain)
+    if tool not in TOOLS:
+        raise UsageProblemError(detail=f"unknown tool {name!r}", hint=f"known tools: {', '.join(TOOLS)}")
+    return tool
+
+
+def parse(tool: str, text: str, *, node: str = "") -> tuple[Sample, ...]:
+    """The samples in a tool's output; `node` is written into each.
+
+    Raises:
+        UsageProblemError: the tool is unknown.
+        UnparsableError: the text is empty, cut off, or something else.
+    """
+    name = known_tool(tool)
+    if not text.strip():
+        raise UnparsableError(tool=name, reason="it is empty")
+    module = importlib.import_module(f"clusterctl.core.parsers.{name}")
+    samples: tuple[Sample, ...] = module.parse(text.replace("\ufeff", ""))
+    return tuple(replace(s, node=node) for s in samples) if node else samples

@@ -1,0 +1,83 @@
+"""nvbandwidth: the JSON of -j, or its text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from clusterctl.core.parsers.numbers import first_json, number
+from clusterctl.core.parsers.unparsable import UnparsableError
+from clusterctl.model.gate_result import Sample
+
+_TOOL = "nvbandwidth"
+_RUNNING = re.compile(r"^\s*Running (\w+)\.")
+_DESCRIPTION = re.compile(r"\((GB/s|ns)\)\s*$")
+_HEADER = re.compile(r"^\s+\d+(\s+\d+)*\s*$")
+
+
+def parse(text: str) -> tuple[Sample, ...]:
+    """One sample per cell of every testcase's matrix, named as the testcase; `device` is the GPU measured, `peer_device` the other.
+
+    A testcase that did not pass gives a sample of value 0 with its `status`; the tool's own error one named `error`.
+
+    Raises:
+        UnparsableError: neither JSON nor text of nvbandwidth, cut off, or without a number.
+    """
+    samples = _from_json(text) if re.search(r"^\s*\{", text, re.MULTILINE) else _from_text(text)
+    if not samples:
+        raise UnparsableError(tool=_TOOL, reason="it holds no number")
+    return tuple(samples)
+
+
+def _from_json(text: str) -> list[Sample]:
+    try:
+        root = first_json(text).get("nvbandwidth")
+    except ValueError as e:
+        raise UnparsableError(tool=_TOOL, reason=f"the JSON is broken or cut off ({e})") from e
+    if not isinstance(root, dict) or not isinstance(root.get("testcases"), list):
+        raise UnparsableError(tool=_TOOL, reason="JSON without nvbandwidth.testcases")
+    samples: list[Sample] = []
+    if root.get("error"):
+        samples.append(Sample("error", 1.0, "errors", status="Error", detail=str(root["error"]).strip()[:300]))
+    for case in (c for c in root["testcases"] if isinstance(c, dict)):
+        name, status = str(case.get("name") or "unnamed"), str(case.get("status") or "no status")
+        if status != "Passed":
+            samples.append(Sample(name, 0.0, "GB/s", op=name, status=status))
+            continue
+        unit = _DESCRIPTION.search(str(case.get("bandwidth_description") or ""))
+        matrix = case.get("bandwidth_matrix")
+        samples += _cells(name, unit[1] if unit else "GB/s", matrix if isinstance(matrix, list) else [])
+    return samples
+
+
+def _cells(name: str, unit: str, matrix: list[Any]) -> list[Sample]:
+    samples = []
+    for row, cells in enumerate(matrix):
+        for column, cell in enumerate(cells if isinstance(cells, list) else []):
+            value = number(cell)
+            between_gpus = name.startswith("device_to_device")
+            if value is None or (between_gpus and row == column and value == 0):
+                continue
+            device = f"gpu{row if between_gpus else column}"
+            samples.append(Sample(name, value, unit, device=device, peer_device=f"gpu{column}" if between_gpus else "", op=name))
+    return samples
+
+
+def _from_text(text: str) -> list[Sample]:
+    samples: list[Sample] = []
+    name, unit, width = "", "GB/s", 0
+    matrix: list[list[str]] = []
+    for line in [*text.splitlines(), "Running end."]:
+        words = line.split()
+        if running := _RUNNING.match(line):
+            if matrix and name.startswith("device_to_device") and len(matrix) != width:
+                raise UnparsableError(tool=_TOOL, reason=f"the matrix of {name} is cut off")
+            samples += _cells(name, unit, list(matrix))
+            name, width, matrix = running[1], 0, []
+        elif described := _DESCRIPTION.search(line):
+            unit = described[1]
+        elif name and not width and _HEADER.match(line):
+            width = len(words)
+        elif width and len(words) == width + 1 and words[0] == str(len(matrix)):
+            matrix.append(words[1:])
+    return samples

@@ -1,0 +1,101 @@
+"""A plan that was looked at before: read from its file, and held against what the nodes say now."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.core.plan import make_plan, to_json
+from clusterctl.model.errors import ConfigError, PlanChangedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.node import Node
+
+_SCHEMA_VERSION = 1
+HOW_TO_SAVE = "write one with `clusterctl plan TARGET --out FILE`"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedNode:
+    """What a plan says of a node.
+
+    Attributes:
+        status: how it answered.
+        digest: of the declared state that it was compared with.
+        lines: check -> what was wrong with it, in words.
+    """
+
+    status: str
+    digest: str
+    lines: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlan:
+    """The nodes of a plan file."""
+
+    file: Path
+    target: str
+    nodes: Mapping[str, SavedNode]
+
+    def demand(self, nodes: Sequence[Node], findings: Mapping[str, NodeFindings]) -> None:
+        """Nothing, where `nodes` are as the plan says.
+
+        Raises:
+            PlanMovedError: a node is not in the plan, its declared state is another one, or other checks fail than those in the plan.
+        """
+        body = to_json(make_plan(findings[n.name] for n in nodes), {n.name: n.spec.digest for n in nodes})
+        problems = [problem for name, now in _nodes(body["nodes"]).items() for problem in self._moved(name, now)]
+        if problems:
+            raise PlanChangedError(file=self.file, problems="\n".join(f"  {p}" for p in problems), target=self.target)
+
+    def _moved(self, name: str, now: SavedNode) -> Iterable[str]:
+        then = self.nodes.get(name)
+        if then is None:
+            return [f"{name} is not in the plan"]
+        if then.status != now.status:
+            return [f"{name} is {now.status}, it was {then.status}"]
+        if then.digest != now.digest:
+            return [f"{name}: its declared state was changed"]
+        checks = sorted(then.lines.keys() | now.lines.keys())
+        told = ((c, then.lines.get(c, "is as declared"), now.lines.get(c, "is as declared")) for c in checks)
+        return [f"{name}: {check}: {after}; in the plan: {before}" for check, before, after in told if before != after]
+
+
+def parse(text: str, file: Path) -> SavedPlan:
+    """The plan in the text of `file`, which `clusterctl plan --out FILE` wrote.
+
+    Raises:
+        ConfigError: the text is no such plan.
+    """
+    try:
+        data = json.loads(text)
+        if (data["kind"], data["schema_version"]) != ("plan", _SCHEMA_VERSION):
+            raise ConfigError(
+                detail=f"{file}: is a {data['kind']} of version {data['schema_version']}", hint=f"{HOW_TO_SAVE}, without --ansible"
+            )
+        return SavedPlan(file, data["target"], _nodes(data["nodes"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as e:
+        raise ConfigError(detail=f"{file}: is no plan: {e!r}", hint=HOW_TO_SAVE) from e
+
+
+def _nodes(listed: Iterable[Mapping[str, object]]) -> dict[str, SavedNode]:
+    return {str(n["name"]): SavedNode(str(n["status"]), str(n["spec_digest"]), _lines(n)) for n in listed}
+
+
+def _lines(node: Mapping[str, object]) -> dict[str, str]:
+    failing = [*_list(node, "changes"), *_list(node, "beyond_roles")]
+    lines = {c["check"]: f"found {c['found'] or 'nothing'}, expected {c['expected'] or 'nothing'}" for c in failing}
+    return lines | {c["check"]: f"could not run ({c['reason']})" for c in _list(node, "could_not_run")}
+
+
+def _list(node: Mapping[str, object], key: str) -> list[dict[str, str]]:
+    found = node[key]
+    if not isinstance(found, list):
+        raise TypeError(f"{key} is no list")
+    return found

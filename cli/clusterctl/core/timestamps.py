@@ -1,0 +1,17 @@
+"""Points in time as the store writes them: UTC, ISO 8601, fixed width, so that text order is time order."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def after(moment: str, seconds: float) -> str:
+    """The moment `seconds` later (earlier if negative)."""
+    return (datetime.strptime(moment, FORMAT).replace(tzinfo=UTC) + timedelta(seconds=seconds)).strftime(FORMAT)
+
+
+def short(moment: str) -> str:
+    """For people: `2026-03-14 09:30:12Z`; an empty string stays empty."""
+    return f"{moment[:10]} {moment[11:19]}Z" if moment else ""

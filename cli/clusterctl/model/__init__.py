@@ -1,0 +1,1 @@
+"""Frozen dataclasses and enums that cross borders. Imports nothing of the other floors."""

@@ -1,0 +1,27 @@
+"""What an inventory declares, by group of nodes with the same spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clusterctl.model.node import NodeSpec
+
+
+@dataclass(frozen=True, slots=True)
+class SpecGroup:
+    """A spec and the nodes that it is declared for; `profile` is that of the first."""
+
+    profile: str
+    nodes: tuple[str, ...]
+    spec: NodeSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was looked at and found in order. `profiles` are those checked without a node."""
+
+    nodes: int
+    specs: int
+    profiles: tuple[str, ...]

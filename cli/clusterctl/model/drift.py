@@ -1,0 +1,123 @@
+"""The currency of drift: deviations, the policy, the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from clusterctl.model.exit_codes import ExitCode, worst
+from clusterctl.model.findings import NodeStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.model.state import State
+    from clusterctl_validators.finding import Severity
+
+
+class DriftKind(StrEnum):
+    """Who moved.
+
+    DRIFT: the node, while its declared state stayed. PENDING: the declared state, since the node was last worked on.
+    UNKNOWN: nobody can say, for the check could not run.
+    """
+
+    DRIFT = "drift"
+    PENDING = "pending"
+    UNKNOWN = "unknown"
+
+
+class DriftAction(StrEnum):
+    """What the policy does about drift of a severity; HEAL is done only where the operator says so."""
+
+    REPORT = "report"
+    DRAIN = "drain"
+    HEAL = "heal"
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """One check of one node that does not hold.
+
+    Attributes:
+        then: what the check expected when the node was last worked on; empty where that is not known or is the same.
+        first_seen, last_seen: when a drift run saw it first, without a run in between that saw the check pass.
+    """
+
+    node: str
+    check: str
+    role: str
+    kind: DriftKind
+    severity: Severity
+    expected: str
+    found: str
+    hint: str
+    then: str = ""
+    first_seen: str = ""
+    last_seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A node that gave no findings, and how."""
+
+    node: str
+    status: NodeStatus
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """A check at the last validation under the state that the node was last worked on under. `held`: it passed."""
+
+    expected: str
+    found: str
+    held: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store knows of a node.
+
+    Attributes:
+        spec_digest: the declared state it was last worked on under; empty before that.
+        then: its checks when it was last validated under that state; needed only where another state is declared today.
+    """
+
+    state: State
+    spec_digest: str
+    then: Mapping[str, Then] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DriftReport:
+    """What a drift run found.
+
+    Attributes:
+        good: (node, check) that were seen to hold; only these end an earlier deviation.
+        nodes: all nodes asked.
+        views: how the checks saw nodes (`NodeFindings.view`) -> how many.
+        cpu_quotas: what held them back there (`NodeFindings.cpu_quota`) -> how many.
+    """
+
+    nodes: tuple[str, ...]
+    deviations: tuple[Deviation, ...]
+    lost: tuple[Lost, ...]
+    good: frozenset[tuple[str, str]] = frozenset()
+    views: Mapping[str, int] = field(default_factory=dict)
+    cpu_quotas: Mapping[str, int] = field(default_factory=dict)
+
+    def of(self, node: str, kind: DriftKind) -> tuple[Deviation, ...]:
+        """The deviations of one kind on one node."""
+        return tuple(d for d in self.deviations if d.node == node and d.kind is kind)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """0 nothing moved; 8 drift or pending changes; 6 a check could not run; 4 a node was not reached."""
+        codes = [ExitCode.UNREACHABLE if x.status in _NOT_REACHED else ExitCode.VALIDATOR_FAILED for x in self.lost]
+        codes += [ExitCode.VALIDATOR_FAILED if d.kind is DriftKind.UNKNOWN else ExitCode.CHANGES_PENDING for d in self.deviations]
+        return worst(codes)
+
+
+_NOT_REACHED = frozenset({NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT})

@@ -1,0 +1,153 @@
+"""Errors: a template, an exit code, a hint. `main.run` is the one place that turns them into text."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from clusterctl.model.exit_codes import ExitCode
+
+
+class ClusterctlError(Exception):
+    """Base of every expected error.
+
+    Attributes:
+        template: what happened, filled from the keyword arguments (`str.format`).
+        hint_template: what to do next, filled likewise; may be empty.
+        exit_code: what the process exits with.
+    """
+
+    template: ClassVar[str] = "{detail}"
+    hint_template: ClassVar[str] = ""
+    exit_code: ClassVar[ExitCode] = ExitCode.UNEXPECTED
+
+    def __init__(self, **values: object) -> None:
+        self.values = values
+        super().__init__(self.template.format(**values))
+
+    @property
+    def hint(self) -> str:
+        """What to do next, or an empty string."""
+        return self.hint_template.format(**self.values)
+
+
+class UsageProblemError(ClusterctlError):
+    """The words of the command line cannot be combined like that."""
+
+    hint_template = "{hint}"
+    exit_code = ExitCode.USAGE
+
+
+class ConfigError(ClusterctlError):
+    """Configuration, inventory or profile is invalid."""
+
+    template = "{detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.CONFIG
+
+
+class UnknownTargetError(ClusterctlError):
+    """No host matches the target: an empty host set is an error, never a successful run."""
+
+    template = "no node matches {target!r}{near}"
+    hint_template = "`clusterctl inventory` lists groups and nodes; inventory read: {layers}"
+    exit_code = ExitCode.CONFIG
+
+
+class UnknownNodeError(ClusterctlError):
+    """No recorded node matches the target."""
+
+    template = "no recorded node matches {target!r}{near}"
+    hint_template = "`clusterctl status all` lists them; a node is recorded when it is first provisioned or validated"
+    exit_code = ExitCode.CONFIG
+
+
+class UnknownRunError(ClusterctlError):
+    """No run, or several, match."""
+
+    template = "no single run matches {run_id!r}{near}"
+    hint_template = "`clusterctl history NODE` names the runs of a node; `last` is the newest run"
+    exit_code = ExitCode.CONFIG
+
+
+class SpecInvalidError(ClusterctlError):
+    """The declared state breaks the schema of a role; every problem is listed at once."""
+
+    template = "the declared state is invalid:\n{problems}"
+    hint_template = "correct the named lines; no node was touched"
+    exit_code = ExitCode.CONFIG
+
+
+class PlanChangedError(ClusterctlError):
+    """The nodes are no longer as a plan says."""
+
+    template = "the world has moved since the plan in {file}:\n{problems}"
+    hint_template = "no node was touched; make a new plan: `clusterctl plan {target} --out {file}`"
+    exit_code = ExitCode.CONFIG
+
+
+class LeaseHeldError(ClusterctlError):
+    """Somebody else works on a node."""
+
+    template = "{node} is held by {holder} (run {run_id}) since {since}"
+    hint_template = "wait for that run, or see `clusterctl history {node}`; a dead run's lease expires at {expires}"
+    exit_code = ExitCode.CONFIG
+
+
+class IllegalTransitionError(ClusterctlError):
+    """The lifecycle does not allow this step."""
+
+    template = "{node} is {current}: it cannot become {wanted}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.USAGE
+
+
+class NodesAbsentError(ClusterctlError):
+    """All nodes of a target are at the vendor's or gone for good."""
+
+    template = "nobody is there to be asked: {nodes}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.USAGE
+
+
+class PoolError(ClusterctlError):
+    """The pool cannot be asked or changed, or a change would break its rules."""
+
+    template = "{detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.CONFIG
+
+
+class BreakerError(PoolError):
+    """The circuit breaker: too much of the pool would be out at once. Nothing was touched."""
+
+
+class SigningError(ClusterctlError):
+    """An admission record cannot be signed, or its signature cannot be checked."""
+
+    template = "{detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.CONFIG
+
+
+class StoreError(ClusterctlError):
+    """The database or the state directory cannot be used."""
+
+    template = "cannot use the state in {path}: {detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.UNEXPECTED
+
+
+class InterruptedRunError(ClusterctlError):
+    """Ctrl-C, a signal or a time limit ended the run."""
+
+    template = "interrupted: {detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.INTERRUPTED
+
+
+class LabError(ClusterctlError):
+    """The lab cannot do what was asked."""
+
+    template = "lab: {detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.UNEXPECTED

@@ -1,0 +1,73 @@
+"""What validating one node came to: the border between transport, store, decision and report. Light to import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from clusterctl.model.exit_codes import ExitCode, worst
+from clusterctl_validators.finding import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from clusterctl_validators.finding import Finding
+
+
+class NodeStatus(StrEnum):
+    """How the one SSH exec on a node ended. Only OK means that its findings are complete."""
+
+    OK = "ok"
+    UNREACHABLE = "unreachable"
+    AUTH_FAILED = "auth_failed"
+    HOST_KEY_CHANGED = "host_key_changed"
+    PYTHON_MISSING = "python_missing"
+    BUNDLE_REFUSED = "bundle_refused"
+    TIMED_OUT = "timed_out"
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFindings:
+    """All findings of one node, or why there are none.
+
+    Attributes:
+        detail: what happened where `status` is not OK; may be empty.
+        duration_s: wall time of the exec, connection included.
+        view: how the checks saw the node: "read-only" (with what was not), or "not enforced (REASON)"; empty without findings, and in what the
+            store gives back.
+        cpu_quota: what held its checks back: "50 % of a core", or "not enforced (REASON)"; empty as `view` is.
+    """
+
+    node: str
+    status: NodeStatus
+    detail: str
+    findings: tuple[Finding, ...]
+    duration_s: float
+    view: str = ""
+    cpu_quota: str = ""
+
+
+HINTS: Mapping[NodeStatus, str] = {
+    NodeStatus.UNREACHABLE: "check its power, network and SSH, then run again",
+    NodeStatus.AUTH_FAILED: "check ansible_user and its key; for sudo, ansible_become_password and the sudoers of the node; then run again",
+    NodeStatus.HOST_KEY_CHANGED: "if the node is new or was reinstalled on purpose, renew its line in known_hosts; else somebody answers in its place",
+    NodeStatus.TIMED_OUT: "a hung mount or tool on the node; look there, then run again",
+    NodeStatus.PYTHON_MISSING: "install python3 on the node, or set ansible_python_interpreter",
+    NodeStatus.BUNDLE_REFUSED: "the node needs a newer Python, or a private folder: /var/lib/clusterctl of mode 0700",
+    NodeStatus.CRASHED: "look at what the node said; a login script that prints, a full disk or a killed process can be behind it",
+}
+_LOST = frozenset({NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT})
+
+
+def exit_code(results: Iterable[NodeFindings]) -> ExitCode:
+    """What validating these nodes came to: all as declared, a node not reached, or a check that failed or could not run."""
+    return worst([_exit_code(r) for r in results])
+
+
+def _exit_code(result: NodeFindings) -> ExitCode:
+    if result.status in _LOST:
+        return ExitCode.UNREACHABLE
+    bad = result.status is not NodeStatus.OK or any(f.outcome not in GOOD for f in result.findings)
+    return ExitCode.VALIDATOR_FAILED if bad else ExitCode.OK

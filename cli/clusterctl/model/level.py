@@ -1,0 +1,10 @@
+"""The burn-in levels."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Level = Literal["quick", "standard", "full"]
+
+
+LEVELS: tuple[Level, ...] = ("quick", "standard", "full")

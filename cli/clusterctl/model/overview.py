@@ -1,0 +1,40 @@
+"""Where nodes stand: what `clusterctl status` shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.model.records import Lease, NodeRecord, RunRow
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A run that has no recorded end and whose process is gone; `left` are the nodes it left unfinished."""
+
+    run: RunRow
+    left: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The nodes of a target with what is known of their runs.
+
+    Attributes:
+        held: node -> lease of the run that is changing it now.
+        dead_runs: runs whose process is gone.
+    """
+
+    nodes: Sequence[NodeRecord]
+    held: Mapping[str, Lease]
+    dead_runs: Sequence[Unfinished] = ()
+
+    @property
+    def unfinished(self) -> tuple[Unfinished, ...]:
+        """The dead runs that concern the shown nodes: no later run has finished them."""
+        shown = {n.name for n in self.nodes}
+        last = {n.last_run for n in self.nodes}
+        return tuple(u for u in self.dead_runs if shown & set(u.left) or u.run.id in last)

@@ -1,0 +1,78 @@
+"""What became of a playbook run, per node: decided from events and the recap, never from the exit status. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class HostStatus(StrEnum):
+    """What became of a node; only OK lets it go on."""
+
+    OK = "ok"
+    FAILED = "failed"
+    UNREACHABLE = "unreachable"
+    NOT_PROCESSED = "not_processed"
+
+
+class PlaybookStatus(StrEnum):
+    """What became of the run as a whole."""
+
+    COMPLETED = "completed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    COULD_NOT_START = "could_not_start"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailure:
+    """A task that failed on a node (and was neither ignored nor rescued)."""
+
+    task: str
+    role: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostOutcome:
+    """What became of one node.
+
+    Attributes:
+        ok, changed: numbers of tasks.
+        reboot_required: roles that set `<role>_reboot_required`.
+        apply_again: roles that set `<role>_apply_again`: they must run once more after the reboot.
+    """
+
+    node: str
+    status: HostStatus
+    ok: int = 0
+    changed: int = 0
+    failures: tuple[TaskFailure, ...] = ()
+    reboot_required: tuple[str, ...] = ()
+    apply_again: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybookResult:
+    """What became of a playbook run.
+
+    Attributes:
+        hosts: one entry for each node that was asked for, whatever happened.
+        command_line: the equivalent `ansible-playbook` line, for people.
+        detail: why it did not complete; empty otherwise.
+    """
+
+    status: PlaybookStatus
+    hosts: Mapping[str, HostOutcome]
+    command_line: str
+    duration_s: float
+    detail: str = ""
+
+    @property
+    def changed(self) -> int:
+        """Changed tasks over all nodes."""
+        return sum(h.changed for h in self.hosts.values())

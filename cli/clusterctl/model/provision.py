@@ -1,0 +1,192 @@
+"""The currency of provisioning: options, plans, progress, results."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.exit_codes import ExitCode, worst
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.model.level import Level
+    from clusterctl.model.state import State
+    from clusterctl.model.task_event import TaskEvent
+    from clusterctl.model.verdict import Reason
+
+
+class Phase(StrEnum):
+    """The steps, in their order."""
+
+    CHECK = "check"
+    APPLY = "apply"
+    REBOOT = "reboot"
+    VERIFY = "verify"
+    BURN_IN = "burn in"
+    ADMIT = "admit"
+    DONE = "done"
+
+
+class PlannedAction(StrEnum):
+    """What a plan does with a node."""
+
+    LEAVE = "leave"
+    WORK = "work"
+    UNREACHABLE = "unreachable"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisionOptions:
+    """What the operator chose.
+
+    Attributes:
+        level: of the burn-in: quick, standard, full.
+        roles: only these, empty = those with failing checks.
+        all_roles: apply every role even where all checks pass.
+        retest: take quarantined nodes through again though nothing changed.
+        force: even if it takes more of the pool out at once than the circuit breaker allows.
+        reboot: nodes may be rebooted where a role asks for it.
+        partners: names of admitted nodes that measure against the others and are not changed.
+        ansible_args: Ansible's own options, as typed.
+    """
+
+    level: Level = "standard"
+    roles: tuple[str, ...] = ()
+    all_roles: bool = False
+    retest: bool = False
+    force: bool = False
+    reboot: bool = True
+    partners: tuple[str, ...] = ()
+    forks: int = 25
+    verbosity: int = 0
+    diff: bool = False
+    ansible_args: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; Ansible's own options are left out, they may hold paths of secrets."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items() if k != "ansible_args"}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], ansible_args: tuple[str, ...] = ()) -> ProvisionOptions:
+        """The reverse of `to_json`."""
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+        return cls(**values, ansible_args=ansible_args)
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """What is to be done with one node, and why.
+
+    Attributes:
+        roles: to apply, in the order of `node_roles`; may be empty for WORK (burn-in is all that is missing).
+        failing: ids of the checks that did not pass.
+        state: where the node stands now.
+        reasons: why it was quarantined, for a node that is left as it is.
+        exit_code: what the node adds to the exit code if it is not worked on.
+        simulated: the stored evidence that speaks against it comes from a lab.
+    """
+
+    node: str
+    action: PlannedAction
+    state: State
+    why: str
+    roles: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    exit_code: ExitCode = ExitCode.OK
+    simulated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plans of all nodes, in rack order."""
+
+    nodes: tuple[NodePlan, ...]
+
+    @property
+    def to_provision(self) -> tuple[NodePlan, ...]:
+        """The nodes that will be touched."""
+        return tuple(n for n in self.nodes if n.action is PlannedAction.WORK)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseStarted:
+    """A step begins for some nodes."""
+
+    step: Phase
+    nodes: tuple[str, ...]
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMoved:
+    """A node changed its state, or its way ended."""
+
+    node: str
+    state: State
+    step: Phase
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSeen:
+    """A task event of the playbook that runs for a step."""
+
+    step: Phase
+    event: TaskEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something to tell that belongs to no single node."""
+
+    text: str
+
+
+Progress = PhaseStarted | NodeMoved | TaskSeen | Note
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResult:
+    """What became of a node.
+
+    Attributes:
+        reason: one line, empty for an admitted node.
+        reasons: the evidence against it, for the summary.
+        changed: tasks that changed the node.
+        duration_s: from the start of the run to the end of its way.
+    """
+
+    node: str
+    state: State
+    exit_code: ExitCode
+    reason: str = ""
+    reasons: tuple[Reason, ...] = ()
+    changed: int = 0
+    duration_s: float = 0.0
+    touched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisionResult:
+    """What became of a run.
+
+    Attributes:
+        declined: the operator saw the plan and said no; nothing was touched.
+        simulated: numbers come from a lab.
+    """
+
+    run_id: str
+    nodes: tuple[NodeResult, ...]
+    duration_s: float
+    declined: bool = False
+    simulated: bool = False
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The worst of the nodes, by the documented precedence."""
+        return worst([n.exit_code for n in self.nodes])

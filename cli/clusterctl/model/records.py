@@ -1,0 +1,173 @@
+"""What the store hands out: frozen records, free of SQLAlchemy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.holder import Holder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.model.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """Where a node stands. Times are UTC, ISO 8601.
+
+    Attributes:
+        groups: its inventory groups, nearest last.
+        reason: why it is in this state.
+        spec_digest: the declared state it was last worked on under (provisioned, admitted ...).
+        declared_digest: the declared state when the inventory was last read; differs from `spec_digest` when the spec moved on.
+        last_run: id of the last run that worked on it.
+        since: when it entered its state.
+        epoch: counts how often its evidence became worthless; evidence counts only in the epoch it was gathered in.
+    """
+
+    name: str
+    rack: str
+    slot: int
+    groups: tuple[str, ...]
+    state: State
+    reason: str
+    spec_digest: str
+    last_run: str
+    since: str
+    profile: str
+    declared_digest: str = ""
+    epoch: int = 0
+
+    @property
+    def spec_moved_on(self) -> bool:
+        """Whether the declared state changed since the node was last worked on."""
+        return bool(self.spec_digest and self.declared_digest and self.spec_digest != self.declared_digest)
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionRow:
+    """One step of one node: who, in which run, from, to, why, when. `epoch` is the node's afterwards."""
+
+    id: int
+    node: str
+    run_id: str
+    operator: str
+    from_state: State
+    to_state: State
+    reason: str
+    spec_digest: str
+    at: str
+    epoch: int
+
+
+class RunStatus(StrEnum):
+    """How a run stands in the record. RUNNING with a dead process is an unfinished run."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    ABANDONED = "abandoned"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run. The first eight fields are given at its start; the store fills the rest.
+
+    Attributes:
+        verb: `provision`, `validate`, `burnin` ...
+        target: as typed.
+        argv: the command line, without secrets.
+        versions: of clusterctl, ansible-core, Python ...
+        directory: its run directory; empty where it has none.
+        summary: what came of it, plain JSON values.
+        holder: the process that runs it; None = the process that records it.
+    """
+
+    id: str
+    verb: str
+    target: str
+    operator: str
+    started_at: str
+    argv: tuple[str, ...]
+    versions: Mapping[str, str]
+    directory: str
+    status: RunStatus = RunStatus.RUNNING
+    finished_at: str = ""
+    exit_code: int | None = None
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    holder: Holder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunNodeRow:
+    """A node's part in a run. `phase` is how far it got (`apply`, `validate`, `burnin`, `done` ...); `outcome` and `detail` are for people."""
+
+    run_id: str
+    node: str
+    phase: str = ""
+    outcome: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionRecord:
+    """The evidence on which a node was admitted.
+
+    Attributes:
+        document: canonical JSON of the evidence (see `clusterctl.core.admission.decide`).
+        digest: sha256 of `document`.
+        signature: armoured ssh signature of `document`; empty where the site does not sign.
+    """
+
+    node: str
+    run_id: str
+    spec_digest: str
+    operator: str
+    at: str
+    document: str
+    digest: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who holds a node until when."""
+
+    node: str
+    run_id: str
+    holder: str
+    process: Holder
+    acquired_at: str
+    expires_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class PoolMember:
+    """A node's place in the local pool; `reason` of the last change, with its owner's leader in front."""
+
+    node: str
+    member: bool
+    reason: str
+    changed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What checking the newest admission record of a node came to.
+
+    Attributes:
+        record: None where the node was never admitted.
+        files: how many raw files were checked.
+        signed_by: the signer; empty where it is not signed or no allowed signers are known.
+        problems: why it cannot be trusted; empty where it can.
+    """
+
+    node: str
+    record: AdmissionRecord | None
+    files: int
+    signed_by: str
+    problems: tuple[str, ...]

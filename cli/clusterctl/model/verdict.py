@@ -1,0 +1,88 @@
+"""The decision on one node, and the reasons behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.state import State
+
+
+class ReasonKind(StrEnum):
+    """What kept a node out. REFUSED: the evidence is good, but its state or its pool says no."""
+
+    UNREACHABLE = "unreachable"
+    ROLE_FAILED = "role_failed"
+    ROLES_MISSING = "roles_missing"
+    CHECK_FAILED = "check_failed"
+    CHECK_COULD_NOT_RUN = "check_could_not_run"
+    CHECKS_MISSING = "checks_missing"
+    GATE_FAILED = "gate_failed"
+    GATE_COULD_NOT_RUN = "gate_could_not_run"
+    GATE_MISSING = "gate_missing"
+    REFUSED = "refused"
+
+
+K = ReasonKind
+EXIT_CODES: dict[ReasonKind, ExitCode] = {
+    K.UNREACHABLE: ExitCode.UNREACHABLE,
+    K.ROLE_FAILED: ExitCode.ROLE_FAILED,
+    K.ROLES_MISSING: ExitCode.VALIDATOR_FAILED,
+    K.CHECK_FAILED: ExitCode.VALIDATOR_FAILED,
+    K.CHECK_COULD_NOT_RUN: ExitCode.VALIDATOR_FAILED,
+    K.CHECKS_MISSING: ExitCode.VALIDATOR_FAILED,
+    K.GATE_FAILED: ExitCode.GATE_FAILED,
+    K.GATE_COULD_NOT_RUN: ExitCode.GATE_FAILED,
+    K.GATE_MISSING: ExitCode.GATE_FAILED,
+    K.REFUSED: ExitCode.CONFIG,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing that keeps a node out, or (as a note) that was seen and does not.
+
+    Attributes:
+        text: what, found and expected, with the source of the expectation.
+        device: the GPU or HCA concerned; empty where it is the whole node.
+        hint: what to do next.
+    """
+
+    kind: ReasonKind
+    text: str
+    device: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVerdict:
+    """The decision on one node.
+
+    Attributes:
+        state: `burned_in` where it may be admitted, else `quarantined`.
+        reasons: what keeps it out, the most telling first; empty exactly when `admit`.
+        notes: minor findings that are recorded and do not keep it out.
+    """
+
+    node: str
+    admit: bool
+    state: State
+    reasons: tuple[Reason, ...]
+    notes: tuple[Reason, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The first reason, and how many more there are: the text of a quarantine."""
+        if not self.reasons:
+            return ""
+        more = len(self.reasons) - 1
+        return self.reasons[0].text + (f" (and {more} more)" if more else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What became of a candidate; `verdict.admit` says whether it is admitted now."""
+
+    verdict: NodeVerdict
+    from_state: State

@@ -1,4 +1,0 @@
-"""Ansible's own inventory, variable manager and templating, in a process of its own: JSON in, JSON out.
-
-The only package that imports ansible. `python -m clusterctl.spec.ansible_worker` reads one `wire.Request` from stdin.
-"""

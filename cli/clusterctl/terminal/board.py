@@ -1,0 +1,110 @@
+"""What a live view of a provisioning run shows: kept up to date from progress, drawn elsewhere. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from clusterctl.model.provision import NodeMoved, Phase, PhaseStarted, TaskSeen
+from clusterctl.model.task_event import TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.model.provision import Progress
+    from clusterctl.model.state import State
+    from clusterctl.model.task_event import TaskEvent
+
+# Share of the whole way, from measured lab runs; only the estimate of the time left depends on it.
+_WEIGHTS: dict[Phase, float] = {Phase.CHECK: 5, Phase.APPLY: 45, Phase.REBOOT: 10, Phase.VERIFY: 5, Phase.BURN_IN: 33, Phase.ADMIT: 2}
+_BEGUN = 0.1
+_NEARLY = 0.95
+
+
+@dataclass(slots=True)
+class Row:
+    """A node on the board. `done` and `total` are tasks of its present step."""
+
+    node: str
+    state: State | None = None
+    step: Phase = Phase.CHECK
+    role: str = ""
+    task: str = ""
+    changed: int = 0
+    done: int = 0
+    total: int = 0
+    reason: str = ""
+    ended: bool = False
+
+    @property
+    def fraction(self) -> float:
+        """How much of its way is behind it, 0 to 1."""
+        if self.ended:
+            return 1.0
+        steps = list(_WEIGHTS)
+        at = steps.index(self.step)
+        inside = min(self.done / self.total, _NEARLY) if self.total else _BEGUN
+        return (sum(_WEIGHTS[s] for s in steps[:at]) + _WEIGHTS[self.step] * inside) / sum(_WEIGHTS.values())
+
+    @property
+    def doing(self) -> str:
+        """What happens on it now, or why its way ended."""
+        if self.ended:
+            return self.reason
+        words = [self.step.value, self.role, self.task]
+        return ": ".join(w for w in words if w)
+
+
+@dataclass(slots=True)
+class Board:
+    """All nodes of a run.
+
+    Attributes:
+        task_counts: role -> about how many tasks it has.
+    """
+
+    task_counts: Mapping[str, int] = field(default_factory=dict)
+    rows: dict[str, Row] = field(default_factory=dict)
+    step: Phase = Phase.CHECK
+
+    @property
+    def fraction(self) -> float:
+        """How much of the whole run is done, 0 to 1."""
+        return sum(r.fraction for r in self.rows.values()) / len(self.rows) if self.rows else 0.0
+
+    def eta_s(self, elapsed_s: float) -> float | None:
+        """Seconds left, judged by the way behind; None while too little is known."""
+        done = self.fraction
+        return elapsed_s * (1 - done) / done if done >= _BEGUN and elapsed_s >= 1 else None
+
+    def update(self, progress: Progress) -> None:
+        """Take in what happened."""
+        if isinstance(progress, PhaseStarted):
+            self._start(progress)
+        elif isinstance(progress, TaskSeen):
+            self._task(self._row(progress.event.node), progress.event)
+        elif isinstance(progress, NodeMoved):
+            row = self._row(progress.node)
+            row.state, row.ended = progress.state, progress.step is Phase.DONE
+            row.reason = progress.reason
+            if not row.ended:
+                row.step, row.role, row.task = progress.step, "", ""
+
+    def _row(self, node: str) -> Row:
+        return self.rows.setdefault(node, Row(node))
+
+    def _start(self, started: PhaseStarted) -> None:
+        self.step = started.step
+        roles = [r.strip() for r in started.detail.split(",")] if started.step is Phase.APPLY else []
+        for node in started.nodes:
+            row = self._row(node)
+            row.step, row.role, row.task, row.done = started.step, "", "", 0
+            row.total = sum(self.task_counts.get(r, 0) for r in roles)
+
+    @staticmethod
+    def _task(row: Row, event: TaskEvent) -> None:
+        if event.status is TaskStatus.STARTED:
+            row.role, row.task = event.role, event.task
+        elif event.status is not TaskStatus.RETRY:
+            row.done += 1
+            row.changed += int(event.changed)

@@ -1,0 +1,28 @@
+"""The doctor's findings on stdout."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from clusterctl.terminal import out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.model.doctor_check import Check
+
+
+def checks(output: str, found: Sequence[Check]) -> None:
+    """A line per check; hints only where something is missing."""
+    if output == "table":
+        rows = [(_verdict(c), c.name, c.found, "" if c.ok else c.hint) for c in found]
+        out.table(("", "CHECK", "FOUND", "HINT"), rows)
+    else:
+        out.emit(output, "doctor", {"checks": [{**asdict(c), "hint": "" if c.ok else c.hint} for c in found]})
+
+
+def _verdict(check: Check) -> str:
+    if check.ok:
+        return "ok"
+    return "missing" if check.required else "optional"

@@ -1,0 +1,158 @@
+"""Findings for people and for machines: text, JSON, YAML, JUnit."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from clusterctl.model.findings import HINTS, NodeStatus
+from clusterctl.terminal import out
+from clusterctl.terminal.states import printable
+from clusterctl.terminal.xml_text import parts
+from clusterctl_validators.finding import GOOD, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from clusterctl.model.findings import NodeFindings
+    from clusterctl_validators.finding import Finding
+
+FORMATS = (*out.FORMATS, "junit")
+_WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run"}
+_WIDTH = 200
+
+
+def show(results: Sequence[NodeFindings], output: str, run_id: str) -> None:
+    """Print what was found."""
+    if output == "table":
+        out.text("\n".join([*(printable(line) for r in results for line in _node(r)), summary(results)]))
+    elif output == "junit":
+        out.texts(junit_parts(results))
+    else:
+        out.emit_parts(output, "validation", _head(results, run_id), "nodes", map(_node_json, results))
+
+
+def progress(total: int) -> Callable[[NodeFindings], None]:
+    """Count the nodes that have answered, on stderr, where somebody looks at it."""
+    done = 0
+
+    def tell(_result: NodeFindings) -> None:
+        nonlocal done
+        done += 1
+        end = "\r\x1b[K" if done == total else ""
+        sys.stderr.write(f"\r{done} of {total} nodes answered{end}")
+        sys.stderr.flush()
+
+    return tell if sys.stderr.isatty() and total > 1 else lambda _result: None
+
+
+def summary(results: Sequence[NodeFindings]) -> str:
+    """The last line: nodes and checks by how they came out."""
+    states = Counter(_state(r) for r in results)
+    checks = Counter(f.outcome for r in results for f in r.findings)
+    nodes = ", ".join(f"{n} {what}" for what, n in sorted(states.items(), key=lambda kv: kv[0] != "as declared"))
+    counts = ", ".join(f"{checks[o]} {o.value.replace('_', ' ')}" for o in Outcome if checks[o])
+    return f"{len(results)} {'node' if len(results) == 1 else 'nodes'}: {nodes}. {checks.total()} checks: {counts or 'none'}."
+
+
+def _state(result: NodeFindings) -> str:
+    if result.status is not NodeStatus.OK:
+        return result.status.value.replace("_", " ")
+    return "as declared" if all(f.outcome in GOOD for f in result.findings) else "not as declared"
+
+
+def _node(result: NodeFindings) -> Iterator[str]:
+    """A node that is as declared takes no line."""
+    if result.status is not NodeStatus.OK:
+        yield f"{result.node}  {_state(result)}: {result.detail}".rstrip(": ")
+        yield f"    hint: {HINTS[result.status]}"
+        return
+    bad = [f for f in result.findings if f.outcome not in GOOD]
+    if bad:
+        yield f"{result.node}  {len(bad)} of {len(result.findings)} checks"
+    for hint, findings in groupby(bad, key=lambda f: f.hint):
+        for finding in findings:
+            yield f"    {finding.severity.value:<8}  {finding.check}  {_WORDS[finding.outcome]}: {said(finding)}"
+        if hint:
+            yield f"{'':14}hint: {one_line(hint)}"
+
+
+def said(finding: Finding) -> str:
+    """What a finding came to, in one line."""
+    if finding.outcome is Outcome.COULD_NOT_RUN:
+        return one_line(finding.reason)
+    text = f"expected {one_line(finding.expected) or 'nothing'}, found {one_line(finding.found) or 'nothing'}"
+    return f"{text} ({one_line(finding.reason)})" if finding.reason else text
+
+
+def one_line(text: str) -> str:
+    """Text of a node on one line of bearable length; the whole is in the JSON."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _WIDTH else flat[: _WIDTH - 3] + "..."
+
+
+def json_parts(results: Sequence[NodeFindings], run_id: str) -> Iterator[str]:
+    """The JSON document, node by node: that of a fleet is too long to be held."""
+    return out.json_parts(_head(results, run_id), "nodes", map(_node_json, results))
+
+
+def _head(results: Sequence[NodeFindings], run_id: str) -> dict[str, Any]:
+    outcomes = Counter(f.outcome for r in results for f in r.findings)
+    return {
+        "run_id": run_id,
+        "summary": {
+            "nodes": dict(Counter(_state(r).replace(" ", "_") for r in results)),
+            "checks": {o.value: outcomes[o] for o in Outcome},
+        },
+    }
+
+
+def _node_json(result: NodeFindings) -> dict[str, Any]:
+    return {
+        "name": result.node,
+        "status": result.status.value,
+        "detail": result.detail,
+        "duration_s": round(result.duration_s, 3),
+        "view": result.view,
+        "cpu_quota": result.cpu_quota,
+        "findings": [f.to_json() for f in result.findings],
+    }
+
+
+def junit_parts(results: Iterable[NodeFindings]) -> Iterator[str]:
+    """A test suite per node, a test case per check; a node that gave no findings is one error. A piece per node."""
+    return parts(ET.Element("testsuites", name="clusterctl validate"), map(_suite, results))
+
+
+def _suite(result: NodeFindings) -> ET.Element:
+    suite = ET.Element("testsuite", name=result.node, time=f"{result.duration_s:.3f}")
+    if result.status is not NodeStatus.OK:
+        case = ET.SubElement(suite, "testcase", classname=result.node, name="node")
+        ET.SubElement(case, "error", type=result.status.value, message=result.detail)
+    for finding in result.findings:
+        _case(suite, result.node, finding)
+    cases = list(suite)
+    suite.set("tests", str(len(cases)))
+    for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(name, str(sum(1 for c in cases if c.find(tag) is not None)))
+    return suite
+
+
+_TAGS = {
+    Outcome.FAIL: "failure",
+    Outcome.COULD_NOT_RUN: "error",
+    Outcome.NOT_APPLICABLE: "skipped",
+    Outcome.WAIVED: "skipped",
+}
+
+
+def _case(suite: ET.Element, node: str, finding: Finding) -> None:
+    case = ET.SubElement(suite, "testcase", classname=f"{node}.{finding.role}", name=finding.check)
+    tag = _TAGS.get(finding.outcome)
+    if tag:
+        message = finding.reason if tag == "skipped" else said(finding)
+        told = ET.SubElement(case, tag, type=finding.severity.value, message=message)
+        told.text = finding.hint or None

@@ -1,0 +1,77 @@
+"""Gate results for people and for machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.gate_result import Outcome
+from clusterctl.terminal import out
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.model.gate_result import GateResult
+
+_GOOD = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE, Outcome.WAIVED})
+_WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run", Outcome.PASS: "passed"}
+
+
+def show(kind: str, output: str, body: Mapping[str, Any], results: Sequence[GateResult], nodes: Sequence[str]) -> None:
+    """Print verdicts: as a document of `kind` with `body` ahead of the nodes, or as text."""
+    if output != "table":
+        out.emit(output, kind, {**body, "nodes": by_node(results, nodes)})
+        return
+    lines = [words for r in results if r.outcome not in _GOOD for words in told(r)]
+    coverage = body.get("pair_coverage")
+    if coverage:
+        lines.append(coverage_line(coverage))
+    out.text("\n".join([*lines, summary(results, nodes), f"Run {body['run']}: raw records and verdicts are in {body['directory']}"]))
+
+
+def by_node(results: Sequence[GateResult], nodes: Sequence[str]) -> list[dict[str, Any]]:
+    """The verdicts of every node; a node without any has not passed."""
+    return [{"name": n, "passed": has_passed(results, n), "results": [asdict(r) for r in results if r.node == n]} for n in nodes]
+
+
+def has_passed(results: Sequence[GateResult], node: str) -> bool:
+    """Whether a node has verdicts and all are good."""
+    own = [r for r in results if r.node == node]
+    return bool(own) and all(r.outcome in _GOOD for r in own)
+
+
+def told(result: GateResult) -> list[str]:
+    """One verdict: what was found, what was expected and by whom, and what to do next."""
+    where = f"{result.node}: {result.gate}{f' {result.device}' if result.device else ''}"
+    simulated = " [simulated]" if result.simulated else ""
+    if result.outcome is Outcome.COULD_NOT_RUN:
+        text = f"{where} could not run ({result.rule}): {result.detail or result.found or 'no reason given'}"
+    elif result.gate == "rdma_pair":
+        bar = f"floor {result.expected.removeprefix('>= ')}, source {result.source}"
+        text = f"{where} reads {result.found} ({bar}); {result.detail}"
+    else:
+        said = f"; {result.detail}" if result.detail else ""
+        text = f"{where}: {result.metric} {result.found}, expected {result.expected}, source {result.source}{said}"
+    return [f"{text}{simulated}", *([f"  hint: {result.hint}"] if result.hint else [])]
+
+
+def coverage_line(coverage: Mapping[str, Any]) -> str:
+    """What the pair schedule reached."""
+    text = (
+        f"Pairs: {coverage['pairs']} of {coverage['possible_pairs']}, HCAs: {coverage['devices']} of {coverage['known_devices']}, "
+        f"nodes: {coverage['nodes']}."
+    )
+    missing = coverage["uncovered"]
+    return f"{text} Not covered: {', '.join(missing)}." if missing else text
+
+
+def summary(results: Sequence[GateResult], nodes: Sequence[str]) -> str:
+    """The last line: nodes and gates by how they came out."""
+    passed = [n for n in nodes if has_passed(results, n)]
+    bad = [n for n in nodes if n not in passed]
+    counts = Counter(_WORDS.get(r.outcome, r.outcome.value.replace("_", " ")) for r in results)
+    verdicts = ", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "none"
+    names = f" ({', '.join(bad[:8])}{' ...' if len(bad) > 8 else ''})" if bad else ""  # noqa: PLR2004 a line's length
+    simulated = " Simulated numbers." if any(r.simulated for r in results) else ""
+    return f"{len(nodes)} nodes: {len(passed)} passed, {len(bad)} did not{names}. Verdicts: {verdicts}.{simulated}"

@@ -1,0 +1,33 @@
+"""Racks and nodes on stdout."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from clusterctl.terminal import out
+
+if TYPE_CHECKING:
+    from clusterctl.model.topology import Topology
+
+_COLUMNS = ("RACK", "SLOT", "NODE", "PROFILE", "ROW", "SU", "LEAF", "NVLINK DOMAIN")
+
+
+def topology(output: str, found: Topology) -> None:
+    """One line per node, by rack and slot."""
+    hosts = sorted(found.hosts, key=lambda h: (h.place.rack, h.place.slot, h.name))
+    if output == "table":
+        rows = [
+            _row(h.place.rack, str(h.place.slot or ""), h.name, h.profile, h.place.row, h.place.su, h.place.leaf, h.place.nvlink_domain)
+            for h in hosts
+        ]
+        out.table(_COLUMNS, rows)
+        return
+    nodes = [{"name": h.name, "profile": h.profile, "groups": list(h.groups), "place": asdict(h.place)} for h in hosts]
+    names = {h.name for h in hosts}
+    groups = {g: [n for n in members if n in names] for g, members in found.groups.items()}
+    out.emit(output, "inventory", {"nodes": nodes, "groups": {g: members for g, members in groups.items() if members}})
+
+
+def _row(*cells: str) -> tuple[str, ...]:
+    return tuple(c or "-" for c in cells)

@@ -1,0 +1,33 @@
+"""Errors and notes on stderr."""
+
+from __future__ import annotations
+
+import sys
+import traceback as tb
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clusterctl.model.errors import ClusterctlError
+
+
+def error(problem: ClusterctlError) -> None:
+    """What happened, and what to do next."""
+    sys.stderr.write(f"error: {problem}\n")
+    if problem.hint:
+        sys.stderr.write(f"hint: {problem.hint}\n")
+
+
+def note(text: str) -> None:
+    """One line of progress or advice."""
+    sys.stderr.write(f"{text}\n")
+
+
+def unexpected(problem: Exception) -> None:
+    """A bug, told without a traceback."""
+    sys.stderr.write(f"error: unexpected {type(problem).__name__}: {problem}\n")
+    sys.stderr.write("hint: run again with --debug before the verb and report the traceback\n")
+
+
+def traceback(problem: BaseException) -> None:
+    """The full traceback, for --debug."""
+    tb.print_exception(problem)

@@ -1,0 +1,107 @@
+"""Plans for people: Terraform-like lines, equal nodes told together."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.findings import HINTS, NodeStatus
+from clusterctl.terminal import messages, out
+from clusterctl.terminal.findings import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from clusterctl.core.check_mode import CheckMode, TaskChange
+    from clusterctl.core.plan import Change, NodePlan, Plan
+    from clusterctl.model.playbook_result import HostOutcome, PlaybookResult
+
+_NAMES_SHOWN = 8
+
+
+def show(plan: Plan, body: dict[str, Any], output: str) -> None:
+    """Print a plan from findings."""
+    if output != "table":
+        out.emit(output, "plan", body)
+        return
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for node in plan.nodes:
+        groups.setdefault(_lines(node), []).append(node.node)
+    lines = [line for told, names in groups.items() if told for line in (_names(names), *told, "")]
+    if plan.lost:
+        lines.append(f"Of {len(plan.lost)} of {len(plan.nodes)} nodes nothing is known.")
+    if body.get("refused"):
+        lines.append(f"`clusterctl provision` would refuse it without --force: {body['refused']}.")
+    out.text("\n".join([*lines, plan.summary]))
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMES_SHOWN])
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return f"{shown}{more}{f' ({len(names)} nodes)' if len(names) > 1 else ''}"
+
+
+def _lines(node: NodePlan) -> tuple[str, ...]:
+    if node.status is not NodeStatus.OK:
+        return (f"  ? {node.status.value.replace('_', ' ')}: {node.detail}", f"    hint: {HINTS[node.status]}")
+    lines = [_line(c) for c in node.changes]
+    if node.unknown:
+        lines += [f"  ? {u.check}: {one_line(u.reason)}" for u in node.unknown]
+    if node.beyond_roles:
+        lines.append("  cannot be changed by a role:")
+        lines += [f"  ! {c.check}: found {one_line(c.found) or 'nothing'}, expected {one_line(c.expected)}" for c in node.beyond_roles]
+    return tuple(lines)
+
+
+def _line(change: Change) -> str:
+    if not change.found:
+        return f"  + {change.check}: {one_line(change.expected)}"
+    if not change.expected:
+        return f"  - {change.check}: {one_line(change.found)}"
+    return f"  ~ {change.check}: {one_line(change.found)} -> {one_line(change.expected)}"
+
+
+def show_check_mode(found: CheckMode, outcome: PlaybookResult, body: dict[str, Any], output: str) -> None:
+    """Print what Ansible's check mode would change."""
+    if output != "table":
+        out.emit(output, "plan_ansible", body)
+        return
+    lines: list[str] = []
+    for host in outcome.hosts.values():
+        told = _host(host, [c for c in found.changes if c.node == host.node])
+        lines += [host.node, *told, ""] if told else []
+    out.text("\n".join([*lines, outcome.command_line, found.summary]))
+
+
+def _host(host: HostOutcome, changes: Sequence[TaskChange]) -> list[str]:
+    lines: list[str] = []
+    for change in changes:
+        lines.append(f"  ~ {change.role or 'playbook'}: {change.task}")
+        lines += [f"      {_harmless(line)}" for line in change.diff.splitlines()]
+    lines += [f"  ! {f.role or 'playbook'}: {f.task}: {one_line(f.message)}" for f in host.failures]
+    if not lines and host.status.value != "ok":
+        lines.append(f"  ! {host.status.value.replace('_', ' ')}")
+    return lines
+
+
+def _harmless(line: str) -> str:
+    """A line of a node's file without what would move the terminal's cursor."""
+    return line if line.isprintable() else "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)
+
+
+def save(body: Mapping[str, Any], kind: str, wanted: Path | None) -> None:
+    """Write a plan to a file, if one is wanted.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    if wanted is None:
+        return
+    text = json.dumps(out.document(kind, body), indent=2, ensure_ascii=False) + "\n"
+    try:
+        wanted.write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise ConfigError(detail=f"{wanted}: {e.strerror}", hint="choose another file for --out") from e
+    messages.note(f"plan written to {wanted}")

@@ -1,0 +1,52 @@
+"""Declared state, and what is wrong with it, on stdout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.terminal import messages, out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.model.declared_state import Checked, SpecGroup
+    from clusterctl.model.problem import Problem
+    from clusterctl.model.topology import Topology
+
+
+def specs(output: str, groups: Sequence[SpecGroup], role: str | None = None) -> None:
+    """Each distinct spec with its nodes; with `role`, only that role's variables."""
+    out.emit(output, "profile", {"specs": [_spec(g, role) for g in groups]})
+
+
+def profiles(output: str, topology: Topology) -> None:
+    """The profiles and how many nodes are in each."""
+    rows = [(p, len(topology.groups[p])) for p in topology.profiles]
+    if output == "table":
+        out.table(("PROFILE", "NODES"), [(p, str(n)) for p, n in rows])
+    else:
+        out.emit(output, "profiles", {"profiles": [{"name": p, "nodes": n} for p, n in rows]})
+
+
+def checked(output: str, result: Checked) -> None:
+    """What was found in order."""
+    if output == "table":
+        messages.note(
+            f"ok: {result.nodes} nodes with {result.specs} distinct specs; profiles without a node: {', '.join(result.profiles) or 'none'}"
+        )
+    else:
+        out.emit(output, "profile_check", {"problems": [], "nodes": result.nodes, "specs": result.specs, "profiles": list(result.profiles)})
+
+
+def problems(output: str, found: Sequence[Problem]) -> None:
+    """The problems as a document; the error itself tells them to people."""
+    if output != "table":
+        out.emit(output, "profile_check", {"problems": [p.to_dict() for p in found]})
+
+
+def _spec(group: SpecGroup, role: str | None) -> dict[str, Any]:
+    spec = group.spec
+    head = {"profile": group.profile, "digest": spec.digest, "nodes": list(group.nodes)}
+    if role is not None:
+        return {**head, "roles": {role: spec.roles[role]} if role in spec.roles else {}}
+    return {**head, "roles": dict(spec.roles), "gates": dict(spec.gates)}

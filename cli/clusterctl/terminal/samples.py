@@ -1,0 +1,45 @@
+"""Samples for people and for machines."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from clusterctl.terminal import out
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.model.gate_result import Sample
+
+
+def show(tool: str, source: str, samples: Sequence[Sample], output: str) -> None:
+    """Print the samples of one text."""
+    if output != "table":
+        out.emit(output, "samples", {"tool": tool, "source": source, "samples": [asdict(s) for s in samples]})
+        return
+    columns = ("METRIC", "VALUE", "UNIT", "DEVICE", "PEER", "BYTES", "OP", "NOTE")
+    rows = [
+        (
+            s.metric,
+            f"{s.value:.6g}",
+            s.unit,
+            s.device,
+            s.peer_device,
+            str(s.size_bytes or ""),
+            s.op,
+            " ".join(w for w in (s.status, s.transport, s.detail[:60]) if w),
+        )
+        for s in samples
+    ]
+    out.table(columns, rows)
+
+
+def show_tools(tools: Mapping[str, str], aliases: Mapping[str, str], output: str) -> None:
+    """List the tools that have a parser."""
+    names = {tool: sorted(a for a, t in aliases.items() if t == tool) for tool in tools}
+    if output != "table":
+        body = [{"tool": t, "aliases": names[t], "reads": text} for t, text in tools.items()]
+        out.emit(output, "tools", {"tools": body})
+        return
+    out.table(("TOOL", "READS", "ALSO NAMED"), [(t, text, ", ".join(names[t])) for t, text in tools.items()])

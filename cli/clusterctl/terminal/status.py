@@ -1,0 +1,107 @@
+"""Where nodes stand: a line per node, rack by rack; or the document `status`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.core import timestamps
+from clusterctl.model.state import State
+from clusterctl.terminal import out
+from clusterctl.terminal.states import badge, coloured, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterctl.model.overview import Overview, Unfinished
+    from clusterctl.model.records import Lease, NodeRecord
+
+# Above this many nodes, the admitted ones of a rack share its heading; the others keep their lines.
+_MANY = 200
+
+
+def show(overview: Overview, output: str) -> None:
+    """Print it."""
+    if output == "table":
+        out.text("\n".join(_lines(overview)))
+    else:
+        out.emit(output, "status", body(overview))
+
+
+def body(overview: Overview) -> dict[str, Any]:
+    """The document, without its envelope. Schema: docs/reference/schemas/status.schema.json."""
+    held = overview.held
+    counts = Counter(n.state for n in overview.nodes)
+    return {
+        "summary": {s.value: counts[s] for s in State if counts[s]},
+        "nodes": [node_json(n) | {"held_by": _held(held.get(n.name))} for n in overview.nodes],
+        "unfinished_runs": [
+            {
+                "id": u.run.id,
+                "verb": u.run.verb,
+                "target": u.run.target,
+                "operator": u.run.operator,
+                "started_at": u.run.started_at,
+                "nodes": list(u.left),
+            }
+            for u in overview.unfinished
+        ],
+    }
+
+
+def node_json(node: NodeRecord) -> dict[str, Any]:
+    """A node as every document shows it."""
+    return {
+        "name": node.name,
+        "state": node.state.value,
+        "reason": node.reason,
+        "since": node.since,
+        "rack": node.rack,
+        "slot": node.slot,
+        "profile": node.profile,
+        "spec_digest": node.spec_digest,
+        "declared_digest": node.declared_digest,
+        "spec_moved_on": node.spec_moved_on,
+        "last_run": node.last_run,
+    }
+
+
+def _held(lease: Lease | None) -> dict[str, str] | None:
+    if lease is None:
+        return None
+    return {"holder": lease.holder, "run_id": lease.run_id, "since": lease.acquired_at, "until": lease.expires_at}
+
+
+def _lines(overview: Overview) -> Iterator[str]:
+    width = max((len(n.name) for n in overview.nodes), default=0)
+    held = overview.held
+    many = len(overview.nodes) > _MANY
+    for rack, group in groupby(overview.nodes, key=lambda n: n.rack):
+        nodes = tuple(group)
+        counts = Counter(n.state for n in nodes)
+        yield f"{rack or 'no rack'}: {', '.join(coloured(f'{counts[s]} {s.value}', s) for s in State if counts[s])}"
+        for node in nodes:
+            if not (many and node.state is State.ADMITTED and not node.spec_moved_on):
+                yield _line(node, width, held.get(node.name))
+    for dead in overview.unfinished:
+        yield from _unfinished(dead)
+    if many:
+        yield f"{len(overview.nodes)} nodes; admitted ones are counted, not listed: `-o json` lists all"
+
+
+def _line(node: NodeRecord, width: int, lease: Lease | None) -> str:
+    told = [printable(node.reason)] if node.reason else []
+    if node.spec_moved_on:
+        told.append("its declared state changed since: `clusterctl plan` says how")
+    if lease is not None:
+        told.append(f"held by {lease.holder} (run {lease.run_id}) since {timestamps.short(lease.acquired_at)}")
+    return f"  {node.name:<{width}}  {badge(node.state)}  {timestamps.short(node.since)}  {'; '.join(told)}".rstrip()
+
+
+def _unfinished(dead: Unfinished) -> Iterator[str]:
+    run = dead.run
+    where = f"; left in the middle: {', '.join(dead.left)}" if dead.left else ""
+    yield f"run {run.id} ({run.verb} {run.target}, {run.operator}, {timestamps.short(run.started_at)}) is unfinished: its process is gone{where}"
+    resume = f"`clusterctl provision --resume {run.id}` goes on" if run.verb == "provision" else f"`clusterctl {run.verb} {run.target}`"
+    yield f"  next: {resume}; nothing was admitted by its end"

@@ -1,0 +1,133 @@
+"""The result of a provisioning run: lines for people, a document for programs. The plan before it, too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.exit_codes import ExitCode, worst
+from clusterctl.model.provision import PlannedAction
+from clusterctl.model.state import State
+from clusterctl.terminal import messages, out
+from clusterctl.terminal.states import SIGNS, coloured, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterctl.model.provision import NodePlan, NodeResult, Plan, ProvisionResult
+
+_REASONS = 3
+_PARTNERS = 2
+
+
+def show(result: ProvisionResult, output: str) -> None:
+    """The result on stdout, the run's line on stderr."""
+    if output == "table":
+        out.text("\n".join(lines(result)))
+    else:
+        out.emit(output, "provision", document(result))
+    messages.note(f"Run {result.run_id}: {headline(result)}. Details: clusterctl report {result.run_id}")
+
+
+def headline(result: ProvisionResult) -> str:
+    """`5 admitted, 1 quarantined`: states in the order of good news first, then what was not even reached."""
+    if result.declined:
+        return "nothing was touched"
+    order = [State.ADMITTED, State.QUARANTINED, *(s for s in State if s not in (State.ADMITTED, State.QUARANTINED))]
+    parts = [f"{result.counts[s.value]} {s.value.replace('_', ' ')}" for s in order if result.counts.get(s.value)]
+    lost = sum(n.exit_code is ExitCode.UNREACHABLE and n.state is not State.QUARANTINED for n in result.nodes)
+    return ", ".join(parts) + (f" ({lost} of these unreachable)" if lost else "")
+
+
+def lines(result: ProvisionResult) -> Iterator[str]:
+    """The summary."""
+    mark = "  (simulated)" if result.simulated else ""
+    changed = sum(n.changed for n in result.nodes)
+    yield f"{headline(result)}{mark}"
+    good = [n.node for n in result.nodes if n.state is State.ADMITTED and n.exit_code is ExitCode.OK]
+    for node in result.nodes:
+        if node.exit_code is not ExitCode.OK:
+            yield from _node(node, good)
+    yield f"{changed} changed in {result.duration_s:.0f} s"
+
+
+def _node(node: NodeResult, good: list[str]) -> Iterator[str]:
+    head = coloured(f"{SIGNS[node.state]} {node.node}", node.state)
+    if not node.reasons:
+        yield f"{head}: {printable(node.reason)}"
+    for number, reason in enumerate(node.reasons[:_REASONS]):
+        yield f"{head}: {printable(reason.text)}" if number == 0 else f"  also {printable(reason.text)}"
+        if reason.hint:
+            yield f"  hint: {printable(reason.hint)}"
+    if len(node.reasons) > _REASONS:
+        yield f"  and {len(node.reasons) - _REASONS} more: clusterctl history {node.node}"
+    if node.state is State.QUARANTINED:
+        partners = f" --partners {','.join(good[:_PARTNERS])}" if len(good) >= _PARTNERS else ""
+        yield f"  once repaired: clusterctl provision {node.node} --retest{partners}"
+
+
+def document(result: ProvisionResult) -> dict[str, Any]:
+    """The document, without its envelope. Schema: docs/reference/schemas/provision.schema.json."""
+    return {
+        "run_id": result.run_id,
+        "exit_code": int(result.exit_code),
+        "declined": result.declined,
+        "simulated": result.simulated,
+        "duration_s": round(result.duration_s, 1),
+        "counts": dict(result.counts),
+        "changed": sum(n.changed for n in result.nodes),
+        "nodes": [
+            {
+                "name": n.node,
+                "state": n.state.value,
+                "reason": n.reason,
+                "reasons": [{"kind": r.kind.value, "text": r.text, "device": r.device, "hint": r.hint} for r in n.reasons],
+                "changed": n.changed,
+                "duration_s": round(n.duration_s, 1),
+                "touched": n.touched,
+                "exit_code": int(n.exit_code),
+            }
+            for n in result.nodes
+        ],
+    }
+
+
+def show_plan(plan: Plan, output: str = "") -> None:
+    """The plan: on stdout as a result of its own if a format is given, else on stderr, before the question."""
+    if output in ("", "table"):
+        text = "\n".join(plan_lines(plan))
+        show = out.text if output else messages.note
+        show(text)
+    else:
+        out.emit(output, "provision-plan", {"exit_code": int(plan_code(plan)), "nodes": [_plan_json(n) for n in plan.nodes]})
+
+
+def plan_code(plan: Plan) -> ExitCode:
+    """8 if something is to be done, else the worst of what is wrong with nodes that are left alone."""
+    return worst([ExitCode.CHANGES_PENDING if n.action is PlannedAction.WORK else n.exit_code for n in plan.nodes])
+
+
+def _plan_json(node: NodePlan) -> dict[str, Any]:
+    return {
+        "name": node.node,
+        "state": node.state.value,
+        "action": node.action.value,
+        "why": node.why,
+        "roles": list(node.roles),
+        "failing_checks": list(node.failing),
+        "exit_code": int(node.exit_code),
+    }
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """What provisioning is about to do, in the manner of terraform."""
+    for node in plan.nodes:
+        if node.action is PlannedAction.WORK:
+            what = ", ".join(node.roles) if node.roles else "burn-in only"
+            yield f"~ {node.node} ({node.state.value}): {what} [{node.why}]"
+        else:
+            yield f"  {node.node} ({node.state.value}): {printable(node.why)}"
+    roles = {r for n in plan.to_provision for r in n.roles}
+    leaving = sum(n.state is State.ADMITTED for n in plan.to_provision)
+    yield f"Plan: {len(plan.to_provision)} nodes, {len(roles)} roles to change." + (
+        f" {leaving} admitted nodes leave the pool first." if leaving else ""
+    )

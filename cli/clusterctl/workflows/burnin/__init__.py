@@ -1,0 +1,1 @@
+"""Burn-in: measure nodes, judge the measurements, record both."""

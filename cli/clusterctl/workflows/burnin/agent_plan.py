@@ -1,0 +1,40 @@
+"""A node's plan as the JSON that its burn-in agent reads (`roles/burnin/files/burnin_agent.py`)."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clusterctl.adapters.config import Config
+    from clusterctl.core.gates.plan import GatePlan
+
+LOCK = "/run/lock/clusterctl-burnin.lock"
+
+
+def owner_of(config: Config) -> str:
+    """The owner of a site's runs: its database, without the credentials in the URL."""
+    place = config.database_url.rpartition("@")[2] or f"{socket.gethostname()}:{config.state_dir}"
+    return hashlib.sha256(place.encode()).hexdigest()[:16]
+
+
+def plan_for(plan: GatePlan, node: str, run: str, owner: str) -> dict[str, Any]:
+    """What `node` runs.
+
+    `run` is the word by which agents of one run know each other. `owner` stands for the store whose leases keep runs apart: an
+    agent ends what an earlier run of the same owner left on the node, and gives way to anybody else's.
+    """
+    return {
+        "schema_version": 1,
+        "run": run,
+        "owner": owner,
+        "node": node,
+        "listen": "",
+        "control_port": plan.control_port,
+        "peer_wait_s": plan.peer_wait_s,
+        "limit_s": plan.limit_s,
+        "lock": LOCK,
+        "steps": [asdict(step) for step in plan.steps[node]],
+    }

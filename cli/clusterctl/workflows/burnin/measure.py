@@ -1,0 +1,117 @@
+"""Carries a gate plan out: plans to the nodes, raw records back, every planned step accounted for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters import raw_records as rawfile
+from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
+from clusterctl.model.gate_result import RawRecord
+from clusterctl.model.playbook_result import HostStatus, PlaybookStatus
+from clusterctl.workflows.burnin import agent_plan as planfile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from clusterctl.adapters.config import Config
+    from clusterctl.adapters.run_directory import RunDir
+    from clusterctl.core.gates.plan import GatePlan
+    from clusterctl.core.gates.step import GateStep
+    from clusterctl.model.playbook_result import PlaybookResult
+    from clusterctl.model.task_event import TaskEvent
+
+_PLAYBOOK_MARGIN_S = 300
+_FORKS = 50
+NODE_UNREACHABLE = "node unreachable"
+
+
+def measure(
+    plan: GatePlan, rundir: RunDir, config: Config, part: str, on_event: Callable[[TaskEvent], None] | None = None
+) -> tuple[RawRecord, ...]:
+    """Measure, store `gates/<gate>/<node>.json`, return one record per planned step.
+
+    A step whose record did not come back gets one that says so; nothing here is judged. `part` names this stage of the run.
+
+    Raises:
+        ConfigError: the playbook cannot be started.
+        StoreError: the run directory cannot be written.
+    """
+    busy = plan.busy
+    if not busy:
+        return ()
+    run = f"{rundir.id}-{part}"
+    folder = f"burnin/{part}"
+    owner = planfile.owner_of(config)
+    for name in busy:
+        rundir.write_json(f"{folder}/plans/{name}.json", planfile.plan_for(plan, name, run, owner))
+    fetched = rundir.path_for(f"{folder}/records/.keep").parent
+    variables = {
+        "burnin_plan_dir": str(rundir.path / folder / "plans"),
+        "burnin_records_dir": str(fetched),
+        "burnin_run": run,
+        "burnin_limit_s": plan.limit_s + 60,
+        "burnin_nvlink_groups": {name: list(members) for name, members in plan.nvlink_groups.items()},
+    }
+    request = PlaybookRequest(
+        playbook="burnin.yml",
+        inventory=config.inventory,
+        nodes=busy,
+        forks=min(max(len(busy), 1), _FORKS),
+        timeout_s=plan.limit_s + _PLAYBOOK_MARGIN_S,
+        extra_vars_file=rundir.write_json(f"{folder}/variables.json", variables),
+    )
+    outcome = run_playbook(request, rundir.path_for(f"{folder}/ansible/.keep").parent, on_event)
+    brought: dict[str, Sequence[RawRecord]] = {}
+    for name in busy:
+        brought[name] = rawfile.read_lines(rundir.read_text(f"{folder}/records/{name}.jsonl") or "")
+    records = accounted(plan, brought, outcome)
+    for gate in plan.gates:
+        for name in busy:
+            own = [r for r in records if r.gate == gate and r.node == name]
+            if own:
+                rundir.write_json(f"gates/{gate}/{name}.json", rawfile.document(gate, name, own))
+    return records
+
+
+def accounted(plan: GatePlan, brought: Mapping[str, Sequence[RawRecord]], outcome: PlaybookResult) -> tuple[RawRecord, ...]:
+    """One record per planned step, in the order of the plan; what a node brought that was not planned is left out. Pure."""
+    records: list[RawRecord] = []
+    for name, steps in plan.steps.items():
+        own = {(r.gate, r.step): r for r in brought.get(name, ()) if r.node == name}
+        for step in steps:
+            found = own.get((step.gate, step.name))
+            records.append(found if found and found.argv == step.argv else _missing(name, step, outcome))
+    return tuple(records)
+
+
+def _missing(node: str, step: GateStep, outcome: PlaybookResult) -> RawRecord:
+    return RawRecord(
+        gate=step.gate,
+        step=step.name,
+        tool=step.tool,
+        node=node,
+        argv=step.argv,
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        duration_s=0.0,
+        exit_status=None,
+        stdout="",
+        stderr="",
+        device=step.device,
+        peer=step.peer,
+        peer_device=step.peer_device,
+        peers=step.peers,
+        error=f"no record came back: {_why(node, outcome)}",
+        attempts=0,
+    )
+
+
+def _why(node: str, outcome: PlaybookResult) -> str:
+    if outcome.status is not PlaybookStatus.COMPLETED:
+        return f"the measuring play {outcome.status.replace('_', ' ')}: {outcome.detail}"
+    host = outcome.hosts.get(node)
+    if host is None or host.status is HostStatus.NOT_PROCESSED:
+        return "the measuring play never reached the node"
+    if host.status is HostStatus.UNREACHABLE:
+        return NODE_UNREACHABLE + "".join(f": {f.message}" for f in host.failures)
+    return "; ".join(f.message for f in host.failures) or "its agent left the step out"

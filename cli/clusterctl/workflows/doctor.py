@@ -1,0 +1,99 @@
+"""Is everything here that clusterctl needs? Each check says what it found and, where something is missing, what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.inventory.load import list_hosts
+from clusterctl.model.doctor_check import Check
+from clusterctl.model.errors import ClusterctlError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterctl.adapters.config import Config
+
+ANSIBLE_CORE = "2.19."
+
+
+def examine(config: Config) -> tuple[Check, ...]:
+    """All checks, in the order in which one would mend things."""
+    return (
+        _python(),
+        _ansible(),
+        *_collections(),
+        _tool("ssh", "install the OpenSSH client: apt install openssh-client"),
+        _tool("podman", "only the lab needs it: apt install podman", required=False),
+        _state_dir(config.state_dir),
+        _inventory(config),
+    )
+
+
+def _python() -> Check:
+    found = sys.version.split()[0]
+    return Check("python", sys.version_info >= (3, 11), found, "clusterctl needs Python 3.11 or newer")
+
+
+def _ansible() -> Check:
+    hint = f"pip install 'ansible-core=={ANSIBLE_CORE}*'"
+    try:
+        found = version("ansible-core")
+    except PackageNotFoundError:
+        return Check("ansible-core", ok=False, found="missing", hint=hint)
+    return Check("ansible-core", found.startswith(ANSIBLE_CORE), found, hint)
+
+
+def _collections() -> Iterator[Check]:
+    wanted = yaml.safe_load((content_dir() / "requirements.yml").read_text(encoding="utf-8"))["collections"]
+    for item in wanted:
+        name, least = str(item["name"]), str(item["version"])
+        found = _collection_version(name)
+        hint = f"pip install 'clusterctl[collections]', or ansible-galaxy collection install {name}:{least}"
+        yield Check(f"collection {name}", found is not None, found or "missing", hint)
+
+
+def _collection_version(name: str) -> str | None:
+    configured = [p for p in os.environ.get("ANSIBLE_COLLECTIONS_PATH", "").split(os.pathsep) if p]
+    home = Path(os.environ.get("ANSIBLE_HOME", "~/.ansible")).expanduser()
+    roots = [*map(Path, configured), home / "collections", Path("/usr/share/ansible/collections"), Path(sysconfig.get_path("purelib"))]
+    for root in roots:
+        manifest = root / "ansible_collections" / Path(*name.split(".")) / "MANIFEST.json"
+        if manifest.is_file():
+            data: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8"))
+            return str(data["collection_info"]["version"])
+    return None
+
+
+def _tool(name: str, hint: str, *, required: bool = True) -> Check:
+    found = shutil.which(name)
+    return Check(name, found is not None, found or "missing", hint, required)
+
+
+def _state_dir(path: Path) -> Check:
+    nearest = next(p for p in (path, *path.parents) if p.exists())
+    hint = f"make {nearest} writable, or set CLUSTERCTL_STATE_DIR"
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            return Check("state directory", ok=True, found=str(path))
+    except OSError as e:
+        return Check("state directory", ok=False, found=f"{path}: {e.strerror}", hint=hint)
+
+
+def _inventory(config: Config) -> Check:
+    try:
+        hosts = list_hosts(config.inventory).hosts
+    except ClusterctlError as e:
+        return Check("inventory", ok=False, found=str(e), hint=e.hint)
+    hint = "add nodes to the inventory; `clusterctl init DIR` writes one to start from"
+    return Check("inventory", bool(hosts), f"{len(hosts)} nodes in {len(config.inventory)} layers", hint)

@@ -1,0 +1,1 @@
+"""The drift check: validate again, compare with what was admitted, record, report, drain."""

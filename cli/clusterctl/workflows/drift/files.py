@@ -1,0 +1,52 @@
+"""The files of a drift run: its document, further renderings of it, and metrics for node exporter."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters import clock
+from clusterctl.core.drift import metrics
+from clusterctl.model.drift import DriftReport
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.adapters.run_directory import RunDir
+
+# (report, its document, time of writing) -> file name -> text
+Documents = Callable[[DriftReport, Mapping[str, Any], str], Mapping[str, str]]
+
+
+def no_documents(_report: DriftReport, _body: Mapping[str, Any], _made_at: str) -> Mapping[str, str]:
+    """No further files."""
+    return {}
+
+
+def write_files(
+    rundir: RunDir,
+    report: DriftReport,
+    body: Mapping[str, Any],
+    documents: Documents,
+    target: str,
+    textfile: Path | None,
+    duration_s: float,
+) -> None:
+    """Write the files of the run, replacing those that exist; with `textfile`, the metrics there, too."""
+    text = metrics.textfile(report, target, ended_at_s=time.time(), duration_s=duration_s)
+    rundir.write_json("drift.json", body)
+    for name, content in documents(report, body, clock.now()).items():
+        rundir.write_text(name, content)
+    rundir.write_text("drift.prom", text)
+    if textfile:
+        _replace(textfile, text)
+
+
+def _replace(file: Path, text: str) -> None:
+    """In one step: the collector must never read half a file."""
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.chmod(0o644)
+    draft.replace(file)

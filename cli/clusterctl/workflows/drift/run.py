@@ -1,0 +1,211 @@
+"""A drift run: one round trip per node, compared three ways, recorded; then the drains of the policy. No role can be reached from here."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters import clock
+from clusterctl.adapters.pools.loader import load_pool
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.adapters.store import Store
+from clusterctl.core.drift import compare, document, memory, policy
+from clusterctl.model.drift import Known
+from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, PoolError
+from clusterctl.model.exit_codes import ExitCode, worst
+from clusterctl.model.records import RunStatus
+from clusterctl.model.state import State
+from clusterctl.workflows.drain import drain
+from clusterctl.workflows.drift.files import Documents, no_documents, write_files
+from clusterctl.workflows.validate import read_only_run, record_each
+from clusterctl_validators.finding import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from clusterctl.adapters.config import Config
+    from clusterctl.adapters.validators import Settings
+    from clusterctl.core.drift.policy import Decisions
+    from clusterctl.model.drift import Deviation, DriftAction, DriftReport
+    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.node import Node
+    from clusterctl.workflows.validate import ReadOnlyRun
+    from clusterctl_validators.finding import Severity
+
+_FEW = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DriftOptions:
+    """The options of a drift run.
+
+    Attributes:
+        since_s: show only what was first seen within this many seconds; None = all.
+        textfile: metrics for node exporter, besides the one in the run directory.
+        documents: renders the run's further files (HTML, JUnit) from the report and its document.
+    """
+
+    target: str
+    policy: Mapping[Severity, DriftAction]
+    heal: bool = False
+    since_s: float | None = None
+    textfile: Path | None = None
+    documents: Documents = no_documents
+
+
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """What healing did, action by action as the document lists them."""
+
+    actions: tuple[dict[str, str], ...]
+    code: ExitCode
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The nodes that were provisioned."""
+        return frozenset(a["node"] for a in self.actions if a["action"] != "left")
+
+
+@dataclass(frozen=True, slots=True)
+class DriftRun:
+    """The result of a drift run. `shown` are the deviations that the options select; the exit code covers all.
+
+    Attributes:
+        nodes: as they are declared today.
+        began: `time.monotonic()` at the start of the run.
+        healing: exit code of the healing, where there was one.
+    """
+
+    report: DriftReport
+    shown: tuple[Deviation, ...]
+    body: dict[str, Any]
+    decisions: Decisions
+    directory: Path
+    nodes: tuple[Node, ...]
+    began: float
+    healing: ExitCode = ExitCode.OK
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit code: of everything found and left, shown or not."""
+        return worst([self.report.exit_code, self.healing])
+
+
+def check_drift(
+    config: Config, nodes: Sequence[Node], options: DriftOptions, settings: Settings, on_result: Callable[[NodeFindings], None]
+) -> DriftRun:
+    """Validate, compare, record, write files, drain.
+
+    Raises:
+        ConfigError, StoreError: as `validate` and the store.
+    """
+    began = time.monotonic()
+    with read_only_run("drift", options.target, nodes, config) as run:
+        results = _relevant(run, nodes, config, settings, on_result)
+        known = _known(run.store, nodes, results)
+        report = _remembered(run.store, run.rundir.id, compare.compare(results, known, _digests(nodes)))
+        decisions = policy.decide(report, options.policy, known, heal=options.heal)
+        actions = [
+            *_drain(run.store, config, decisions.drain),
+            *({"node": n, "action": "left", "detail": w} for n, w in decisions.left.items()),
+        ]
+        body = document.body(run.rundir.id, options.target, report, actions)
+        found = DriftRun(report, _shown(report, options), body, decisions, run.rundir.path, tuple(nodes), began)
+        _write(found, options)
+        run.code = found.code
+        run.summary = dict(body["summary"])
+    return found
+
+
+def update_after_healing(found: DriftRun, config: Config, options: DriftOptions, healed: Healed) -> DriftRun:
+    """The same run after healing: the newest findings of the nodes that were provisioned replace the earlier ones."""
+    names = healed.names
+    nodes = [n for n in found.nodes if n.name in names]
+    with Store.open(config.store_url) as store:
+        results = [f for n in nodes if (f := store.findings(n.name))]
+        now = _remembered(store, found.body["run_id"], compare.compare(results, _known(store, nodes, results), _digests(nodes)))
+        report = _replaced(found.report, now)
+        gone = {(d.node, d.check) for d in found.report.deviations} - {(d.node, d.check) for d in report.deviations}
+        actions = [*found.body["actions"], *(_with_repaired(a, gone) for a in healed.actions)]
+        body = document.body(found.body["run_id"], options.target, report, actions)
+        after = replace(found, report=report, shown=_shown(report, options), body=body, healing=healed.code)
+        _write(after, options)
+        store.finish_run(body["run_id"], RunStatus.DONE, int(after.code), body["summary"])
+    return after
+
+
+def _replaced(before: DriftReport, now: DriftReport) -> DriftReport:
+    """The report with some of its nodes as they are now."""
+    order = {name: i for i, name in enumerate(before.nodes)}
+    deviations = [*(d for d in before.deviations if d.node not in now.nodes), *now.deviations]
+    lost = [*(x for x in before.lost if x.node not in now.nodes), *now.lost]
+    return replace(
+        before,
+        deviations=tuple(sorted(deviations, key=lambda d: order[d.node])),
+        lost=tuple(sorted(lost, key=lambda x: order[x.node])),
+    )
+
+
+def _with_repaired(action: Mapping[str, str], gone: Collection[tuple[str, str]]) -> dict[str, str]:
+    mended = sorted(check for node, check in gone if node == action["node"])
+    more = f" and {len(mended) - _FEW} more" if len(mended) > _FEW else ""
+    return {**action, "detail": f"{action['detail']}; mended: {', '.join(mended[:_FEW])}{more}"} if mended else dict(action)
+
+
+def _shown(report: DriftReport, options: DriftOptions) -> tuple[Deviation, ...]:
+    return report.deviations if options.since_s is None else memory.since(report, options.since_s, clock.now())
+
+
+def _write(found: DriftRun, options: DriftOptions) -> None:
+    duration_s = time.monotonic() - found.began
+    write_files(RunDir.open(found.directory), found.report, found.body, options.documents, options.target, options.textfile, duration_s)
+
+
+def _relevant(
+    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: Settings, on_result: Callable[[NodeFindings], None]
+) -> tuple[NodeFindings, ...]:
+    """The results, reduced to checks that fail now or failed before; the rest, millions in a fleet, stays in the store."""
+    before = {(s.node, s.check) for s in run.store.open_drift(n.name for n in nodes)}
+    results: dict[str, NodeFindings] = {}
+
+    def keep(found: NodeFindings) -> None:
+        needed = tuple(f for f in found.findings if f.outcome not in GOOD or (found.node, f.check) in before)
+        results[found.node] = replace(found, findings=needed)
+        on_result(found)
+
+    record_each(run, nodes, config, settings, keep)
+    return tuple(results[n.name] for n in nodes)
+
+
+def _known(store: Store, nodes: Sequence[Node], results: Sequence[NodeFindings]) -> dict[str, Known]:
+    """What the store knows of the nodes; earlier expectations only where the declared state changed, for the checks that fail now."""
+    records = {r.name: r for r in store.nodes([n.name for n in nodes])}
+    changed = {n.name for n in nodes if records[n.name].spec_digest != n.spec.digest}
+    then = store.expected_then({r.node: {f.check for f in r.findings if f.outcome not in GOOD} for r in results if r.node in changed})
+    return {name: Known(r.state, r.spec_digest, then.get(name, {})) for name, r in records.items()}
+
+
+def _digests(nodes: Iterable[Node]) -> dict[str, str]:
+    return {n.name: n.spec.digest for n in nodes}
+
+
+def _remembered(store: Store, run_id: str, report: DriftReport) -> DriftReport:
+    """The report with first and last seen, which the store keeps."""
+    dated, ended = memory.remember(report, store.open_drift(report.nodes), clock.now())
+    store.save_drift(run_id, dated.deviations, ended)
+    return dated
+
+
+def _drain(store: Store, config: Config, names: Sequence[str]) -> list[dict[str, str]]:
+    """Drain; what the circuit breaker, a lease or the pool refuses is reported, each node as it is after an incomplete drain."""
+    if not names:
+        return []
+    reason = "drift: see `clusterctl drift`"
+    try:
+        moves = drain(store, load_pool(config.pool, store), store.nodes(names), operator=config.operator, reason=reason)
+    except (PoolError, LeaseHeldError, IllegalTransitionError) as e:
+        out = {r.name for r in store.nodes(names) if r.state is State.DRAINED}
+        return [{"node": n, "action": "drained" if n in out else "drain refused", "detail": reason if n in out else str(e)} for n in names]
+    return [{"node": m.node, "action": "drained", "detail": m.detail} for m in moves]

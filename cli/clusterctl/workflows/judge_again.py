@@ -1,0 +1,79 @@
+"""A stored run, judged again: its raw records under today's profile, or under the one it was measured with. Touches no node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from clusterctl.adapters.raw_records import read_all, read_header
+from clusterctl.core.gates.header import Header
+from clusterctl.core.gates.settings import GATES
+from clusterctl.core.judge import judge, subject_of
+from clusterctl.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Rejudged:
+    """The verdicts on a stored run."""
+
+    header: Header
+    nodes: tuple[str, ...]
+    results: tuple[GateResult, ...]
+
+
+def judge_stored(
+    directory: Path, load: Callable[[str], Sequence[Node]] | None, *, gate: str = "", baselines: Path | None = None
+) -> Rejudged:
+    """Judge the run in `directory`; `load` resolves host patterns to nodes, None takes the profiles stored with the run.
+
+    Raises:
+        ConfigError: the directory holds no burn-in, a profile is invalid, or a node is no longer in the inventory.
+    """
+    header = read_header(directory)
+    records = read_all(directory)
+    if gate and gate not in header.gates:
+        raise ConfigError(detail=f"the run has no gate {gate!r}", hint=f"it has: {', '.join(header.gates)}; all gates: {', '.join(GATES)}")
+    nodes = header.stored_nodes() if load is None else _today(header, load)
+    if baselines is not None:
+        entries = _read_baselines(baselines)
+        nodes = [_with_baselines(n, entries) for n in nodes]
+    today = datetime.now(UTC).date()
+    subjects = [subject_of(n, today, partner=n.name in header.partners) for n in nodes]
+    results = judge(subjects, records, level=header.level, gates=header.gates, impossible=header.impossible)
+    return Rejudged(header, header.nodes, tuple(r for r in results if gate in ("", r.gate)))
+
+
+def _today(header: Header, load: Callable[[str], Sequence[Node]]) -> Sequence[Node]:
+    wanted = (*header.nodes, *header.partners)
+    found = {n.name: n for n in load(",".join(wanted))}
+    gone = [n for n in wanted if n not in found]
+    if gone:
+        raise ConfigError(
+            detail=f"{gone[0]} is no longer in the inventory", hint="add --recorded to judge by the profile that was stored with the run"
+        )
+    return [found[n] for n in wanted]
+
+
+def _read_baselines(file: Path) -> list[Any]:
+    try:
+        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as e:
+        raise ConfigError(detail=f"{file}: {e}", hint="write a YAML file with gates_baselines: [...]") from e
+    entries = data.get("gates_baselines") if isinstance(data, dict) else data
+    if not isinstance(entries, list):
+        raise ConfigError(detail=f"{file}: holds no list gates_baselines", hint="write a YAML file with gates_baselines: [...]")
+    return entries
+
+
+def _with_baselines(node: Node, entries: list[Any]) -> Node:
+    return replace(node, spec=replace(node.spec, gates={**node.spec.gates, "gates_baselines": entries}))

@@ -1,0 +1,90 @@
+"""Apply: un-admit the nodes, then run their roles; nodes with the same roles to run share a playbook run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ansible.runner import PlaybookRequest
+from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookStatus
+from clusterctl.model.provision import Phase, PhaseStarted
+from clusterctl.model.state import State
+from clusterctl.model.verdict import Reason, ReasonKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from clusterctl.model.playbook_result import PlaybookResult
+    from clusterctl.model.provision import NodePlan
+    from clusterctl.workflows.provision.context import RunContext
+
+# what may be written only to nodes that take no jobs (BIOS settings take effect at whatever reset comes next)
+OUT_OF_POOL = ("-e", "provision_out_of_pool=true")
+
+
+def un_admit(context: RunContext) -> None:
+    """Take every node out of the pool and record that it is being changed, before anything touches it."""
+    for name in tuple(context.active):
+        plan = context.plans[name]
+        why = f"provisioning: {plan.why}"
+        context.services.pool.remove(name, why)
+        if plan.state is State.ADMITTED:
+            context.move(name, State.DRAINED, Phase.APPLY, why)
+        context.move(name, State.PROVISIONING, Phase.APPLY, why)
+
+
+def by_roles(plans: Iterable[NodePlan]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Roles -> the nodes that need exactly these."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for plan in plans:
+        groups.setdefault(plan.roles, []).append(plan.node)
+    return {roles: tuple(names) for roles, names in groups.items()}
+
+
+def apply(context: RunContext) -> None:
+    """Run the roles that have something to do; a node on which one fails is quarantined."""
+    for roles, names in by_roles(context.plans[n] for n in context.active).items():
+        if roles:
+            run_roles(context, roles, names, Phase.APPLY)
+    for name in tuple(context.active):
+        context.applied.setdefault(name, HostOutcome(name, HostStatus.OK))
+        context.move(name, State.PROVISIONED, Phase.APPLY)
+
+
+def run_roles(context: RunContext, roles: tuple[str, ...], names: tuple[str, ...], step: Phase) -> None:
+    """Run these roles on these nodes, which are out of the pool; a node on which one fails is quarantined."""
+    context.notify(PhaseStarted(step, names, ", ".join(roles)))
+    options = context.options
+    request = PlaybookRequest(
+        "provision.yml",
+        context.inventory,
+        names,
+        tags=roles,
+        diff=options.diff,
+        forks=options.forks,
+        extra_args=(*options.ansible_args, *OUT_OF_POOL),
+        verbosity=options.verbosity,
+    )
+    outcome = context.playbook(request, step)
+    for name in names:
+        context.merge(outcome.hosts[name])
+        if outcome.hosts[name].status is not HostStatus.OK:
+            context.quarantine(name, step, failed(context, outcome, name))
+
+
+def failed(context: RunContext, run: PlaybookResult, name: str) -> tuple[Reason, ...]:
+    """Why a node did not come through a playbook."""
+    host, hint = run.hosts[name], f"Ansible's whole output: {context.rundir.path}/ansible"
+    if host.status is HostStatus.UNREACHABLE:
+        said = host.failures[-1].message if host.failures else "no message"
+        return (Reason(ReasonKind.UNREACHABLE, f"unreachable while it was changed: {said}", hint="check its power, network and SSH"),)
+    if host.failures:
+        last = host.failures[-1]
+        where = f"role {last.role}: {last.task}" if last.role else last.task
+        return (Reason(ReasonKind.ROLE_FAILED, f"{where}: {last.message}", hint=hint),)
+    why: Mapping[PlaybookStatus, str] = {
+        PlaybookStatus.TIMED_OUT: "the playbook ran out of time",
+        PlaybookStatus.CANCELLED: "the playbook was cancelled",
+        PlaybookStatus.COULD_NOT_START: f"the playbook could not start: {run.detail}",
+        PlaybookStatus.COMPLETED: "the playbook ended without reaching it",
+    }
+    return (Reason(ReasonKind.ROLE_FAILED, why[run.status], hint=hint),)

@@ -1,0 +1,20 @@
+"""Burn in: measure what is left of the nodes together, and keep the verdicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.model.provision import Phase, PhaseStarted, TaskSeen
+
+if TYPE_CHECKING:
+    from clusterctl.workflows.provision.context import RunContext
+
+
+def burn_in(context: RunContext) -> None:
+    """Run the gates of the chosen level over all living nodes, with the partners."""
+    context.notify(PhaseStarted(Phase.BURN_IN, tuple(context.active), context.options.level))
+    results = context.services.burn_in(
+        context.active_nodes(), context.partners, lambda event: context.notify(TaskSeen(Phase.BURN_IN, event))
+    )
+    context.gate_results = [r for r in results if r.node in context.active]
+    context.services.store.save_gate_results(context.run_id, context.gate_results)

@@ -1,0 +1,154 @@
+"""The working state of one run: who is still on the way, what was seen of whom. Steps take it, and drop nodes from it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from clusterctl.adapters.config import REBOOT_BUDGET
+from clusterctl.adapters.signing import unsigned
+from clusterctl.model.exit_codes import ExitCode, worst
+from clusterctl.model.playbook_result import HostOutcome, HostStatus
+from clusterctl.model.provision import NodeMoved, NodeResult, Note, Phase, TaskSeen
+from clusterctl.model.state import State
+from clusterctl.model.verdict import EXIT_CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from clusterctl.adapters.ansible.runner import PlaybookRequest
+    from clusterctl.adapters.pools.base import Pool
+    from clusterctl.adapters.run_directory import RunDir
+    from clusterctl.adapters.signing import Signer
+    from clusterctl.adapters.store.store import Store
+    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.node import Node
+    from clusterctl.model.playbook_result import PlaybookResult
+    from clusterctl.model.provision import NodePlan, Progress, ProvisionOptions
+    from clusterctl.model.task_event import TaskEvent
+    from clusterctl.model.verdict import Reason
+
+
+class RunPlaybook(Protocol):
+    """`clusterctl.adapters.ansible.runner.run_playbook`, or a stand-in."""
+
+    def __call__(
+        self,
+        request: PlaybookRequest,
+        artifacts: Path,
+        on_event: Callable[[TaskEvent], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> PlaybookResult:
+        """Run a playbook."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What touches the world; tests put stand-ins here.
+
+    Attributes:
+        validate: one round trip to each node.
+        burn_in: measures and judges the first nodes; the second are partners.
+        expected_gates: of a node at the chosen level.
+        sign: signs admission records, where the site does.
+    """
+
+    store: Store
+    pool: Pool
+    play: RunPlaybook
+    validate: Callable[[Sequence[Node]], Sequence[NodeFindings]]
+    burn_in: Callable[[Sequence[Node], Sequence[Node], Callable[[TaskEvent], None]], Sequence[GateResult]]
+    expected_gates: Callable[[Node], tuple[str, ...]]
+    sign: Signer = unsigned
+    agreed: Callable[[Sequence[Node], Mapping[str, NodeFindings]], None] = lambda _nodes, _findings: None
+
+
+@dataclass(slots=True)
+class RunContext:
+    """One run over some nodes.
+
+    Attributes:
+        alive: the nodes that are still on their way, in rack order.
+        results: the nodes whose way has ended.
+        reboot_budget: nodes of a rack down at once, as playbooks/reboot.yml takes it.
+        playbooks: number of playbook runs so far; names their artifacts.
+    """
+
+    services: Services
+    options: ProvisionOptions
+    rundir: RunDir
+    inventory: tuple[Path, ...]
+    operator: str
+    nodes: Mapping[str, Node]
+    notify: Callable[[Progress], None]
+    lease_lost: Callable[[], bool] = lambda: False
+    partners: tuple[Node, ...] = ()
+    reboot_budget: str = REBOOT_BUDGET
+    active: list[str] = field(default_factory=list)
+    results: dict[str, NodeResult] = field(default_factory=dict)
+    findings: dict[str, NodeFindings] = field(default_factory=dict)
+    applied: dict[str, HostOutcome] = field(default_factory=dict)
+    gate_results: list[GateResult] = field(default_factory=list)
+    plans: dict[str, NodePlan] = field(default_factory=dict)
+    playbooks: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.rundir.id
+
+    def active_nodes(self) -> list[Node]:
+        """The nodes that are still on their way."""
+        return [self.nodes[n] for n in self.active]
+
+    def move(self, name: str, to: State, step: Phase, reason: str = "") -> None:
+        """Record a step of a node's life, and tell it."""
+        digest = self.nodes[name].spec.digest
+        self.services.store.transition(name, to, run_id=self.run_id, operator=self.operator, reason=reason, spec_digest=digest)
+        self.services.store.note_node(self.run_id, name, phase=step.value)
+        self.notify(NodeMoved(name, to, step, reason))
+
+    def quarantine(self, name: str, step: Phase, reasons: Sequence[Reason], exit_code: ExitCode | None = None) -> None:
+        """A node's way ends here: it is kept out, and the others go on."""
+        text = reasons[0].text + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
+        self.move(name, State.QUARANTINED, step, text)
+        code = worst([EXIT_CODES[r.kind] for r in reasons]) if exit_code is None else exit_code
+        self.end(name, State.QUARANTINED, code, text, tuple(reasons))
+
+    def end(self, name: str, state: State, exit_code: ExitCode, reason: str = "", reasons: tuple[Reason, ...] = ()) -> None:
+        """A node's way ends, in whatever state."""
+        changed = self.applied[name].changed if name in self.applied else 0
+        spent = time.monotonic() - self.started
+        touched = name in self.plans and name in self.active
+        self.results[name] = NodeResult(name, state, exit_code, reason, reasons, changed, spent, touched)
+        self.services.store.note_node(self.run_id, name, phase=Phase.DONE.value, outcome=state.value, detail=reason)
+        self.notify(NodeMoved(name, state, Phase.DONE, reason))
+        if name in self.active:
+            self.active.remove(name)
+
+    def playbook(self, request: PlaybookRequest, step: Phase) -> PlaybookResult:
+        """Run a playbook for a step; its events are told, its equivalent command line is noted."""
+        self.playbooks += 1
+        artifacts = self.rundir.path_for(f"ansible/{self.playbooks:02d}-{request.playbook.removesuffix('.yml')}/ansible.log").parent
+        outcome = self.services.play(request, artifacts, lambda event: self.notify(TaskSeen(step, event)), self.lease_lost)
+        self.notify(Note(f"by hand: {outcome.command_line}"))
+        self.rundir.write_text(f"{artifacts.relative_to(self.rundir.path)}/command.txt", outcome.command_line + "\n")
+        return outcome
+
+    def merge(self, outcome: HostOutcome) -> None:
+        """Add what a further playbook did to a node."""
+        before = self.applied.get(outcome.node, HostOutcome(outcome.node, HostStatus.OK))
+        self.applied[outcome.node] = HostOutcome(
+            outcome.node,
+            outcome.status,
+            before.ok + outcome.ok,
+            before.changed + outcome.changed,
+            outcome.failures,
+            outcome.reboot_required,
+            outcome.apply_again,
+        )

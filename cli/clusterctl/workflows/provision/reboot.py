@@ -1,0 +1,84 @@
+"""Reboot: the nodes whose roles asked for it, a few of a rack at a time; each must come back with a new boot id, all that a boot starts, its GPUs and its links."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ansible.runner import PlaybookRequest
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.playbook_result import HostStatus
+from clusterctl.model.provision import Phase, PhaseStarted
+from clusterctl.model.verdict import Reason, ReasonKind
+from clusterctl.workflows.provision.apply import OUT_OF_POOL, failed, run_roles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.workflows.provision.context import RunContext
+
+
+_MOST = 3
+# a server with much memory takes 20 minutes to start, its fabric some more
+_TURN_S = 3600
+
+
+def reboot(context: RunContext) -> None:
+    """Reboot whom a role asked to; without permission such a node is kept out, for it does not run what is declared.
+
+    A role that must run once more after it (to read BIOS settings back, to write the children of a preset) may ask for another one.
+    """
+    for _ in range(_MOST):
+        wanted = _wanted(context)
+        if not wanted:
+            return
+        if not context.options.reboot:
+            _forbidden(context, wanted)
+            return
+        _reboot(context, wanted)
+        again = {n: context.applied[n].apply_again for n in wanted if n in context.active and context.applied[n].apply_again}
+        for name in (n for n in wanted if n in context.active and n not in again):
+            context.applied[name] = replace(context.applied[name], reboot_required=())
+        for roles in dict.fromkeys(again.values()):
+            run_roles(context, roles, tuple(n for n in again if again[n] == roles), Phase.REBOOT)
+    for name, roles in _wanted(context).items():
+        text = f"still asks for a reboot after {_MOST} of them ({', '.join(roles)})"
+        context.quarantine(
+            name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=f"Ansible's whole output: {context.rundir.path}/ansible"),)
+        )
+
+
+def most_turns(budget: str, nodes: int) -> int:
+    """How many nodes after each other a budget means at most, for `nodes` that may all be of one rack."""
+    share = budget.endswith("%")
+    at_once = max(1, nodes * int(budget.removesuffix("%")) // 100) if share else int(budget)
+    return max(1, math.ceil(nodes / at_once))
+
+
+def _wanted(context: RunContext) -> dict[str, tuple[str, ...]]:
+    return {n: context.applied[n].reboot_required for n in context.active if n in context.applied and context.applied[n].reboot_required}
+
+
+def _forbidden(context: RunContext, wanted: Mapping[str, tuple[str, ...]]) -> None:
+    for name, roles in wanted.items():
+        text = f"needs a reboot ({', '.join(roles)}), which --no-reboot forbids"
+        hint = f"reboot it, or run `clusterctl provision {name}` without --no-reboot"
+        context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.CHECKS_MISSING, text, hint=hint),), ExitCode.CHANGES_PENDING)
+
+
+def _reboot(context: RunContext, wanted: Mapping[str, tuple[str, ...]]) -> None:
+    names = tuple(wanted)
+    context.notify(PhaseStarted(Phase.REBOOT, names, ", ".join(sorted({r for roles in wanted.values() for r in roles}))))
+    request = PlaybookRequest(
+        "reboot.yml",
+        context.inventory,
+        names,
+        forks=max(context.options.forks, len(names)),
+        timeout_s=_TURN_S * most_turns(context.reboot_budget, len(names)),
+        extra_args=("-e", f"reboot_budget={context.reboot_budget}", *context.options.ansible_args, *OUT_OF_POOL),
+    )
+    outcome = context.playbook(request, Phase.REBOOT)
+    for name in names:
+        if outcome.hosts[name].status is not HostStatus.OK:
+            context.quarantine(name, Phase.REBOOT, failed(context, outcome, name))

@@ -1,0 +1,70 @@
+"""Runs that did not end: told, taken over, or resumed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.provision import Phase, ProvisionOptions
+from clusterctl.model.records import RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from clusterctl.adapters.store.store import Store
+
+_FILE = "request.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What an earlier run was asked for. `nodes` are those it did not finish."""
+
+    run_id: str
+    inventory: tuple[Path, ...]
+    nodes: tuple[str, ...]
+    options: ProvisionOptions
+
+
+def remember(rundir: RunDir, inventory: tuple[Path, ...], target: str, options: ProvisionOptions) -> None:
+    """Write down what a run is asked for."""
+    rundir.write_json(_FILE, {"target": target, "inventory": [str(i.resolve()) for i in inventory], "options": options.to_json()})
+
+
+def resumed(store: Store, run_id: str, ansible_args: tuple[str, ...]) -> Resumed:
+    """What is left to do of a run.
+
+    Raises:
+        UnknownRunError: no such run.
+        UsageProblemError: it was no provisioning, it is still at work, or nothing of it is left.
+    """
+    run = store.run(run_id)
+    if run.verb != "provision":
+        raise UsageProblemError(detail=f"run {run.id} is a {run.verb}, which cannot be resumed", hint=f"run `clusterctl {run.verb}` again")
+    if run.status is RunStatus.RUNNING and run.id not in {r.id for r in store.unfinished_runs()}:
+        raise UsageProblemError(detail=f"run {run.id} is still at work", hint="wait for its end; `clusterctl status` shows it")
+    nodes = tuple(n.node for n in store.run_nodes(run.id) if n.phase != Phase.DONE)
+    text = RunDir.open(Path(run.directory)).read_text(_FILE)
+    if not nodes or text is None:
+        raise UsageProblemError(detail=f"nothing of run {run.id} is left to do", hint=f"`clusterctl provision {run.target}` starts anew")
+    data: dict[str, Any] = json.loads(text)
+    options = ProvisionOptions.from_json(data["options"], ansible_args)
+    return Resumed(run.id, tuple(Path(i) for i in data["inventory"]), nodes, options)
+
+
+def take_over(store: Store, names: Collection[str]) -> tuple[str, ...]:
+    """Close dead runs that concern these nodes (this run goes on from where they stand); what to tell about each."""
+    told: list[str] = []
+    for run in store.unfinished_runs():
+        left = [n.node for n in store.run_nodes(run.id) if n.phase != Phase.DONE and n.node in names]
+        if left:
+            store.finish_run(run.id, RunStatus.ABANDONED, ExitCode.INTERRUPTED, {"abandoned": left})
+            told.append(
+                f"run {run.id} of {run.operator} was killed and left {len(left)} of these nodes unfinished ({', '.join(left)}); taken over"
+            )
+    return tuple(told)

@@ -1,0 +1,86 @@
+"""Healing drift: the way of `clusterctl provision`, one node first. Only `clusterctl drift --heal` comes here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.store import Store
+from clusterctl.model.errors import BreakerError, LeaseHeldError
+from clusterctl.model.exit_codes import ExitCode, worst
+from clusterctl.model.provision import ProvisionOptions, ProvisionResult
+from clusterctl.model.state import State
+from clusterctl.workflows.drift.run import Healed, update_after_healing
+from clusterctl.workflows.provision import start
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.adapters.config import Config
+    from clusterctl.model.drift import DriftReport
+    from clusterctl.model.records import NodeRecord
+    from clusterctl.workflows.drift.run import DriftOptions, DriftRun
+
+# enough to tell a bad node from a bad partner
+_PARTNERS = 2
+
+
+Provision = Callable[[Sequence[str], Sequence[str]], ProvisionResult]
+
+
+def heal(names: Sequence[str], partners: Sequence[str], provision: Provision) -> Healed:
+    """Heal the first node; only where it is admitted again, the others."""
+    if not names:
+        return Healed((), ExitCode.OK)
+    canary, rest = names[:1], names[1:]
+    first = _one_round(canary, partners, provision)
+    if first.code is not ExitCode.OK:
+        why = f"the canary {canary[0]} did not come through"
+        return replace(first, actions=(*first.actions, *({"node": n, "action": "left", "detail": why} for n in rest)))
+    if rest:
+        second = _one_round(rest, partners or canary, provision)
+        return Healed((*first.actions, *second.actions), second.code)
+    return first
+
+
+def partners_of(report: DriftReport, records: Mapping[str, NodeRecord]) -> tuple[str, ...]:
+    """Admitted nodes of which nothing bad is known, to measure against."""
+    bad = {d.node for d in report.deviations} | {x.node for x in report.lost}
+    return tuple(n for n in report.nodes if n not in bad and records[n].state is State.ADMITTED)[:_PARTNERS]
+
+
+def provisioner(config: Config, vault_ids: tuple[str, ...], audience: start.ProgressListener) -> Provision:
+    """`provision` over named nodes, with the site's own burn-in: whoever is healed is proven as whoever is new."""
+
+    def provision(names: Sequence[str], partners: Sequence[str]) -> ProvisionResult:
+        request = start.ProvisionRequest(",".join(names), ProvisionOptions(partners=tuple(partners)), vault_ids=vault_ids)
+        return start.run(config, request, audience)
+
+    return provision
+
+
+def heal_drift(found: DriftRun, config: Config, options: DriftOptions, provision: Provision) -> DriftRun:
+    """Heal what a drift run decided to; the run and its files then show the state after healing, and what was healed."""
+    with Store.open(config.store_url) as store:
+        records = {r.name: r for r in store.nodes(found.report.nodes)}
+    healed = heal(found.decisions.heal, partners_of(found.report, records), provision)
+    return update_after_healing(found, config, options, healed)
+
+
+def _one_round(names: Sequence[str], partners: Sequence[str], provision: Provision) -> Healed:
+    try:
+        result = provision(names, partners)
+    except (BreakerError, LeaseHeldError) as e:  # refused before any node was touched
+        return Healed(tuple({"node": n, "action": "left", "detail": str(e)} for n in names), e.exit_code)
+    admitted = {n.node for n in result.nodes if n.state is State.ADMITTED and n.exit_code is ExitCode.OK}
+    actions = tuple(
+        {
+            "node": n.node,
+            "action": "healed" if n.node in admitted else "not healed",
+            "detail": n.reason or f"{n.state.value} in run {result.run_id}",
+        }
+        for n in result.nodes
+    )
+    missing = [ExitCode.UNEXPECTED] if set(names) - {n.node for n in result.nodes} else []
+    return Healed(actions, worst([*missing, result.exit_code]))

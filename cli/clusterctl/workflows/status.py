@@ -1,0 +1,39 @@
+"""Where nodes stand, from the store alone; no node is contacted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters import clock, processes
+from clusterctl.adapters.store import quick
+from clusterctl.adapters.store.targets import match
+from clusterctl.model.overview import Overview, Unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from clusterctl.model.records import Lease
+
+
+def overview(store_url: str, target: str) -> Overview:
+    """The nodes of a target.
+
+    Raises:
+        UnknownNodeError: no recorded node matches.
+        StoreError: the database cannot be used.
+    """
+    found = quick.standing(store_url)
+    if found:
+        nodes, leases = found
+        return Overview(match(nodes, target), _held(leases, frozenset()))
+    from clusterctl.adapters.store import Store  # noqa: PLC0415 SQLAlchemy costs more than all the rest
+
+    with Store.open(store_url) as store:
+        recorded = match(store.nodes(), target)
+        dead = tuple(Unfinished(r, store.left_behind(r.id)) for r in store.unfinished_runs())
+        return Overview(recorded, _held(store.leases(), {u.run.id for u in dead}), dead)
+
+
+def _held(leases: Iterable[Lease], dead_runs: Collection[str]) -> dict[str, Lease]:
+    now = clock.now()
+    return {x.node: x for x in leases if x.run_id not in dead_runs and x.expires_at > now and not processes.is_gone(x.process)}

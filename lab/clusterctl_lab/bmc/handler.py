@@ -1,0 +1,132 @@
+"""HTTP of one BMC: Basic authentication, GET of documents, PATCH of BIOS settings, POST of a reset."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from clusterctl.model.errors import LabError
+from clusterctl_lab.bmc import bios, documents, power
+from clusterctl_lab.simulator.hardware_kinds import HGX_H100
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl_lab.simulator.hardware import Hardware
+
+_LOG = logging.getLogger(__name__)
+_BODY_LIMIT = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Bmc:
+    """What one BMC knows: its node, where that node's BIOS settings are kept, who may ask."""
+
+    node: str
+    settings: Path
+    user: str
+    password: str = field(repr=False)
+    hardware: Hardware = HGX_H100
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+
+class BmcHandler(BaseHTTPRequestHandler):
+    """One request. `bmc` is set by a subclass per node."""
+
+    bmc: ClassVar[Bmc]
+    protocol_version = "HTTP/1.1"
+    server_version = "clusterctl-lab-bmc"
+    timeout = 30
+
+    def do_GET(self) -> None:
+        """A document; the service root needs no password."""
+        if self.path.rstrip("/") == documents.ROOT or self._known():
+            self._guarded(self._get)
+
+    def do_PATCH(self) -> None:
+        """BIOS attributes, held until the next reset."""
+        if self._known():
+            self._guarded(self._patch)
+
+    def do_POST(self) -> None:
+        """A reset."""
+        if self._known():
+            self._guarded(self._post)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the name is http.server's
+        """Log without headers: those hold the password."""
+        _LOG.info("%s %s", self.bmc.node, format % args)
+
+    def _get(self) -> None:
+        with self.bmc.lock:
+            now = power.power(self.bmc.node)
+            settings = bios.load(self.bmc.settings)
+            settled = settings.settle(now.started_at)
+            if settled is not settings:
+                bios.save(self.bmc.settings, settled)
+        body = documents.document(self.path.partition("?")[0], self.bmc.node, settled, self.bmc.hardware, on=now.on)
+        self._answer(HTTPStatus.OK if body else HTTPStatus.NOT_FOUND, body or documents.error(f"no resource {self.path}"))
+
+    def _patch(self) -> None:
+        changes = self._json().get("Attributes")
+        if self.path.rstrip("/") != documents.SETTINGS or not isinstance(changes, dict):
+            self._answer(HTTPStatus.BAD_REQUEST, documents.error("PATCH Attributes of the Settings object"))
+            return
+        with self.bmc.lock:
+            current = bios.load(self.bmc.settings).settle(power.power(self.bmc.node).started_at)
+            bios.save(self.bmc.settings, current.ask({str(k): str(v) for k, v in changes.items()}, time.time()))
+        self._answer(HTTPStatus.NO_CONTENT, None)
+
+    def _post(self) -> None:
+        kind = str(self._json().get("ResetType"))
+        if self.path.rstrip("/") != documents.RESET or kind not in power.ACTIONS:
+            self._answer(HTTPStatus.BAD_REQUEST, documents.error(f"POST {documents.RESET} takes {', '.join(power.ACTIONS)}"))
+            return
+        power.reset(self.bmc.node, kind)
+        self._answer(HTTPStatus.NO_CONTENT, None)
+
+    def _guarded(self, action: Any) -> None:
+        try:
+            action()
+        except (bios.RefusedError, json.JSONDecodeError) as e:
+            self._answer(HTTPStatus.BAD_REQUEST, documents.error(str(e)))
+        except LabError as e:
+            self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, documents.error(str(e)))
+
+    def _known(self) -> bool:
+        kind, _, token = self.headers.get("Authorization", "").partition(" ")
+        try:
+            given = base64.b64decode(token, validate=True) if kind == "Basic" else b""
+        except binascii.Error:
+            given = b""
+        if hmac.compare_digest(given, f"{self.bmc.user}:{self.bmc.password}".encode()):
+            return True
+        self._answer(HTTPStatus.UNAUTHORIZED, documents.error("authentication required"))
+        return False
+
+    def _json(self) -> dict[str, Any]:
+        length = min(int(self.headers.get("Content-Length") or 0), _BODY_LIMIT)
+        body = json.loads(self.rfile.read(length) or b"{}")
+        return body if isinstance(body, dict) else {}
+
+    def _answer(self, status: HTTPStatus, body: dict[str, Any] | None) -> None:
+        data = b"" if body is None else json.dumps(body).encode()
+        self.send_response(status)
+        if status == HTTPStatus.UNAUTHORIZED:
+            self.send_header("WWW-Authenticate", 'Basic realm="BMC"')
+            self.close_connection = True
+        if data:
+            self.send_header("Content-Type", "application/json")
+        self.send_header("OData-Version", "4.0")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)

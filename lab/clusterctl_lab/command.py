@@ -1,0 +1,80 @@
+"""A virtual rack, without hardware."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from clusterctl.commands.options import load_config, output_option
+from clusterctl.model.errors import UsageProblemError
+from clusterctl.terminal import messages, out
+from clusterctl_lab import breaking, faults, image, node_hardware, rack
+from clusterctl_lab import view as show
+from clusterctl_lab.layout import DEFAULT_NODES, LabPaths, lab_rack
+
+
+def _paths(ctx: click.Context) -> LabPaths:
+    return LabPaths(load_config(ctx).state_dir / "lab")
+
+
+@click.group("lab")
+def command() -> None:
+    """A virtual rack: real systemd, SSH, apt and Redfish; simulated GPUs, HCAs and kernel settings."""
+
+
+@command.command("image")
+def image_() -> None:
+    """Build the node image if it is not there; prints its name."""
+    out.text(image.ensure_image(messages.note))
+
+
+@command.command()
+@click.argument("target")
+@click.option("--nodes", default=DEFAULT_NODES, show_default=True, help="How many nodes.")
+@click.option(
+    "--hardware", type=click.Choice(node_hardware.NAMES), default=node_hardware.DEFAULT, show_default=True, help="What they stand for."
+)
+@click.option("--healthy", is_flag=True, help="Without the degraded HCA that the fourth node has otherwise.")
+@click.pass_context
+def up(ctx: click.Context, *, target: str, nodes: int, hardware: str, healthy: bool) -> None:
+    """Start the nodes of TARGET (`rack-12`); running ones stay as they are."""
+    started = rack.up(_paths(ctx), lab_rack(target, nodes), messages.note, healthy=healthy, hardware=hardware)
+    messages.note(f"{target}: {len(started)} of {nodes} nodes started; every number they show is simulated")
+
+
+@command.command()
+@click.argument("target")
+@click.pass_context
+def down(ctx: click.Context, target: str) -> None:
+    """Remove the nodes of TARGET with their network and BMCs."""
+    messages.note(f"{target}: {len(rack.down(_paths(ctx), lab_rack(target)))} nodes removed")
+
+
+@command.command()
+@click.argument("target", required=False)
+@output_option
+@click.pass_context
+def status(ctx: click.Context, target: str | None, output: str) -> None:
+    """The nodes of this lab, or of TARGET, with their faults."""
+    show.status(rack.status(_paths(ctx), lab_rack(target) if target else None), output)
+
+
+@command.command()
+@click.argument("node", required=False)
+@click.argument("fault", required=False)
+@click.option("--device", default="", help="mlx5_0 and on, or a GPU's index.  [default: see --list]")
+@click.option("--option", default="", help="How it breaks: see --list.")
+@click.option("--clear", is_flag=True, help="Repair: FAULT, or every fault if none is named.")
+@click.option("--list", "list_", is_flag=True, help="What can be broken.")
+@click.pass_context
+def fault(ctx: click.Context, *, node: str | None, fault: str | None, device: str, option: str, clear: bool, list_: bool) -> None:
+    """Break NODE with FAULT at once, or repair it."""
+    if list_:
+        show.catalogue(list(faults.catalogue().values()))
+        return
+    if not node or not (fault or clear):
+        raise UsageProblemError(detail="name a node and a fault", hint="`clusterctl lab fault --list` shows the faults")
+    if clear:
+        taken = breaking.clear(_paths(ctx), node, fault or "", device)
+        messages.note(f"{node}: cleared {', '.join(map(show.fault_words, taken)) or 'nothing'}")
+        return
+    messages.note(f"{node}: {show.fault_words(breaking.inject(_paths(ctx), node, fault or '', device, option))}")

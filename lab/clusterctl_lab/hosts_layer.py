@@ -1,0 +1,108 @@
+"""The inventory layer of a lab: addresses, keys, BMC; written by `lab up`, read like any other layer."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from clusterctl_lab.keys import known_hosts_text
+from clusterctl_lab.layout import FIRST_HOST
+from clusterctl_lab.node_hardware import hardware_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from clusterctl_lab.layout import LabNode, LabPaths, LabRack
+
+BMC_USER = "clusterctl"
+# Rail k of rack r has the subnet 10.<this + k>.r.0/24, which exists in the nodes only.
+_FIRST_RAIL_NET = 100
+_HEADER = "# Written by `clusterctl lab up`; `clusterctl lab down` removes it.\n"
+
+
+def write_layer(paths: LabPaths, racks: Sequence[LabRack]) -> None:
+    """Write `hosts/hosts.yml`, the BMC secret (0600, random, made once) and `known_hosts` for all racks of this lab."""
+    nodes = [node for rack in racks for node in rack.nodes]
+    paths.known_hosts.write_text(known_hosts_text(paths, nodes), encoding="ascii")
+    secret = paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml"
+    secret.parent.mkdir(parents=True, exist_ok=True)
+    if not secret.exists():
+        _write_secret(secret, {"bmc_user": BMC_USER, "bmc_password": secrets.token_urlsafe(18)})
+    children = {rack.group: {"hosts": dict.fromkeys(n.name for n in rack.nodes)} for rack in racks}
+    hosts = {n.name: {**_place(rack, n), **_domain(paths, rack, n), **_rails(paths, rack, n)} for rack in racks for n in rack.nodes}
+    groups = {"clusterctl_lab": {"hosts": hosts, "vars": _shared(paths)}, **_profiles(paths, nodes), **children}
+    text = _HEADER + yaml.safe_dump({"all": {"children": groups}}, sort_keys=False)
+    (paths.hosts_dir / "hosts.yml").write_text(text, encoding="utf-8")
+
+
+def bmc_credentials(paths: LabPaths) -> tuple[str, str]:
+    """User and password of the lab's BMCs."""
+    data = yaml.safe_load((paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml").read_text(encoding="utf-8"))
+    return str(data["bmc_user"]), str(data["bmc_password"])
+
+
+def remove_layer(paths: LabPaths) -> None:
+    """Forget all nodes; the folder stays, for clusterctl.yml names it."""
+    for file in (paths.hosts_dir / "hosts.yml", paths.known_hosts):
+        file.unlink(missing_ok=True)
+
+
+def ssh_args(paths: LabPaths) -> str:
+    """The ssh options that check host keys against the lab's own list."""
+    return f"-o UserKnownHostsFile={paths.known_hosts} -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null"
+
+
+def node_names(nodes: Iterable[LabNode]) -> str:
+    """For a message."""
+    return ", ".join(n.name for n in nodes)
+
+
+def _profiles(paths: LabPaths, nodes: Sequence[LabNode]) -> dict[str, dict[str, dict[str, None]]]:
+    """The group of variables that each kind of hardware has in the lab, with its nodes."""
+    names: dict[str, dict[str, None]] = {}
+    for node in nodes:
+        names.setdefault(hardware_of(paths, node.name).profile, {})[node.name] = None
+    return {profile: {"hosts": hosts} for profile, hosts in names.items()}
+
+
+def _place(rack: LabRack, node: LabNode) -> dict[str, Any]:
+    """Where the node is and answers."""
+    return {"ansible_host": node.address, "bmc_url": node.bmc_url, "rack": rack.group.replace("_", "-"), "rack_slot": node.slot}
+
+
+def _rails(paths: LabPaths, rack: LabRack, node: LabNode) -> dict[str, Any]:
+    """A node with Ethernet rails has an address in the subnet of each."""
+    hardware = hardware_of(paths, node.name)
+    if not hardware.ethernet:
+        return {}
+    own = f"{rack.number}.{FIRST_HOST + node.slot}"
+    rails = [{"device": name, "rail": i, "address": f"10.{_FIRST_RAIL_NET + i}.{own}/24"} for i, name in enumerate(hardware.hca_names)]
+    return {"roce_rails": rails}
+
+
+def _domain(paths: LabPaths, rack: LabRack, node: LabNode) -> dict[str, Any]:
+    """What a compute tray must know of its rack: all trays that are up form its NVLink domain, in the order of the rack."""
+    if not hardware_of(paths, node.name).rack_nvlink:
+        return {}
+    members = [other.address for other in sorted(rack.nodes, key=lambda n: n.slot)]
+    trays = {"nvlink_domain_trays": len(members), "nvlink_domain_ready_min": len(members)}
+    return {"nvlink_domain": rack.group.replace("_", "-"), "nvlink_domain_members": members, **trays}
+
+
+def _shared(paths: LabPaths) -> dict[str, Any]:
+    return {
+        "ansible_user": "root",
+        "ansible_ssh_private_key_file": str(paths.key),
+        "ansible_ssh_common_args": ssh_args(paths),
+        "ansible_python_interpreter": "/usr/bin/python3",
+        "bmc_ca_file": str(paths.bmc_certificate),
+    }
+
+
+def _write_secret(path: Path, data: dict[str, str]) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write("# The password of the lab's BMCs on the loopback of this machine.\n" + yaml.safe_dump(data))

@@ -1,0 +1,99 @@
+"""The node image: a base from Debian packages (about a minute, once), and on it the simulated machine (seconds)."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl_lab.apt_sources import AptSources, host_sources
+from clusterctl_lab.image_context import context_digest, write_context
+from clusterctl_lab.podman import as_root, podman, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BASE = "localhost/clusterctl-base"
+NODE = "localhost/clusterctl-node"
+BUILD_TIMEOUT_S = 900
+KEPT = 4
+
+# What any installed server has; what a role installs comes from the pool below, so that a virgin node lacks it.
+INSTALLED = (
+    "apt,systemd-sysv,dbus,iproute2,iputils-ping,kmod,openssh-server,procps,python3,python3-apt,python3-debian,sudo,ca-certificates,"
+    "pciutils,dmidecode"
+)
+# Real packages that roles may install; they wait in the image, so that nodes need no mirror.
+POOL = ("chrony", "irqbalance", "numactl", "ethtool", "linux-cpupower", "cpufrequtils", "tuned", "nfs-common", "rdma-core", "ibverbs-utils")
+
+
+def ensure_image(tell: Callable[[str], None]) -> str:
+    """The name of the node image; builds what is missing.
+
+    Raises:
+        LabError: the host has no package source, or the build failed.
+    """
+    sources = host_sources()
+    base = f"{BASE}:{_base_digest(sources)}"
+    node = f"{NODE}:{_short(base, context_digest())}"
+    if _exists(node):
+        return node
+    if not _exists(base):
+        tell(f"building {base} from {sources.suite} packages (about a minute, once)")
+        _build_base(base, sources)
+    tell(f"building {node}")
+    _build_node(node, base)
+    for name in (NODE, BASE):
+        _forget_old(name)
+    return node
+
+
+def _base_digest(sources: AptSources) -> str:
+    return _short(sources.suite, sources.text, INSTALLED, *POOL, _POOL_HOOK, *_OPTIONS)
+
+
+_OPTIONS = (
+    "--variant=minbase",
+    '--aptopt=APT::Install-Recommends "false"',
+    "--dpkgopt=path-exclude=/usr/share/man/*",
+    "--dpkgopt=path-exclude=/usr/share/doc/*",
+    "--dpkgopt=path-exclude=/usr/share/locale/*",
+)
+# One package a time: a name that this release lacks must not cost the others.
+_POOL_HOOK = (
+    'mkdir -p "$1/opt/clusterctl-lab/pool"; chroot "$1" apt-get clean; for p in {packages}; do '
+    'chroot "$1" apt-get install -y -qq --no-install-recommends --download-only "$p" >/dev/null || echo "no $p in this release" >&2; done; '
+    'mv "$1"/var/cache/apt/archives/*.deb "$1/opt/clusterctl-lab/pool/"'
+)
+
+
+def _build_base(name: str, sources: AptSources) -> None:
+    with tempfile.TemporaryDirectory(prefix="clusterctl-image-", dir="/var/tmp") as scratch:
+        tar, source_file = Path(scratch, "base.tar"), Path(scratch, "host.sources")
+        source_file.write_text(sources.text, encoding="utf-8")
+        hook = _POOL_HOOK.format(packages=" ".join(POOL))
+        argv = ["mmdebstrap", *_OPTIONS, f"--include={INSTALLED}", f"--customize-hook={hook}", sources.suite, str(tar), str(source_file)]
+        run(as_root(*argv), timeout_s=BUILD_TIMEOUT_S)
+        podman("import", "--change", 'CMD ["/sbin/init"]', str(tar), name, timeout_s=BUILD_TIMEOUT_S)
+
+
+def _build_node(name: str, base: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="clusterctl-image-", dir="/var/tmp") as scratch:
+        write_context(Path(scratch), base)
+        podman("build", "--quiet", "--network", "none", "--tag", name, scratch, timeout_s=BUILD_TIMEOUT_S)
+
+
+def _forget_old(name: str) -> None:
+    """Keep the newest images; podman itself keeps those that a container uses."""
+    found = podman("images", "--sort", "created", "--filter", f"reference={name}", "--format", "{{.Repository}}:{{.Tag}}").stdout.split()
+    for old in found[KEPT:]:
+        podman("rmi", old, check=False)
+
+
+def _exists(name: str) -> bool:
+    return podman("image", "exists", name, check=False).returncode == 0
+
+
+def _short(*inputs: str) -> str:
+    return hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:12]

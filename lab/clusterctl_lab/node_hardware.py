@@ -1,0 +1,49 @@
+"""Which kind of machine each lab node stands for: a word in the node's folder, which the node reads when it boots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.model.errors import UsageProblemError
+from clusterctl_lab.layout import DECLARED_RACK
+from clusterctl_lab.simulator.hardware_kinds import HGX_H100, KINDS
+
+if TYPE_CHECKING:
+    from clusterctl_lab.layout import LabNode, LabPaths, LabRack
+    from clusterctl_lab.simulator.hardware import Hardware
+
+FILE = "hardware"
+NAMES = tuple(KINDS)
+DEFAULT = HGX_H100.name
+
+
+def hardware_of(paths: LabPaths, node: str) -> Hardware:
+    """The kind of a node of this lab; nodes that say nothing are of the default kind."""
+    file = paths.node_dir(node) / FILE
+    return KINDS[file.read_text(encoding="ascii").strip() if file.exists() else DEFAULT]
+
+
+def choose(paths: LabPaths, node: LabNode, name: str) -> None:
+    """Say of a new node what it stands for."""
+    (paths.node_dir(node.name) / FILE).write_text(f"{name}\n", encoding="ascii")
+
+
+def require(paths: LabPaths, rack: LabRack, existing: list[str], name: str) -> None:
+    """Refuse another kind than the rack's nodes have.
+
+    Raises:
+        UsageProblemError: a node of the rack is there already, or declared, and stands for something else.
+    """
+    if rack.number == DECLARED_RACK and name != DEFAULT:
+        target = rack.group.replace("_", "-")
+        raise UsageProblemError(
+            detail=f"the lab's inventory declares the nodes of {target} as {DEFAULT}, not {name}",
+            hint=f"`clusterctl lab up rack-{DECLARED_RACK + 1} --hardware {name}`",
+        )
+    others = [n.name for n in rack.nodes if n.name in existing and hardware_of(paths, n.name).name != name]
+    if others:
+        target, kind = rack.group.replace("_", "-"), hardware_of(paths, others[0]).name
+        raise UsageProblemError(
+            detail=f"{others[0]} stands for {kind}, not {name}",
+            hint=f"`clusterctl lab up {target} --hardware {kind}`, or `clusterctl lab down {target}` first",
+        )

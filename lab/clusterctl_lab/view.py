@@ -1,0 +1,58 @@
+"""The lab on stdout: its nodes, and what can be broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.terminal import out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl_lab.faults import FaultKind
+    from clusterctl_lab.rack import NodeStatus
+    from clusterctl_lab.simulator.state import Fault
+
+
+def fault_words(fault: Fault) -> str:
+    """`hca_degraded mlx5_3 0.5`."""
+    return " ".join(word for word in (fault.name, fault.device, fault.option) if word)
+
+
+def status(nodes: Sequence[NodeStatus], output: str) -> None:
+    """The nodes of a lab."""
+    if output != "table":
+        out.emit(output, "lab-status", {"simulated": True, "nodes": [_node(n) for n in nodes]})
+        return
+    rows = [
+        (
+            n.name,
+            "running" if n.running else "stopped",
+            n.hardware,
+            n.address,
+            n.bmc_url if n.bmc else "down",
+            ", ".join(map(fault_words, n.faults)) or "-",
+        )
+        for n in nodes
+    ]
+    out.table(("NODE", "STATE", "HARDWARE", "ADDRESS", "BMC", "FAULTS"), rows)
+
+
+def catalogue(kinds: Sequence[FaultKind]) -> None:
+    """What can be broken."""
+    rows = [(k.name, k.default_device or "-", f"{k.option}={k.default_option}" if k.option else "-", k.lasts, k.summary) for k in kinds]
+    out.table(("FAULT", "DEVICE", "OPTION", "LASTS", "WHAT"), rows)
+
+
+def _node(node: NodeStatus) -> dict[str, object]:
+    return {
+        "name": node.name,
+        "rack": node.rack,
+        "address": node.address,
+        "state": "running" if node.running else "stopped",
+        "hardware": node.hardware,
+        "bmc_url": node.bmc_url,
+        "bmc_answers": node.bmc,
+        "image": node.image,
+        "faults": [{"name": f.name, "device": f.device, "option": f.option} for f in node.faults],
+    }

@@ -1,0 +1,233 @@
+"""From a small site to nodes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clusterctl.adapters.inventory.load import list_hosts, load_profile
+from clusterctl.core.digest import spec_digest
+from clusterctl.model.errors import SpecInvalidError, UnknownTargetError
+from support.site import CONTENT, Site
+
+SECRET = "hunter2-of-the-bmc"
+
+
+def test_values_have_the_types_and_defaults_of_the_argument_spec(tmp_path: Path) -> None:
+    node = Site(tmp_path).nodes("r1-n01")[0]
+    assert list(node.spec.roles) == ["pages", "fabric"]
+    assert node.spec.roles["pages"] == {
+        "pages_pages": {"1G": {"node0": 4, "node1": 8}, "2M": None},
+        "pages_mount": "/dev/hugepages",
+        "pages_enabled": True,
+        "pages_sizes": [1024],
+        "pages_owner": None,
+    }
+    assert node.spec.roles["fabric"] == {
+        "fabric_version": "6.10",
+        "fabric_rails": [{"name": "rail0", "mtu": 9000, "address": None}],
+        "fabric_label": "6.10-x",
+    }
+    assert node.spec.gates == {"gates_levels": {"quick": ["rdma_pair"]}}
+    assert node.groups == ("profile_x", "rack_1")
+    assert node.profile == "profile_x"
+    assert node.place.rack == "rack-1"
+    assert node.place.slot == 1
+
+
+def test_zero_false_and_empty_are_values(tmp_path: Path) -> None:
+    files = {"site/group_vars/rack_2.yml": "pages_pages: {1G: {node0: 0}}\npages_owner: ''\n"}
+    node = Site(tmp_path, files).nodes("rack-2")[0]
+    assert node.profile == "profile_y"
+    pages = node.spec.roles["pages"]
+    assert (pages["pages_enabled"], pages["pages_sizes"], pages["pages_owner"]) == (False, [], "")
+    assert pages["pages_pages"]["1G"] == {"node0": 0, "node1": 0}
+
+
+def test_nodes_with_the_same_inputs_share_spec_and_digest(tmp_path: Path) -> None:
+    files = {"site/host_vars/r1-n02.yml": "serial: X1\nwaivers: [{check: 'a.*', reason: r, owner: o, expires: 2030-01-01}]\n"}
+    one, two, three, other = Site(tmp_path, files).nodes()
+    assert one.spec.digest == two.spec.digest == three.spec.digest != other.spec.digest
+    assert one.spec.roles["pages"] is three.spec.roles["pages"]
+    assert two.spec.waivers == ({"check": "a.*", "reason": "r", "owner": "o", "expires": "2030-01-01"},)
+    assert one.spec.waivers == ()
+    assert one.spec.digest == spec_digest(one.spec.roles)
+
+
+def test_the_digest_does_not_depend_on_how_the_files_are_written(tmp_path: Path) -> None:
+    before = Site(tmp_path / "a").nodes("r1-n01")[0].spec.digest
+    files = {
+        "common/group_vars/profile_x/pages.yml": "pages_pages: {1G: {node1: 8, node0: '4'}}\n",
+        "common/group_vars/profile_x/fabric.yml": "fabric_rails:\n  - {mtu: 9000, name: rail0}\nfabric_version: '6.10'\n",
+        "common/group_vars/profile_x/node.yml": "node_roles: [fabric, pages]\n",
+    }
+    assert Site(tmp_path / "b", files).nodes("r1-n01")[0].spec.digest == before
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"site/group_vars/rack_1.yml": "pages_owner: '{{ inventory_hostname }}'\n"},
+        {"site/group_vars/rack_1.yml": "pages_owner: '{{ who }}'\nwho: 'n{{ rack_slot }}'\n"},
+        {"site/group_vars/rack_1.yml": "pages_owner: \"{{ hostvars[inventory_hostname]['ansible_host'] }}\"\n"},
+        {"site/group_vars/rack_1.yml": "pages_owner: \"{{ lookup('vars', 'rack_' ~ 'slot') | string }}\"\n"},
+        {
+            "site/group_vars/rack_1.yml": "pages_owner: '{{ who }}'\n",
+            **{f"site/host_vars/r1-n0{n}.yml": f"who: '{{{{ own }}}}'\nown: n{n}\n" for n in (1, 2, 3)},
+        },
+    ],
+    ids=["magic", "transitive", "hostvars", "computed name", "host vars"],
+)
+def test_a_template_that_reads_the_host_makes_the_spec_the_hosts_own(files: dict[str, str], tmp_path: Path) -> None:
+    nodes = Site(tmp_path, files).nodes("rack-1")
+    assert len({n.spec.roles["pages"]["pages_owner"] for n in nodes}) == 3
+    assert len({n.spec.digest for n in nodes}) == 3
+    assert nodes[0].spec.roles["fabric"] is nodes[2].spec.roles["fabric"]
+
+
+def test_a_template_that_reads_the_rack_is_rendered_per_rack(tmp_path: Path) -> None:
+    nodes = Site(tmp_path, {"common/group_vars/all.yml": "pages_owner: '{{ rack }} {{ group_names | length }}'\n"}).nodes()
+    assert [n.spec.roles["pages"]["pages_owner"] for n in nodes] == ["rack-1 2"] * 3 + ["rack-2 3"]
+
+
+def test_equal_text_marked_unsafe_is_not_rendered(tmp_path: Path) -> None:
+    files = {
+        "site/host_vars/r1-n01.yml": "pages_owner: '{{ rack }}'\n",
+        "site/host_vars/r1-n02.yml": "pages_owner: !unsafe '{{ rack }}'\n",
+    }
+    nodes = Site(tmp_path, files).nodes("rack-1")
+    assert [n.spec.roles["pages"]["pages_owner"] for n in nodes] == ["rack-1", "{{ rack }}", None]
+
+
+def test_how_to_reach_a_node(tmp_path: Path) -> None:
+    files = {
+        "site/group_vars/rack_1.yml": (
+            "ansible_user: admin\nansible_become: 'yes'\nansible_ssh_private_key_file: ~/.ssh/id_site\n"
+            "ansible_ssh_common_args: \"-o UserKnownHostsFile={{ inventory_dir }}/known_hosts -J 'bastion {{ rack_slot }}'\"\n"
+            "bmc_url: 'https://bmc-{{ inventory_hostname }}.example.net'\nrail_leaves: {rail0: leaf-1, rail1: leaf-2}\n"
+        ),
+        "site/host_vars/r1-n02.yml": "ansible_port: '2222'\nansible_python_interpreter: /opt/python/bin/python3\nansible_connection: local\n",
+    }
+    one, two, _ = Site(tmp_path, files).nodes("rack-1")
+    assert (one.connection.host, one.connection.port, one.connection.user, one.connection.become) == ("192.0.2.1", 22, "admin", True)
+    assert one.connection.key_path == str(Path("~/.ssh/id_site").expanduser())
+    assert one.connection.ssh_args == ("-o", f"UserKnownHostsFile={tmp_path}/site/known_hosts", "-J", "bastion 1")
+    assert one.connection.python == "/usr/bin/python3"
+    assert (two.connection.port, two.connection.python, two.connection.kind) == (2222, "/opt/python/bin/python3", "local")
+    assert one.bmc_url == "https://bmc-r1-n01.example.net"
+    assert one.labels == {"leaf.rail0": "leaf-1", "leaf.rail1": "leaf-2"}
+
+
+def test_the_same_address_behind_two_ports_is_two_nodes(tmp_path: Path) -> None:
+    files = {f"site/host_vars/r1-n0{n}.yml": f"ansible_host: 192.0.2.9\nansible_port: {2200 + n}\n" for n in (1, 2, 3)}
+    assert len(Site(tmp_path, files).nodes("rack-1")) == 3
+
+
+def encrypt(text: str, password: Path) -> str:
+    command = [str(Path(sys.executable).with_name("ansible-vault")), "encrypt_string", "--vault-id", str(password), text]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_secret_that_no_spec_needs_needs_no_password(tmp_path: Path) -> None:
+    password = tmp_path / "vault.txt"
+    password.write_text("example")
+    secret = encrypt(SECRET, password)
+    rails = f"  - name: rail0\n    key: {secret}".replace("\n          ", "\n      ")
+    files = {"site/group_vars/rack_1.yml": f"bmc_password: {secret}\npages_token: {secret}\nfabric_rails:\n{rails}"}
+    node = Site(tmp_path, files).nodes("r1-n01")[0]
+    assert "pages_token" not in node.spec.roles["pages"]
+    assert "key" not in node.spec.roles["fabric"]["fabric_rails"][0]
+
+
+def test_no_secret_enters_a_node(tmp_path: Path) -> None:
+    password = tmp_path / "vault.txt"
+    password.write_text("example")
+    files = {
+        "site/group_vars/rack_1.yml": (
+            f"bmc_password: {encrypt(SECRET, password)}\nansible_user: {encrypt('admin', password)}\n"
+            f"pages_token: {SECRET}\nfabric_rails: [{{name: rail0, key: {SECRET}}}]\n"
+        ),
+    }
+    node = Site(tmp_path, files).nodes("r1-n01", vault_ids=[str(password)])[0]
+    assert node.connection.user == "admin"
+    assert SECRET not in repr(node)
+
+
+def test_values_from_an_encrypted_file_are_secrets_even_with_the_password(tmp_path: Path) -> None:
+    password = tmp_path / "vault.txt"
+    password.write_text("example")
+    site = Site(
+        tmp_path,
+        {
+            "site/group_vars/rack_1/vault.yml": f"vault_owner: {SECRET}\n",
+            "site/group_vars/rack_1/a.yml": "pages_owner: '{{ vault_owner }}'\n",
+        },
+    )
+    file = tmp_path / "site/group_vars/rack_1/vault.yml"
+    subprocess.run(
+        [str(Path(sys.executable).with_name("ansible-vault")), "encrypt", "--vault-id", str(password), str(file)],
+        check=True,
+        capture_output=True,
+    )
+    with pytest.raises(SpecInvalidError, match="vault_owner, which it reads, is vault-encrypted") as caught:
+        site.nodes("r1-n01", vault_ids=[str(password)])
+    assert SECRET not in str(caught.value)
+
+
+def test_extra_variables_win_over_hosts(tmp_path: Path) -> None:
+    (tmp_path / "more.json").write_text('{"fabric_version": "7.0"}')
+    site = Site(tmp_path, {"site/host_vars/r1-n01.yml": "pages_mount: /host\n"})
+    node = site.nodes("r1-n01", extra_vars=["pages_mount=/cli", f"@{tmp_path}/more.json"])[0]
+    assert node.spec.roles["pages"]["pages_mount"] == "/cli"
+    assert node.spec.roles["fabric"]["fabric_label"] == "7.0-x"
+
+
+@pytest.mark.parametrize(
+    ("target", "limit", "names"),
+    [
+        ("rack-1:&profile-x:!r1-n03", None, ["r1-n01", "r1-n02"]),
+        ("rack_1[1:2]", None, ["r1-n02", "r1-n03"]),
+        ("rack-1[0],r2-n01", None, ["r1-n01", "r2-n01"]),
+        ("~r.-n01", None, ["r1-n01", "r2-n01"]),
+        ("all", "@{folder}/some.retry", ["r1-n03", "r2-n01"]),
+        ("profile_x", "!rack-1", ["r2-n01"]),
+        ("rack-1:!rack-3", None, ["r1-n01", "r1-n02", "r1-n03"]),
+    ],
+)
+def test_patterns(target: str, limit: str | None, names: list[str], tmp_path: Path) -> None:
+    (tmp_path / "some.retry").write_text("r1-n03\nrack-2\n")
+    nodes = Site(tmp_path).nodes(target, limit=limit and limit.format(folder=tmp_path))
+    assert [n.name for n in nodes] == names
+
+
+def test_topology(tmp_path: Path) -> None:
+    topology = list_hosts(Site(tmp_path).layers)
+    assert topology.groups["rack_1"] == ("r1-n01", "r1-n02", "r1-n03")
+    assert topology.groups["rack_3"] == ()
+    assert topology.children["profile_x"] == ("profile_y", "rack_1")
+    assert topology.profiles == ("profile_x", "profile_y")
+    assert [h.place.rack for h in topology.hosts] == ["rack-1"] * 3 + ["rack-2"]
+
+
+def test_an_inventory_without_hosts_can_be_listed(tmp_path: Path) -> None:
+    topology = list_hosts(Site(tmp_path, layers=("common",)).layers)
+    assert topology.hosts == ()
+    assert topology.idle_profiles == ("profile_y",)
+
+
+def test_a_profile_needs_no_node(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    spec = load_profile(site.layers, "profile_y", content=CONTENT)
+    assert spec.digest == site.nodes("r2-n01")[0].spec.digest
+    with pytest.raises(UnknownTargetError, match="did you mean 'profile_y'"):
+        load_profile(site.layers, "profile_yy", content=CONTENT)
+
+
+def test_a_list_of_hosts_is_a_layer(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.layers[1:] = [Path("r8-n01,r8-n02,")]
+    with pytest.raises(SpecInvalidError, match="node_roles: is not set"):
+        site.nodes("r8-n01")

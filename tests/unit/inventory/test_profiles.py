@@ -1,0 +1,186 @@
+"""Every profile of the content, resolved as nodes of it would be."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+import yaml
+
+from clusterctl.adapters.inventory.load import load_profile
+from clusterctl.core.gates.devices import hcas_of
+from clusterctl.core.gates.profile import profile_of
+from clusterctl.model.errors import SpecInvalidError
+from clusterctl.model.node import Connection, Node, Place
+from support.filters import filter_plugin
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from clusterctl.model.node import NodeSpec
+    from clusterctl.model.problem import Problem
+
+COMMON = ROOT / "inventory" / "common"
+EXPECTED = {
+    "profile_gb200_nvl72": ("NVIDIA GB200", 4, 4),
+    "profile_gb300_nvl72": ("NVIDIA GB300", 4, 4),
+    "profile_hgx_a100_ib": ("NVIDIA A100-SXM4-80GB", 8, 8),
+    "profile_hgx_b200_ib": ("NVIDIA B200", 8, 8),
+    "profile_hgx_h100_ib": ("NVIDIA H100 80GB HBM3", 8, 8),
+    "profile_hgx_h100_roce": ("NVIDIA H100 80GB HBM3", 8, 8),
+    "profile_hgx_h200_ib": ("NVIDIA H200", 8, 8),
+}
+PROFILES = pytest.mark.parametrize("profile", sorted(EXPECTED))
+_GROUP = re.compile(r"^(platform|fabric|profile)_")
+
+
+@cache
+def resolved(profile: str) -> NodeSpec:
+    return load_profile([COMMON], profile, content=ROOT)
+
+
+def leaves(tree: dict[str, Any] | None) -> set[str]:
+    """The names of groups without children."""
+    return {
+        name
+        for group, below in (tree or {}).items()
+        for name in (leaves(below["children"]) if below and below.get("children") else {group})
+    }
+
+
+def test_these_are_all_profiles() -> None:
+    assert leaves(yaml.safe_load((COMMON / "groups.yml").read_text())) == set(EXPECTED)
+
+
+@PROFILES
+def test_a_profile_loads_and_declares_its_machine(profile: str) -> None:
+    spec, (model, gpus, hcas) = resolved(profile), EXPECTED[profile]
+    hardware = spec.roles["hardware"]
+    assert (hardware["hardware_gpu_model"], hardware["hardware_gpus"], len(hardware["hardware_hcas"])) == (model, gpus, hcas)
+    assert spec.roles["nvidia_driver"]["nvidia_driver_gpu_architecture"]
+    assert hardware["hardware_gpu_power_limit_w"] > 0
+
+
+@PROFILES
+def test_every_gate_has_a_bar_with_a_source(profile: str) -> None:
+    gates = resolved(profile).gates
+    bars = gates["gates_baselines"]
+    floors = {b["gate"] for b in bars if b["kind"] == "floor"}
+    assert {"nccl_node", "nvbandwidth", "rdma_pair", "nccl_group"} <= floors
+    for bar in bars:
+        assert bar["source"], bar
+        assert bar["date"], bar
+    by_gate = {(b["gate"], b["metric"], b["kind"]): b["value"] for b in bars}
+    assert by_gate["nccl_node", "busbw", "floor"] < by_gate["nccl_node", "busbw", "ceiling"]
+
+
+@PROFILES
+def test_burn_in_reads_what_it_measures(profile: str) -> None:
+    node = Node("n1", (profile,), Connection("192.0.2.1"), Place(), resolved(profile))
+    assert profile_of(node, date(2026, 11, 21)).baselines
+    assert [h.rail for h in hcas_of(node)] == list(range(EXPECTED[profile][2]))
+
+
+@PROFILES
+def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
+    """What the roles refuse before they install anything, with the profile's own catalogue."""
+    roles = resolved(profile).roles
+    driver, cuda = roles["nvidia_driver"], roles["cuda"]
+    catalogue = yaml.safe_load((COMMON / "group_vars" / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
+    wish = {
+        "versions": cuda["cuda_versions"],
+        "default": cuda["cuda_default"],
+        "driver": driver["nvidia_driver_version"],
+        "minor_compatibility": cuda["cuda_minor_compatibility"],
+        "forward_compatibility": cuda["cuda_forward_compatibility"],
+    }
+    assert filter_plugin("cuda", "cuda_toolkits").errors(wish, cuda["cuda_packages"], catalogue) == []
+    components = ("fabric_manager", "imex", "nvlsm", "persistenced", "dcgm", "container_toolkit")
+    versions = {"driver": driver["nvidia_driver_version"], **{c: driver[f"nvidia_driver_{c}_version"] for c in components}}
+    module = {"kernel_module": driver["nvidia_driver_kernel_module"], "architecture": driver["nvidia_driver_gpu_architecture"]}
+    wanted = {**module, "cuda": driver["nvidia_driver_cuda_version"]}
+    assert filter_plugin("nvidia_driver", "nvidia_tuple").tuple_errors(versions, wanted, driver["nvidia_driver_packages"], catalogue) == []
+    modes = {
+        **module,
+        **{m: driver[f"nvidia_driver_{m}"] for m in ("fabric", "gsp_firmware", "mig", "ecc", "power_limit_w")},
+        "parameters": driver["nvidia_driver_module_parameters"],
+    }
+    assert filter_plugin("nvidia_driver", "nvidia_modes").mode_errors(modes, versions, catalogue) == []
+
+
+def test_blackwell_boards_have_their_subnet_manager() -> None:
+    driver = resolved("profile_hgx_b200_ib").roles["nvidia_driver"]
+    packages = {p["name"]: (p["component"], p["version"]) for p in driver["nvidia_driver_packages"]}
+    assert packages["nvlsm"] == ("nvlsm", f"{driver['nvidia_driver_nvlsm_version']}-1")
+    assert packages["libnvsdm"] == packages["nvidia-fabricmanager"]
+    of_other_boards = resolved("profile_hgx_h100_ib").roles["nvidia_driver"]["nvidia_driver_packages"]
+    assert {p["name"]: (p["component"], p["version"]) for p in of_other_boards}.items() <= packages.items()
+
+
+@PROFILES
+def test_the_fabric_names_devices_that_the_node_has(profile: str) -> None:
+    roles = resolved(profile).roles
+    names = [h["name"] for h in roles["hardware"]["hardware_hcas"]]
+    assert roles["nccl"]["nccl_settings"]["NCCL_IB_HCA"] == "=" + ",".join(names)
+    if "infiniband" in roles:
+        assert [p["device"] for p in roles["infiniband"]["infiniband_ports"]] == names
+        assert roles["infiniband"]["infiniband_counter_limits"]["link_downed"] == 0
+
+
+@PROFILES
+def test_what_storage_clients_need_is_added_to_every_row_of_pages(profile: str) -> None:
+    own = resolved(profile).roles
+    assert {"hugepages", "storage_client"} <= set(own)
+    asked = [{"size": p["size"], "node": p["node"], "count": 3 + i} for i, p in enumerate(own["hugepages"]["hugepages_pages"])]
+    wish = json.dumps({"storage_client_hugepages": asked})
+    with_clients = load_profile([COMMON], profile, extra_vars=[wish], content=ROOT).roles["hugepages"]["hugepages_pages"]
+    assert [
+        {**sum_, "count": int(sum_["count"]) - int(before["count"])}
+        for sum_, before in zip(with_clients, own["hugepages"]["hugepages_pages"], strict=True)
+    ] == asked
+
+
+@PROFILES
+def test_pages_without_a_row_are_refused(profile: str) -> None:
+    nowhere = json.dumps({"storage_client_hugepages": [{"size": "2M", "node": 63, "count": 1}]})
+    with pytest.raises(SpecInvalidError, match="storage_client_hugepages"):
+        load_profile([COMMON], profile, extra_vars=[nowhere], content=ROOT)
+
+
+@pytest.mark.parametrize("profile", ["profile_gb200_nvl72", "profile_gb300_nvl72"])
+def test_grace_is_no_x86(profile: str) -> None:
+    roles = resolved(profile).roles
+    assert "bios" not in roles
+    assert list(roles).index("nvidia_driver") < list(roles).index("nvlink_domain")
+    cmdline = roles["kernel"]["kernel_cmdline"]
+    assert not {"intel_iommu", "amd_iommu", "iommu", "pci"} & set(cmdline)
+    assert roles["kernel"]["kernel_release"].endswith("-64k")
+    assert {p["size"] for p in roles["hugepages"]["hugepages_pages"]} == {"2M"}
+    driver = roles["nvidia_driver"]
+    assert driver["nvidia_driver_fabric_manager_version"] == ""
+    assert driver["nvidia_driver_module_parameters"]["NVreg_ImexChannelCount"] in (2048, "2048")
+    assert f"{driver['nvidia_driver_version']}-1" in [p["version"] for p in driver["nvidia_driver_packages"] if p["name"] == "nvidia-imex"]
+
+
+def test_imex_of_a_scheduler_still_needs_the_drivers_package() -> None:
+    per_job = '{"nvlink_domain_imex": false}'
+    spec = load_profile([COMMON], "profile_gb300_nvl72", extra_vars=[per_job], content=ROOT)
+    driver = spec.roles["nvidia_driver"]
+    assert (spec.roles["nvlink_domain"]["nvlink_domain_imex"], driver["nvidia_driver_hold"]) == (False, True)
+    assert [p["version"] for p in driver["nvidia_driver_packages"] if p["component"] == "imex"] == [f"{driver['nvidia_driver_version']}-1"]
+    without = '{"nvidia_driver_fabric": "none", "nvidia_driver_imex_version": ""}'
+    with pytest.raises(SpecInvalidError) as refused:
+        load_profile([COMMON], "profile_gb300_nvl72", extra_vars=[per_job, without], content=ROOT)
+    told = [(p.path, p.message) for p in cast("tuple[Problem, ...]", refused.value.values["items"])]
+    assert [path for path, _ in told] == ["nvidia_driver_fabric"]
+    assert "nvlink_domain_imex is false" in told[0][1]
+
+
+def test_groups_with_variables_are_groups_that_hosts_can_be_in() -> None:
+    text = (COMMON / "groups.yml").read_text()
+    for folder in (COMMON / "group_vars").iterdir():
+        assert folder.name in {"all", "gpu_nodes"} or _GROUP.match(folder.name), folder.name
+        assert folder.name == "all" or f"{folder.name}:" in text, folder.name

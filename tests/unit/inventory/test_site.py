@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.adapters.inventory.site import write_site
+from clusterctl.model.errors import UsageProblemError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_site_has_configuration_and_inventory(tmp_path: Path) -> None:
+    files = {p.relative_to(tmp_path).as_posix() for p in write_site(tmp_path / "my site")}
+    assert files == {
+        "my site/.gitignore",
+        "my site/clusterctl.yml",
+        "my site/inventory/my_site/hosts.yml",
+        "my site/inventory/my_site/group_vars/all.yml",
+    }
+    assert "- inventory/my_site " in (tmp_path / "my site" / "clusterctl.yml").read_text()
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "clusterctl.yml").write_text("mine")
+    with pytest.raises(UsageProblemError, match=r"clusterctl\.yml is there already"):
+        write_site(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["clusterctl.yml"]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageProblemError, match="file"):
+        write_site(tmp_path / "file" / "site")

@@ -1,0 +1,90 @@
+"""Draining and releasing: record and pool together, all or none, and safe to be killed in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, PoolError, StoreError
+from clusterctl.model.state import State
+from clusterctl.workflows.drain import drain, release
+from support.rack import NAMES, provisioned_rack
+from support.stores import bring
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.adapters.store import Store
+
+GOOD = [n for n in NAMES if n != "r12-n04"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store, _ = provisioned_rack(tmp_path)
+    for name in GOOD:
+        LocalPool(store).admit(name, "run")
+    return store
+
+
+def test_drain_tells_record_and_pool(store: Store) -> None:
+    pool = LocalPool(store)
+    moves = drain(store, pool, store.nodes(["r12-n01"]), operator="bob", reason="fan noise")
+    assert [(m.from_state, m.to_state) for m in moves] == [(State.ADMITTED, State.DRAINED)]
+    assert "r12-n01" not in pool.members()
+    last = store.history("r12-n01")[-1]
+    assert (last.operator, last.reason, last.run_id) == ("bob", "fan noise", "")
+    assert store.leases() == ()
+
+
+def test_half_of_the_pool_is_not_drained_by_accident(store: Store) -> None:
+    pool = LocalPool(store)
+    with pytest.raises(PoolError, match="3 of 5 pool members") as caught:
+        drain(store, pool, store.nodes(GOOD[:3]), operator="bob", reason="x")
+    assert "--force" in caught.value.hint
+    assert len(pool.members()) == 5
+    drain(store, pool, store.nodes(GOOD[:3]), operator="bob", reason="x", force=True)
+    assert len(pool.members()) == 2
+
+
+def test_a_node_in_a_run_is_not_drained(store: Store) -> None:
+    store.acquire(["r12-n01"], run_id="run-2", holder="alice")
+    with pytest.raises(LeaseHeldError):
+        drain(store, LocalPool(store), store.nodes(["r12-n01", "r12-n02"]), operator="bob", reason="x")
+    assert len(LocalPool(store).members()) == 5
+
+
+def test_all_or_none_where_one_cannot_be_drained(store: Store) -> None:
+    bring(store, "r12-n04", State.RETIRED)
+    with pytest.raises(IllegalTransitionError, match="r12-n04 is retired"):
+        drain(store, LocalPool(store), store.nodes(["r12-n01", "r12-n04"]), operator="bob", reason="x")
+    assert len(LocalPool(store).members()) == 5
+
+
+def test_killed_between_pool_and_record_it_is_out_of_the_pool(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_args: object, **_words: object) -> None:
+        raise StoreError(path="x", detail="disk full", hint="")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "transition", full)
+        with pytest.raises(StoreError):
+            drain(store, LocalPool(store), store.nodes(["r12-n01"]), operator="bob", reason="x")
+    assert "r12-n01" not in LocalPool(store).members()
+    drain(store, LocalPool(store), store.nodes(["r12-n01"]), operator="bob", reason="x")
+    assert store.nodes(["r12-n01"])[0].state is State.DRAINED
+
+
+def test_release_admits_nothing(store: Store) -> None:
+    moves = release(store, store.nodes(["r12-n04"]), operator="bob", reason="cable replaced")
+    assert [(m.from_state, m.to_state) for m in moves] == [(State.QUARANTINED, State.REGISTERED)]
+    assert "r12-n04" not in LocalPool(store).members()
+    assert store.history("r12-n04")[-1].reason == "cable replaced"
+
+
+def test_an_admitted_node_is_not_released(store: Store) -> None:
+    with pytest.raises(IllegalTransitionError) as caught:
+        release(store, store.nodes(["r12-n01", "r12-n04"]), operator="bob", reason="x")
+    assert "drain" in caught.value.hint
+    assert store.nodes(["r12-n04"])[0].state is State.QUARANTINED

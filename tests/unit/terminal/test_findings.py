@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.findings import HINTS, NodeFindings, NodeStatus, exit_code
+from clusterctl.terminal import findings as view
+from clusterctl.terminal import out
+from clusterctl_validators.finding import Finding, Outcome, Severity
+from support.roles import ROOT
+
+PASS = Finding("kernel.release.running", "kernel", Outcome.PASS, Severity.MAJOR, "6.8", "6.8")
+FAIL = Finding("hugepages.pages[1G].node0.running", "hugepages", Outcome.FAIL, Severity.CRITICAL, "64", "0", hint="run provision")
+EXPIRED = Finding("hugepages.mounts", "hugepages", Outcome.FAIL, Severity.MAJOR, "/mnt", "", "run provision", "the waiver of ops expired")
+BLIND = Finding("nccl.library", "nccl", Outcome.COULD_NOT_RUN, Severity.MINOR, reason="no ldconfig")
+WAIVED = Finding("nccl.conf", "nccl", Outcome.WAIVED, Severity.MAJOR, "1", "0", reason="waived by ops until 2026-12-31: why")
+OTHER = Finding("nccl.topology", "nccl", Outcome.NOT_APPLICABLE, Severity.MINOR, reason="none declared")
+SCHEMA = json.loads((ROOT / "docs/reference/schemas/validation.schema.json").read_text())
+RESULTS = (
+    NodeFindings("n1", NodeStatus.OK, "", (PASS, WAIVED, OTHER), 0.5),
+    NodeFindings("n2", NodeStatus.OK, "", (PASS, FAIL, EXPIRED, BLIND), 0.5),
+    NodeFindings("n3", NodeStatus.UNREACHABLE, "Connection refused", (), 0.1),
+)
+
+
+def test_text(capsys: pytest.CaptureFixture[str]) -> None:
+    view.show(RESULTS, "table", "run-1")
+    assert capsys.readouterr().out == (
+        "n2  3 of 4 checks\n"
+        "    critical  hugepages.pages[1G].node0.running  failed: expected 64, found 0\n"
+        "    major     hugepages.mounts  failed: expected /mnt, found nothing (the waiver of ops expired)\n"
+        "              hint: run provision\n"
+        "    minor     nccl.library  could not run: no ldconfig\n"
+        "n3  unreachable: Connection refused\n"
+        "    hint: check its power, network and SSH, then run again\n"
+        "3 nodes: 1 as declared, 1 not as declared, 1 unreachable. "
+        "7 checks: 2 pass, 2 fail, 1 could not run, 1 not applicable, 1 waived.\n"
+    )
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_machine_readable(capsys: pytest.CaptureFixture[str], output: str) -> None:
+    view.show(RESULTS, output, "run-1")
+    text = capsys.readouterr().out
+    data = json.loads(text) if output == "json" else yaml.safe_load(text)
+    Draft202012Validator(SCHEMA).validate(data)
+    assert data["run_id"] == "run-1"
+    assert data["summary"]["nodes"] == {"as_declared": 1, "not_as_declared": 1, "unreachable": 1}
+    assert data["summary"]["checks"] == {"pass": 2, "fail": 2, "could_not_run": 1, "not_applicable": 1, "waived": 1}
+    assert [n["status"] for n in data["nodes"]] == ["ok", "ok", "unreachable"]
+    assert [Finding.from_json(f) for f in data["nodes"][1]["findings"]] == [PASS, FAIL, EXPIRED, BLIND]
+
+
+@pytest.mark.parametrize("items", [[], [{"x": 1}], [{"x": 1}, {"x": [2, "\u00e9"]}]])
+def test_a_list_at_the_end_of_yaml_is_a_list(items: list[dict[str, object]], capsys: pytest.CaptureFixture[str]) -> None:
+    out.emit_parts("yaml", "validation", {"a": 1}, "nodes", items)
+    said = yaml.safe_load(capsys.readouterr().out)
+    assert (said["a"], said["nodes"]) == (1, items)
+
+
+@given(st.lists(st.dictionaries(st.text(), st.text() | st.lists(st.text())), max_size=3))
+def test_json_in_pieces_is_json(items: list[dict[str, object]]) -> None:
+    text = "".join(out.json_parts({"a": 1}, "items", items))
+    assert json.loads(text) == {"a": 1, "items": items}
+    if items:
+        assert text == json.dumps({"a": 1, "items": items}, indent=2, ensure_ascii=False) + "\n"
+
+
+def test_no_node_is_rendered_before_it_is_written() -> None:
+    made: list[str] = []
+    parts = out.json_parts({"a": 1}, "nodes", (made.append(r.node) or {"name": r.node} for r in RESULTS))  # type: ignore[func-returns-value]
+    next(parts)
+    assert made == []
+    next(parts)
+    assert made == ["n1"]
+
+
+def test_the_stored_document_is_the_printed_one_without_its_envelope(capsys: pytest.CaptureFixture[str]) -> None:
+    view.show(RESULTS, "json", "run-1")
+    printed = json.loads(capsys.readouterr().out)
+    stored = json.loads("".join(view.json_parts(RESULTS, "run-1")))
+    assert {**stored, "schema_version": 1, "kind": "validation"} == printed
+
+
+def test_junit() -> None:
+    root = ET.fromstring("".join(view.junit_parts(RESULTS)))  # noqa: S314 our own text
+    told = {s.get("name"): {k: s.get(k) for k in ("tests", "failures", "errors", "skipped")} for s in root}
+    assert told == {
+        "n1": {"tests": "3", "failures": "0", "errors": "0", "skipped": "2"},
+        "n2": {"tests": "4", "failures": "2", "errors": "1", "skipped": "0"},
+        "n3": {"tests": "1", "failures": "0", "errors": "1", "skipped": "0"},
+    }
+    failure = root.find(f".//testcase[@name='{FAIL.check}']/failure")
+    assert failure is not None
+    assert failure.get("message") == "expected 64, found 0"
+    assert failure.text == "run provision"
+
+
+TEXT = st.text(st.characters(exclude_categories=[]))
+
+
+@pytest.mark.parametrize("evil", ["\x1b[2J", "\r", "\n  n9 admitted", "\x00", "\ud800"])
+def test_no_node_moves_the_cursor_or_adds_a_line(evil: str, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = tuple(
+        Finding(f"a{evil}", "role", o, Severity.MAJOR, evil, evil, evil, f"why{evil}") for o in (Outcome.FAIL, Outcome.COULD_NOT_RUN)
+    )
+    view.show([NodeFindings("n", NodeStatus.OK, "", findings, 0.0), NodeFindings("m", NodeStatus.CRASHED, evil, (), 0.0)], "table", "run-1")
+    lines = capsys.readouterr().out.split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert len([line for line in lines if line.startswith(("n ", "m "))]) == 2
+
+
+@given(TEXT, TEXT, st.sampled_from(Outcome))
+def test_junit_is_xml_whatever_a_node_says(check: str, said: str, outcome: Outcome) -> None:
+    finding = Finding(check, "role", outcome, Severity.MAJOR, said, said, said, said)
+    ET.fromstring("".join(view.junit_parts([NodeFindings("n", NodeStatus.OK, "", (finding,), 0.0)])))  # noqa: S314
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (NodeStatus.UNREACHABLE, ExitCode.UNREACHABLE),
+        (NodeStatus.AUTH_FAILED, ExitCode.UNREACHABLE),
+        (NodeStatus.HOST_KEY_CHANGED, ExitCode.UNREACHABLE),
+        (NodeStatus.TIMED_OUT, ExitCode.UNREACHABLE),
+        (NodeStatus.PYTHON_MISSING, ExitCode.VALIDATOR_FAILED),
+        (NodeStatus.BUNDLE_REFUSED, ExitCode.VALIDATOR_FAILED),
+        (NodeStatus.CRASHED, ExitCode.VALIDATOR_FAILED),
+        (NodeStatus.OK, ExitCode.OK),
+    ],
+)
+def test_exit_code_of_a_status(status: NodeStatus, code: ExitCode) -> None:
+    assert exit_code([NodeFindings("n1", status, "", (PASS,), 0.0)]) is code
+
+
+def test_every_status_but_ok_has_a_hint() -> None:
+    assert set(HINTS) == set(NodeStatus) - {NodeStatus.OK}
+
+
+@pytest.mark.parametrize(("outcome", "good"), [(o, o in (Outcome.PASS, Outcome.WAIVED, Outcome.NOT_APPLICABLE)) for o in Outcome])
+def test_exit_code_of_an_outcome(outcome: Outcome, good: bool) -> None:
+    results = [RESULTS[0], NodeFindings("n1", NodeStatus.OK, "", (Finding("a.b", "a", outcome, Severity.MINOR),), 0.0)]
+    assert exit_code(results) is (ExitCode.OK if good else ExitCode.VALIDATOR_FAILED)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clusterctl.adapters.ansible import environment as ansible_env
+
+CONTENT = Path("/content")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_what_ansible_does_not_need_is_left_out() -> None:
+    made = ansible_env.minimal({"AWS_SECRET_ACCESS_KEY": "x", "PATH": "/bin", "SSH_AUTH_SOCK": "/s", "HOME": "/h"}, CONTENT)
+    assert "AWS_SECRET_ACCESS_KEY" not in made
+    assert {made["PATH"], made["SSH_AUTH_SOCK"], made["HOME"]} == {"/bin", "/s", "/h"}
+
+
+def test_named_variables_pass() -> None:
+    made = ansible_env.minimal({"CLUSTERCTL_PASS_ENV": "BMC_PASSWORD, ,MISSING", "BMC_PASSWORD": "x"}, CONTENT)
+    assert made["BMC_PASSWORD"] == "x"
+    assert "MISSING" not in made
+
+
+def test_host_keys_are_checked_unless_the_user_says_otherwise() -> None:
+    assert ansible_env.minimal({}, CONTENT)["ANSIBLE_HOST_KEY_CHECKING"] == "True"
+    assert ansible_env.minimal({"ANSIBLE_HOST_KEY_CHECKING": "False"}, CONTENT)["ANSIBLE_HOST_KEY_CHECKING"] == "False"
+
+
+def test_the_users_settings_win() -> None:
+    made = ansible_env.minimal({"ANSIBLE_CONFIG": "/mine.cfg", "ANSIBLE_ROLES_PATH": "/mine"}, CONTENT)
+    assert (made["ANSIBLE_CONFIG"], made["ANSIBLE_ROLES_PATH"]) == ("/mine.cfg", "/mine")
+    assert ansible_env.minimal({}, CONTENT)["ANSIBLE_CONFIG"] == "/content/ansible.cfg"
+    Path("ansible.cfg").touch()
+    assert "ANSIBLE_CONFIG" not in ansible_env.minimal({}, CONTENT)
+
+
+@pytest.mark.parametrize(("given", "expected"), [({}, "C.UTF-8"), ({"LANG": "C"}, "C.UTF-8"), ({"LANG": "de_DE.UTF-8"}, None)])
+def test_ansible_gets_a_utf8_locale(given: dict[str, str], expected: str | None) -> None:
+    assert ansible_env.minimal(given, CONTENT).get("LC_ALL") == expected

@@ -1,0 +1,116 @@
+"""Files of a run appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.adapters.run_directory import RunDir, write_whole
+from clusterctl.model.errors import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_new_run_directory_is_private_and_unique(tmp_path: Path) -> None:
+    one, other = RunDir.create(tmp_path, "provision"), RunDir.create(tmp_path, "provision")
+    assert one.id != other.id
+    assert one.path == tmp_path / "runs" / one.id
+    assert stat.S_IMODE(one.path.stat().st_mode) == 0o700
+    assert RunDir.open(one.path) == one
+
+
+def test_json_and_text_come_back(tmp_path: Path) -> None:
+    run = RunDir.create(tmp_path, "validate")
+    path = run.write_json("findings/r12-n01.json", {"b": 1, "a": "é"})
+    assert json.loads(path.read_text()) == {"b": 1, "a": "é"}
+    run.write_text("broken.txt", "lone surrogate \udc80")
+    assert run.read_text("broken.txt") == "lone surrogate \\udc80"
+    assert run.read_text("absent") is None
+    assert run.files() == ("broken.txt", "findings/r12-n01.json")
+    assert run.digests("findings") == {f"{run.id}/findings/r12-n01.json": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+@pytest.mark.parametrize("relative", ["/etc/passwd", "../outside", "a/../../outside"])
+def test_nothing_is_written_outside(tmp_path: Path, relative: str) -> None:
+    run = RunDir.create(tmp_path, "validate")
+    with pytest.raises(ValueError, match="inside"):
+        run.write_text(relative, "x")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_numbers_that_are_no_json_are_refused(tmp_path: Path, value: float) -> None:
+    run = RunDir.create(tmp_path, "validate")
+    with pytest.raises(ValueError, match="JSON"):
+        run.write_json("x.json", {"v": value})
+    assert run.files() == ()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_disk_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    run = RunDir.create(tmp_path, "provision")
+    run.write_text("verdict.json", "old")
+
+    def fail(_handle: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(StoreError, match=os.strerror(number)) as caught:
+        run.write_text("verdict.json", "new")
+    assert caught.value.hint
+    assert run.read_text("verdict.json") == "old"
+    assert [p.name for p in run.path.iterdir()] == ["verdict.json"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="mounting a tiny file system needs root")
+def test_a_really_full_disk(tmp_path: Path) -> None:
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], check=False, capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"cannot mount here: {mounted.stderr.strip()}")
+    try:
+        run = RunDir.create(tmp_path, "provision")
+        with pytest.raises(StoreError, match="No space left") as caught:
+            run.write_text("big.txt", "x" * 200_000)
+        assert "free space" in caught.value.hint
+        assert run.files() == ()
+        assert not list(run.path.iterdir())
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_state_dir_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("")
+    with pytest.raises(StoreError) as caught:
+        RunDir.create(tmp_path / "state", "provision")
+    assert "--state-dir" in caught.value.hint
+
+
+def test_a_directory_that_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="gone"):
+        RunDir.open(tmp_path / "absent")
+
+
+def test_killed_while_writing_the_old_file_stays(tmp_path: Path) -> None:
+    target = tmp_path / "verdict.json"
+    write_whole(target, "old")
+    code = f"""
+import os, signal
+from pathlib import Path
+from clusterctl.adapters.run_directory import write_whole
+os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
+write_whole(Path({str(target)!r}), "new")
+"""
+    killed = subprocess.run([sys.executable, "-c", code], check=False, env=os.environ | {"PYTHONPATH": ":".join(sys.path)})
+    assert killed.returncode == -9
+    assert target.read_text() == "old"
+    assert RunDir("x", tmp_path).files() == ("verdict.json",)

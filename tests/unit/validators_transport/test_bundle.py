@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.adapters.validators import bundle as bundle_module
+from clusterctl.model.errors import ConfigError
+from support.node_run import EXAMPLES
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.adapters.validators.bundle import Bundle
+
+
+def test_named_after_its_content(bundle: Bundle) -> None:
+    assert hashlib.sha256(bundle.read()).hexdigest() == bundle.sha256
+    assert bundle.size == len(bundle.read())
+
+
+def test_nodes_with_python_38_can_run_it(bundle: Bundle) -> None:
+    assert bundle.min_python == (3, 8)
+
+
+def test_same_inputs_same_bytes_in_any_process(bundle: Bundle, tmp_path: Path) -> None:
+    code = (
+        "import sys, asyncssh, rich.console; from pathlib import Path; from clusterctl.adapters.validators.bundle import build;"
+        "print(build(Path(sys.argv[1]), Path(sys.argv[2])).sha256)"
+    )
+    env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": f"{ROOT}/cli:{ROOT}/validators", "TZ": "Asia/Tokyo"}
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path), str(EXAMPLES)], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == bundle.sha256
+
+
+def test_other_inputs_other_bytes(bundle: Bundle, tmp_path: Path) -> None:
+    extra = tmp_path / "extra"
+    extra.mkdir()
+    (extra / "test_site.py").write_text('ROLE = "site"\n')
+    assert bundle_module.build(tmp_path, extra).sha256 != bundle.sha256
+
+
+def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
+    first = bundle_module.build(tmp_path)
+    first.path.write_bytes(first.read()[:-1])
+    assert bundle_module.build(tmp_path) == first
+    assert hashlib.sha256(first.read()).hexdigest() == first.sha256
+
+
+def test_pure_python_and_nothing_of_ours_but_the_validators(bundle: Bundle) -> None:
+    names = zipfile.ZipFile(bundle.path).namelist()
+    assert {n.rpartition(".")[2] for n in names} == {"py", "pyc"}
+    tops = {n.split("/")[0] for n in names}
+    assert {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "testinfra", "clusterctl_validators", "__main__.py"} <= tops
+    assert "clusterctl" not in tops
+
+
+def test_the_cache_is_private(tmp_path: Path) -> None:
+    path = bundle_module.build(tmp_path / "state").path
+    assert path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(ConfigError, match="cache: "):
+        bundle_module.build(tmp_path)
+
+
+def test_a_part_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(bundle_module.DISTRIBUTIONS, "no-such-part", ("nothing",))
+    with pytest.raises(ConfigError, match="no-such-part is not installed"):
+        bundle_module.build(tmp_path)

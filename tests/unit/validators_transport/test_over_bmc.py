@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl.adapters.validators import request
+from clusterctl.adapters.validators.over_bmc import BmcRound, vault_ids
+from clusterctl.adapters.validators.settings import Settings
+from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl_validators.finding import Outcome
+from support.redfish_bmc import PASSWORD, USER, Bmc
+from support.redfish_tree import invented
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SPEC: dict[str, Any] = {
+    "bios_attributes": {"dell": [{"name": "LogicalProc", "value": "Disabled"}]},
+    "bios_overrides": {},
+    "bios_firmware_pins": {},
+    "bios_timeout_s": 20,
+    "bios_verify_certificates": True,
+    "bios_system": "",
+    "bios_vendor": "",
+}
+
+
+@pytest.fixture
+def bmc(tmp_path: Path) -> Iterator[Bmc]:
+    with Bmc(invented(), tmp_path / "bmc") as one:
+        yield one
+
+
+def node(name: str = "v1-n01", **roles: Any) -> Node:
+    return Node(name, ("rack_v1",), Connection("192.0.2.1"), Place(), NodeSpec(roles or {"bios": SPEC}, {}, (), "0"))
+
+
+def layer(tmp_path: Path, bmc: Bmc, password: str = PASSWORD) -> Path:
+    folder = tmp_path / "layer"
+    folder.mkdir(exist_ok=True)
+    said = f"      bmc_url: {bmc.url}\n      bmc_user: '{{{{ owner }}}}'\n      owner: {USER}\n      bmc_ca_file: {bmc.ca_file}\n"
+    said += f"      bmc_password: {password}\n" if password else ""
+    (folder / "hosts.yml").write_text("rack_v1:\n  hosts:\n    v1-n01:\n" + said + "    v1-n02: {}\n")
+    return folder
+
+
+def asked(nodes: list[Node], inventory: Path, **settings: Any) -> dict[str, dict[str, Outcome]]:
+    async def wait(bmcs: BmcRound) -> None:
+        await asyncio.gather(*(bmcs.answered(n.name) for n in nodes))
+
+    with BmcRound(nodes, (inventory,), Settings(**settings)) as bmcs:
+        asyncio.run(wait(bmcs))
+        return {n.name: {f.check: f.outcome for f in bmcs.findings(n.name)} for n in nodes}
+
+
+def test_a_bmc_is_asked_and_judged(bmc: Bmc, tmp_path: Path) -> None:
+    bmc.pending["LogicalProc"] = "Disabled"
+    found = asked([node()], layer(tmp_path, bmc))["v1-n01"]
+    assert found["bios.attributes[LogicalProc].current"] is Outcome.FAIL
+    assert found["bios.attributes[LogicalProc].pending"] is Outcome.PASS
+
+
+def test_a_bmc_that_is_down_could_not_be_asked(bmc: Bmc, tmp_path: Path) -> None:
+    bmc.down = True
+    assert asked([node()], layer(tmp_path, bmc)) == {"v1-n01": {"bios.bmc": Outcome.COULD_NOT_RUN}}
+
+
+def test_one_node_without_a_bmc_costs_the_others_nothing(bmc: Bmc, tmp_path: Path) -> None:
+    found = asked([node(), node("v1-n02")], layer(tmp_path, bmc))
+    assert found["v1-n02"] == {"bios.bmc": Outcome.COULD_NOT_RUN}
+    assert "bios.attributes[LogicalProc].current" in found["v1-n01"]
+
+
+def test_an_inventory_that_cannot_be_read_is_a_check_that_could_not_run(bmc: Bmc, tmp_path: Path) -> None:
+    assert asked([node()], tmp_path / "absent") == {"v1-n01": {"bios.bmc": Outcome.COULD_NOT_RUN}}
+
+
+def test_a_password_without_its_vault_is_a_check_that_could_not_run(bmc: Bmc, tmp_path: Path) -> None:
+    inventory = layer(tmp_path, bmc, password="")
+    (inventory / "group_vars").mkdir()
+    secret = "---\nbmc_password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  31613162\n"
+    (inventory / "group_vars" / "all.yml").write_text(secret)
+    with BmcRound([node()], (inventory,), Settings()) as bmcs:
+        (finding,) = bmcs.findings("v1-n01")
+    assert finding.outcome is Outcome.COULD_NOT_RUN
+    assert "bmc_password cannot be decrypted: give the vault password" in finding.reason
+
+
+def test_nodes_without_such_a_role_are_not_asked(bmc: Bmc, tmp_path: Path) -> None:
+    assert asked([node(kernel={})], layer(tmp_path, bmc)) == {"v1-n01": {}}
+    assert asked([node()], layer(tmp_path, bmc), only="kernel") == {"v1-n01": {}}
+    assert bmc.requests == []
+
+
+def test_the_node_itself_is_not_asked_for_what_its_bmc_says(tmp_path: Path) -> None:
+    class Built:
+        sha256 = "0"
+
+    asks = request.make(node(kernel={"kernel_cmdline": {}}, bios=SPEC), Built(), Settings())  # type: ignore[arg-type]
+    assert asks.roles == ("kernel",)
+    assert b"bios" not in asks.body
+
+
+def test_no_finding_shows_the_password(bmc: Bmc, tmp_path: Path) -> None:
+    for password in (PASSWORD, f"{PASSWORD}-wrong"):
+        with BmcRound([node()], (layer(tmp_path, bmc, password),), Settings()) as bmcs:
+            assert PASSWORD not in str(bmcs.findings("v1-n01"))
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [((), ()), (("--vault-id", "a@f", "-e", "x=1"), ("a@f",)), (("--vault-id=b@g",), ("b@g",)), (("-e", "--vault-id"), ())],
+)
+def test_vault_ids_among_the_options_of_ansible(words: tuple[str, ...], ids: tuple[str, ...]) -> None:
+    assert vault_ids(words) == ids

@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl.adapters.validators import Settings, validate
+from clusterctl.model.errors import ConfigError, UsageProblemError
+from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl_validators.finding import Outcome
+from support.fake_answers import PASS, FakeNode
+from support.fake_sudo import FakeSudo
+from support.ssh_node import SshNode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from support.ssh_node import Behaviour, Process
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def make_node(connection: Connection, name: str = "n1", waivers: tuple[Mapping[str, str], ...] = (), *roles: str) -> Node:
+    declared: dict[str, Any] = {role: {} for role in roles or ("example",)}
+    return Node(name, (), connection, Place(), NodeSpec(declared, {}, waivers, "digest"))
+
+
+def ask(behaviour: Behaviour, folder: Path, state_dir: Path, *args: Any, settings: Settings | None = None) -> NodeFindings:
+    with SshNode(folder / "node", behaviour) as server:
+        (found,) = validate([make_node(server.connection(), *args)], state_dir, settings=settings or Settings(node_timeout_s=10))
+    return found
+
+
+def test_the_bundle_is_pushed_once_over_the_same_connection(tmp_path: Path, state_dir: Path) -> None:
+    fake = FakeNode()
+    with SshNode(tmp_path / "node", fake) as server:
+        for _ in range(2):
+            (found,) = validate([make_node(server.connection())], state_dir)
+            assert (found.status, [f.check for f in found.findings]) == (NodeStatus.OK, ["example.a"])
+        assert fake.execs == ["run", "push", "run"]
+        assert server.connections == 2
+    assert fake.requests[0]["options"] == {"check_timeout_s": 20.0, "total_timeout_s": 150.0, "cpu_quota_percent": 50}
+
+
+def test_a_login_script_may_chatter(tmp_path: Path, state_dir: Path) -> None:
+    async def chatty(process: Process) -> None:
+        process.stdout.write(b"Welcome to n1\nLast login: never\n")
+        await FakeNode(kept={process.command.split()[-3]} if process.command else set())(process)
+
+    assert ask(chatty, tmp_path, state_dir).status is NodeStatus.OK
+
+
+def forged(**changes: object) -> Callable[[dict[str, Any]], object]:
+    return lambda answer: {**answer, **changes}
+
+
+@pytest.mark.parametrize(
+    ("edit", "status", "said"),
+    [
+        (lambda _: b"", NodeStatus.CRASHED, "its answer is not JSON (0 bytes)"),
+        (lambda _: b"\x00\xff garbage", NodeStatus.CRASHED, "its answer is not JSON"),
+        (lambda _: b'{"schema_version": 1, "node": "n1", "find', NodeStatus.CRASHED, "its answer is not JSON"),
+        (lambda _: b"[" * 100_000, NodeStatus.CRASHED, "its answer is not JSON"),
+        (lambda _: [1, 2], NodeStatus.CRASHED, "its answer is not one of ours"),
+        (lambda _: {"findings": []}, NodeStatus.CRASHED, "its answer is not one of ours"),
+        (forged(schema_version=2), NodeStatus.BUNDLE_REFUSED, "answers in version 2, not 1"),
+        (forged(bundle="0" * 64), NodeStatus.BUNDLE_REFUSED, "answered by another bundle than was sent"),
+        (forged(node="n2"), NodeStatus.CRASHED, "its answer is for another question (node 'n2')"),
+        (forged(nonce="old"), NodeStatus.CRASHED, "its answer is for another question"),
+        (forged(findings=None), NodeStatus.CRASHED, "its findings are damaged"),
+        (forged(findings=["pass"]), NodeStatus.CRASHED, "its findings are damaged"),
+        (forged(findings=[{**PASS, "check": "example.a", "outcome": "PASSED"}]), NodeStatus.CRASHED, "its findings are damaged"),
+        (
+            forged(findings=[{**PASS, "check": "kernel.a", "role": "kernel"}]),
+            NodeStatus.CRASHED,
+            "it answers for roles that were not asked: kernel",
+        ),
+    ],
+)
+def test_what_is_not_our_answer_never_passes(tmp_path: Path, state_dir: Path, edit: Any, status: NodeStatus, said: str) -> None:
+    found = ask(FakeNode(edit), tmp_path, state_dir)
+    assert (found.status, found.findings) == (status, ())
+    assert found.detail.startswith(said)
+
+
+def test_a_role_that_is_not_answered_could_not_be_verified(tmp_path: Path, state_dir: Path) -> None:
+    only_one = forged(findings=[{**PASS, "check": "example.a"}])
+    found = ask(FakeNode(only_one), tmp_path, state_dir, "n1", (), "example", "kernel")
+    assert {f.check: f.outcome for f in found.findings} == {"example.a": Outcome.PASS, "kernel.validator": Outcome.COULD_NOT_RUN}
+
+
+def test_text_of_a_node_cannot_move_the_cursor(tmp_path: Path, state_dir: Path) -> None:
+    edit = forged(findings=[{**PASS, "check": "example.a", "found": "\x1b[2Jall good\ud800\n"}])
+    assert ask(FakeNode(edit), tmp_path, state_dir).findings[0].found == "\ufffd[2Jall good\ufffd\n"
+
+
+@pytest.mark.parametrize(
+    ("guard", "said", "told"),
+    [
+        ("view", "read-only", "read-only"),
+        ("view", "read-only (but for /run/chrony)", "read-only (but for /run/chrony)"),
+        ("view", "not enforced (not root)", "not enforced (not root)"),
+        ("view", "read-only, believe me", "not enforced (the node does not say)"),
+        ("view", "\x1b[2J", "not enforced (the node does not say)"),
+        ("view", None, "not enforced (the node does not say)"),
+        ("cpu_quota", "50 % of a core", "50 % of a core"),
+        ("cpu_quota", "not enforced (not root)", "not enforced (not root)"),
+        ("cpu_quota", "50 % of a core, believe me", "not enforced (the node does not say)"),
+        ("cpu_quota", None, "not enforced (the node does not say)"),
+    ],
+)
+def test_what_the_checks_ran_under(tmp_path: Path, state_dir: Path, guard: str, said: object, told: str) -> None:
+    assert getattr(ask(FakeNode(forged(**{guard: said})), tmp_path, state_dir), guard) == told
+
+
+def exits(rc: int, stderr: bytes) -> Behaviour:
+    async def behaviour(process: Process) -> None:
+        process.stdout.write(b'{"schema_version": 1}')
+        process.stderr.write(stderr)
+        process.exit(rc)
+
+    return behaviour
+
+
+@pytest.mark.parametrize(
+    ("rc", "stderr", "status", "detail"),
+    [
+        (127, b"sh: 1: /usr/bin/python3: not found", NodeStatus.PYTHON_MISSING, "cannot be started: sh: 1: /usr/bin/python3: not found"),
+        (126, b"Permission denied", NodeStatus.PYTHON_MISSING, "cannot be started: Permission denied"),
+        (127, b"bash: sudo: command not found", NodeStatus.AUTH_FAILED, "cannot be started: bash: sudo: command not found"),
+        (1, b"sudo: a password is required\n", NodeStatus.AUTH_FAILED, "may not become root: sudo: a password is required"),
+        (94, b"clusterctl: Python 3.6 is older than 3.8", NodeStatus.BUNDLE_REFUSED, "refused: Python 3.6 is older than 3.8"),
+        (92, b"clusterctl: the bundle arrived damaged", NodeStatus.BUNDLE_REFUSED, "refused: the bundle arrived damaged"),
+        (93, b"clusterctl: bundle absent", NodeStatus.BUNDLE_REFUSED, "refused: bundle absent"),
+        (93, b"something else", NodeStatus.CRASHED, "ended with status 93: something else"),
+        (
+            1,
+            b"Traceback:\n  File\n\x1b[31mMemoryError",
+            NodeStatus.CRASHED,
+            "ended with status 1: Traceback: | File | \ufffd[31mMemoryError",
+        ),
+        (255, b"", NodeStatus.CRASHED, "ended with status 255"),
+    ],
+)
+def test_exit_status(tmp_path: Path, rc: int, stderr: bytes, status: NodeStatus, detail: str) -> None:
+    found = ask(exits(rc, stderr), tmp_path, tmp_path)
+    assert (found.status, found.detail, found.findings) == (status, detail, ())
+
+
+async def hang(process: Process) -> None:
+    process.stdout.write(b'{"schema_version": 1, "node": "n1", ')
+    await asyncio.Event().wait()
+
+
+async def mute(_process: Process) -> None:
+    """The session is accepted and nothing runs: a login shell that hangs."""
+    await asyncio.Event().wait()
+
+
+async def flood(process: Process) -> None:
+    while True:
+        process.stdout.write(b"x" * 1_000_000)
+        await process.stdout.drain()
+
+
+async def hang_up(process: Process) -> None:
+    process.channel.get_connection().abort()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status"),
+    [(hang, NodeStatus.TIMED_OUT), (mute, NodeStatus.TIMED_OUT), (flood, NodeStatus.CRASHED), (hang_up, NodeStatus.UNREACHABLE)],
+)
+def test_a_bad_node_costs_its_own_time_only(tmp_path: Path, state_dir: Path, behaviour: Behaviour, status: NodeStatus) -> None:
+    began = time.monotonic()
+    with SshNode(tmp_path / "bad", behaviour) as bad, SshNode(tmp_path / "good", FakeNode()) as good:
+        nodes = [make_node(bad.connection(), "bad"), *(make_node(good.connection(), f"n{i}") for i in range(5))]
+        told: list[str] = []
+        found = validate(nodes, state_dir, settings=Settings(concurrency=2, node_timeout_s=2), on_result=lambda f: told.append(f.node))
+    assert [f.node for f in found] == [n.name for n in nodes]
+    assert sorted(told) == sorted(f.node for f in found)
+    assert found[0].status is status
+    assert {f.status for f in found[1:]} == {NodeStatus.OK}
+    assert time.monotonic() - began < 15
+
+
+def test_an_exception_of_the_caller_stops_all(tmp_path: Path, state_dir: Path) -> None:
+    def full(_found: NodeFindings) -> None:
+        raise OSError("No space left on device")
+
+    with SshNode(tmp_path / "bad", hang) as bad, SshNode(tmp_path / "good", FakeNode()) as good:
+        nodes = [make_node(bad.connection(), "bad"), make_node(good.connection())]
+        began = time.monotonic()
+        with pytest.raises(OSError, match="No space left"):
+            validate(nodes, state_dir, on_result=full)
+        assert time.monotonic() - began < 10
+
+
+WAIVER = {"check": "example.*", "reason": "card on order", "owner": "ops", "expires": "2026-12-31"}
+FAILING = forged(findings=[{**PASS, "check": "example.a", "outcome": "fail"}])
+
+
+@pytest.mark.parametrize(("day", "outcome"), [(date(2026, 12, 31), Outcome.WAIVED), (date(2027, 1, 1), Outcome.FAIL)])
+def test_waivers_are_applied(tmp_path: Path, state_dir: Path, day: date, outcome: Outcome) -> None:
+    found = ask(FakeNode(FAILING), tmp_path, state_dir, "n1", (WAIVER,), settings=Settings(today=day))
+    assert [f.outcome for f in found.findings] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("ssh_args", "waivers", "said"),
+    [
+        ((), ({**WAIVER, "owner": ""},), "n1: waivers: .* has no owner"),
+        (("-o", "Nonsense=yes"), (), "is not understood"),
+    ],
+)
+def test_bad_configuration_is_told_before_any_node_is_asked(
+    tmp_path: Path, state_dir: Path, ssh_args: tuple[str, ...], waivers: tuple[Mapping[str, str], ...], said: str
+) -> None:
+    with SshNode(tmp_path / "node", FakeNode()) as server:
+        nodes = [make_node(server.connection(), "n0"), make_node(server.connection(*ssh_args), "n1", waivers)]
+        with pytest.raises(ConfigError, match=said):
+            validate(nodes, state_dir)
+        assert server.connections == 0
+
+
+@pytest.mark.parametrize("only", ["kernel", "kernel.a", "kernel.*", "k*.?"])
+def test_only_a_part(tmp_path: Path, state_dir: Path, only: str) -> None:
+    fake = FakeNode()
+    found = ask(fake, tmp_path, state_dir, "n1", (), "example", "kernel", settings=Settings(only=only))
+    assert [list(r["roles"]) for r in fake.requests] == [["kernel"]]
+    assert [f.check for f in found.findings] == ["kernel.a"]
+
+
+@pytest.mark.parametrize("only", ["kernel.b", "nosuchrole", "kern"])
+def test_a_part_that_is_nothing_is_no_success(tmp_path: Path, state_dir: Path, only: str) -> None:
+    with pytest.raises(UsageProblemError, match="no check matches"):
+        ask(FakeNode(), tmp_path, state_dir, "n1", (), "kernel", settings=Settings(only=only))
+
+
+def test_sudo_gets_its_password_for_every_exec(tmp_path: Path, state_dir: Path) -> None:
+    inner, layer = FakeNode(), tmp_path / "layer"
+    fake = FakeSudo(inner)
+    with SshNode(tmp_path / "node", fake) as server:
+        server.write_site(layer, ansible_become_password=fake.password)
+        connection = server.connection(become=True, become_user="hpc", become_password=True)
+        (found,) = validate([make_node(connection)], state_dir, inventory=[layer])
+        assert (found.status, found.detail) == (NodeStatus.OK, "")
+        assert inner.execs == ["run", "push"]
+        assert fake.told == [fake.password] * 2
+        server.write_site(layer, ansible_become_password="wrong")
+        (found,) = validate([make_node(connection)], state_dir, inventory=[layer])
+        assert (found.status, found.findings) == (NodeStatus.AUTH_FAILED, ())
+        assert found.detail == "become: sudo does not accept ansible_become_password; it was tried once"
+        execs = list(server.commands)
+        server.write_site(layer, ansible_become_password="{{ nowhere }}")
+        (found,) = validate([make_node(connection)], state_dir, inventory=[layer])
+        assert (found.status, found.detail) == (NodeStatus.AUTH_FAILED, "become: ansible_become_password cannot be rendered")
+        assert validate([make_node(connection)], state_dir)[0].status is NodeStatus.AUTH_FAILED, "no inventory, no password"
+        assert server.commands == execs, "without its password a node is not asked"
+
+
+def test_another_become_method_goes_through_ansible(state_dir: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ansible_become_method 'su': its inventory is needed"):
+        validate([make_node(Connection("n1", user="ops", become=True, become_method="su"))], state_dir)
+
+
+def test_another_connection_needs_the_inventory(state_dir: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ansible_connection 'containers\.podman\.podman'"):
+        validate([make_node(Connection("n1", kind="containers.podman.podman"))], state_dir)
