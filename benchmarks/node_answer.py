@@ -13,7 +13,7 @@ from cpu_cost import CannotMeasureError
 from clusterctl.adapters import config
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.ssh.ssh import SshClient
-from clusterctl.adapters.validators import Settings, answer, bundle, request, validate
+from clusterctl.adapters.validators import ValidationSettings, answer, bundle, request, validate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +51,7 @@ class Answer:
 
 def load(lab: Lab, name: str) -> Node:
     """A node of the lab with its spec."""
-    (node,) = load_nodes(config.load(start=lab.site).inventory, name)
+    (node,) = load_nodes(config.read_config(start=lab.site).inventory, name)
     return node
 
 
@@ -63,18 +63,18 @@ def ask(lab: Lab, node: Node, roles: Iterable[str] = ()) -> Answer:
     """
     kept = tuple(roles)
     meant = replace(node, spec=replace(node.spec, roles={r: v for r, v in node.spec.roles.items() if r in kept})) if kept else node
-    settings = config.load(start=lab.site)
+    settings = config.read_config(start=lab.site)
     (found,) = validate([meant], settings.state_dir, inventory=settings.inventory)  # the bundle is there afterwards
     if not found.findings:
         raise CannotMeasureError(f"{node.name}: {found.status.value}: {found.detail}")
-    return asyncio.run(_raw(meant, bundle.build(settings.state_dir)))
+    return asyncio.run(_raw(meant, bundle.build_bundle(settings.state_dir)))
 
 
 async def _raw(node: Node, built: bundle.Bundle) -> Answer:
-    asked = request.make(node, built, Settings())
+    asked = request.make(node, built, ValidationSettings())
     async with SshClient() as client:
         remote = await client.connect(node.connection)
-        words = request.command("run", built, node.connection.python)
+        words = request.bundle_command("run", built, node.connection.python)
         said = await remote.run(words, request.launcher_source() + asked.body, answer.LIMIT_BYTES)
         remote.close()
     if said.rc != 0:

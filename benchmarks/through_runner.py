@@ -12,7 +12,7 @@ from clusterctl.workflows.provision.apply import OUT_OF_POOL
 
 if __name__ == "__main__":
     site, artifacts, tags, *names = sys.argv[1:]
-    inventory = config.load(start=Path(site)).inventory
+    inventory = config.read_config(start=Path(site)).inventory
     roles = tuple(tags.split(",")) if tags else ()
     seen = 0
 

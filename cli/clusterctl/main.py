@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a verb; in the listing, a light stand-in that knows its help line."""
         if cmd_name not in VERBS:
-            return extra_verbs.stand_in(cmd_name) if ctx.meta.get("clusterctl.listing") else extra_verbs.load(cmd_name)
+            return extra_verbs.stand_in(cmd_name) if ctx.meta.get("clusterctl.listing") else extra_verbs.load_verb(cmd_name)
         if ctx.meta.get("clusterctl.listing"):
             return click.Command(name=cmd_name, help=VERBS[cmd_name])
         module = importlib.import_module(f"clusterctl.commands.{cmd_name}")

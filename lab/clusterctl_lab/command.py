@@ -24,7 +24,7 @@ def command() -> None:
 @command.command("image")
 def image_() -> None:
     """Build the node image if it is not there; prints its name."""
-    out.text(image.ensure_image(messages.note))
+    out.print_text(image.ensure_image(messages.note))
 
 
 @command.command()

@@ -87,8 +87,8 @@ def test_only_prometheus_metrics_import_its_client() -> None:
 def test_a_drift_run_reaches_ansible_only_to_carry_the_bundle() -> None:
     """Nodes that are not reached by SSH are asked through one playbook, which has no roles."""
     carrier = "clusterctl.adapters.validators.over_ansible"
-    assert carrier in reach("clusterctl.workflows.drift.run")
-    found = reach("clusterctl.workflows.drift.run", without=frozenset({carrier}))
+    assert carrier in reach("clusterctl.workflows.drift.check_drift")
+    found = reach("clusterctl.workflows.drift.check_drift", without=frozenset({carrier}))
     assert [
         m
         for m in found

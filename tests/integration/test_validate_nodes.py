@@ -16,8 +16,8 @@ import pytest
 from clusterctl import main
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.store import Store
-from clusterctl.adapters.validators import Settings, bundle, validate
-from clusterctl.adapters.validators import run as validation_run
+from clusterctl.adapters.validators import ValidationSettings, bundle, validate
+from clusterctl.adapters.validators import validate as validation_run
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from support.container_node import ContainerNode
@@ -46,7 +46,7 @@ class Site:
     node: ContainerNode
     folder: Path
     state_dir: Path
-    settings: Settings | None = None
+    settings: ValidationSettings | None = None
 
     def clusterctl(self, verb: str, *words: str, **variables: str) -> int:
         inventories = ["-i", str(COMMON), "-i", str(self.node.write_site(self.folder, **variables))]
@@ -128,7 +128,7 @@ def test_a_check_that_writes_changes_no_node(site: Site, tmp_path: Path, monkeyp
     )
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "test_hugepages.py").write_text(text)
-    monkeypatch.setattr(bundle, "build", partial(bundle.build, extra_modules=tmp_path / "more"))
+    monkeypatch.setattr(bundle, "build", partial(bundle.build_bundle, extra_modules=tmp_path / "more"))
     found = {f.check: f for f in site.ask(node_roles="[hugepages]").findings}
     assert {c: f.outcome.value for c, f in found.items()} == {
         "hugepages.test_file": "could_not_run",
@@ -230,7 +230,7 @@ def test_a_login_shell_that_hangs(site: Site) -> None:
     site.node.shell("id mute >/dev/null 2>&1 || useradd -m -s /usr/local/sbin/hangs mute")
     site.node.let_in("mute", "/home/mute")
     began = time.monotonic()
-    found = replace(site, settings=Settings(node_timeout_s=3)).ask(ansible_user="mute", ansible_become="false")
+    found = replace(site, settings=ValidationSettings(node_timeout_s=3)).ask(ansible_user="mute", ansible_become="false")
     assert (found.status, found.detail, found.findings) == (NodeStatus.TIMED_OUT, "no answer within 3 s", ())
     assert time.monotonic() - began < 30
     assert site.ask().status is NodeStatus.OK

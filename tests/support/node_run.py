@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.validators.bundle import build
+from clusterctl.adapters.validators.bundle import build_bundle
 from clusterctl_validators.finding import Finding
 from support.roles import ROOT
 
@@ -36,7 +36,7 @@ class NodeAnswer:
 
 def example_bundle(state_dir: Path) -> Bundle:
     """The bundle with the example validators of tests/cases/validators."""
-    return build(state_dir, EXAMPLES)
+    return build_bundle(state_dir, EXAMPLES)
 
 
 def run_bundle(bundle: Bundle, roles: dict[str, Any], python: str = sys.executable, **options: Any) -> NodeAnswer:

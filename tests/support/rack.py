@@ -90,7 +90,7 @@ def _write_records(rundir: RunDir) -> None:
     records = [r for rail in range(RAILS) for one, other in itertools.combinations(NAMES, 2) for r in _pair(one, other, rail)]
     for name in NAMES:
         own = [r for r in records if r.node == name]
-        rundir.write_json(f"gates/rdma_pair/{name}.json", rawfile.document("rdma_pair", name, own))
+        rundir.write_json(f"gates/rdma_pair/{name}.json", rawfile.gate_document("rdma_pair", name, own))
     rundir.write_text("provision.log", "done\n")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from clusterctl.adapters import clock
 from clusterctl.adapters.store import Store
 from clusterctl.core.admission import record as admission_record
-from clusterctl.core.admission.decide import decide
+from clusterctl.core.admission.decide import decide_admission
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
@@ -101,7 +101,7 @@ def burn_in(store: Store, run: RunRow, name: str = "r12-n01", digest: str = DIGE
 def a_record(name: str, run_id: str, digest: str = DIGEST) -> AdmissionRecord:
     """A complete admission record."""
     own = findings(node=name)
-    verdict = decide(
+    verdict = decide_admission(
         name,
         expected_roles=[ROLE],
         expected_gates=[GATE],
@@ -109,7 +109,7 @@ def a_record(name: str, run_id: str, digest: str = DIGEST) -> AdmissionRecord:
         gate_results=[a_result(node=name)],
         outcome=HostOutcome(name, HostStatus.OK),
     )
-    return admission_record.build(
+    return admission_record.build_record(
         verdict,
         run_id=run_id,
         spec_digest=digest,

@@ -24,7 +24,7 @@ def test_relative_layers_start_at_the_file_and_common_is_the_packaged_one(tmp_pa
     write(tmp_path, "inventory: ['@common', inventory/site]\n")
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
-    found = config.load(start=below)
+    found = config.read_config(start=below)
     assert found.inventory == (content_dir() / "inventory" / "common", tmp_path / "inventory" / "site")
     assert found.state_dir == tmp_path / ".clusterctl"
 
@@ -32,10 +32,10 @@ def test_relative_layers_start_at_the_file_and_common_is_the_packaged_one(tmp_pa
 def test_options_win_and_start_at_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "inventory: [x]\nstate_dir: s\n")
     monkeypatch.setenv("CLUSTERCTL_STATE_DIR", str(tmp_path / "env"))
-    found = config.load(inventory=("@common", "y", "r1-n01,"), start=tmp_path)
+    found = config.read_config(inventory=("@common", "y", "r1-n01,"), start=tmp_path)
     assert found.inventory == (content_dir() / "inventory" / "common", tmp_path / "y", Path("r1-n01,"))
     assert found.state_dir == tmp_path / "env"
-    assert config.load(state_dir=str(tmp_path / "option"), start=tmp_path).state_dir == tmp_path / "option"
+    assert config.read_config(state_dir=str(tmp_path / "option"), start=tmp_path).state_dir == tmp_path / "option"
 
 
 @pytest.mark.parametrize(
@@ -62,25 +62,25 @@ def test_options_win_and_start_at_the_working_directory(tmp_path: Path, monkeypa
 def test_wrong_files(text: str, says: str, tmp_path: Path) -> None:
     write(tmp_path, text)
     with pytest.raises(ConfigError, match=says) as caught:
-        config.load(start=tmp_path)
+        config.read_config(start=tmp_path)
     assert caught.value.hint
 
 
 @pytest.mark.parametrize(("text", "percent"), [("", 50), ("cpu_quota_percent: 0\n", 0), ("cpu_quota_percent: 200\n", 200)])
 def test_the_cpu_quota_of_checks(text: str, percent: int, tmp_path: Path) -> None:
-    assert config.load(start=write(tmp_path, text)).cpu_quota_percent == percent
+    assert config.read_config(start=write(tmp_path, text)).cpu_quota_percent == percent
 
 
 @pytest.mark.parametrize(("text", "budget"), [("", "50%"), ("reboot_budget: 4\n", "4"), ("reboot_budget: 25%\n", "25%")])
 def test_the_reboot_budget(text: str, budget: str, tmp_path: Path) -> None:
-    assert config.load(start=write(tmp_path, text)).reboot_budget == budget
+    assert config.read_config(start=write(tmp_path, text)).reboot_budget == budget
 
 
 def test_a_named_file_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLUSTERCTL_CONFIG", str(tmp_path / "nosuch.yml"))
     with pytest.raises(ConfigError, match="No such file"):
-        config.load(start=tmp_path)
+        config.read_config(start=tmp_path)
 
 
 def test_an_empty_file_is_fine(tmp_path: Path) -> None:
-    assert config.load(start=write(tmp_path, "")).inventory == ()
+    assert config.read_config(start=write(tmp_path, "")).inventory == ()

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.config import Config
 from clusterctl.main import call
-from clusterctl.model.doctor_check import Check
 from clusterctl.workflows import doctor
 from support.site import Site
 
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from clusterctl.model.doctor_check import Check
 
 
 def checks(config: Config) -> dict[str, Check]:

@@ -30,7 +30,7 @@ def load(file: Path) -> Any:
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_a_recorded_event_parses_as_expected(case: Path) -> None:
     event, expected = load(case / "event.json"), load(case / "expected.json")
-    task, stats = events.parse(event), events.parse_stats(event)
+    task, stats = events.parse_event(event), events.parse_stats(event)
     assert (asdict(task) if task else None) == expected["task"]
     assert ({k: asdict(v) for k, v in stats.items()} if stats is not None else None) == expected["stats"]
 
@@ -43,7 +43,7 @@ def test_cases_cover_every_status() -> None:
 @given(JSON)
 def test_no_result_of_a_module_breaks_the_parser(res: Any) -> None:
     for kind in ("runner_on_ok", "runner_on_failed", "runner_on_unreachable", "runner_on_skipped"):
-        task = events.parse({"event": kind, "event_data": {"host": "r12-n01", "task": "t", "res": res}})
+        task = events.parse_event({"event": kind, "event_data": {"host": "r12-n01", "task": "t", "res": res}})
         assert task is not None
         assert task.node == "r12-n01"
         assert len(task.message) <= 600
@@ -51,11 +51,11 @@ def test_no_result_of_a_module_breaks_the_parser(res: Any) -> None:
 
 @pytest.mark.parametrize("event", [{}, {"event": "EOF"}, {"event": "runner_on_ok"}, {"event": "runner_on_ok", "event_data": {"task": "t"}}])
 def test_what_names_no_node_is_no_task(event: dict[str, Any]) -> None:
-    assert events.parse(event) is None
+    assert events.parse_event(event) is None
 
 
 def test_a_loop_that_sets_reboot_facts_is_read_per_item() -> None:
     res = {"results": [{"ansible_facts": {"kernel_reboot_required": "True"}}, {"ansible_facts": {"hugepages_reboot_required": False}}]}
-    task = events.parse({"event": "runner_on_ok", "event_data": {"host": "a", "task": "t", "res": res}})
+    task = events.parse_event({"event": "runner_on_ok", "event_data": {"host": "a", "task": "t", "res": res}})
     assert task is not None
     assert task.reboot == {"kernel": True, "hugepages": False}

@@ -75,7 +75,7 @@ def find_file(start: Path) -> Path | None:
     return next((d / FILE_NAME for d in (start, *start.parents) if (d / FILE_NAME).is_file()), None)
 
 
-def load(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: Path | None = None) -> Config:
+def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, start: Path | None = None) -> Config:
     """Read clusterctl.yml and lay environment and options over it.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.core.saved_plan import HOW_TO_SAVE, SavedPlan, parse
+from clusterctl.core.saved_plan import HOW_TO_SAVE, SavedPlan, parse_saved_plan
 from clusterctl.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,4 +23,4 @@ def read_plan(file: Path) -> SavedPlan:
         raise ConfigError(detail=f"{file}: {e.strerror}", hint=HOW_TO_SAVE) from e
     except UnicodeDecodeError as e:
         raise ConfigError(detail=f"{file}: is no plan: {e!r}", hint=HOW_TO_SAVE) from e
-    return parse(text, file)
+    return parse_saved_plan(text, file)

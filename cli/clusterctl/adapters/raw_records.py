@@ -54,7 +54,7 @@ def read_lines(text: str) -> tuple[RawRecord, ...]:
     return tuple(records)
 
 
-def document(gate: str, node: str, records: Iterable[RawRecord]) -> dict[str, Any]:
+def gate_document(gate: str, node: str, records: Iterable[RawRecord]) -> dict[str, Any]:
     """The content of `gates/<gate>/<node>.json`."""
     return {"schema_version": SCHEMA_VERSION, "gate": gate, "node": node, "records": [asdict(r) for r in records]}
 
@@ -63,7 +63,7 @@ def read_all(run_directory: Path) -> tuple[RawRecord, ...]:
     """All raw records of a run directory, by gate and node.
 
     Raises:
-        ConfigError: there are none, or a file is not what `document` wrote.
+        ConfigError: there are none, or a file is not what `gate_document` wrote.
     """
     files = sorted((run_directory / "gates").glob("*/*.json"))
     if not files:

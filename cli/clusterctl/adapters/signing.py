@@ -48,7 +48,7 @@ def sign(document: str, key: Path) -> str:
     return done.stdout
 
 
-def verify(document: str, signature: str, allowed_signers: Path) -> str:
+def verify_signature(document: str, signature: str, allowed_signers: Path) -> str:
     """Who signed a document.
 
     Raises:

@@ -39,7 +39,7 @@ def command(
     from clusterctl.adapters.signing import signer  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.adapters.versions import versions  # noqa: PLC0415
-    from clusterctl.core.gates.profile import profile_of  # noqa: PLC0415
+    from clusterctl.core.gates.gates_profile import profile_of  # noqa: PLC0415
     from clusterctl.terminal import admissions as view  # noqa: PLC0415
     from clusterctl.workflows.admit import Admitter, Candidate  # noqa: PLC0415
 
@@ -53,15 +53,15 @@ def command(
         store.register(nodes)
         admitter = Admitter(store, load_pool(config.pool, store), config.operator, versions(), signer(config.signing_key))
         admissions = admitter.admit(candidates)
-    return view.show(admissions, output)
+    return view.show_admissions(admissions, output)
 
 
 def _verify(config: Config, target: str, output: str) -> int:
     from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.adapters.store.targets import match  # noqa: PLC0415
+    from clusterctl.adapters.store.match import match  # noqa: PLC0415
     from clusterctl.terminal import admissions as view  # noqa: PLC0415
-    from clusterctl.workflows.verify_records import verify  # noqa: PLC0415
+    from clusterctl.workflows.verify_records import verify_admissions  # noqa: PLC0415
 
     with Store.open(config.store_url) as store:
         names = [n.name for n in match(store.nodes(), target)]
-        return view.show_verified(verify(store, names, config.state_dir, config.allowed_signers), output)
+        return view.show_verified(verify_admissions(store, names, config.state_dir, config.allowed_signers), output)

@@ -55,5 +55,5 @@ def command(
         run.results = run_burnin(nodes, run.rundir, config, level, partners=others, gates=only)
     header = read_header(run.rundir.path)
     body = {"run": run.rundir.id, "directory": str(run.rundir.path), "level": level, "gates": list(header.gates)}
-    view.show("burnin", output, {**body, "pair_coverage": header.pair_coverage}, run.results, [n.name for n in nodes])
+    view.show_results("burnin", output, {**body, "pair_coverage": header.pair_coverage}, run.results, [n.name for n in nodes])
     return int(run.code)

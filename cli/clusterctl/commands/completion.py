@@ -17,4 +17,4 @@ def command(ctx: click.Context, shell: str) -> None:
     script = get_completion_class(shell)
     if script is None:  # pragma: no cover - the choice above lists click's own shells
         raise click.UsageError(f"no completion for {shell}")
-    out.text(script(root, {}, "clusterctl", "_CLUSTERCTL_COMPLETE").source())
+    out.print_text(script(root, {}, "clusterctl", "_CLUSTERCTL_COMPLETE").source())

@@ -27,7 +27,7 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
     """
     from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.adapters.store.targets import match  # noqa: PLC0415
+    from clusterctl.adapters.store.match import match  # noqa: PLC0415
     from clusterctl.model.state import State  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.terminal import moves as view  # noqa: PLC0415
     from clusterctl.workflows.drain import drain  # noqa: PLC0415
@@ -36,4 +36,4 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
     with Store.open(config.store_url) as store:
         nodes = match(store.nodes(), target)
         moves = drain(store, load_pool(config.pool, store), nodes, operator=config.operator, reason=reason, force=force, to=State(to))
-    view.show("drain", moves, output)
+    view.show_moves("drain", moves, output)

@@ -34,10 +34,10 @@ def command(ctx: click.Context, /, **given: Any) -> int:
 
     Changes no node unless --heal is given. Exits with 0 if nothing moved, 8 if something did, 6 if a check could not run, 4 if a node was not reached.
     """
-    from clusterctl.adapters.validators import Settings  # noqa: PLC0415
+    from clusterctl.adapters.validators import ValidationSettings  # noqa: PLC0415
     from clusterctl.terminal import drift as view  # noqa: PLC0415
     from clusterctl.terminal import findings  # noqa: PLC0415
-    from clusterctl.workflows.drift.run import check_drift  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.drift.check_drift import check_drift  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.target_filter import load_present  # noqa: PLC0415
 
     if given["write_nightly"]:
@@ -49,23 +49,23 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     options = _options(given, config.drift_policy)
     nodes = load_present(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
     args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
-    settings = Settings(concurrency=given["forks"], node_timeout_s=given["timeout_s"], ansible_args=args)
+    settings = ValidationSettings(concurrency=given["forks"], node_timeout_s=given["timeout_s"], ansible_args=args)
     found = check_drift(config, nodes, options, settings, findings.progress(len(nodes)))
     if options.heal and found.decisions.heal:
         from clusterctl.commands.heal import heal_with_progress  # noqa: PLC0415 the only way from here to a role
 
         found = heal_with_progress(found, config, options, given["vault_ids"])
-    view.show(found.report, found.shown, found.body, given["output"])
+    view.show_drift(found.report, found.shown, found.body, given["output"])
     return int(found.code)
 
 
 def _options(given: dict[str, Any], site_policy: str) -> Any:
     from clusterctl.core.drift import memory, policy  # noqa: PLC0415
     from clusterctl.terminal.drift_files import render_files  # noqa: PLC0415
-    from clusterctl.workflows.drift.run import DriftOptions  # noqa: PLC0415
+    from clusterctl.workflows.drift.check_drift import DriftOptions  # noqa: PLC0415
 
     try:
-        chosen = policy.parse(given["words"] or site_policy)
+        chosen = policy.parse_policy(given["words"] or site_policy)
         since_s = memory.seconds(given["since"]) if given["since"] else None
     except ValueError as e:
         raise click.UsageError(str(e)) from e

@@ -37,7 +37,7 @@ def _group(text: str) -> dict[str, str]:
     return {name.strip(): target.strip() for name, _, target in lines}
 
 
-def load(verb: str) -> click.Command | None:
+def load_verb(verb: str) -> click.Command | None:
     """The command of a verb, or None if no package offers it.
 
     Raises:

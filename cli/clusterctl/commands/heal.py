@@ -11,7 +11,7 @@ from clusterctl.workflows.remediate import heal_drift, provisioner
 
 if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
-    from clusterctl.workflows.drift.run import DriftOptions, DriftRun
+    from clusterctl.workflows.drift.check_drift import DriftOptions, DriftRun
 
 
 def heal_with_progress(found: DriftRun, config: Config, options: DriftOptions, vault_ids: tuple[str, ...]) -> DriftRun:

@@ -15,5 +15,5 @@ from clusterctl.terminal import messages, out
 def command(folder: Path) -> None:
     """Write a site folder: clusterctl.yml and a commented inventory with two example nodes."""
     for file in write_site(folder):
-        out.text(str(file))
+        out.print_text(str(file))
     messages.note(f"next: cd {folder} && clusterctl doctor && clusterctl profile check")

@@ -37,7 +37,7 @@ def command(
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.terminal import gates as view  # noqa: PLC0415
-    from clusterctl.workflows.burnin.recorded import exit_code  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.burnin.recorded import gates_exit_code  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.judge_again import judge_stored  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
@@ -49,5 +49,5 @@ def command(
     again = judge_stored(directory, load, gate=gate, baselines=baselines)
     header = again.header
     body = {"run": directory.name, "directory": str(directory), "level": header.level, "gates": [gate] if gate else list(header.gates)}
-    view.show("judge", output, {**body, "pair_coverage": header.pair_coverage}, again.results, again.nodes)
-    return int(exit_code(again.results))
+    view.show_results("judge", output, {**body, "pair_coverage": header.pair_coverage}, again.results, again.nodes)
+    return int(gates_exit_code(again.results))

@@ -49,4 +49,4 @@ target_argument = click.argument("target")
 
 def load_config(ctx: click.Context, inventory: tuple[str, ...] = ()) -> config_module.Config:
     """The site's configuration under the global options."""
-    return config_module.load(inventory=inventory, state_dir=(ctx.obj or {}).get("state_dir"))
+    return config_module.read_config(inventory=inventory, state_dir=(ctx.obj or {}).get("state_dir"))

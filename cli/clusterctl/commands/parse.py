@@ -21,7 +21,7 @@ def command(tool: str | None, file: str | None, list_tools: bool, output: str) -
 
     Exits with 3 if FILE cannot be read or is not a complete output of TOOL.
     """
-    from clusterctl.core.parsers import ALIASES, TOOLS, known_tool, parse  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.core.parsers import ALIASES, TOOLS, known_tool, parse_output  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.terminal import samples as view  # noqa: PLC0415
 
     if list_tools:
@@ -32,7 +32,7 @@ def command(tool: str | None, file: str | None, list_tools: bool, output: str) -
     name = known_tool(tool)
     if file is None:
         raise UsageProblemError(detail="which file?", hint=f"`clusterctl parse {name} FILE`, or `-` for standard input")
-    view.show(name, file, parse(name, _read(file)), output)
+    view.show_samples(name, file, parse_output(name, _read(file)), output)
     return 0
 
 

@@ -48,5 +48,5 @@ def command(
         return int(rehearsed.code)
     planned = planning.plan_by_validators(config, target, nodes, ansible_args, findings.progress(len(nodes)))
     plan.save(planned.body, "plan", out)
-    plan.show(planned.plan, planned.body, output)
+    plan.show_plan(planned.plan, planned.body, output)
     return int(planned.code)

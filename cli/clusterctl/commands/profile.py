@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import rich_click as click
 
-from clusterctl.adapters.inventory.check import check_inventory
+from clusterctl.adapters.inventory.check_inventory import check_inventory
 from clusterctl.adapters.inventory.groups import load_groups
 from clusterctl.adapters.inventory.invalid import problems_of
 from clusterctl.adapters.inventory.load import list_hosts
@@ -69,11 +69,11 @@ def show(
 @click.pass_context
 def check(ctx: click.Context, *, target: str | None, inventory: Words, extra_vars: Words, vault_ids: Words, output: str) -> None:
     """Check variables against the roles' schemas, and gates, of TARGET or of all nodes and profiles; every problem at once."""
-    from clusterctl.core.gates.check import gates_problems  # noqa: PLC0415 no other verb of this group reads gates
+    from clusterctl.core.gates.gates_problems import gates_problems  # noqa: PLC0415 no other verb of this group reads gates
 
     try:
         layers = load_config(ctx, inventory).inventory
         render.checked(output, check_inventory(layers, target, extra_vars=extra_vars, vault_ids=vault_ids, judge=gates_problems))
     except SpecInvalidError as e:
-        render.problems(output, problems_of(e))
+        render.show_problems(output, problems_of(e))
         raise

@@ -41,17 +41,17 @@ def command(ctx: click.Context, /, **given: Any) -> int:
 
         def confirm(plan: Plan) -> bool:
             view.pause()
-            summary.show_plan(plan)
+            summary.show_provision_plan(plan)
             return bool(given["yes"]) or click.confirm("Proceed?", err=True)
 
         audience = start.ProgressListener(view, view.output, confirm)
         if given["check"]:
-            plan = start.plan(config, request, audience)
+            plan = start.plan_provision(config, request, audience)
             view.pause()
-            summary.show_plan(plan, given["output"])
+            summary.show_provision_plan(plan, given["output"])
             return summary.plan_code(plan)
-        result = start.run(config, request, audience)
-    summary.show(result, given["output"])
+        result = start.run_provision(config, request, audience)
+    summary.show_summary(result, given["output"])
     return ExitCode.CHANGES_PENDING if result.declined else result.exit_code
 
 

@@ -15,11 +15,11 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 def command(ctx: click.Context, target: str, reason: str, output: str) -> None:
     """Let the quarantined, drained, returned (rma) or retired nodes of TARGET be provisioned again. Admits nothing."""
     from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.adapters.store.targets import match  # noqa: PLC0415
+    from clusterctl.adapters.store.match import match  # noqa: PLC0415
     from clusterctl.terminal import moves as view  # noqa: PLC0415
     from clusterctl.workflows.drain import release  # noqa: PLC0415 `--help` must not pay for it
 
     config = load_config(ctx)
     with Store.open(config.store_url) as store:
         moves = release(store, match(store.nodes(), target), operator=config.operator, reason=reason)
-    view.show("release", moves, output)
+    view.show_moves("release", moves, output)

@@ -22,13 +22,13 @@ def command(ctx: click.Context, run: str, out: Path | None) -> None:
     """
     from clusterctl.adapters.run_directory import write_whole  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.report.page import render  # noqa: PLC0415
-    from clusterctl.terminal.out import text  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.report.page import render_page  # noqa: PLC0415
+    from clusterctl.terminal.out import print_text  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.collect_report import chosen_run, collect  # noqa: PLC0415
 
     with Store.open(load_config(ctx).store_url) as store:
         row = chosen_run(store, run)
         path = (out or Path(row.directory) / "report.html").absolute()
         page = collect(store, row, path.parent)
-    write_whole(path, render(page))
-    text(str(path))
+    write_whole(path, render_page(page))
+    print_text(str(path))

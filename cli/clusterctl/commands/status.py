@@ -19,4 +19,4 @@ def command(ctx: click.Context, target: str, output: str) -> None:
     from clusterctl.terminal import status as view  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.status import overview  # noqa: PLC0415
 
-    view.show(overview(load_config(ctx).store_url, target), output)
+    view.show_status(overview(load_config(ctx).store_url, target), output)

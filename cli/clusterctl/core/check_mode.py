@@ -50,7 +50,7 @@ class CheckMode:
         return f"Plan: {len(nodes)} {many[0]}, {len(roles)} {many[1]} to change."
 
 
-def exit_code(found: CheckMode, outcome: PlaybookResult) -> ExitCode:
+def check_mode_exit_code(found: CheckMode, outcome: PlaybookResult) -> ExitCode:
     """8 changes pending, 4 unreachable, 5 a role fails already in check mode, 9 not completed."""
     codes = [_CODES[h.status] for h in outcome.hosts.values()]
     if outcome.status in (PlaybookStatus.TIMED_OUT, PlaybookStatus.CANCELLED):
@@ -60,7 +60,7 @@ def exit_code(found: CheckMode, outcome: PlaybookResult) -> ExitCode:
     return worst([*codes, ExitCode.CHANGES_PENDING] if found.changes else codes)
 
 
-def to_json(found: CheckMode, outcome: PlaybookResult) -> dict[str, Any]:
+def check_mode_body(found: CheckMode, outcome: PlaybookResult) -> dict[str, Any]:
     """Plain JSON values."""
     return {
         "command_line": outcome.command_line,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.exit_codes import ExitCode, worst
-from clusterctl.model.findings import NodeStatus, exit_code
+from clusterctl.model.findings import NodeStatus, findings_exit_code
 from clusterctl_validators.finding import Outcome
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def plan_exit_code(plan: Plan, results: Iterable[NodeFindings]) -> ExitCode:
     """
     codes = [ExitCode.CHANGES_PENDING] if any(n.changes for n in plan.nodes) else []
     pending = {n.node for n in plan.nodes if n.changes}
-    return worst([*codes, exit_code(r for r in results if r.node not in pending)])
+    return worst([*codes, findings_exit_code(r for r in results if r.node not in pending)])
 
 
 def _node(result: NodeFindings) -> NodePlan:
@@ -126,7 +126,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def to_json(plan: Plan, digests: Mapping[str, str]) -> dict[str, Any]:
+def plan_body(plan: Plan, digests: Mapping[str, str]) -> dict[str, Any]:
     """Plain JSON values; `digests`: node -> digest of the declared state that was compared with."""
 
     def change(one: Change) -> dict[str, str]:

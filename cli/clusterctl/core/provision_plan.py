@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.core.admission.decide import decide
+from clusterctl.core.admission.decide import decide_admission
 from clusterctl.core.lifecycle import is_legal, next_action
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import NodeStatus
@@ -99,7 +99,7 @@ def _still_bad(subject: PlanInput) -> tuple[Reason, ...]:
     by_gate = any(r.outcome is Outcome.FAIL and r.node == subject.node.name for r in subject.last_results)
     if now != then or not (now or by_gate):
         return ()
-    verdict = decide(
+    verdict = decide_admission(
         subject.node.name,
         expected_roles=subject.node.spec.roles,
         expected_gates=subject.expected_gates if by_gate else (),

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.core.plan import make_plan, to_json
+from clusterctl.core.plan import make_plan, plan_body
 from clusterctl.model.errors import ConfigError, PlanChangedError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SavedPlan:
         Raises:
             PlanMovedError: a node is not in the plan, its declared state is another one, or other checks fail than those in the plan.
         """
-        body = to_json(make_plan(findings[n.name] for n in nodes), {n.name: n.spec.digest for n in nodes})
+        body = plan_body(make_plan(findings[n.name] for n in nodes), {n.name: n.spec.digest for n in nodes})
         problems = [problem for name, now in _nodes(body["nodes"]).items() for problem in self._moved(name, now)]
         if problems:
             raise PlanChangedError(file=self.file, problems="\n".join(f"  {p}" for p in problems), target=self.target)
@@ -67,7 +67,7 @@ class SavedPlan:
         return [f"{name}: {check}: {after}; in the plan: {before}" for check, before, after in told if before != after]
 
 
-def parse(text: str, file: Path) -> SavedPlan:
+def parse_saved_plan(text: str, file: Path) -> SavedPlan:
     """The plan in the text of `file`, which `clusterctl plan --out FILE` wrote.
 
     Raises:

@@ -42,7 +42,7 @@ def matches(glob: str, check: str) -> bool:
     return _pattern(glob).fullmatch(check) is not None
 
 
-def parse(entries: Iterable[Mapping[str, Any]], node: str) -> tuple[Waiver, ...]:
+def parse_waivers(entries: Iterable[Mapping[str, Any]], node: str) -> tuple[Waiver, ...]:
     """The waivers of a node.
 
     Raises:
@@ -68,7 +68,7 @@ def _invalid(node: str, problem: str) -> ConfigError:
     )
 
 
-def apply(findings: Iterable[Finding], waivers: Iterable[Waiver], today: date) -> tuple[Finding, ...]:
+def apply_waivers(findings: Iterable[Finding], waivers: Iterable[Waiver], today: date) -> tuple[Finding, ...]:
     """The findings with waived ones marked; one whose waiver has expired fails as before, and says so."""
     known = tuple(waivers)
     return tuple(f if f.outcome in GOOD else _judge(f, known, today) for f in findings)

@@ -19,7 +19,7 @@ class SpecGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class InventoryCheck:
     """What was looked at and found in order. `profiles` are those checked without a node."""
 
     nodes: int

@@ -61,7 +61,7 @@ HINTS: Mapping[NodeStatus, str] = {
 _LOST = frozenset({NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT})
 
 
-def exit_code(results: Iterable[NodeFindings]) -> ExitCode:
+def findings_exit_code(results: Iterable[NodeFindings]) -> ExitCode:
     """What validating these nodes came to: all as declared, a node not reached, or a check that failed or could not run."""
     return worst([_exit_code(r) for r in results])
 

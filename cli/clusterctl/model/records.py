@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.model.holder import Holder
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from clusterctl.model.holder import Holder
     from clusterctl.model.state import State
 
 

@@ -23,7 +23,7 @@ _WORST_FIRST = {Outcome.FAIL: 0, Outcome.COULD_NOT_RUN: 1, Outcome.WAIVED: 2, Ou
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class EvidenceLink:
     """A file of the run directory, relative to the page."""
 
     text: str
@@ -48,7 +48,7 @@ class NodeSection:
     gate_results: tuple[GateResult, ...]
     gates_earlier: bool
     steps: tuple[TransitionRow, ...]
-    links: tuple[Link, ...]
+    links: tuple[EvidenceLink, ...]
 
     @property
     def name(self) -> str:
@@ -94,6 +94,6 @@ class RunReport:
     status: str
     made_at: str
     sections: tuple[NodeSection, ...]
-    links: tuple[Link, ...]
+    links: tuple[EvidenceLink, ...]
     records: tuple[RawRecord, ...] = ()
     no_records: str = ""

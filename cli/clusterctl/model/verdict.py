@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from clusterctl.model.exit_codes import ExitCode
-from clusterctl.model.state import State
+
+if TYPE_CHECKING:
+    from clusterctl.model.state import State
 
 
 class ReasonKind(StrEnum):

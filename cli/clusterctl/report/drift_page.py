@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(body: Mapping[str, Any], made_at: str) -> str:
+def render_drift_page(body: Mapping[str, Any], made_at: str) -> str:
     """The HTML of a drift document."""
     environment = Environment(
         autoescape=True, loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from clusterctl.core.judge.reading import read
+from clusterctl.core.judge.parse_record import parse_record
 from clusterctl.report.model import Cell, Grid, Heatmap
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class _Run:
     problem: str
 
 
-def build(records: Iterable[RawRecord], results: Iterable[GateResult]) -> Heatmap:
+def build_heatmap(records: Iterable[RawRecord], results: Iterable[GateResult]) -> Heatmap:
     """The heatmap of a run; floors come from what the judge expected of each HCA."""
     runs = [_run(r) for r in records if r.gate == _GATE and r.step.endswith(".client")]
     if not runs:
@@ -56,7 +56,7 @@ def build(records: Iterable[RawRecord], results: Iterable[GateResult]) -> Heatma
 
 
 def _run(record: RawRecord) -> _Run:
-    reading = read(record)
+    reading = parse_record(record)
     values = [s.value for s in reading.samples if s.metric == _METRIC]
     value = values[-1] if values and not reading.rule else None
     return _Run(record.node, record.peer, record.device, record.peer_device, value, reading.detail or "no bandwidth in the output")

@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.model.run_report import Link, NodeSection
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
     from clusterctl.model.records import RunRow
+    from clusterctl.model.run_report import EvidenceLink, NodeSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Page:
     sections: tuple[NodeSection, ...]
     unlisted: int
     heatmap: Heatmap
-    links: tuple[Link, ...]
+    links: tuple[EvidenceLink, ...]
     simulated: bool
 
     @property

@@ -26,7 +26,7 @@ _MANY = 400
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(report: RunReport) -> str:
+def render_page(report: RunReport) -> str:
     """The HTML page of a run."""
     page = page_of(report)
     # autoescape for every template: what a node printed is text, never markup.
@@ -52,7 +52,7 @@ def page_of(report: RunReport) -> Page:
         racks=tuple(Rack(name, tuple(group)) for name, group in groupby(sections, key=lambda s: s.record.rack)),
         sections=tuple(listed),
         unlisted=len(sections) - len(listed),
-        heatmap=Heatmap(None, (), problem=report.no_records) if report.no_records else heatmap.build(report.records, results),
+        heatmap=Heatmap(None, (), problem=report.no_records) if report.no_records else heatmap.build_heatmap(report.records, results),
         links=report.links,
         simulated=any(g.simulated for g in results),
     )

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from clusterctl.model.verdict import Admission, Reason
 
 
-def show(admissions: Sequence[Admission], output: str) -> int:
+def show_admissions(admissions: Sequence[Admission], output: str) -> int:
     """Print it; returns the exit code."""
     if output == "table":
-        out.text("\n".join(line for a in admissions for line in _lines(a)))
+        out.print_text("\n".join(line for a in admissions for line in _lines(a)))
     else:
         out.emit(output, "admit", {"nodes": [_json(a) for a in admissions]})
     return worst([EXIT_CODES[r.kind] for a in admissions for r in a.verdict.reasons] or [ExitCode.OK])
@@ -55,7 +55,7 @@ def _lines(admission: Admission) -> Iterator[str]:
 def show_verified(verifications: Sequence[Verification], output: str) -> int:
     """Print what checking admission records came to; returns the exit code."""
     if output == "table":
-        out.text("\n".join(line for v in verifications for line in _verified_lines(v)))
+        out.print_text("\n".join(line for v in verifications for line in _verified_lines(v)))
     else:
         out.emit(output, "admit_verify", {"nodes": [_verified_json(v) for v in verifications]})
     return ExitCode.VALIDATOR_FAILED if any(v.problems for v in verifications) else ExitCode.OK

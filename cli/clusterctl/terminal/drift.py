@@ -13,7 +13,7 @@ from clusterctl.model.findings import HINTS
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
 from clusterctl.terminal.states import printable
-from clusterctl.terminal.xml_text import document
+from clusterctl.terminal.xml_text import xml_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,18 +25,18 @@ FORMATS = (*out.FORMATS, "junit")
 _SIGNS = {DriftKind.DRIFT: "!", DriftKind.PENDING: "~", DriftKind.UNKNOWN: "?"}
 
 
-def show(report: DriftReport, shown: Sequence[Deviation], body: dict[str, Any], output: str) -> None:
+def show_drift(report: DriftReport, shown: Sequence[Deviation], body: dict[str, Any], output: str) -> None:
     """Print what moved."""
     if output == "table":
-        out.text("\n".join([*_lines(report, shown), *_actions(body["actions"]), summary(report, len(shown))]))
+        out.print_text("\n".join([*_lines(report, shown), *_actions(body["actions"]), drift_summary(report, len(shown))]))
     elif output == "junit":
-        out.text(junit(report))
+        out.print_text(junit(report))
     else:
         keys = {(d.node, d.check) for d in shown}
         out.emit(output, "drift", {**body, "findings": [f for f in body["findings"] if (f["node"], f["check"]) in keys]})
 
 
-def summary(report: DriftReport, shown: int) -> str:
+def drift_summary(report: DriftReport, shown: int) -> str:
     """The last line."""
     counts = Counter(d.kind for d in report.deviations)
     older = len(report.deviations) - shown
@@ -51,7 +51,7 @@ def summary(report: DriftReport, shown: int) -> str:
 
 def written(files: Sequence[Path]) -> None:
     """The files that were written."""
-    out.text("\n".join(str(f) for f in files))
+    out.print_text("\n".join(str(f) for f in files))
 
 
 def _lines(report: DriftReport, shown: Sequence[Deviation]) -> Iterator[str]:
@@ -96,7 +96,7 @@ def junit(report: DriftReport) -> str:
         suite.set("tests", str(len(suite)))
         for tag in ("failure", "error"):
             suite.set(f"{tag}s", str(sum(1 for c in suite if c.find(tag) is not None)))
-    return document(root)
+    return xml_document(root)
 
 
 def _text(text: str) -> str:

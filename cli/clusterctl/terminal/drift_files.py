@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 
 def render_files(report: DriftReport, body: Mapping[str, Any], made_at: str) -> dict[str, str]:
     """File name -> text."""
-    return {"drift.xml": drift.junit(report), "drift.html": drift_page.render(body, made_at)}
+    return {"drift.xml": drift.junit(report), "drift.html": drift_page.render_drift_page(body, made_at)}

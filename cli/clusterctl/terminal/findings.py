@@ -25,10 +25,10 @@ _WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run"}
 _WIDTH = 200
 
 
-def show(results: Sequence[NodeFindings], output: str, run_id: str) -> None:
+def show_findings(results: Sequence[NodeFindings], output: str, run_id: str) -> None:
     """Print what was found."""
     if output == "table":
-        out.text("\n".join([*(printable(line) for r in results for line in _node(r)), summary(results)]))
+        out.print_text("\n".join([*(printable(line) for r in results for line in _node(r)), findings_summary(results)]))
     elif output == "junit":
         out.texts(junit_parts(results))
     else:
@@ -49,7 +49,7 @@ def progress(total: int) -> Callable[[NodeFindings], None]:
     return tell if sys.stderr.isatty() and total > 1 else lambda _result: None
 
 
-def summary(results: Sequence[NodeFindings]) -> str:
+def findings_summary(results: Sequence[NodeFindings]) -> str:
     """The last line: nodes and checks by how they came out."""
     states = Counter(_state(r) for r in results)
     checks = Counter(f.outcome for r in results for f in r.findings)

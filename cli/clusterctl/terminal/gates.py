@@ -18,7 +18,7 @@ _GOOD = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE, Outcome.WAIVED})
 _WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run", Outcome.PASS: "passed"}
 
 
-def show(kind: str, output: str, body: Mapping[str, Any], results: Sequence[GateResult], nodes: Sequence[str]) -> None:
+def show_results(kind: str, output: str, body: Mapping[str, Any], results: Sequence[GateResult], nodes: Sequence[str]) -> None:
     """Print verdicts: as a document of `kind` with `body` ahead of the nodes, or as text."""
     if output != "table":
         out.emit(output, kind, {**body, "nodes": by_node(results, nodes)})
@@ -27,7 +27,9 @@ def show(kind: str, output: str, body: Mapping[str, Any], results: Sequence[Gate
     coverage = body.get("pair_coverage")
     if coverage:
         lines.append(coverage_line(coverage))
-    out.text("\n".join([*lines, summary(results, nodes), f"Run {body['run']}: raw records and verdicts are in {body['directory']}"]))
+    out.print_text(
+        "\n".join([*lines, gates_summary(results, nodes), f"Run {body['run']}: raw records and verdicts are in {body['directory']}"])
+    )
 
 
 def by_node(results: Sequence[GateResult], nodes: Sequence[str]) -> list[dict[str, Any]]:
@@ -66,7 +68,7 @@ def coverage_line(coverage: Mapping[str, Any]) -> str:
     return f"{text} Not covered: {', '.join(missing)}." if missing else text
 
 
-def summary(results: Sequence[GateResult], nodes: Sequence[str]) -> str:
+def gates_summary(results: Sequence[GateResult], nodes: Sequence[str]) -> str:
     """The last line: nodes and gates by how they came out."""
     passed = [n for n in nodes if has_passed(results, n)]
     bad = [n for n in nodes if n not in passed]

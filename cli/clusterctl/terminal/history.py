@@ -35,15 +35,15 @@ class Story:
     admissions: Sequence[AdmissionRecord]
 
 
-def show(story: Story, output: str) -> None:
+def show_history(story: Story, output: str) -> None:
     """Print it."""
     if output == "table":
-        out.text("\n".join(_lines(story)))
+        out.print_text("\n".join(_lines(story)))
     else:
-        out.emit(output, "history", body(story))
+        out.emit(output, "history", history_body(story))
 
 
-def body(story: Story) -> dict[str, Any]:
+def history_body(story: Story) -> dict[str, Any]:
     """The document, without its envelope. Schema: docs/reference/schemas/history.schema.json."""
     return {
         "node": node_json(story.node),

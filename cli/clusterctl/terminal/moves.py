@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.model.move import Move
 
 
-def show(verb: str, moves: Sequence[Move], output: str) -> None:
+def show_moves(verb: str, moves: Sequence[Move], output: str) -> None:
     """Print it."""
     if output == "table":
         out.table(("NODE", "WAS", "IS", "REASON"), [(m.node, m.from_state.value, m.to_state.value, printable(m.detail)) for m in moves])

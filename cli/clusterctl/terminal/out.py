@@ -13,14 +13,14 @@ FORMATS = ("table", "json", "yaml")
 SCHEMA_VERSION = 1
 
 
-def document(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+def envelope(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """The envelope of every machine-readable result."""
     return {"schema_version": SCHEMA_VERSION, "kind": kind, **body}
 
 
 def emit(output: str, kind: str, body: Mapping[str, Any]) -> None:
     """Print a document as json or yaml."""
-    data = document(kind, body)
+    data = envelope(kind, body)
     if output == "yaml":
         import yaml  # noqa: PLC0415 only where asked for
 
@@ -34,14 +34,14 @@ def emit_parts(output: str, kind: str, body: Mapping[str, Any], name: str, items
     if output == "yaml":
         import yaml  # noqa: PLC0415 only where asked for
 
-        sys.stdout.write(yaml.safe_dump(document(kind, body), sort_keys=False, allow_unicode=True) + f"{name}:")
+        sys.stdout.write(yaml.safe_dump(envelope(kind, body), sort_keys=False, allow_unicode=True) + f"{name}:")
         between = "\n"
         for item in items:
             sys.stdout.write(between + yaml.safe_dump([item], sort_keys=False, allow_unicode=True))
             between = ""
         sys.stdout.write(" []\n" if between else "")
     else:
-        sys.stdout.writelines(json_parts(document(kind, body), name, items))
+        sys.stdout.writelines(json_parts(envelope(kind, body), name, items))
 
 
 def json_parts(body: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iterator[str]:
@@ -58,7 +58,7 @@ def _json(data: Any) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def text(content: str) -> None:
+def print_text(content: str) -> None:
     """Print text as it is."""
     sys.stdout.write(content if content.endswith("\n") else content + "\n")
 

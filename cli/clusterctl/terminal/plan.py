@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NAMES_SHOWN = 8
 
 
-def show(plan: Plan, body: dict[str, Any], output: str) -> None:
+def show_plan(plan: Plan, body: dict[str, Any], output: str) -> None:
     """Print a plan from findings."""
     if output != "table":
         out.emit(output, "plan", body)
@@ -34,7 +34,7 @@ def show(plan: Plan, body: dict[str, Any], output: str) -> None:
         lines.append(f"Of {len(plan.lost)} of {len(plan.nodes)} nodes nothing is known.")
     if body.get("refused"):
         lines.append(f"`clusterctl provision` would refuse it without --force: {body['refused']}.")
-    out.text("\n".join([*lines, plan.summary]))
+    out.print_text("\n".join([*lines, plan.summary]))
 
 
 def _names(names: Sequence[str]) -> str:
@@ -72,7 +72,7 @@ def show_check_mode(found: CheckMode, outcome: PlaybookResult, body: dict[str, A
     for host in outcome.hosts.values():
         told = _host(host, [c for c in found.changes if c.node == host.node])
         lines += [host.node, *told, ""] if told else []
-    out.text("\n".join([*lines, outcome.command_line, found.summary]))
+    out.print_text("\n".join([*lines, outcome.command_line, found.summary]))
 
 
 def _host(host: HostOutcome, changes: Sequence[TaskChange]) -> list[str]:
@@ -99,7 +99,7 @@ def save(body: Mapping[str, Any], kind: str, wanted: Path | None) -> None:
     """
     if wanted is None:
         return
-    text = json.dumps(out.document(kind, body), indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(out.envelope(kind, body), indent=2, ensure_ascii=False) + "\n"
     try:
         wanted.write_text(text, encoding="utf-8")
     except OSError as e:

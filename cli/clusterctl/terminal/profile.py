@@ -9,7 +9,7 @@ from clusterctl.terminal import messages, out
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterctl.model.declared_state import Checked, SpecGroup
+    from clusterctl.model.declared_state import InventoryCheck, SpecGroup
     from clusterctl.model.problem import Problem
     from clusterctl.model.topology import Topology
 
@@ -28,7 +28,7 @@ def profiles(output: str, topology: Topology) -> None:
         out.emit(output, "profiles", {"profiles": [{"name": p, "nodes": n} for p, n in rows]})
 
 
-def checked(output: str, result: Checked) -> None:
+def checked(output: str, result: InventoryCheck) -> None:
     """What was found in order."""
     if output == "table":
         messages.note(
@@ -38,7 +38,7 @@ def checked(output: str, result: Checked) -> None:
         out.emit(output, "profile_check", {"problems": [], "nodes": result.nodes, "specs": result.specs, "profiles": list(result.profiles)})
 
 
-def problems(output: str, found: Sequence[Problem]) -> None:
+def show_problems(output: str, found: Sequence[Problem]) -> None:
     """The problems as a document; the error itself tells them to people."""
     if output != "table":
         out.emit(output, "profile_check", {"problems": [p.to_dict() for p in found]})

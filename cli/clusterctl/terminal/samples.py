@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import Sample
 
 
-def show(tool: str, source: str, samples: Sequence[Sample], output: str) -> None:
+def show_samples(tool: str, source: str, samples: Sequence[Sample], output: str) -> None:
     """Print the samples of one text."""
     if output != "table":
         out.emit(output, "samples", {"tool": tool, "source": source, "samples": [asdict(s) for s in samples]})

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 _MANY = 200
 
 
-def show(overview: Overview, output: str) -> None:
+def show_status(overview: Overview, output: str) -> None:
     """Print it."""
     if output == "table":
-        out.text("\n".join(_lines(overview)))
+        out.print_text("\n".join(_lines(overview)))
     else:
-        out.emit(output, "status", body(overview))
+        out.emit(output, "status", status_body(overview))
 
 
-def body(overview: Overview) -> dict[str, Any]:
+def status_body(overview: Overview) -> dict[str, Any]:
     """The document, without its envelope. Schema: docs/reference/schemas/status.schema.json."""
     held = overview.held
     counts = Counter(n.state for n in overview.nodes)

@@ -19,12 +19,12 @@ _REASONS = 3
 _PARTNERS = 2
 
 
-def show(result: ProvisionResult, output: str) -> None:
+def show_summary(result: ProvisionResult, output: str) -> None:
     """The result on stdout, the run's line on stderr."""
     if output == "table":
-        out.text("\n".join(lines(result)))
+        out.print_text("\n".join(lines(result)))
     else:
-        out.emit(output, "provision", document(result))
+        out.emit(output, "provision", provision_document(result))
     messages.note(f"Run {result.run_id}: {headline(result)}. Details: clusterctl report {result.run_id}")
 
 
@@ -65,7 +65,7 @@ def _node(node: NodeResult, good: list[str]) -> Iterator[str]:
         yield f"  once repaired: clusterctl provision {node.node} --retest{partners}"
 
 
-def document(result: ProvisionResult) -> dict[str, Any]:
+def provision_document(result: ProvisionResult) -> dict[str, Any]:
     """The document, without its envelope. Schema: docs/reference/schemas/provision.schema.json."""
     return {
         "run_id": result.run_id,
@@ -91,12 +91,12 @@ def document(result: ProvisionResult) -> dict[str, Any]:
     }
 
 
-def show_plan(plan: Plan, output: str = "") -> None:
+def show_provision_plan(plan: Plan, output: str = "") -> None:
     """The plan: on stdout as a result of its own if a format is given, else on stderr, before the question."""
     if output in ("", "table"):
         text = "\n".join(plan_lines(plan))
-        show = out.text if output else messages.note
-        show(text)
+        show_summary = out.print_text if output else messages.note
+        show_summary(text)
     else:
         out.emit(output, "provision-plan", {"exit_code": int(plan_code(plan)), "nodes": [_plan_json(n) for n in plan.nodes]})
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _SPACE = "\t\n"
 
 
-def document(root: ET.Element) -> str:
+def xml_document(root: ET.Element) -> str:
     """The whole document, indented; control characters and half characters are written as Python writes them."""
     _make_safe(root)
     ET.indent(root)
@@ -20,7 +20,7 @@ def document(root: ET.Element) -> str:
 
 def parts(root: ET.Element, children: Iterable[ET.Element]) -> Iterator[str]:
     """The document of `root`, which is empty, with these children: a piece for each, made when it is asked for."""
-    opened = document(root).removesuffix(" />")
+    opened = xml_document(root).removesuffix(" />")
     yield f"{opened}>\n"
     for child in children:
         _make_safe(child)

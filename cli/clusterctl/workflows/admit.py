@@ -10,7 +10,7 @@ from clusterctl.adapters import clock
 from clusterctl.adapters.run_directory import RunDir, write_admission
 from clusterctl.adapters.signing import unsigned
 from clusterctl.core.admission import record as admission_record
-from clusterctl.core.admission.decide import decide
+from clusterctl.core.admission.decide import decide_admission
 from clusterctl.core.lifecycle import is_legal, next_action
 from clusterctl.model.errors import ClusterctlError, IllegalTransitionError, PoolError
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
@@ -80,7 +80,7 @@ class Admitter:
 
     def _verdict(self, candidate: Candidate, record: NodeRecord) -> NodeVerdict:
         applied = any(s.to_state is State.PROVISIONED and s.epoch == record.epoch for s in self.store.history(record.name))
-        return decide(
+        return decide_admission(
             record.name,
             expected_roles=tuple(candidate.node.spec.roles),
             expected_gates=candidate.gates,
@@ -111,7 +111,7 @@ class Admitter:
             raise ValueError(f"{record.name} passed without findings")
         runs = [self.store.run(run_id) for run_id in self.store.evidence_runs(record.name)]
         folders = [RunDir.open(Path(r.directory)) for r in runs]
-        built = admission_record.build(
+        built = admission_record.build_record(
             verdict,
             run_id=runs[-1].id,
             spec_digest=candidate.node.spec.digest,

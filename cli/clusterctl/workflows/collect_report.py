@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters import clock, raw_records
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.records import RunStatus
-from clusterctl.model.run_report import Link, NodeSection, RunReport
+from clusterctl.model.run_report import EvidenceLink, NodeSection, RunReport
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def collect(store: Store, run: RunRow, page_folder: Path) -> RunReport:
     )
 
 
-def _section(store: Store, run: RunRow, record: NodeRecord, links: Mapping[str, Sequence[Link]]) -> NodeSection:
+def _section(store: Store, run: RunRow, record: NodeRecord, links: Mapping[str, Sequence[EvidenceLink]]) -> NodeSection:
     steps = store.history(record.name)
     state, reason = _left_in(run, record, steps)
     findings, results = store.findings(record.name, run.id), store.gate_results(record.name, run.id)
@@ -87,15 +87,15 @@ def _files(directory: Path) -> tuple[str, ...]:
     return tuple(sorted(p.relative_to(directory).as_posix() for p in found))
 
 
-def _links(files: Sequence[str], directory: Path, page_folder: Path) -> dict[str, list[Link]]:
+def _links(files: Sequence[str], directory: Path, page_folder: Path) -> dict[str, list[EvidenceLink]]:
     """Links by node; those in the top folder under the empty name."""
     base = PurePosixPath(os.path.relpath(directory, page_folder))
-    found: dict[str, list[Link]] = {}
+    found: dict[str, list[EvidenceLink]] = {}
     for name in files:
         path = PurePosixPath(name)
         owner = "" if len(path.parts) == 1 else path.name.removesuffix(path.suffix)
         if path.suffix != ".html":
-            found.setdefault(owner, []).append(Link(name, (base / path).as_posix()))
+            found.setdefault(owner, []).append(EvidenceLink(name, (base / path).as_posix()))
     return found
 
 

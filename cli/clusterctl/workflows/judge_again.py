@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.adapters.raw_records import read_all, read_header
-from clusterctl.core.gates.header import Header
 from clusterctl.core.gates.settings import GATES
 from clusterctl.core.judge import judge, subject_of
 from clusterctl.model.errors import ConfigError
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from clusterctl.core.gates.header import Header
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
 

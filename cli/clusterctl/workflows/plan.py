@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
 from clusterctl.adapters.pools.headroom import refusal
 from clusterctl.adapters.pools.loader import load_pool
-from clusterctl.adapters.validators import Settings
+from clusterctl.adapters.validators import ValidationSettings
 from clusterctl.core import check_mode, plan
 from clusterctl.workflows.validate import read_only_run, validate_recorded
 
@@ -50,11 +50,11 @@ def plan_by_validators(
         ConfigError, StoreError: as `validate` and the store.
     """
     with read_only_run("plan", target, nodes, config) as run:
-        results = validate_recorded(run, nodes, config, Settings(ansible_args=ansible_args), on_result)
+        results = validate_recorded(run, nodes, config, ValidationSettings(ansible_args=ansible_args), on_result)
         made = plan.make_plan(results)
         run.code = plan.plan_exit_code(made, results)
         refused = refusal(load_pool(config.pool, run.store), [n.node for n in made.to_change], doing="provisioning")
-        said = plan.to_json(made, {n.name: n.spec.digest for n in nodes})
+        said = plan.plan_body(made, {n.name: n.spec.digest for n in nodes})
         body = {"run_id": run.rundir.id, "target": target, "refused": refused, **said}
         run.rundir.write_json("plan.json", body)
     return ValidatorPlan(made, body, run.code)
@@ -71,7 +71,7 @@ def plan_by_check_mode(config: Config, target: str, nodes: Sequence[Node], ansib
     asked = PlaybookRequest("provision.yml", config.inventory, names, check=True, diff=True, extra_args=ansible_args)
     with read_only_run("plan", target, nodes, config) as run:
         outcome = run_playbook(asked, run.rundir.path_for("ansible/log").parent, found.add)
-        run.code = check_mode.exit_code(found, outcome)
-        body = {"run_id": run.rundir.id, "target": target, **check_mode.to_json(found, outcome)}
+        run.code = check_mode.check_mode_exit_code(found, outcome)
+        body = {"run_id": run.rundir.id, "target": target, **check_mode.check_mode_body(found, outcome)}
         run.rundir.write_json("plan.json", body)
     return CheckModePlan(found, outcome, body, run.code)

@@ -11,7 +11,7 @@ from clusterctl.model.errors import BreakerError, LeaseHeldError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.provision import ProvisionOptions, ProvisionResult
 from clusterctl.model.state import State
-from clusterctl.workflows.drift.run import Healed, update_after_healing
+from clusterctl.workflows.drift.check_drift import Healed, update_after_healing
 from clusterctl.workflows.provision import start
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
     from clusterctl.model.drift import DriftReport
     from clusterctl.model.records import NodeRecord
-    from clusterctl.workflows.drift.run import DriftOptions, DriftRun
+    from clusterctl.workflows.drift.check_drift import DriftOptions, DriftRun
 
 # enough to tell a bad node from a bad partner
 _PARTNERS = 2
@@ -55,7 +55,7 @@ def provisioner(config: Config, vault_ids: tuple[str, ...], audience: start.Prog
 
     def provision(names: Sequence[str], partners: Sequence[str]) -> ProvisionResult:
         request = start.ProvisionRequest(",".join(names), ProvisionOptions(partners=tuple(partners)), vault_ids=vault_ids)
-        return start.run(config, request, audience)
+        return start.run_provision(config, request, audience)
 
     return provision
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock, processes
 from clusterctl.adapters.store import quick
-from clusterctl.adapters.store.targets import match
+from clusterctl.adapters.store.match import match
 from clusterctl.model.overview import Overview, Unfinished
 
 if TYPE_CHECKING:

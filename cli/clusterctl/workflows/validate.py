@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters import clock
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
-from clusterctl.adapters.validators.run import validate_each
+from clusterctl.adapters.validators.validate import validate_each
 from clusterctl.adapters.versions import versions
 from clusterctl.model.exit_codes import ExitCode, worst
-from clusterctl.model.findings import exit_code
+from clusterctl.model.findings import findings_exit_code
 from clusterctl.model.records import RunRow, RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from clusterctl.adapters.config import Config
-    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.adapters.validators.settings import ValidationSettings
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
 
@@ -62,7 +62,7 @@ def read_only_run(verb: str, target: str, nodes: Sequence[Node], config: Config)
 
 
 def validate_recorded(
-    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: Settings, on_result: Callable[[NodeFindings], None]
+    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
 ) -> tuple[NodeFindings, ...]:
     """As `record_each`; gives the results, in the order of `nodes`. Equal findings are one object, so that a fleet's can be held."""
     results: dict[str, NodeFindings] = {}
@@ -76,7 +76,7 @@ def validate_recorded(
 
 
 def record_each(
-    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: Settings, on_result: Callable[[NodeFindings], None]
+    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
 ) -> None:
     """Validate and keep the findings, those of many nodes at a time; hold no result.
 
@@ -90,7 +90,7 @@ def record_each(
 
     def keep(found: NodeFindings) -> None:
         waiting.append(found)
-        code = exit_code([found])
+        code = findings_exit_code([found])
         codes.add(code)
         if code is not ExitCode.OK:
             bad.append(found.node)

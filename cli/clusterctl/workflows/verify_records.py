@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store import Store
 
 
-def verify(store: Store, names: Iterable[str], state_dir: Path, allowed_signers: Path | None) -> tuple[Verification, ...]:
+def verify_admissions(store: Store, names: Iterable[str], state_dir: Path, allowed_signers: Path | None) -> tuple[Verification, ...]:
     """Check the newest record of every node. With `allowed_signers`, an unsigned record is a problem."""
     return tuple(_verify(store, name, state_dir / "runs", allowed_signers) for name in names)
 
@@ -35,7 +35,7 @@ def _verify(store: Store, name: str, runs: Path, allowed_signers: Path | None) -
     signed_by = ""
     if allowed_signers is not None:
         try:
-            signed_by = signing.verify(record.document, record.signature, allowed_signers)
+            signed_by = signing.verify_signature(record.document, record.signature, allowed_signers)
         except SigningError as e:
             problems.insert(0, str(e) if record.signature else "it is not signed")
     return Verification(name, record, len(evidence), signed_by, tuple(problems))

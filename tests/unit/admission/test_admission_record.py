@@ -24,7 +24,7 @@ BASELINE = Baseline(GATE, "bandwidth_average", BaselineKind.FLOOR, 180.0, "Gb/s"
 
 
 def _built() -> AdmissionRecord:
-    return admission_record.build(
+    return admission_record.build_record(
         NodeVerdict(NAME, admit=True, state=State.BURNED_IN, reasons=()),
         run_id="run-1",
         spec_digest=DIGEST,
@@ -68,7 +68,7 @@ def test_a_changed_record_is_noticed() -> None:
 @pytest.mark.parametrize("verdict", [NodeVerdict(NAME, False, State.QUARANTINED, ()), NodeVerdict("r12-n02", True, State.BURNED_IN, ())])
 def test_no_record_without_a_verdict_that_admits(verdict: NodeVerdict) -> None:
     with pytest.raises(ValueError, match="may not be admitted"):
-        admission_record.build(
+        admission_record.build_record(
             verdict,
             run_id="run-1",
             spec_digest=DIGEST,

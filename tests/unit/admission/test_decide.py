@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.core.admission.decide import decide
+from clusterctl.core.admission.decide import decide_admission
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, TaskFailure
@@ -36,7 +36,7 @@ GOOD_EVIDENCE = Evidence(
 
 
 def judged(evidence: Evidence, roles: tuple[str, ...] = ROLES, gates: tuple[str, ...] = GATES) -> NodeVerdict:
-    return decide(
+    return decide_admission(
         NAME,
         expected_roles=roles,
         expected_gates=gates,

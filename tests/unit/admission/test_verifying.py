@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import update
@@ -18,11 +19,13 @@ from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import writing
 from clusterctl.core.admission import record as admission_record
 from clusterctl.model.errors import SigningError
-from clusterctl.model.records import Verification
 from clusterctl.model.state import State
 from clusterctl.workflows.admit import Admitter, Candidate
-from clusterctl.workflows.verify_records import verify
+from clusterctl.workflows.verify_records import verify_admissions
 from support.stores import GATE, a_node, a_record, a_result, a_run, bring, findings, fresh
+
+if TYPE_CHECKING:
+    from clusterctl.model.records import Verification
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
 NAME = "r12-n01"
@@ -63,7 +66,7 @@ def admitted(tmp_path: Path, key: Path) -> Store:
 
 
 def _verified(store: Store, tmp_path: Path, allowed: Path | None) -> Verification:
-    return verify(store, [NAME], tmp_path / "state", allowed)[0]
+    return verify_admissions(store, [NAME], tmp_path / "state", allowed)[0]
 
 
 def test_a_signed_record_is_proven(admitted: Store, tmp_path: Path, allowed: Path) -> None:
@@ -116,7 +119,7 @@ def test_no_signature_or_a_broken_one(admitted: Store, tmp_path: Path, allowed: 
 
 def test_a_node_without_a_record(tmp_path: Path) -> None:
     store = fresh(tmp_path / "other")
-    assert verify(store, [NAME], tmp_path, None)[0].problems == ("it has no admission record",)
+    assert verify_admissions(store, [NAME], tmp_path, None)[0].problems == ("it has no admission record",)
 
 
 def test_a_key_that_cannot_sign(tmp_path: Path) -> None:

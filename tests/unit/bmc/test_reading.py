@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.bmc.access import BmcAccess
-from clusterctl.adapters.bmc.reading import read
+from clusterctl.adapters.bmc.query import query_bmc
 from clusterctl.adapters.bmc.redfish import BmcError, Redfish
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import invented, recorded_tree
@@ -36,7 +36,7 @@ def access(bmc: Bmc, **changes: str) -> BmcAccess:
 
 def test_current_and_pending_attributes_and_the_pinned_firmware_are_read(bmc: Bmc) -> None:
     bmc.pending["LogicalProc"] = "Disabled"
-    found = read(access(bmc), {**DEFAULTS, "bios_firmware_pins": BIOS_PIN})
+    found = query_bmc(access(bmc), {**DEFAULTS, "bios_firmware_pins": BIOS_PIN})
     assert (found.vendor, found.current["LogicalProc"], found.next_boot("LogicalProc")) == ("dell", "Enabled", "Disabled")
     assert found.firmware == {"Installed-159-1.8.2__BIOS.Setup.1-1": "1.8.2"}
     assert not [r for r in bmc.requests if r[0] != "GET"]
@@ -59,7 +59,7 @@ def test_recorded_services_of_real_servers(
 ) -> None:
     pins = {vendor: [{"name": "it", "ids": [glob], "version": "1"}]}
     with Bmc(recorded_tree(tree), tmp_path, writable=False) as bmc:
-        found = read(access(bmc), {**DEFAULTS, "bios_firmware_pins": pins})
+        found = query_bmc(access(bmc), {**DEFAULTS, "bios_firmware_pins": pins})
         assert (found.vendor, found.current[attribute]) == (vendor, value)
         assert set(found.firmware.values()) == versions
         assert bmc.settings_path in [p.rstrip("/") for _, p in bmc.requests]
@@ -80,17 +80,17 @@ REFUSED: list[tuple[str, dict[str, str], dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "variables", "why"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
 def test_what_cannot_be_read_is_an_error(bmc: Bmc, changes: dict[str, str], variables: dict[str, Any], why: str) -> None:
     with pytest.raises(BmcError, match=why):
-        read(access(bmc, **changes), {**DEFAULTS, **variables})
+        query_bmc(access(bmc, **changes), {**DEFAULTS, **variables})
 
 
 def test_the_certificate_is_not_checked_where_the_site_says_so(bmc: Bmc) -> None:
-    assert read(access(bmc, ca_file=""), {**DEFAULTS, "bios_verify_certificates": False}).vendor == "dell"
+    assert query_bmc(access(bmc, ca_file=""), {**DEFAULTS, "bios_verify_certificates": False}).vendor == "dell"
 
 
 def test_a_service_that_is_starting_is_an_error(bmc: Bmc) -> None:
     bmc.down = True
     with pytest.raises(BmcError, match="HTTP 503"):
-        read(access(bmc), DEFAULTS)
+        query_bmc(access(bmc), DEFAULTS)
 
 
 SPOILT: list[tuple[str, str, str, Any, str]] = [
@@ -107,7 +107,7 @@ def test_a_service_that_is_no_good_is_an_error(tmp_path: Path, path: str, key: s
     tree = invented()
     tree[path][key] = value
     with Bmc(tree, tmp_path) as bmc, pytest.raises(BmcError, match=why):
-        read(access(bmc), DEFAULTS)
+        query_bmc(access(bmc), DEFAULTS)
 
 
 def test_the_password_is_not_shown() -> None:

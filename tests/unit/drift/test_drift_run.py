@@ -12,16 +12,16 @@ import pytest
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
-from clusterctl.adapters.validators import Settings
+from clusterctl.adapters.validators import ValidationSettings
 from clusterctl.model.drift import DriftAction
 from clusterctl.model.errors import PoolError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.state import State
-from clusterctl.workflows.drift import run as drift_run
 from clusterctl.terminal.drift_files import render_files
-from clusterctl.workflows.drift.run import DriftOptions, Healed
+from clusterctl.workflows.drift import check_drift as drift_run
+from clusterctl.workflows.drift.check_drift import DriftOptions, Healed
 from clusterctl_validators.finding import Severity
 from support.stores import DIGEST, a_finding, a_node, a_run, bring, burn_in, findings
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
-    from clusterctl.workflows.drift.run import DriftRun
+    from clusterctl.workflows.drift.check_drift import DriftRun
     from clusterctl.workflows.validate import ReadOnlyRun
 
 NAMES = ("r12-n01", "r12-n02", "r12-n03")
@@ -61,7 +61,7 @@ def watch(config: Config, monkeypatch: pytest.MonkeyPatch, *said: NodeFindings, 
 
     monkeypatch.setattr(drift_run, "record_each", answer)
     nodes: Sequence[Node] = [n for n in NODES if n.name in {s.node for s in said}]
-    return drift_run.check_drift(config, nodes, options, Settings(), lambda _found: None)
+    return drift_run.check_drift(config, nodes, options, ValidationSettings(), lambda _found: None)
 
 
 def provisioned(config: Config, *said: NodeFindings) -> None:

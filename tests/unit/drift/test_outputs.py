@@ -18,7 +18,7 @@ from clusterctl.model.drift import Deviation, DriftKind, DriftReport, Lost
 from clusterctl.model.findings import NodeStatus
 from clusterctl.report import drift_page
 from clusterctl.terminal import drift as view
-from clusterctl.terminal.out import document as envelope
+from clusterctl.terminal.out import envelope
 from clusterctl.workflows.drift import nightly
 from clusterctl_validators.finding import Severity
 from support.roles import ROOT
@@ -43,7 +43,7 @@ REPORT = DriftReport(
 
 
 def body() -> dict[str, object]:
-    return document.body("run-1", "all", REPORT, [{"node": "n1", "action": "drained", "detail": HOSTILE}])
+    return document.drift_document("run-1", "all", REPORT, [{"node": "n1", "action": "drained", "detail": HOSTILE}])
 
 
 def test_the_document_has_a_schema() -> None:
@@ -57,7 +57,7 @@ def test_the_document_says_how_nodes_were_seen() -> None:
 
 
 def test_since_cuts_the_findings_and_not_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show(REPORT, REPORT.deviations[1:2], body(), "json")
+    view.show_drift(REPORT, REPORT.deviations[1:2], body(), "json")
     said = json.loads(capsys.readouterr().out)
     assert [f["check"] for f in said["findings"]] == ["kernel.b"]
     assert said["summary"]["drift"] == 1
@@ -73,7 +73,7 @@ def test_junit_counts_failures_and_errors() -> None:
 
 
 def test_the_page_escapes_what_nodes_say() -> None:
-    page = drift_page.render(body(), NOW)
+    page = drift_page.render_drift_page(body(), NOW)
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert "http" not in page.replace("http-equiv", ""), "it loads nothing"
@@ -91,7 +91,7 @@ def test_metrics_are_read_by_prometheus() -> None:
 
 
 def test_a_node_that_is_lost_is_told_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show(REPORT, REPORT.deviations[:1], body(), "table")
+    view.show_drift(REPORT, REPORT.deviations[:1], body(), "table")
     said = capsys.readouterr().out
     assert "n3  unreachable" in said
     assert "hint: " in said

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl.core.drift.policy import Decisions, decide, parse
+from clusterctl.core.drift.policy import Decisions, decide_actions, parse_policy
 from clusterctl.model.drift import Deviation, DriftAction, DriftKind, DriftReport, Known
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Severity
@@ -14,22 +14,22 @@ def deviation(kind: DriftKind = DriftKind.DRIFT, severity: Severity = Severity.M
 
 def decided(*deviations: Deviation, words: str, state: State = State.ADMITTED, heal: bool = True) -> Decisions:
     known = {n: Known(state, "d1") for n in ("n1", "n2")}
-    return decide(DriftReport(("n1", "n2"), deviations, ()), parse(words), known, heal=heal)
+    return decide_actions(DriftReport(("n1", "n2"), deviations, ()), parse_policy(words), known, heal=heal)
 
 
 def test_what_is_not_named_is_reported() -> None:
-    assert parse("critical=drain, major=heal") == {
+    assert parse_policy("critical=drain, major=heal") == {
         Severity.CRITICAL: DriftAction.DRAIN,
         Severity.MAJOR: DriftAction.HEAL,
         Severity.MINOR: DriftAction.REPORT,
     }
-    assert set(parse("").values()) == {DriftAction.REPORT}
+    assert set(parse_policy("").values()) == {DriftAction.REPORT}
 
 
 @pytest.mark.parametrize("words", ["major", "major=", "major=kill", "fatal=drain", "=drain", "major=heal=x"])
 def test_words_that_are_no_policy(words: str) -> None:
     with pytest.raises(ValueError, match="SEVERITY=ACTION"):
-        parse(words)
+        parse_policy(words)
 
 
 def test_drift_alone_acts() -> None:

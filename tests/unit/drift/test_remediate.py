@@ -8,7 +8,7 @@ from clusterctl.model.errors import BreakerError, ClusterctlError, InterruptedRu
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import NodeResult, ProvisionResult
 from clusterctl.model.state import State
-from clusterctl.workflows.drift.run import Healed
+from clusterctl.workflows.drift.check_drift import Healed
 from clusterctl.workflows.remediate import heal
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from clusterctl.core.drift.compare import compare, kind_of
+from clusterctl.core.drift.compare import compare_nodes, kind_of
 from clusterctl.model.drift import Deviation, DriftKind, DriftReport, Known, Then
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
@@ -45,7 +45,7 @@ def results(*findings: Finding, status: NodeStatus = NodeStatus.OK) -> list[Node
 
 
 def one(found: list[NodeFindings]) -> DriftReport:
-    return compare(found, {"n1": known("d1")}, {"n1": "d1"})
+    return compare_nodes(found, {"n1": known("d1")}, {"n1": "d1"})
 
 
 @pytest.mark.parametrize(
@@ -71,5 +71,5 @@ def test_findings_of_a_node_that_broke_off_are_not_believed() -> None:
 
 
 def test_what_was_expected_then_is_told_where_it_changed() -> None:
-    report = compare(results(FAILING), {"n1": known("d0", then=Then("off", "off", held=True))}, {"n1": "d1"})
+    report = compare_nodes(results(FAILING), {"n1": known("d0", then=Then("off", "off", held=True))}, {"n1": "d1"})
     assert report.deviations == (Deviation("n1", CHECK, "kernel", DriftKind.PENDING, Severity.MAJOR, "pt", "off", "", "off"),)

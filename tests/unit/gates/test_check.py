@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clusterctl.core.gates.check import gates_problems
+from clusterctl.core.gates.gates_problems import gates_problems
 from clusterctl.model.node import NodeSpec
 from support.gates import NODE_FLOOR, RDMA_FLOOR, TODAY, gates, node
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clusterctl.core.gates.devices import read_hcas
-from clusterctl.core.gates.profile import profile_of
+from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_result import BaselineKind
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, node

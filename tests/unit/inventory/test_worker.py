@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters.inventory import worker
-from clusterctl.adapters.inventory.wire import Operation, Request
+from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
 from clusterctl.model.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-REQUEST = Request(Operation.NODES, ("/nowhere",), "/nowhere", target="rack-1", extra_vars=("a=b",), vault_ids=("x@y",))
+REQUEST = WorkerRequest(Operation.NODES, ("/nowhere",), "/nowhere", target="rack-1", extra_vars=("a=b",), vault_ids=("x@y",))
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
@@ -37,7 +37,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> Non
 def test_no_answer_is_an_error_of_ours(script: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, tmp_path, script)
     with pytest.raises(worker.WorkerCrashedError) as caught:
-        worker.ask(REQUEST)
+        worker.query_worker(REQUEST)
     assert says in str(caught.value)
     assert caught.value.exit_code is ExitCode.UNEXPECTED
     assert "Traceback" not in str(caught.value)
@@ -47,17 +47,17 @@ def test_a_worker_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
     pretend(monkeypatch, tmp_path, "exec sleep 60")
     monkeypatch.setattr(worker, "_TIMEOUT_S", 0.2)
     with pytest.raises(worker.WorkerCrashedError, match=r"no answer after 0\.2 s"):
-        worker.ask(REQUEST)
+        worker.query_worker(REQUEST)
 
 
 def test_an_answer_of_an_unknown_kind_is_not_taken_for_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, tmp_path, 'echo \'{"error": {"failure": "new"}}\'')
     with pytest.raises(ValueError, match="new"):
-        worker.ask(REQUEST)
+        worker.query_worker(REQUEST)
 
 
 def test_a_request_survives_the_wire() -> None:
-    assert Request.from_dict(json.loads(json.dumps(REQUEST.to_dict()))) == REQUEST
+    assert WorkerRequest.from_dict(json.loads(json.dumps(REQUEST.to_dict()))) == REQUEST
 
 
 def test_strict_reading_and_the_sites_own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from clusterctl.adapters.raw_records import document
+from clusterctl.adapters.raw_records import gate_document
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.gates.coverage import coverage
 from clusterctl.core.gates.header import header_of
@@ -44,7 +44,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDir:
     for gate in gates:
         for n in some:
             run.write_json(
-                f"gates/{gate}/{n.name}.json", document(gate, n.name, [r for r in records if (r.gate, r.node) == (gate, n.name)])
+                f"gates/{gate}/{n.name}.json", gate_document(gate, n.name, [r for r in records if (r.gate, r.node) == (gate, n.name)])
             )
     return run
 

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterctl.core.parsers import TOOLS, UnparsableError, parse
+from clusterctl.core.parsers import TOOLS, UnparsableError, parse_output
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 from support.gates import CASES, case_names, load_case
@@ -31,11 +31,11 @@ def matches(sample: Sample, wanted: dict[str, Any]) -> bool:
 def check(text: str, case: dict[str, Any]) -> None:
     if "error" in case:
         with pytest.raises(UnparsableError) as told:
-            parse(case["tool"], text)
+            parse_output(case["tool"], text)
         assert case["error"] in str(told.value)
         assert told.value.exit_code is ExitCode.CONFIG
         return
-    samples = parse(case["tool"], text)
+    samples = parse_output(case["tool"], text)
     for wanted in case.get("samples", ()):
         assert any(matches(s, wanted) for s in samples), wanted
     if "count" in case:
@@ -87,7 +87,7 @@ FRAGMENTS = st.sampled_from(
 @given(st.sampled_from(sorted(TOOLS)), st.lists(st.one_of(st.text(max_size=40), FRAGMENTS), max_size=8))
 def test_any_text_gives_samples_or_a_reason(tool: str, lines: list[str]) -> None:
     try:
-        samples = parse(tool, "\n".join(lines))
+        samples = parse_output(tool, "\n".join(lines))
     except UnparsableError:
         return
     assert samples
@@ -99,18 +99,18 @@ def test_any_text_gives_samples_or_a_reason(tool: str, lines: list[str]) -> None
 def test_a_cut_off_recording_is_a_reason_or_fewer_samples(case: dict[str, Any], part: float) -> None:
     text = recorded(case["file"]).read_text(encoding="utf-8", errors="replace")
     try:
-        samples = parse(case["tool"], text[: int(len(text) * part)])
+        samples = parse_output(case["tool"], text[: int(len(text) * part)])
     except UnparsableError:
         return
-    assert len(samples) <= len(parse(case["tool"], text))
+    assert len(samples) <= len(parse_output(case["tool"], text))
 
 
 def test_an_unknown_tool_is_a_usage_error_that_lists_the_tools() -> None:
     with pytest.raises(UsageProblemError, match="unknown tool 'iperf'") as told:
-        parse("iperf", "x")
+        parse_output("iperf", "x")
     assert "nccl_tests" in told.value.hint
 
 
 def test_the_node_is_written_into_each_sample() -> None:
     text = (CASES / "parsers" / "nvbandwidth_text" / "input.txt").read_text()
-    assert {s.node for s in parse("nvbandwidth", text, node="r12-n01")} == {"r12-n01"}
+    assert {s.node for s in parse_output("nvbandwidth", text, node="r12-n01")} == {"r12-n01"}

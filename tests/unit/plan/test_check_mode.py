@@ -50,7 +50,7 @@ def test_only_changes_count() -> None:
     ],
 )
 def test_exit_code(events: list[TaskEvent], run: PlaybookResult, code: ExitCode) -> None:
-    assert check_mode.exit_code(collected(*events), run) is code
+    assert check_mode.check_mode_exit_code(collected(*events), run) is code
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,6 +65,6 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json() -> None:
-    data: dict[str, Any] = check_mode.to_json(collected(CHANGED), outcome(OK, FAILED))
+    data: dict[str, Any] = check_mode.check_mode_body(collected(CHANGED), outcome(OK, FAILED))
     assert data["nodes"][0]["changes"] == [{"role": "hugepages", "task": "Write the mounts", "diff": CHANGED.diff}]
     assert data["nodes"][1]["failures"] == [{"role": "nccl", "task": "Install", "message": "no package"}]

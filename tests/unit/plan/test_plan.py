@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import Draft202012Validator
 
-from clusterctl.core.plan import make_plan, plan_exit_code, to_json
+from clusterctl.core.plan import make_plan, plan_body, plan_exit_code
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
@@ -64,7 +64,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         node("n4", GOOD),
         LOST,
     ]
-    view.show(make_plan(results), {}, "table")
+    view.show_plan(make_plan(results), {}, "table")
     assert capsys.readouterr().out == (
         "n1\n"
         "  ~ hugepages.pages[1G].node0.running: 0 -> 64\n"
@@ -87,7 +87,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_the_breaker_would_refuse_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show(make_plan([node("n2", PAGES)]), {"refused": "provisioning 2 of 3 pool members"}, "table")
+    view.show_plan(make_plan([node("n2", PAGES)]), {"refused": "provisioning 2 of 3 pool members"}, "table")
     said = capsys.readouterr().out.splitlines()[-2:]
     assert said == [
         "`clusterctl provision` would refuse it without --force: provisioning 2 of 3 pool members.",
@@ -96,12 +96,12 @@ def test_what_the_breaker_would_refuse_is_told(capsys: pytest.CaptureFixture[str
 
 
 def test_nothing_to_change(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show(make_plan([node("n1", GOOD)]), {}, "table")
+    view.show_plan(make_plan([node("n1", GOOD)]), {}, "table")
     assert capsys.readouterr().out == "Plan: 0 nodes, 0 roles to change.\n"
 
 
 def test_many_equal_nodes_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show(make_plan([node(f"n{i:03}", PAGES) for i in range(350)]), {}, "table")
+    view.show_plan(make_plan([node(f"n{i:03}", PAGES) for i in range(350)]), {}, "table")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
     assert lines[0] == "n000, n001, n002, n003, n004, n005, n006, n007 and 342 more (350 nodes)"
@@ -109,14 +109,14 @@ def test_many_equal_nodes_are_told_once(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_long_and_many_lined_text_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     long = finding("nccl.conf", Outcome.FAIL, expected="a\nb", found="x" * 5000)
-    view.show(make_plan([node("n1", long)]), {}, "table")
+    view.show_plan(make_plan([node("n1", long)]), {}, "table")
     line = capsys.readouterr().out.splitlines()[1]
     assert line.endswith("... -> a b")
     assert len(line) < 300
 
 
 def test_json_and_its_file(tmp_path: Path) -> None:
-    body = {"run_id": "run-1", "target": "rack-12", "refused": "", **to_json(make_plan([node("n1", PAGES, BLIND, CARD)]), {"n1": "d1"})}
+    body = {"run_id": "run-1", "target": "rack-12", "refused": "", **plan_body(make_plan([node("n1", PAGES, BLIND, CARD)]), {"n1": "d1"})}
     view.save(body, "plan", tmp_path / "plan.json")
     data = json.loads((tmp_path / "plan.json").read_text())
     Draft202012Validator(json.loads((ROOT / "docs/reference/schemas/plan.schema.json").read_text())).validate(data)

@@ -14,7 +14,7 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import Note, ProvisionOptions
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
-from clusterctl.workflows.provision.check import check
+from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.flow import warn
 from support.provisioning import World, node
 
@@ -68,7 +68,7 @@ def test_a_look_says_what_would_be_refused(world: World, bad: tuple[str, ...], f
     world.bad = {name: {"kernel"} for name in bad}
     with Store.open(world.url) as store:
         context = world.context(store, RunDir("plan", world.state_dir), [node(n) for n in world.names], ProvisionOptions(force=force))
-        warn(context, check(context))
+        warn(context, check_nodes(context))
     assert [p.text for p in world.told if isinstance(p, Note)] == told
     assert world.members() == {N1, N2, N3}
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.plan_file import read_plan
-from clusterctl.core.plan import make_plan, to_json
+from clusterctl.core.plan import make_plan, plan_body
 from clusterctl.model.errors import ConfigError, PlanChangedError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.state import State
-from clusterctl.terminal.out import document
+from clusterctl.terminal.out import envelope
 from support.provisioning import World, node
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def world(tmp_path: Path) -> World:
 
 def planned(world: World, *names: str) -> Path:
     nodes = [node(n, world.digest) for n in names or NAMES]
-    body = {"run_id": "r", "target": "rack-12", **to_json(make_plan(world.validate(nodes)), {n.name: n.spec.digest for n in nodes})}
+    body = {"run_id": "r", "target": "rack-12", **plan_body(make_plan(world.validate(nodes)), {n.name: n.spec.digest for n in nodes})}
     file = world.state_dir / "plan.json"
-    file.write_text(json.dumps(document("plan", body)))
+    file.write_text(json.dumps(envelope("plan", body)))
     world.calls.clear()
     return file
 

@@ -10,7 +10,7 @@ from clusterctl.adapters.config import Config
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.workflows.provision import start
-from clusterctl.workflows.provision.start import ProgressListener, ProvisionRequest, plan
+from clusterctl.workflows.provision.start import ProgressListener, ProvisionRequest, plan_provision
 from support.gates import node
 
 if TYPE_CHECKING:
@@ -32,5 +32,5 @@ def test_checks_of_a_run_keep_the_sites_quota(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(start, "load_nodes", lambda *_args, **_how: (node("n1"),))
     config = Config(root=tmp_path, inventory=(), state_dir=tmp_path, operator="ada", cpu_quota_percent=percent)
     silent = ProgressListener(notify=lambda _: None, output=lambda _: None, confirm=lambda _: True)
-    plan(config, ProvisionRequest("n1", ProvisionOptions()), silent)
+    plan_provision(config, ProvisionRequest("n1", ProvisionOptions()), silent)
     assert [how["settings"].cpu_quota_percent for how in asked] == [percent]

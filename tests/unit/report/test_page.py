@@ -16,7 +16,7 @@ from clusterctl.adapters.run_directory import RunDir
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
 from clusterctl.report import heatmap
-from clusterctl.report.page import page_of, render
+from clusterctl.report.page import page_of, render_page
 from clusterctl.workflows.collect_report import chosen_run, collect
 from support.rack import NAMES, RAILS, provisioned_rack
 from support.stores import a_run, bring
@@ -51,7 +51,7 @@ def report_of(rack: tuple[Store, RunRow]) -> RunReport:
 
 
 def test_the_page_tells_who_when_what_and_how_it_ended(rack: tuple[Store, RunRow]) -> None:
-    html = render(report_of(rack))
+    html = render_page(report_of(rack))
     for words in ("rack-12", rack[1].id, "alice", "clusterctl provision rack-12", "clusterctl 0.1.0", "exit 7: a burn-in gate failed"):
         assert words in html
 
@@ -59,7 +59,7 @@ def test_the_page_tells_who_when_what_and_how_it_ended(rack: tuple[Store, RunRow
 def test_the_quarantined_node_comes_first_and_open(rack: tuple[Store, RunRow]) -> None:
     report = report_of(rack)
     assert [s.name for s in page_of(report).sections][:2] == ["r12-n04", "r12-n02"]
-    html = render(report)
+    html = render_page(report)
     assert re.search(r'<details class="node s-quarantined" id="r12-n04" open>', html)
     for words in ("98.1 of 200 Gb/s", "&gt;= 180 Gb/s", "vendor data sheet", "check the cable of mlx5_3", "all 5 partners were fine"):
         assert words in html
@@ -67,11 +67,11 @@ def test_the_quarantined_node_comes_first_and_open(rack: tuple[Store, RunRow]) -
 
 
 def test_simulated_numbers_say_so(rack: tuple[Store, RunRow]) -> None:
-    assert "simulated: numbers come from a lab" in render(report_of(rack))
+    assert "simulated: numbers come from a lab" in render_page(report_of(rack))
 
 
 def test_evidence_is_linked_relative_to_the_page(rack: tuple[Store, RunRow], tmp_path: Path) -> None:
-    links = [v for n, v in Tags(render(report_of(rack))).attributes if n == "href"]
+    links = [v for n, v in Tags(render_page(report_of(rack))).attributes if n == "href"]
     assert "gates/rdma_pair/r12-n04.json" in links
     assert "provision.log" in links
     elsewhere = collect(rack[0], rack[1], tmp_path)
@@ -81,13 +81,13 @@ def test_evidence_is_linked_relative_to_the_page(rack: tuple[Store, RunRow], tmp
 
 
 def test_nothing_is_loaded_from_anywhere(rack: tuple[Store, RunRow]) -> None:
-    found = Tags(render(report_of(rack)))
+    found = Tags(render_page(report_of(rack)))
     assert not {"script", "link", "img", "iframe", "object"} & set(found.tags)
     assert not [v for n, v in found.attributes if n in {"href", "src", "action"} and re.match(r"\w+:|//", v)]
 
 
 def test_what_a_node_says_is_text(tmp_path: Path) -> None:
-    html = render(report_of(provisioned_rack(tmp_path, hostile=HOSTILE)))
+    html = render_page(report_of(provisioned_rack(tmp_path, hostile=HOSTILE)))
     found = Tags(html)
     assert not {"script", "img"} & set(found.tags)
     assert not [n for n, _ in found.attributes if n.startswith("on")]
@@ -99,7 +99,7 @@ def test_a_hostile_target_and_command_line_are_text(rack: tuple[Store, RunRow]) 
     odd = replace(
         report, run=replace(report.run, target=HOSTILE, argv=("clusterctl", HOSTILE), operator=HOSTILE, versions={HOSTILE: HOSTILE})
     )
-    assert not {"script", "img"} & set(Tags(render(odd)).tags)
+    assert not {"script", "img"} & set(Tags(render_page(odd)).tags)
 
 
 def test_an_old_run_is_shown_as_it_left_the_nodes(rack: tuple[Store, RunRow]) -> None:
@@ -114,19 +114,19 @@ def test_a_run_without_evidence_of_its_own_marks_the_earlier(rack: tuple[Store, 
     later = a_run(rundir.id, str(rundir.path))
     store.start_run(later, NAMES)
     store.finish_run(later.id, RunStatus.DONE, 7, {})
-    html = render(collect(store, store.run(later.id), rundir.path))
+    html = render_page(collect(store, store.run(later.id), rundir.path))
     assert "measured in an earlier run" in html
     assert "from an earlier run" in html
     assert "this run measured nothing" in html
 
 
 def test_a_killed_run_is_unfinished(rack: tuple[Store, RunRow]) -> None:
-    store, run = rack
+    store, _run = rack
     dead = replace(a_run("20260314-110000-provision-dead"), holder=replace(processes.current(), pid=2**22 - 1))
     store.start_run(dead, ["r12-n04"])
     page = collect(store, store.run(dead.id), Path("/"))
     assert page.status == "unfinished"
-    assert "unfinished" in render(page)
+    assert "unfinished" in render_page(page)
 
 
 @pytest.mark.parametrize("content", ["", "not json", '{"schema_version": 99, "records": []}', '{"schema_version": 1}'])
@@ -136,7 +136,7 @@ def test_damaged_records_are_told_not_hidden(rack: tuple[Store, RunRow], content
     page = page_of(report)
     assert page.heatmap.overview is None
     assert "r12-n01.json" in page.heatmap.problem
-    assert "r12-n01.json" in render(report)
+    assert "r12-n01.json" in render_page(report)
 
 
 def test_last_is_the_last_that_worked_on_nodes(rack: tuple[Store, RunRow]) -> None:
@@ -163,7 +163,7 @@ def test_a_pair_without_a_number_is_not_the_same_as_one_that_did_not_meet(rack: 
     records = rawfile.read_all(Path(rack[1].directory))
     broken = [replace(r, stdout="", exit_status=1) if r.device == "mlx5_0" and "n01" in r.node else r for r in records]
     absent = [r for r in broken if not (r.device == "mlx5_0" and {r.node, r.peer} == {"r12-n02", "r12-n03"})]
-    grid = next(g for g in heatmap.build(absent, []).rails if g.title == "mlx5_0")
+    grid = next(g for g in heatmap.build_heatmap(absent, []).rails if g.title == "mlx5_0")
     rows = dict(grid.rows)
     assert rows["r12-n01"][1].failed
     assert "exit status 1" in rows["r12-n01"][1].title
@@ -172,4 +172,4 @@ def test_a_pair_without_a_number_is_not_the_same_as_one_that_did_not_meet(rack: 
 
 
 def test_no_records_no_heatmap() -> None:
-    assert heatmap.build([], []).problem == "no pair was measured in this run"
+    assert heatmap.build_heatmap([], []).problem == "no pair was measured in this run"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterctl.adapters.ssh.ssh_args import Jump, SshArgs, parse
+from clusterctl.adapters.ssh.ssh_args import Jump, SshArgs, parse_ssh_args
 from clusterctl.model.errors import ConfigError
 
 HOME = Path("~").expanduser()
@@ -35,7 +35,7 @@ HOME = Path("~").expanduser()
     ],
 )
 def test_understood(line: str, expected: SshArgs) -> None:
-    assert parse(shlex.split(line)) == expected
+    assert parse_ssh_args(shlex.split(line)) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,5 @@ def test_understood(line: str, expected: SshArgs) -> None:
 )
 def test_a_word_of_unknown_meaning_is_refused(line: str, word: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        parse(shlex.split(line))
+        parse_ssh_args(shlex.split(line))
     assert repr(word) in str(caught.value)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from clusterctl.model.exit_codes import ExitCode
-from clusterctl.model.findings import HINTS, NodeFindings, NodeStatus, exit_code
+from clusterctl.model.findings import HINTS, NodeFindings, NodeStatus, findings_exit_code
 from clusterctl.terminal import findings as view
 from clusterctl.terminal import out
 from clusterctl_validators.finding import Finding, Outcome, Severity
@@ -31,7 +31,7 @@ RESULTS = (
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show(RESULTS, "table", "run-1")
+    view.show_findings(RESULTS, "table", "run-1")
     assert capsys.readouterr().out == (
         "n2  3 of 4 checks\n"
         "    critical  hugepages.pages[1G].node0.running  failed: expected 64, found 0\n"
@@ -47,7 +47,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
 def test_machine_readable(capsys: pytest.CaptureFixture[str], output: str) -> None:
-    view.show(RESULTS, output, "run-1")
+    view.show_findings(RESULTS, output, "run-1")
     text = capsys.readouterr().out
     data = json.loads(text) if output == "json" else yaml.safe_load(text)
     Draft202012Validator(SCHEMA).validate(data)
@@ -83,7 +83,7 @@ def test_no_node_is_rendered_before_it_is_written() -> None:
 
 
 def test_the_stored_document_is_the_printed_one_without_its_envelope(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show(RESULTS, "json", "run-1")
+    view.show_findings(RESULTS, "json", "run-1")
     printed = json.loads(capsys.readouterr().out)
     stored = json.loads("".join(view.json_parts(RESULTS, "run-1")))
     assert {**stored, "schema_version": 1, "kind": "validation"} == printed
@@ -111,7 +111,9 @@ def test_no_node_moves_the_cursor_or_adds_a_line(evil: str, capsys: pytest.Captu
     findings = tuple(
         Finding(f"a{evil}", "role", o, Severity.MAJOR, evil, evil, evil, f"why{evil}") for o in (Outcome.FAIL, Outcome.COULD_NOT_RUN)
     )
-    view.show([NodeFindings("n", NodeStatus.OK, "", findings, 0.0), NodeFindings("m", NodeStatus.CRASHED, evil, (), 0.0)], "table", "run-1")
+    view.show_findings(
+        [NodeFindings("n", NodeStatus.OK, "", findings, 0.0), NodeFindings("m", NodeStatus.CRASHED, evil, (), 0.0)], "table", "run-1"
+    )
     lines = capsys.readouterr().out.split("\n")
     assert all(line.isprintable() for line in lines)
     assert len([line for line in lines if line.startswith(("n ", "m "))]) == 2
@@ -137,7 +139,7 @@ def test_junit_is_xml_whatever_a_node_says(check: str, said: str, outcome: Outco
     ],
 )
 def test_exit_code_of_a_status(status: NodeStatus, code: ExitCode) -> None:
-    assert exit_code([NodeFindings("n1", status, "", (PASS,), 0.0)]) is code
+    assert findings_exit_code([NodeFindings("n1", status, "", (PASS,), 0.0)]) is code
 
 
 def test_every_status_but_ok_has_a_hint() -> None:
@@ -147,4 +149,4 @@ def test_every_status_but_ok_has_a_hint() -> None:
 @pytest.mark.parametrize(("outcome", "good"), [(o, o in (Outcome.PASS, Outcome.WAIVED, Outcome.NOT_APPLICABLE)) for o in Outcome])
 def test_exit_code_of_an_outcome(outcome: Outcome, good: bool) -> None:
     results = [RESULTS[0], NodeFindings("n1", NodeStatus.OK, "", (Finding("a.b", "a", outcome, Severity.MINOR),), 0.0)]
-    assert exit_code(results) is (ExitCode.OK if good else ExitCode.VALIDATOR_FAILED)
+    assert findings_exit_code(results) is (ExitCode.OK if good else ExitCode.VALIDATOR_FAILED)

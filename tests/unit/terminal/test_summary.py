@@ -33,7 +33,7 @@ RESULT = ProvisionResult(
 
 
 def test_people_read_what_found_expected_source_and_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    summary.show(RESULT, "table")
+    summary.show_summary(RESULT, "table")
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [
         "1 admitted, 1 quarantined  (simulated)",
@@ -49,7 +49,7 @@ def test_people_read_what_found_expected_source_and_hint(capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
 def test_programs_read_a_document(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    summary.show(RESULT, output)
+    summary.show_summary(RESULT, output)
     text = capsys.readouterr().out
     data = json.loads(text) if output == "json" else yaml.safe_load(text)
     Draft202012Validator(SCHEMA).validate(data)
@@ -58,7 +58,7 @@ def test_programs_read_a_document(output: str, capsys: pytest.CaptureFixture[str
 
 
 def test_an_unknown_key_breaks_the_schema() -> None:
-    data = {"schema_version": 1, "kind": "provision", **summary.document(RESULT)}
+    data = {"schema_version": 1, "kind": "provision", **summary.provision_document(RESULT)}
     assert Draft202012Validator(SCHEMA).is_valid(data)
     assert not Draft202012Validator(SCHEMA).is_valid(data | {"surprise": 1})
 

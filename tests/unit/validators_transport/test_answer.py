@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from clusterctl.adapters.ssh.exec_result import Exited
 from clusterctl.adapters.validators import answer
-from clusterctl.adapters.validators.request import Request
+from clusterctl.adapters.validators.request import BundleRequest
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from support.fake_answers import PASS, answer_to
 
-REQUEST = Request("n1", "nonce", "b" * 64, ("example",), b"")
+REQUEST = BundleRequest("n1", "nonce", "b" * 64, ("example",), b"")
 
 
 def said(*findings: dict[str, Any], ensure_ascii: bool = True) -> NodeFindings:

@@ -43,13 +43,13 @@ def test_other_inputs_other_bytes(bundle: Bundle, tmp_path: Path) -> None:
     extra = tmp_path / "extra"
     extra.mkdir()
     (extra / "test_site.py").write_text('ROLE = "site"\n')
-    assert bundle_module.build(tmp_path, extra).sha256 != bundle.sha256
+    assert bundle_module.build_bundle(tmp_path, extra).sha256 != bundle.sha256
 
 
 def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
-    first = bundle_module.build(tmp_path)
+    first = bundle_module.build_bundle(tmp_path)
     first.path.write_bytes(first.read()[:-1])
-    assert bundle_module.build(tmp_path) == first
+    assert bundle_module.build_bundle(tmp_path) == first
     assert hashlib.sha256(first.read()).hexdigest() == first.sha256
 
 
@@ -62,17 +62,17 @@ def test_pure_python_and_nothing_of_ours_but_the_validators(bundle: Bundle) -> N
 
 
 def test_the_cache_is_private(tmp_path: Path) -> None:
-    path = bundle_module.build(tmp_path / "state").path
+    path = bundle_module.build_bundle(tmp_path / "state").path
     assert path.parent.stat().st_mode & 0o077 == 0
 
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     with pytest.raises(ConfigError, match="cache: "):
-        bundle_module.build(tmp_path)
+        bundle_module.build_bundle(tmp_path)
 
 
 def test_a_part_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(bundle_module.DISTRIBUTIONS, "no-such-part", ("nothing",))
     with pytest.raises(ConfigError, match="no-such-part is not installed"):
-        bundle_module.build(tmp_path)
+        bundle_module.build_bundle(tmp_path)

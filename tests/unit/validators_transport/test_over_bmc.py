@@ -7,7 +7,7 @@ import pytest
 
 from clusterctl.adapters.validators import request
 from clusterctl.adapters.validators.over_bmc import BmcRound, vault_ids
-from clusterctl.adapters.validators.settings import Settings
+from clusterctl.adapters.validators.settings import ValidationSettings
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl_validators.finding import Outcome
 from support.redfish_bmc import PASSWORD, USER, Bmc
@@ -51,7 +51,7 @@ def asked(nodes: list[Node], inventory: Path, **settings: Any) -> dict[str, dict
     async def wait(bmcs: BmcRound) -> None:
         await asyncio.gather(*(bmcs.answered(n.name) for n in nodes))
 
-    with BmcRound(nodes, (inventory,), Settings(**settings)) as bmcs:
+    with BmcRound(nodes, (inventory,), ValidationSettings(**settings)) as bmcs:
         asyncio.run(wait(bmcs))
         return {n.name: {f.check: f.outcome for f in bmcs.findings(n.name)} for n in nodes}
 
@@ -83,7 +83,7 @@ def test_a_password_without_its_vault_is_a_check_that_could_not_run(bmc: Bmc, tm
     (inventory / "group_vars").mkdir()
     secret = "---\nbmc_password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  31613162\n"
     (inventory / "group_vars" / "all.yml").write_text(secret)
-    with BmcRound([node()], (inventory,), Settings()) as bmcs:
+    with BmcRound([node()], (inventory,), ValidationSettings()) as bmcs:
         (finding,) = bmcs.findings("v1-n01")
     assert finding.outcome is Outcome.COULD_NOT_RUN
     assert "bmc_password cannot be decrypted: give the vault password" in finding.reason
@@ -99,14 +99,14 @@ def test_the_node_itself_is_not_asked_for_what_its_bmc_says(tmp_path: Path) -> N
     class Built:
         sha256 = "0"
 
-    asks = request.make(node(kernel={"kernel_cmdline": {}}, bios=SPEC), Built(), Settings())  # type: ignore[arg-type]
+    asks = request.make(node(kernel={"kernel_cmdline": {}}, bios=SPEC), Built(), ValidationSettings())  # type: ignore[arg-type]
     assert asks.roles == ("kernel",)
     assert b"bios" not in asks.body
 
 
 def test_no_finding_shows_the_password(bmc: Bmc, tmp_path: Path) -> None:
     for password in (PASSWORD, f"{PASSWORD}-wrong"):
-        with BmcRound([node()], (layer(tmp_path, bmc, password),), Settings()) as bmcs:
+        with BmcRound([node()], (layer(tmp_path, bmc, password),), ValidationSettings()) as bmcs:
             assert PASSWORD not in str(bmcs.findings("v1-n01"))
 
 

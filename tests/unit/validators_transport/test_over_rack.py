@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from clusterctl.adapters.validators import Settings
+from clusterctl.adapters.validators import ValidationSettings
 from clusterctl.adapters.validators.over_rack import DomainRound, compared
 from clusterctl.adapters.validators.rack_members import not_asked
-from clusterctl.core.admission.decide import decide
+from clusterctl.core.admission.decide import decide_admission
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.verdict import ReasonKind
@@ -90,12 +90,12 @@ def test_one_member_alone_proves_nothing_about_the_rack(ready: int) -> None:
 def test_a_tray_whose_rack_is_not_known_is_not_admitted() -> None:
     (found,) = compared([said("a")], {"a": SPEC}, {})
     wish: dict[str, Any] = {"expected_roles": ["nvlink_domain"], "expected_gates": [], "gate_results": (), "outcome": None}
-    verdict = decide("a", findings=found, **wish)
+    verdict = decide_admission("a", findings=found, **wish)
     kept_out = [r.text for r in verdict.reasons if r.kind is ReasonKind.CHECK_COULD_NOT_RUN]
     assert [text.partition(":")[0] for text in kept_out] == ["nvlink_domain.rack.cluster_uuid", "nvlink_domain.rack.clique_id"]
     assert not verdict.admit
     (found,) = compared([said("a")], {"a": SPEC}, {"b": said("b")})
-    verdict = decide("a", findings=found, **wish)
+    verdict = decide_admission("a", findings=found, **wish)
     assert not [r for r in verdict.reasons if r.kind is ReasonKind.CHECK_COULD_NOT_RUN]
 
 
@@ -195,11 +195,11 @@ def test_the_others_of_a_domain_are_the_inventorys(tmp_path: Path) -> None:
     content = {"profile_x": {"hosts": hosts}, "switches": {"hosts": switch}}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump(content))
     asked = [node("a", "r1", "nvlink_domain")]
-    found = not_asked(asked, [tmp_path / "hosts.yml"], Settings(), {"b": said("b")}.get)
+    found = not_asked(asked, [tmp_path / "hosts.yml"], ValidationSettings(), {"b": said("b")}.get)
     assert found == {"r1": {"b": said("b"), "c": None}}
-    assert not_asked(asked, [tmp_path / "hosts.yml"], Settings(), None) == {"r1": {"b": None, "c": None}}
-    assert not_asked(asked, [tmp_path / "hosts.yml"], Settings(only="kernel"), None) == {}
-    assert not_asked([node(f"n{i}", "r1", "nvlink_domain") for i in range(18)], [tmp_path / "absent"], Settings(), None) == {}
+    assert not_asked(asked, [tmp_path / "hosts.yml"], ValidationSettings(), None) == {"r1": {"b": None, "c": None}}
+    assert not_asked(asked, [tmp_path / "hosts.yml"], ValidationSettings(only="kernel"), None) == {}
+    assert not_asked([node(f"n{i}", "r1", "nvlink_domain") for i in range(18)], [tmp_path / "absent"], ValidationSettings(), None) == {}
 
 
 def test_answers_are_compared_with_the_others() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.store import Store
-from clusterctl.adapters.validators import Settings
+from clusterctl.adapters.validators import ValidationSettings
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.node import Node, NodeSpec, Place
@@ -43,7 +43,7 @@ def test_nodes_are_asked_to_keep_the_quota_of_the_site(tmp_path: Path) -> None:
     with SshNode(tmp_path / "node", fake) as server:
         nodes = fleet(server, 1)
         with recorded.read_only_run("validate", "all", nodes, config) as run:
-            recorded.record_each(run, nodes, config, Settings(), lambda _found: None)
+            recorded.record_each(run, nodes, config, ValidationSettings(), lambda _found: None)
     assert [asked["options"]["cpu_quota_percent"] for asked in fake.requests] == [20]
 
 
@@ -61,7 +61,7 @@ def test_every_node_is_stored_and_none_is_held(tmp_path: Path, monkeypatch: pyte
     with SshNode(tmp_path / "node", FakeNode()) as server:
         nodes = (*fleet(server, 10), Node("n99", (), server.connection(port=1), Place(), NodeSpec({"example": {}}, {}, (), "digest")))
         with recorded.read_only_run("drift", "all", nodes, config_of(tmp_path)) as run:
-            recorded.record_each(run, nodes, config_of(tmp_path), Settings(concurrency=2), told)
+            recorded.record_each(run, nodes, config_of(tmp_path), ValidationSettings(concurrency=2), told)
     assert run.code is ExitCode.UNREACHABLE
     assert run.summary == {"nodes": 11, "not_as_declared": ["n99"]}
     assert most_held <= 4 + 2 * 2
@@ -87,7 +87,7 @@ def test_what_was_answered_before_an_interruption_is_kept(tmp_path: Path) -> Non
             pytest.raises(KeyboardInterrupt),
             recorded.read_only_run("drift", "all", nodes, config_of(tmp_path)) as run,
         ):
-            recorded.record_each(run, nodes, config_of(tmp_path), Settings(concurrency=1), stop)
+            recorded.record_each(run, nodes, config_of(tmp_path), ValidationSettings(concurrency=1), stop)
     with Store.open(config_of(tmp_path).store_url) as store:
         assert [n.name for n in nodes if store.findings(n.name)] == answered
         assert store.run(run.rundir.id).status is RunStatus.INTERRUPTED
@@ -111,7 +111,7 @@ def test_a_tray_that_is_asked_alone_is_compared_with_what_is_stored_of_its_rack(
             with recorded.read_only_run("validate", one.name, nodes, config) as run:
                 if quarantined:
                     run.store.transition(quarantined, State.QUARANTINED, run_id=run.rundir.id, operator="ada", reason="for the test")
-                (found,) = recorded.validate_recorded(run, [one], config, Settings(), lambda _: None)
+                (found,) = recorded.validate_recorded(run, [one], config, ValidationSettings(), lambda _: None)
             return next(f for f in found.findings if f.check == "nvlink_domain.rack.cluster_uuid")
 
         said = [ask(nodes[1]), ask(nodes[0]), ask(nodes[0], quarantined="n1")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.adapters.validators import Settings, validate
+from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
@@ -30,9 +30,9 @@ def make_node(connection: Connection, name: str = "n1", waivers: tuple[Mapping[s
     return Node(name, (), connection, Place(), NodeSpec(declared, {}, waivers, "digest"))
 
 
-def ask(behaviour: Behaviour, folder: Path, state_dir: Path, *args: Any, settings: Settings | None = None) -> NodeFindings:
+def ask(behaviour: Behaviour, folder: Path, state_dir: Path, *args: Any, settings: ValidationSettings | None = None) -> NodeFindings:
     with SshNode(folder / "node", behaviour) as server:
-        (found,) = validate([make_node(server.connection(), *args)], state_dir, settings=settings or Settings(node_timeout_s=10))
+        (found,) = validate([make_node(server.connection(), *args)], state_dir, settings=settings or ValidationSettings(node_timeout_s=10))
     return found
 
 
@@ -181,7 +181,9 @@ def test_a_bad_node_costs_its_own_time_only(tmp_path: Path, state_dir: Path, beh
     with SshNode(tmp_path / "bad", behaviour) as bad, SshNode(tmp_path / "good", FakeNode()) as good:
         nodes = [make_node(bad.connection(), "bad"), *(make_node(good.connection(), f"n{i}") for i in range(5))]
         told: list[str] = []
-        found = validate(nodes, state_dir, settings=Settings(concurrency=2, node_timeout_s=2), on_result=lambda f: told.append(f.node))
+        found = validate(
+            nodes, state_dir, settings=ValidationSettings(concurrency=2, node_timeout_s=2), on_result=lambda f: told.append(f.node)
+        )
     assert [f.node for f in found] == [n.name for n in nodes]
     assert sorted(told) == sorted(f.node for f in found)
     assert found[0].status is status
@@ -207,7 +209,7 @@ FAILING = forged(findings=[{**PASS, "check": "example.a", "outcome": "fail"}])
 
 @pytest.mark.parametrize(("day", "outcome"), [(date(2026, 12, 31), Outcome.WAIVED), (date(2027, 1, 1), Outcome.FAIL)])
 def test_waivers_are_applied(tmp_path: Path, state_dir: Path, day: date, outcome: Outcome) -> None:
-    found = ask(FakeNode(FAILING), tmp_path, state_dir, "n1", (WAIVER,), settings=Settings(today=day))
+    found = ask(FakeNode(FAILING), tmp_path, state_dir, "n1", (WAIVER,), settings=ValidationSettings(today=day))
     assert [f.outcome for f in found.findings] == [outcome]
 
 
@@ -231,7 +233,7 @@ def test_bad_configuration_is_told_before_any_node_is_asked(
 @pytest.mark.parametrize("only", ["kernel", "kernel.a", "kernel.*", "k*.?"])
 def test_only_a_part(tmp_path: Path, state_dir: Path, only: str) -> None:
     fake = FakeNode()
-    found = ask(fake, tmp_path, state_dir, "n1", (), "example", "kernel", settings=Settings(only=only))
+    found = ask(fake, tmp_path, state_dir, "n1", (), "example", "kernel", settings=ValidationSettings(only=only))
     assert [list(r["roles"]) for r in fake.requests] == [["kernel"]]
     assert [f.check for f in found.findings] == ["kernel.a"]
 
@@ -239,7 +241,7 @@ def test_only_a_part(tmp_path: Path, state_dir: Path, only: str) -> None:
 @pytest.mark.parametrize("only", ["kernel.b", "nosuchrole", "kern"])
 def test_a_part_that_is_nothing_is_no_success(tmp_path: Path, state_dir: Path, only: str) -> None:
     with pytest.raises(UsageProblemError, match="no check matches"):
-        ask(FakeNode(), tmp_path, state_dir, "n1", (), "kernel", settings=Settings(only=only))
+        ask(FakeNode(), tmp_path, state_dir, "n1", (), "kernel", settings=ValidationSettings(only=only))
 
 
 def test_sudo_gets_its_password_for_every_exec(tmp_path: Path, state_dir: Path) -> None:

@@ -51,7 +51,7 @@ def test_without_a_wildcard_only_itself_is_meant(glob: str, check: str) -> None:
 
 @given(st.lists(FINDINGS), st.lists(WAIVERS))
 def test_only_a_valid_waiver_of_this_check_waives(findings: list[Finding], known: list[Waiver]) -> None:
-    judged = waivers.apply(findings, known, DAY)
+    judged = waivers.apply_waivers(findings, known, DAY)
     assert [f.check for f in judged] == [f.check for f in findings]
     for before, after in zip(findings, judged, strict=True):
         valid = any(waivers.matches(w.check, before.check) and w.expires >= DAY for w in known)
@@ -66,14 +66,14 @@ def test_only_a_valid_waiver_of_this_check_waives(findings: list[Finding], known
 
 def test_an_expired_waiver_fails_again_and_says_so() -> None:
     failing = Finding("hugepages.x", "hugepages", Outcome.FAIL, Severity.MAJOR)
-    (judged,) = waivers.apply([failing], waivers.parse([GOOD_ENTRY], "n1"), date(2027, 1, 1))
+    (judged,) = waivers.apply_waivers([failing], waivers.parse_waivers([GOOD_ENTRY], "n1"), date(2027, 1, 1))
     assert judged.outcome is Outcome.FAIL
     assert judged.reason == "the waiver of ops expired on 2026-12-31: why"
 
 
 def test_what_could_not_run_keeps_its_reason() -> None:
     blind = Finding("hugepages.x", "hugepages", Outcome.COULD_NOT_RUN, Severity.MAJOR, reason="no tool")
-    (judged,) = waivers.apply([blind], waivers.parse([GOOD_ENTRY], "n1"), DAY)
+    (judged,) = waivers.apply_waivers([blind], waivers.parse_waivers([GOOD_ENTRY], "n1"), DAY)
     assert judged.reason == "waived by ops until 2026-12-31: why (no tool)"
 
 
@@ -90,9 +90,9 @@ def test_what_could_not_run_keeps_its_reason() -> None:
 )
 def test_nobody_would_answer_for_it(change: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError, match="n1: waivers: ") as caught:
-        waivers.parse([{**GOOD_ENTRY, **change}], "n1")
+        waivers.parse_waivers([{**GOOD_ENTRY, **change}], "n1")
     assert said in str(caught.value)
 
 
 def test_a_date_may_be_a_date() -> None:
-    assert waivers.parse([{**GOOD_ENTRY, "expires": date(2026, 12, 31)}], "n1")[0].expires == date(2026, 12, 31)
+    assert waivers.parse_waivers([{**GOOD_ENTRY, "expires": date(2026, 12, 31)}], "n1")[0].expires == date(2026, 12, 31)

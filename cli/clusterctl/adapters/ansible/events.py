@@ -27,7 +27,7 @@ _STATUS = {
 }
 
 
-def parse(event: Mapping[str, Any]) -> TaskEvent | None:
+def parse_event(event: Mapping[str, Any]) -> TaskEvent | None:
     """The task event in `event`, or None for every other kind of event."""
     status = _STATUS.get(str(event.get("event", "")))
     data = event.get("event_data")

@@ -221,7 +221,7 @@ class _Run:
                     if self.on_output:
                         self.on_output(text)
                 self.tally.stats = events.parse_stats(event) or self.tally.stats
-                task = events.parse(event)
+                task = events.parse_event(event)
                 if task is None:
                     continue
                 self.tally.add(task)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.inventory.layers import check_layers
-from clusterctl.adapters.inventory.wire import Operation, Request
-from clusterctl.adapters.inventory.worker import ask
+from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
+from clusterctl.adapters.inventory.worker import query_worker
 from clusterctl.model.become import BecomePassword
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def load_become(layers: Sequence[Path], nodes: Sequence[str], *, vault_ids: Sequ
         UnknownTargetError: a node is not in the inventory.
         ConfigError: a layer cannot be used.
     """
-    request = Request(
+    request = WorkerRequest(
         operation=Operation.BECOME,
         layers=check_layers(layers),
         content=str(content_dir().resolve()),
@@ -33,4 +33,4 @@ def load_become(layers: Sequence[Path], nodes: Sequence[str], *, vault_ids: Sequ
         vault_ids=tuple(vault_ids),
     )
     wanted = frozenset(nodes)
-    return {told["node"]: BecomePassword(**told) for told in ask(request)["become"] if told["node"] in wanted}
+    return {told["node"]: BecomePassword(**told) for told in query_worker(request)["become"] if told["node"] in wanted}

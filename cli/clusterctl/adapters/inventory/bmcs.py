@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.bmc.access import BmcAccess
 from clusterctl.adapters.inventory.layers import check_layers
-from clusterctl.adapters.inventory.wire import Operation, Request
-from clusterctl.adapters.inventory.worker import ask
+from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
+from clusterctl.adapters.inventory.worker import query_worker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +22,11 @@ def load_bmcs(layers: Sequence[Path], nodes: Sequence[str], *, vault_ids: Sequen
         UnknownTargetError: a node is not in the inventory.
         ConfigError: a layer cannot be used.
     """
-    request = Request(
+    request = WorkerRequest(
         operation=Operation.BMCS,
         layers=check_layers(layers),
         content=str(content_dir().resolve()),
         target=",".join(nodes),
         vault_ids=tuple(vault_ids),
     )
-    return {told["node"]: BmcAccess(**told) for told in ask(request)["bmcs"]}
+    return {told["node"]: BmcAccess(**told) for told in query_worker(request)["bmcs"]}

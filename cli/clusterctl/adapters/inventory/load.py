@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.inventory.layers import check_layers
-from clusterctl.adapters.inventory.wire import Operation, Request
-from clusterctl.adapters.inventory.worker import ask
+from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
+from clusterctl.adapters.inventory.worker import query_worker
 from clusterctl.core.digest import spec_digest
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.topology import Host, Topology
@@ -41,7 +41,9 @@ def load_nodes(
         ConfigError: a layer cannot be used.
         SpecInvalidError: the declared state breaks the schema of a role.
     """
-    return _nodes(ask(_request(Operation.NODES, layers, target, content=content, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids)))
+    return _nodes(
+        query_worker(_request(Operation.NODES, layers, target, content=content, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids))
+    )
 
 
 def load_profile(
@@ -54,7 +56,9 @@ def load_profile(
         ConfigError: a layer cannot be used.
         SpecInvalidError: the declared state breaks the schema of a role.
     """
-    return _nodes(ask(_request(Operation.PROFILE, layers, group, content=content, extra_vars=extra_vars, vault_ids=vault_ids)))[0].spec
+    return _nodes(query_worker(_request(Operation.PROFILE, layers, group, content=content, extra_vars=extra_vars, vault_ids=vault_ids)))[
+        0
+    ].spec
 
 
 def list_hosts(layers: Sequence[Path], target: str = "all", *, limit: str | None = None, vault_ids: Sequence[str] = ()) -> Topology:
@@ -65,7 +69,7 @@ def list_hosts(layers: Sequence[Path], target: str = "all", *, limit: str | None
         ConfigError: a layer cannot be used.
         SpecInvalidError: a place (`rack_slot` ...) cannot be read.
     """
-    reply = ask(_request(Operation.HOSTS, layers, target, limit=limit, vault_ids=vault_ids))
+    reply = query_worker(_request(Operation.HOSTS, layers, target, limit=limit, vault_ids=vault_ids))
     hosts = tuple(Host(h["name"], tuple(h["groups"]), Place(**h["place"])) for h in reply["hosts"])
     groups, children = ({g: tuple(names) for g, names in reply[k].items()} for k in ("groups", "children"))
     return Topology(groups=groups, children=children, hosts=hosts)
@@ -80,8 +84,8 @@ def _request(
     limit: str | None = None,
     extra_vars: Sequence[str] = (),
     vault_ids: Sequence[str] = (),
-) -> Request:
-    return Request(
+) -> WorkerRequest:
+    return WorkerRequest(
         operation=operation,
         layers=check_layers(layers),
         content=str((content or content_dir()).resolve()),

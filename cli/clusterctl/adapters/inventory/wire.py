@@ -29,7 +29,7 @@ class Failure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class WorkerRequest:
     """A question to the worker.
 
     Attributes:
@@ -51,7 +51,7 @@ class Request:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Request:
+    def from_dict(cls, data: Mapping[str, Any]) -> WorkerRequest:
         """The inverse of `to_dict`."""
         lists = {k: tuple(data[k]) for k in ("layers", "extra_vars", "vault_ids")}
         return cls(operation=Operation(data["operation"]), content=data["content"], target=data["target"], limit=data["limit"], **lists)

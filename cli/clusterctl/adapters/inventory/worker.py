@@ -18,7 +18,7 @@ from clusterctl.model.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterctl.adapters.inventory.wire import Request
+    from clusterctl.adapters.inventory.wire import WorkerRequest
 
 _TIMEOUT_S = 600
 
@@ -30,7 +30,7 @@ class WorkerCrashedError(ClusterctlError):
     hint_template = "run again with --debug before the verb and report what it shows"
 
 
-def ask(request: Request) -> dict[str, Any]:
+def query_worker(request: WorkerRequest) -> dict[str, Any]:
     """The worker's answer.
 
     Raises:
@@ -64,7 +64,7 @@ def ask(request: Request) -> dict[str, Any]:
     return result
 
 
-def _error(error: Mapping[str, Any], request: Request) -> ClusterctlError:
+def _error(error: Mapping[str, Any], request: WorkerRequest) -> ClusterctlError:
     match Failure(error["failure"]):
         case Failure.UNKNOWN_TARGET:
             return UnknownTargetError(target=error["target"], near=error["near"], layers=", ".join(request.layers))
@@ -74,7 +74,7 @@ def _error(error: Mapping[str, Any], request: Request) -> ClusterctlError:
             return invalid(Problem.from_dict(p) for p in error["problems"])
 
 
-def _environment(request: Request) -> dict[str, str]:
+def _environment(request: WorkerRequest) -> dict[str, str]:
     """What an ansible-playbook of ours gets, so that both render the same; read strictly, what Ansible only warns of is an error here."""
     kept = {k: os.environ[k] for k in ("PYTHONPATH",) if k in os.environ}
     return (

@@ -54,7 +54,7 @@ class SshClient:
             TransportError: UNREACHABLE, AUTH_FAILED, HOST_KEY_UNKNOWN or HOST_KEY_CHANGED.
             ConfigError: the ssh arguments of the inventory are not understood.
         """
-        args = ssh_args.parse(connection.ssh_args)
+        args = ssh_args.parse_ssh_args(connection.ssh_args)
         paths = (*(ssh_args.user_path(p) for p in [connection.key_path] if p), *args.key_paths)
         through = await self._jump(args, paths, len(args.jumps))
         hosts = keys.known_hosts(args.known_hosts or keys.default_known_hosts()) if args.check_host_key else None

@@ -101,7 +101,7 @@ class SshArgs:
     config_file: Path | None = None
 
 
-def parse(args: Sequence[str]) -> SshArgs:
+def parse_ssh_args(args: Sequence[str]) -> SshArgs:
     """Read the words of an ssh command line.
 
     Raises:

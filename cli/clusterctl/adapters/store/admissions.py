@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert, select
 
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.base import Repository
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.repository import Repository
 from clusterctl.core.lifecycle import next_action
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.records import AdmissionRecord

@@ -8,8 +8,8 @@ from sqlalchemy import and_, insert, select, update
 
 from clusterctl.adapters.store import finding_sets
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.base import Repository, clean, slices
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.repository import Repository, clean, slices
 from clusterctl.core.drift.memory import Seen
 from clusterctl.model.drift import Then
 from clusterctl.model.findings import NodeStatus

@@ -8,8 +8,8 @@ from sqlalchemy import exists, func, insert, select
 
 from clusterctl.adapters.store import finding_sets
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.base import Repository, clean, slices
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.repository import Repository, clean, slices
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult, Outcome
 
@@ -65,7 +65,7 @@ class EvidenceRepository(Repository):
             head = connection.execute(query).first()
             if head is None:
                 return None
-            found = finding_sets.read(connection, self._numbers, head.finding_set_id)
+            found = finding_sets.read_sets(connection, self._numbers, head.finding_set_id)
         return NodeFindings(node, NodeStatus(head.status), head.detail, found, head.duration_s)
 
     def validations(self, node: str) -> tuple[tuple[str, str], ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, or_, select, text
 
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.base import clean, slices
+from clusterctl.adapters.store.repository import clean, slices
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Numbers:
     objects: dict[int, tuple[Finding, int]] = field(default_factory=dict)
     findings: dict[str, int] = field(default_factory=dict)
     sets: dict[str, int] = field(default_factory=dict)
-    read: dict[int, Finding] = field(default_factory=dict)
+    seen: dict[int, Finding] = field(default_factory=dict)
 
     def learn(self, new: Numbers) -> None:
         """Take in what another transaction has committed; all else is dropped once there is too much. Other threads go on with what they have."""
@@ -95,7 +95,7 @@ def _stored(connection: Connection, table: Table, digests: Iterable[str]) -> dic
     return found
 
 
-def read(connection: Connection, known: Numbers, set_id: int | None) -> tuple[Finding, ...]:
+def read_sets(connection: Connection, known: Numbers, set_id: int | None) -> tuple[Finding, ...]:
     """The findings of a set, in their order. Equal findings of a fleet are one object here, too."""
     if set_id is None:
         return ()

@@ -8,8 +8,8 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.base import Repository, slices
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.repository import Repository, slices
 from clusterctl.core import timestamps
 from clusterctl.model.errors import LeaseHeldError
 from clusterctl.model.holder import Holder

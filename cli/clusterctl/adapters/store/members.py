@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert, select, update
 
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.base import Repository, clean
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.repository import Repository, clean
 from clusterctl.model.records import PoolMember
 
 if TYPE_CHECKING:

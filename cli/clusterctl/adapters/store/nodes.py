@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, update
 
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.base import Repository, slices
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.repository import Repository, slices
 from clusterctl.model.records import NodeRecord
 from clusterctl.model.state import State
 

@@ -9,8 +9,8 @@ from sqlalchemy import insert, select, update
 
 from clusterctl.adapters import processes
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.base import Repository, clean, slices
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.repository import Repository, clean, slices
 from clusterctl.model.errors import UnknownRunError
 from clusterctl.model.holder import Holder
 from clusterctl.model.records import RunNodeRow, RunRow, RunStatus

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, insert, select, update
 
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.base import Repository, clean
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.repository import Repository, clean
 from clusterctl.core.lifecycle import IN_PROGRESS, VOIDS_EVIDENCE, is_legal, next_action
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.records import TransitionRow

@@ -16,7 +16,7 @@ from clusterctl_validators.run_on_node import EXIT_BAD_REQUEST, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from clusterctl.adapters.ssh.exec_result import TransportError
-    from clusterctl.adapters.validators.request import Request
+    from clusterctl.adapters.validators.request import BundleRequest
 
 LIMIT_BYTES = 8 * 1024 * 1024
 _REFUSED = frozenset({launcher.EXIT_DAMAGED, launcher.EXIT_ABSENT, launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_BAD_REQUEST})
@@ -55,7 +55,7 @@ def from_trouble(node: str, error: TransportError, duration_s: float) -> NodeFin
     return NodeFindings(node, _STATUS[error.trouble], error.detail, (), duration_s)
 
 
-def from_exit(request: Request, exited: Exited, duration_s: float) -> NodeFindings:
+def from_exit(request: BundleRequest, exited: Exited, duration_s: float) -> NodeFindings:
     """A command that ended."""
     try:
         said = _said(exited)
@@ -117,7 +117,7 @@ def _document(stdout: bytes) -> dict[str, Any]:
     return data
 
 
-def _checked(request: Request, data: dict[str, Any], text_is_clean: bool) -> tuple[Finding, ...]:
+def _checked(request: BundleRequest, data: dict[str, Any], text_is_clean: bool) -> tuple[Finding, ...]:
     if data["schema_version"] != SCHEMA_VERSION:
         raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, f"answers in version {data['schema_version']!r}, not {SCHEMA_VERSION}")
     if data.get("bundle") != request.bundle:
@@ -155,7 +155,7 @@ def _finding(said: dict[str, Any]) -> Finding:
     return found
 
 
-def _complete(request: Request, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def _complete(request: BundleRequest, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """A role that was asked for and is not answered could not be verified."""
     answered = {f.role for f in findings}
     silent = [role for role in request.roles if role not in answered]

@@ -59,7 +59,7 @@ class Bundle:
         return self.path.read_bytes()
 
 
-def build(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
+def build_bundle(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
     """The bundle in `state_dir/cache`, written if it is not there: same inputs, same bytes.
 
     Args:

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.adapters.validators.bundle import Bundle
-    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.adapters.validators.settings import ValidationSettings
     from clusterctl.model.node import Node
     from clusterctl.model.playbook_result import HostOutcome
 
 _KEPT_IN = "/var/lib/clusterctl"
 
 
-def ask(nodes: Sequence[Node], bundle: Bundle, settings: Settings, inventory: Sequence[Path], state_dir: Path) -> tuple[NodeFindings, ...]:
+def validate_over_ansible(
+    nodes: Sequence[Node], bundle: Bundle, settings: ValidationSettings, inventory: Sequence[Path], state_dir: Path
+) -> tuple[NodeFindings, ...]:
     """The findings of every node, or why there are none.
 
     Raises:
@@ -45,7 +47,7 @@ def ask(nodes: Sequence[Node], bundle: Bundle, settings: Settings, inventory: Se
 
 
 def _play(
-    questions: dict[str, request.Request], bundle: Bundle, settings: Settings, inventory: tuple[Path, ...], work: Path
+    questions: dict[str, request.BundleRequest], bundle: Bundle, settings: ValidationSettings, inventory: tuple[Path, ...], work: Path
 ) -> dict[str, HostOutcome]:
     from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook  # noqa: PLC0415 heavy, and most sites never need it
 
@@ -56,7 +58,7 @@ def _play(
     variables = {
         "validate_bundle": str(bundle.path),
         "validate_kept_as": f"{_KEPT_IN}/bundle-{bundle.sha256}.pyz",
-        "validate_command": request.command("run", bundle, "")[1:],
+        "validate_command": request.bundle_command("run", bundle, "")[1:],
         "validate_dir": str(work),
     }
     (work / "vars.json").write_text(json.dumps(variables))
@@ -76,7 +78,7 @@ def _play(
     return dict(outcome.hosts)
 
 
-def _findings(question: request.Request, outcome: HostOutcome, file: Path, spent_s: float) -> NodeFindings:
+def _findings(question: request.BundleRequest, outcome: HostOutcome, file: Path, spent_s: float) -> NodeFindings:
     if outcome.status is not HostStatus.OK or not file.is_file():
         said = "; ".join(f"{f.task}: {f.message}" for f in outcome.failures) or f"Ansible says {outcome.status.replace('_', ' ')}"
         status = NodeStatus.UNREACHABLE if outcome.status is HostStatus.UNREACHABLE else NodeStatus.CRASHED

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from clusterctl.adapters.bmc.access import BmcAccess
-    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.adapters.validators.settings import ValidationSettings
     from clusterctl.model.node import Node
 
 _AT_ONCE = 32
@@ -28,7 +28,7 @@ _VAULT_OPTION = "--vault-id"
 class BmcRound:
     """The BMCs of some nodes, asked in threads while the body runs; nodes without such a role cost nothing."""
 
-    def __init__(self, nodes: Sequence[Node], inventory: Sequence[Path], settings: Settings) -> None:
+    def __init__(self, nodes: Sequence[Node], inventory: Sequence[Path], settings: ValidationSettings) -> None:
         self._roles = {n.name: _roles(n, settings) for n in nodes}
         self._inventory = inventory
         self._vault_ids = vault_ids(settings.ansible_args)
@@ -69,18 +69,18 @@ def vault_ids(ansible_args: Sequence[str]) -> tuple[str, ...]:
     return (*spaced, *joined)
 
 
-def _roles(node: Node, settings: Settings) -> dict[str, dict[str, object]]:
+def _roles(node: Node, settings: ValidationSettings) -> dict[str, dict[str, object]]:
     return {r: dict(v) for r, v in node.spec.roles.items() if r in BMC_ROLES and may_match(settings.glob, r)}
 
 
 def _ask(accesses: Future[Mapping[str, BmcAccess]], name: str, roles: Mapping[str, dict[str, object]]) -> tuple[Finding, ...]:
-    from clusterctl.adapters.bmc.reading import read  # noqa: PLC0415 only where a BMC is asked
+    from clusterctl.adapters.bmc.query import query_bmc  # noqa: PLC0415 only where a BMC is asked
     from clusterctl.adapters.bmc.redfish import BmcError  # noqa: PLC0415
 
     found: list[Finding] = []
     for role, variables in roles.items():
         try:
-            view = read(accesses.result()[name], variables)
+            view = query_bmc(accesses.result()[name], variables)
         except (BmcError, ClusterctlError) as e:
             reason = f"its BMC could not be asked: {e}"
             found.append(Finding(f"{role}.bmc", role, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason))

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from clusterctl.adapters.ssh.exec_result import Exited
     from clusterctl.adapters.ssh.ssh import Remote, SshClient
     from clusterctl.adapters.validators.bundle import Bundle
-    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.adapters.validators.settings import ValidationSettings
     from clusterctl.model.become import BecomePassword
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
 
 
-async def ask(client: SshClient, node: Node, bundle: Bundle, settings: Settings, become: BecomePassword | None = None) -> NodeFindings:
+async def validate_over_ssh(
+    client: SshClient, node: Node, bundle: Bundle, settings: ValidationSettings, become: BecomePassword | None = None
+) -> NodeFindings:
     """The findings of a node, or why there are none; never longer than `settings.node_timeout_s`."""
     began = time.monotonic()
     if become and become.problem:
@@ -40,10 +42,10 @@ async def ask(client: SshClient, node: Node, bundle: Bundle, settings: Settings,
     return answer.from_exit(question, exited, time.monotonic() - began)
 
 
-async def _converse(remote: Remote, python: str, bundle: Bundle, question: request.Request) -> Exited:
+async def _converse(remote: Remote, python: str, bundle: Bundle, question: request.BundleRequest) -> Exited:
     start = request.launcher_source()
-    exited = await remote.run(request.command("run", bundle, python), start + question.body, answer.LIMIT_BYTES)
+    exited = await remote.run(request.bundle_command("run", bundle, python), start + question.body, answer.LIMIT_BYTES)
     if answer.bundle_is_absent(exited):
         pushed = start + bundle.read() + question.body
-        exited = await remote.run(request.command("push", bundle, python), pushed, answer.LIMIT_BYTES)
+        exited = await remote.run(request.bundle_command("push", bundle, python), pushed, answer.LIMIT_BYTES)
     return exited

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.adapters.validators.settings import ValidationSettings
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
 
 
 def not_asked(
-    nodes: Sequence[Node], inventory: Sequence[Path], settings: Settings, stored: Callable[[str], NodeFindings | None] | None
+    nodes: Sequence[Node], inventory: Sequence[Path], settings: ValidationSettings, stored: Callable[[str], NodeFindings | None] | None
 ) -> dict[str, Others]:
     """Domain -> its members in the inventory that are not among `nodes`. Costs nothing where whole racks are asked.
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clusterctl.adapters.validators.bundle import Bundle
-    from clusterctl.adapters.validators.settings import Settings
+    from clusterctl.adapters.validators.settings import ValidationSettings
     from clusterctl.model.node import Node
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class BundleRequest:
     """One question to one node.
 
     Attributes:
@@ -39,7 +39,7 @@ class Request:
     body: bytes
 
 
-def make(node: Node, bundle: Bundle, settings: Settings) -> Request:
+def make(node: Node, bundle: Bundle, settings: ValidationSettings) -> BundleRequest:
     """The request for a node: all its roles, or those that `settings.glob` can mean; not those that are checked from the controller."""
     meant = tuple((name, v) for name, v in node.spec.roles.items() if may_match(settings.glob, name) and name not in BMC_ROLES)
     nonce = secrets.token_hex(8)
@@ -51,7 +51,7 @@ def make(node: Node, bundle: Bundle, settings: Settings) -> Request:
     }
     words = (json.dumps(head)[:-1], f', "options": {json.dumps(options)}, "roles": ')
     body = "".join(words).encode() + _roles_json(meant) + b"}"
-    return Request(node.name, nonce, bundle.sha256, tuple(name for name, _ in meant), body)
+    return BundleRequest(node.name, nonce, bundle.sha256, tuple(name for name, _ in meant), body)
 
 
 _Roles = tuple[tuple[str, "Mapping[str, object]"], ...]
@@ -82,7 +82,7 @@ def launcher_source() -> bytes:
     return Path(launcher.__file__).read_bytes()
 
 
-def command(mode: str, bundle: Bundle, python: str) -> list[str]:
+def bundle_command(mode: str, bundle: Bundle, python: str) -> list[str]:
     """The words to run on the node; -I and -S keep its environment and site packages out, -B its disk clean."""
     start = f"import sys; exec(sys.stdin.buffer.read({len(launcher_source())}))"
     oldest = ".".join(map(str, bundle.min_python))

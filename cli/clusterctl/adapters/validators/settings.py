@@ -11,7 +11,7 @@ _MARGIN_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ValidationSettings:
     """Limits of a validation.
 
     Attributes:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 K = ReasonKind
 
 
-def decide(
+def decide_admission(
     node: str,
     *,
     expected_roles: Collection[str],

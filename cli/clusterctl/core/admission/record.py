@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 
-def build(
+def build_record(
     verdict: NodeVerdict,
     *,
     run_id: str,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clusterctl_validators.finding import Finding
 
 
-def compare(results: Iterable[NodeFindings], known: Mapping[str, Known], digests: Mapping[str, str]) -> DriftReport:
+def compare_nodes(results: Iterable[NodeFindings], known: Mapping[str, Known], digests: Mapping[str, str]) -> DriftReport:
     """Tell drift from pending changes. `digests`: node -> digest of the state declared today, which the results were compared with."""
     results = tuple(results)
     answered = [r for r in results if r.status is NodeStatus.OK]

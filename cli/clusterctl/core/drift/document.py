@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.model.drift import DriftReport
 
 
-def body(run_id: str, target: str, report: DriftReport, actions: Iterable[Mapping[str, str]] = ()) -> dict[str, Any]:
+def drift_document(run_id: str, target: str, report: DriftReport, actions: Iterable[Mapping[str, str]] = ()) -> dict[str, Any]:
     """Plain JSON values."""
     counts = Counter(d.kind for d in report.deviations)
     return {

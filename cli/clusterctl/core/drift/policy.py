@@ -26,7 +26,7 @@ class Decisions:
     left: Mapping[str, str]
 
 
-def parse(words: str) -> dict[Severity, DriftAction]:
+def parse_policy(words: str) -> dict[Severity, DriftAction]:
     """`critical=drain,major=heal`; a severity that is not named is reported. ValueError on anything else."""
     policy = dict.fromkeys(Severity, DriftAction.REPORT)
     for word in filter(None, (w.strip() for w in words.split(","))):
@@ -39,7 +39,7 @@ def parse(words: str) -> dict[Severity, DriftAction]:
     return policy
 
 
-def decide(report: DriftReport, policy: Mapping[Severity, DriftAction], known: Mapping[str, Known], *, heal: bool) -> Decisions:
+def decide_actions(report: DriftReport, policy: Mapping[Severity, DriftAction], known: Mapping[str, Known], *, heal: bool) -> Decisions:
     """Drain before heal before report; only drift acts, and only on admitted nodes: the others take no jobs and are somebody's work already.
 
     A node with drift to heal is left where healing would do more than mend drift, or could not be judged.

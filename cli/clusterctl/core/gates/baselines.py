@@ -21,7 +21,7 @@ _UNITS = {
 _LEAST_NODES = 2
 
 
-def problems(
+def baseline_problems(
     entries: Sequence[Baseline],
     *,
     known_gates: Sequence[str],

@@ -12,12 +12,12 @@ from clusterctl.core.gates.settings import (
     RdmaPairSettings,
     at_level,
 )
-from clusterctl.model.level import Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.core.gates.devices import Hca
+    from clusterctl.model.level import Level
 
 _TRANSPORT_LINES = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,GRAPH,P2P,SHM"}
 

@@ -10,7 +10,7 @@ from clusterctl.core.gates.devices import hcas_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterctl.core.gates.plan import GatePlan
+    from clusterctl.core.gates.gate_plan import GatePlan
     from clusterctl.model.node import Node
 
 

@@ -11,13 +11,13 @@ from clusterctl.core.gates.schedule import tournament
 from clusterctl.core.gates.settings import RdmaPairSettings, at_level
 from clusterctl.core.gates.step import GateStep, Side
 from clusterctl.model.errors import ConfigError
-from clusterctl.model.level import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from clusterctl.core.gates.devices import Hca
-    from clusterctl.core.gates.profile import GatesProfile
+    from clusterctl.core.gates.gates_profile import GatesProfile
+    from clusterctl.model.level import Level
     from clusterctl.model.node import Node
 
 _LAST_PORT = 65535

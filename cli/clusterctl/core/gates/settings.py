@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from clusterctl.model.level import Level
+if TYPE_CHECKING:
+    from clusterctl.model.level import Level
 
 V = TypeVar("V", bound=int)
 

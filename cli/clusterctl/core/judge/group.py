@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.judge import nccl
 from clusterctl.core.judge.limits import Comparison
-from clusterctl.core.judge.reading import hint_for, read
+from clusterctl.core.judge.parse_record import hint_for, parse_record
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def judge_group(subjects: Mapping[str, Subject], records: Sequence[RawRecord], b
 
 
 def _verdicts(lead: Subject, record: RawRecord) -> tuple[Comparison, ...]:
-    reading = read(record)
+    reading = parse_record(record)
     if not reading.samples:
         return (Comparison(Outcome.COULD_NOT_RUN, reading.rule, "", detail=f"on {record.node}: {reading.detail}"),)
     profile = lead.profile

@@ -27,7 +27,7 @@ class Comparison:
     device: str = ""
 
 
-def text(value: float) -> str:
+def limit_text(value: float) -> str:
     """A number for people: one decimal at most."""
     return f"{value:.1f}".removesuffix(".0")
 
@@ -43,7 +43,7 @@ def floors(baselines: Sequence[Baseline]) -> tuple[Baseline, ...]:
     return tuple(b for b in baselines if b.kind is BaselineKind.FLOOR or (b.kind is BaselineKind.EXPECTED and b.tolerance_percent))
 
 
-def compare(samples: Sequence[Sample], baselines: Sequence[Baseline], *, nodes: int) -> tuple[Comparison, ...]:
+def compare_with_limits(samples: Sequence[Sample], baselines: Sequence[Baseline], *, nodes: int) -> tuple[Comparison, ...]:
     """Every limit that applies. A result above a ceiling is a measuring error: it could not run, and passes no floor either."""
     chosen = applicable(baselines, nodes)
     errors = [c for b in chosen if b.kind is BaselineKind.CEILING for c in _above(b, _of(samples, b))]
@@ -71,13 +71,13 @@ def _above(baseline: Baseline, samples: Sequence[Sample]) -> tuple[Comparison, .
     top = max(samples, key=lambda s: s.value, default=None)
     if top is None or top.value <= baseline.value:
         return ()
-    found, limit = f"{text(top.value)} {baseline.unit}", f"<= {text(baseline.value)} {baseline.unit}"
+    found, limit = f"{limit_text(top.value)} {baseline.unit}", f"<= {limit_text(baseline.value)} {baseline.unit}"
     detail = f"{baseline.metric} {found} is above what the hardware can do ({limit}): a measuring error"
     return (Comparison(Outcome.COULD_NOT_RUN, "ceiling", baseline.metric, limit, found, baseline.source, detail, top.device),)
 
 
 def _against_floor(baseline: Baseline, samples: Sequence[Sample]) -> tuple[Comparison, ...]:
-    expected = f">= {text(baseline.limit)} {baseline.unit}"
+    expected = f">= {limit_text(baseline.limit)} {baseline.unit}"
     if not samples:
         at = f" at {baseline.size_bytes} bytes" if baseline.size_bytes else ""
         of = f" of {baseline.op}" if baseline.op else ""
@@ -88,9 +88,9 @@ def _against_floor(baseline: Baseline, samples: Sequence[Sample]) -> tuple[Compa
         lowest[sample.device] = min(sample.value, lowest.get(sample.device, sample.value))
     low = {device: value for device, value in lowest.items() if value < baseline.limit}
     if not low:
-        found = f"{text(min(lowest.values()))} {baseline.unit}"
+        found = f"{limit_text(min(lowest.values()))} {baseline.unit}"
         return (Comparison(Outcome.PASS, "floor", baseline.metric, expected, found, baseline.source),)
     return tuple(
-        Comparison(Outcome.FAIL, "floor", baseline.metric, expected, f"{text(value)} {baseline.unit}", baseline.source, "", device)
+        Comparison(Outcome.FAIL, "floor", baseline.metric, expected, f"{limit_text(value)} {baseline.unit}", baseline.source, "", device)
         for device, value in sorted(low.items())
     )

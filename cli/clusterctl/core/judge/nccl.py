@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.settings import OVER_NVLINK, NcclGroupSettings, NcclSettings
-from clusterctl.core.judge.limits import Comparison, compare, text
+from clusterctl.core.judge.limits import Comparison, compare_with_limits, limit_text
 from clusterctl.core.parsers.nccl_tests import with_op
 from clusterctl.model.gate_result import Outcome, RawRecord, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterctl.core.judge.reading import Reading
+    from clusterctl.core.judge.parse_record import Reading
     from clusterctl.model.gate_result import Baseline
 
 CORRUPTION_HINT = "wrong results are silent data corruption: keep the node out and run `dcgmi diag -r 4`; replace what it names"
@@ -35,7 +35,7 @@ def verdicts(
     transport = _transport(samples, settings)
     if any(t.outcome is Outcome.FAIL for t in transport):
         return (correct, *transport)
-    return (correct, *transport, *compare(samples, baselines, nodes=nodes))
+    return (correct, *transport, *compare_with_limits(samples, baselines, nodes=nodes))
 
 
 def _correctness(samples: Sequence[Sample], settings: NcclSettings) -> Comparison:
@@ -43,7 +43,7 @@ def _correctness(samples: Sequence[Sample], settings: NcclSettings) -> Compariso
     wrong = sum(s.value for s in rows) + sum(s.value for s in samples if s.metric == "out_of_bounds")
     failed = any(s.metric == "out_of_bounds" and s.status.upper() == "FAILED" for s in samples)
     if wrong or failed:
-        return Comparison(Outcome.FAIL, "correctness", "wrong", "0", text(wrong), "a collective has one right answer")
+        return Comparison(Outcome.FAIL, "correctness", "wrong", "0", limit_text(wrong), "a collective has one right answer")
     checked = [s for s in rows if s.metric == "wrong" and s.status != "N/A"]
     if len(checked) < len([s for s in rows if s.metric == "wrong"]) or not rows:
         outcome = Outcome.COULD_NOT_RUN if settings.require_correctness else Outcome.NOT_APPLICABLE

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.settings import at_level
 from clusterctl.core.judge.attribution import End, Graph, Link, LinkState
-from clusterctl.core.judge.limits import applicable, floors, text
-from clusterctl.core.judge.reading import hint_for, read
+from clusterctl.core.judge.limits import applicable, floors, limit_text
+from clusterctl.core.judge.parse_record import hint_for, parse_record
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
-from clusterctl.model.level import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.devices import Hca
     from clusterctl.core.judge.subject import Subject
     from clusterctl.model.gate_result import Baseline
+    from clusterctl.model.level import Level
 
 GATE = "rdma_pair"
 METRIC = "bandwidth_average"
@@ -73,7 +73,7 @@ def _link(subjects: Mapping[str, Subject], client: RawRecord, server: RawRecord 
     rate = min((h.rate_gbps for _, h in ends if h is not None), default=0.0)
     if floor is None:
         return Link(one, other, LinkState.BROKEN, reason="the profile has no floor for it", rule="baseline")
-    sides = [(client, read(client))] + ([(server, read(server))] if server else [])
+    sides = [(client, parse_record(client))] + ([(server, parse_record(server))] if server else [])
     reasons = [f"{r.node}: {reading.detail}" for r, reading in sides if reading.rule]
     reason = min(reasons, key=_is_about_the_peer, default="")
     if server is None:
@@ -85,7 +85,7 @@ def _link(subjects: Mapping[str, Subject], client: RawRecord, server: RawRecord 
     value = values[-1]
     ceiling = _ceiling(subjects[client.node], rate)
     if ceiling and value > ceiling:
-        reason = f"{text(value)} Gb/s is above what the link can carry, {text(ceiling)} Gb/s: a measuring error"
+        reason = f"{limit_text(value)} Gb/s is above what the link can carry, {limit_text(ceiling)} Gb/s: a measuring error"
         return Link(one, other, LinkState.BROKEN, rate_gbps=rate, reason=reason, rule="ceiling")
     state = LinkState.OK if value >= floor.limit else LinkState.LOW
     return Link(one, other, state, value, floor.limit, rate, floor.source)
@@ -115,7 +115,7 @@ def _verdict(graph: Graph, subject: Subject, hca: Hca, nodes: int, *, simulated:
     peers = tuple(sorted({link.far(end)[0] for link in links}))
     floor = next((link.floor for link in measured), 0.0)
     source = next((link.source for link in measured), "")
-    expected = f">= {text(floor)} Gb/s" if floor else ""
+    expected = f">= {limit_text(floor)} Gb/s" if floor else ""
 
     def result(outcome: Outcome, rule: str, *, found: str = "", detail: str = "", hint: str = "") -> GateResult:
         return GateResult(
@@ -124,17 +124,17 @@ def _verdict(graph: Graph, subject: Subject, hca: Hca, nodes: int, *, simulated:
 
     if end in graph.slow:
         values = [link.value for link in graph.of(end, LinkState.LOW)]
-        found = f"{text(median(values))} of {text(hca.rate_gbps)} Gb/s"
+        found = f"{limit_text(median(values))} of {limit_text(hca.rate_gbps)} Gb/s"
         return result(Outcome.FAIL, "floor", found=found, detail=_partners_fine(graph, end), hint=_cable_hint(graph, end, hca, values))
     if unclear := graph.unexplained(end, LinkState.LOW):
-        found = f"{text(median([link.value for link in unclear]))} of {text(hca.rate_gbps)} Gb/s"
+        found = f"{limit_text(median([link.value for link in unclear]))} of {limit_text(hca.rate_gbps)} Gb/s"
         detail, hint = _unclear(end, unclear, floor, nodes)
         return result(Outcome.COULD_NOT_RUN, "floor", found=found, detail=f"reads {found} {detail}; source {source}", hint=hint)
     broken = graph.unexplained(end, LinkState.BROKEN)
     good = graph.of(end, LinkState.OK)
     if good and not broken and end not in graph.dead:
         lowest = min(link.value for link in good)
-        return result(Outcome.PASS, "floor", found=f"{text(lowest)} Gb/s", detail=_seen(end, good, links))
+        return result(Outcome.PASS, "floor", found=f"{limit_text(lowest)} Gb/s", detail=_seen(end, good, links))
     reasons = list(dict.fromkeys(link.reason for link in broken or graph.of(end, LinkState.BROKEN)))
     if not reasons:
         detail = "was measured only with HCAs that are at fault themselves" if measured else "met no other HCA of its rail"
@@ -172,7 +172,7 @@ def _cable_hint(graph: Graph, end: End, hca: Hca, values: Sequence[float]) -> st
 def _unclear(end: End, links: Sequence[Link], floor: float, nodes: int) -> tuple[str, str]:
     partners = sorted({link.far(end)[0] for link in links})
     again = f"clusterctl burnin {','.join(sorted([end[0], *partners]))} --gates {GATE}"
-    below = f"with {_some(partners)} (floor {text(floor)})"
+    below = f"with {_some(partners)} (floor {limit_text(floor)})"
     if nodes == _PAIR:
         return f"{below}; with two nodes it cannot be told which end is bad", f"add a known-good third: `{again} --partners NODE`"
     hint = f"measure both ends against a known-good node: `{again} --partners NODE`; look at what they share: leaf, firmware, settings"

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.core.judge import dcgm, nccl
-from clusterctl.core.judge.limits import Comparison, compare
-from clusterctl.core.judge.reading import Reading, hint_for, not_run, read
+from clusterctl.core.judge.limits import Comparison, compare_with_limits
+from clusterctl.core.judge.parse_record import Reading, hint_for, not_run, parse_record
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def judge_node(gate: str, subject: Subject, records: Sequence[RawRecord]) -> tup
     """The results of a node gate from the node's own records of it."""
     results: list[GateResult] = []
     for record in records:
-        reading = read(record)
+        reading = parse_record(record)
         if not reading.samples:
             found: Sequence[GateResult] = (not_run(record, reading),)
         elif gate == "dcgm_diag":
@@ -60,7 +60,7 @@ def _nvbandwidth(subject: Subject, reading: Reading) -> tuple[Comparison, ...]:
         if s.status and s.metric in asked
     ]
     baselines = [b for b in subject.profile.for_gate("nvbandwidth") if b.metric in asked]
-    return (*unfinished, *compare(reading.samples, baselines, nodes=1))
+    return (*unfinished, *compare_with_limits(reading.samples, baselines, nodes=1))
 
 
 def _result(gate: str, subject: Subject, verdict: Comparison, hint: str) -> GateResult:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.devices import Hca, gpus_of, hcas_of
-from clusterctl.core.gates.profile import profile_of
+from clusterctl.core.gates.gates_profile import profile_of
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from clusterctl.core.gates.profile import GatesProfile
+    from clusterctl.core.gates.gates_profile import GatesProfile
     from clusterctl.model.node import Node
 
 

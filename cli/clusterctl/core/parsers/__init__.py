@@ -51,7 +51,7 @@ def known_tool(name: str) -> str:
     return tool
 
 
-def parse(tool: str, text: str, *, node: str = "") -> tuple[Sample, ...]:
+def parse_output(tool: str, text: str, *, node: str = "") -> tuple[Sample, ...]:
     """The samples in a tool's output; `node` is written into each.
 
     Raises:

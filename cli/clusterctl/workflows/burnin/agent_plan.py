@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
-    from clusterctl.core.gates.plan import GatePlan
+    from clusterctl.core.gates.gate_plan import GatePlan
 
 LOCK = "/run/lock/clusterctl-burnin.lock"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
-    from clusterctl.core.gates.plan import GatePlan
+    from clusterctl.core.gates.gate_plan import GatePlan
     from clusterctl.core.gates.step import GateStep
     from clusterctl.model.playbook_result import PlaybookResult
     from clusterctl.model.task_event import TaskEvent
@@ -70,7 +70,7 @@ def measure(
         for name in busy:
             own = [r for r in records if r.gate == gate and r.node == name]
             if own:
-                rundir.write_json(f"gates/{gate}/{name}.json", rawfile.document(gate, name, own))
+                rundir.write_json(f"gates/{gate}/{name}.json", rawfile.gate_document(gate, name, own))
     return records
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.coverage import coverage
+from clusterctl.core.gates.gate_plan import GatePlan, plan_gates
+from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.header import FILE, header_of
-from clusterctl.core.gates.plan import GatePlan, make_plan
-from clusterctl.core.gates.profile import profile_of
 from clusterctl.core.gates.settings import GATES, GROUP_GATES
 from clusterctl.core.judge import Subject, judge, not_passed, subject_of
 from clusterctl.model.errors import ConfigError
@@ -40,7 +40,7 @@ class _Burnin:
         return (*judged, *(subject_of(n, self.today, partner=True) for n in self.partners))
 
     def plan(self, nodes: Sequence[Node], gates: Sequence[str]) -> GatePlan:
-        return make_plan(nodes, {n.name: profile_of(n, self.today) for n in nodes}, self.level, gates)
+        return plan_gates(nodes, {n.name: profile_of(n, self.today) for n in nodes}, self.level, gates)
 
 
 def expected_gates(node: Node, level: str, today: date | None = None) -> tuple[str, ...]:

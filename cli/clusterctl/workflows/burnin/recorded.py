@@ -40,10 +40,10 @@ class BurninRun:
     @property
     def code(self) -> ExitCode:
         """0, 7 where a gate failed or could not run, 4 where a node could not be reached."""
-        return exit_code(self.results)
+        return gates_exit_code(self.results)
 
 
-def exit_code(results: Sequence[GateResult]) -> ExitCode:
+def gates_exit_code(results: Sequence[GateResult]) -> ExitCode:
     """What a burn-in or a judgement exits with; no verdict at all is no success."""
     bad = [r for r in results if r.outcome not in _GOOD]
     lost = any(NODE_UNREACHABLE in r.detail for r in bad)

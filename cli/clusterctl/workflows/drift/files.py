@@ -30,6 +30,7 @@ def write_files(
     report: DriftReport,
     body: Mapping[str, Any],
     documents: Documents,
+    *,
     target: str,
     textfile: Path | None,
     duration_s: float,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters import clock
 from clusterctl.adapters.run_directory import write_admission
 from clusterctl.core.admission import record as admission_record
-from clusterctl.core.admission.decide import decide
+from clusterctl.core.admission.decide import decide_admission
 from clusterctl.model.errors import PoolError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import Phase, PhaseStarted
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from clusterctl.workflows.provision.context import RunContext
 
 
-def admit(context: RunContext, baselines: Mapping[str, tuple[Baseline, ...]], versions: Mapping[str, str]) -> None:
+def admit_nodes(context: RunContext, baselines: Mapping[str, tuple[Baseline, ...]], versions: Mapping[str, str]) -> None:
     """Admit or quarantine every node that came this far."""
     context.notify(PhaseStarted(Phase.ADMIT, tuple(context.active)))
     evidence = context.rundir.digests()
     for name in tuple(context.active):
         node = context.nodes[name]
         gates = context.services.expected_gates(node)
-        verdict = decide(
+        verdict = decide_admission(
             name,
             expected_roles=tuple(node.spec.roles),
             expected_gates=gates,
@@ -42,7 +42,7 @@ def admit(context: RunContext, baselines: Mapping[str, tuple[Baseline, ...]], ve
             context.quarantine(name, Phase.ADMIT, verdict.reasons)
             continue
         context.move(name, State.BURNED_IN, Phase.ADMIT)
-        built = admission_record.build(
+        built = admission_record.build_record(
             verdict,
             run_id=context.run_id,
             spec_digest=node.spec.digest,

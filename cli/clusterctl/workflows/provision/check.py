@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.workflows.provision.context import RunContext
 
 
-def check(context: RunContext) -> Plan:
+def check_nodes(context: RunContext) -> Plan:
     """Ask every node how it stands, and decide what is to be done with it. Changes nothing.
 
     Raises:

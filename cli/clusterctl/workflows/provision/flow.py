@@ -14,12 +14,12 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import Note, Phase, PlannedAction, ProvisionResult
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
-from clusterctl.workflows.provision.admit import admit
+from clusterctl.workflows.provision.admit import admit_nodes
 from clusterctl.workflows.provision.apply import apply, un_admit
 from clusterctl.workflows.provision.burn_in import burn_in
-from clusterctl.workflows.provision.check import check
+from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.reboot import reboot
-from clusterctl.workflows.provision.verify import verify
+from clusterctl.workflows.provision.verify import verify_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clusterctl.workflows.provision.context import RunContext
 
 _DOING = "provisioning"
-_STEPS = {Phase.APPLY: apply, Phase.REBOOT: reboot, Phase.VERIFY: verify, Phase.BURN_IN: burn_in}
+_STEPS = {Phase.APPLY: apply, Phase.REBOOT: reboot, Phase.VERIFY: verify_nodes, Phase.BURN_IN: burn_in}
 
 
 def provision(
@@ -42,7 +42,7 @@ def provision(
         KeyboardInterrupt: after the state of all nodes was recorded.
     """
     store = context.services.store
-    plan = check(context)
+    plan = check_nodes(context)
     _require_headroom(context, plan)
     leave(context, plan)
     if plan.to_provision and not confirm(plan):
@@ -53,7 +53,7 @@ def provision(
     step = Phase.APPLY
     try:
         un_admit(context)
-        for current, do in (_STEPS | {Phase.ADMIT: partial(admit, baselines=baselines, versions=versions)}).items():
+        for current, do in (_STEPS | {Phase.ADMIT: partial(admit_nodes, baselines=baselines, versions=versions)}).items():
             if context.active:
                 step = current
                 _hold(context)

@@ -31,7 +31,7 @@ class Resumed:
     options: ProvisionOptions
 
 
-def remember(rundir: RunDir, inventory: tuple[Path, ...], target: str, options: ProvisionOptions) -> None:
+def save_request(rundir: RunDir, inventory: tuple[Path, ...], target: str, options: ProvisionOptions) -> None:
     """Write down what a run is asked for."""
     rundir.write_json(_FILE, {"target": target, "inventory": [str(i.resolve()) for i in inventory], "options": options.to_json()})
 

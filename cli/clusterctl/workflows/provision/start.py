@@ -14,18 +14,18 @@ from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.signing import signer
 from clusterctl.adapters.store import Store
-from clusterctl.adapters.validators import Settings, validate
+from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
-from clusterctl.core.gates.profile import profile_of
+from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.redact import Redactor
 from clusterctl.model.errors import LeaseHeldError, UsageProblemError
 from clusterctl.model.provision import Note, ProvisionOptions
 from clusterctl.model.state import State
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin
-from clusterctl.workflows.provision.check import check
+from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
-from clusterctl.workflows.provision.resume import remember, resumed, take_over
+from clusterctl.workflows.provision.resume import resumed, save_request, take_over
 from clusterctl.workflows.provision.session import session
 from clusterctl.workflows.target_filter import present
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusterctl.adapters.config import Config
-    from clusterctl.core.gates.profile import GatesProfile
+    from clusterctl.core.gates.gates_profile import GatesProfile
     from clusterctl.core.saved_plan import SavedPlan
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
@@ -70,7 +70,7 @@ class ProgressListener:
     confirm: Callable[[Plan], bool]
 
 
-def run(config: Config, request: ProvisionRequest, listener: ProgressListener) -> ProvisionResult:
+def run_provision(config: Config, request: ProvisionRequest, listener: ProgressListener) -> ProvisionResult:
     """Provision.
 
     Raises:
@@ -87,7 +87,7 @@ def run(config: Config, request: ProvisionRequest, listener: ProgressListener) -
         target = request.target or f"--resume {request.resume}"
         try:
             with session(store, rundir, target=target, operator=config.operator, nodes=names, argv=argv, partners=partners) as keeper:
-                remember(rundir, started.inventory, target, started.options)
+                save_request(rundir, started.inventory, target, started.options)
                 context = started.run_context(rundir, listener)
                 context.lease_lost = keeper.lost.is_set
                 return provision(context, listener.confirm, {n: p.baselines for n, p in started.profiles.items()}, versions())
@@ -96,12 +96,12 @@ def run(config: Config, request: ProvisionRequest, listener: ProgressListener) -
             raise
 
 
-def plan(config: Config, request: ProvisionRequest, listener: ProgressListener) -> Plan:
+def plan_provision(config: Config, request: ProvisionRequest, listener: ProgressListener) -> Plan:
     """What `run` would do; touches nothing and records nothing but where the nodes stand."""
     with Store.open(config.store_url) as store:
         started = _Start.prepare(config, request, store, listener)
         context = started.run_context(RunDir("plan", config.state_dir), listener)
-        made = check(context)
+        made = check_nodes(context)
         warn(context, made)
         return made
 
@@ -156,7 +156,7 @@ class _Start:
                 validate,
                 state_dir=config.state_dir,
                 inventory=self.inventory,
-                settings=Settings(cpu_quota_percent=config.cpu_quota_percent),
+                settings=ValidationSettings(cpu_quota_percent=config.cpu_quota_percent),
                 stored=partial(self.store.findings, current=True),
             ),
             burn_in=burn_in,

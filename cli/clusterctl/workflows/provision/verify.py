@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.core.admission.decide import decide
+from clusterctl.core.admission.decide import decide_admission
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.state import State
 from clusterctl.model.verdict import ReasonKind
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _GATE_KINDS = frozenset({ReasonKind.GATE_FAILED, ReasonKind.GATE_COULD_NOT_RUN, ReasonKind.GATE_MISSING})
 
 
-def verify(context: RunContext) -> None:
+def verify_nodes(context: RunContext) -> None:
     """Validate the nodes that were changed, take the first round's word for the others, and drop those that are not as declared."""
     changed = [n for n in context.active_nodes() if context.plans[n.name].roles]
     # What only a rack together can show needs those that were not changed, too.
@@ -28,7 +28,7 @@ def verify(context: RunContext) -> None:
         _save(context, [n.name for n in changed])
     for name in tuple(context.active):
         findings = context.findings.get(name)
-        verdict = decide(
+        verdict = decide_admission(
             name,
             expected_roles=tuple(context.nodes[name].spec.roles),
             expected_gates=(),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.core.parsers import parse
+from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import dcgmi
 from support.lab_machine import LabMachine, lab_machine
 
@@ -31,7 +31,7 @@ def test_a_healthy_board_passes_every_test_of_its_level(
     node: LabMachine, level: int, tests: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, text = run(capsys, f"diag -r {level} -j")
-    samples = parse("dcgmi_diag", text)
+    samples = parse_output("dcgmi_diag", text)
     assert code == 0
     assert {s.value for s in samples} == {1.0}
     assert len({s.metric for s in samples}) == tests
@@ -41,7 +41,7 @@ def test_a_healthy_board_passes_every_test_of_its_level(
 def test_a_remap_failure_fails_its_gpu(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     node.break_("ecc_uncorrectable", "2")
     code, text = run(capsys, "diag -r 2 -j")
-    failed = [s for s in parse("dcgmi_diag", text) if s.value == 0]
+    failed = [s for s in parse_output("dcgmi_diag", text) if s.value == 0]
     assert code != 0
     assert {s.device for s in failed} == {"gpu2"}
     assert "row remapping failed" in failed[0].detail
@@ -50,7 +50,7 @@ def test_a_remap_failure_fails_its_gpu(node: LabMachine, capsys: pytest.CaptureF
 def test_without_its_plugins_tests_are_skipped_and_no_skip_passes(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     (node.root / "packages" / "datacenter-gpu-manager-4-cuda13").unlink()
     _, text = run(capsys, "diag -r 2 -j")
-    assert {s.value for s in parse("dcgmi_diag", text) if s.metric != "diag_software"} == {0.0}
+    assert {s.value for s in parse_output("dcgmi_diag", text) if s.metric != "diag_software"} == {0.0}
 
 
 def test_without_the_fabric_manager_cuda_does_not_start(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,7 +72,7 @@ def test_without_the_hostengine_nothing_is_measured(
 def test_the_table_parses_too(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = run(capsys, "diag -r 2")
     assert code == 0
-    assert {s.value for s in parse("dcgmi_diag", text)} == {1.0}
+    assert {s.value for s in parse_output("dcgmi_diag", text)} == {1.0}
 
 
 def test_an_unknown_level_is_refused(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:

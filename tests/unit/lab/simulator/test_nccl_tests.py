@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.core.parsers import parse
+from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import mpirun, nccl_tests, peers
 from support.lab_machine import LabMachine, lab_machine
 
@@ -28,7 +28,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
 
 
 def measured(text: str, metric: str) -> list[Sample]:
-    return [s for s in parse("nccl_tests", text) if s.metric == metric]
+    return [s for s in parse_output("nccl_tests", text) if s.metric == metric]
 
 
 def run_node(capsys: pytest.CaptureFixture[str], words: str = NODE_WORDS, name: str = "all_reduce_perf") -> tuple[int, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.core.parsers import parse
+from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import gpu_modes, machine, nvidia_smi
 from clusterctl_validators.nvidia_smi import UnreadableSmiError, parse_nvlinks, parse_query, parse_topology
 from support.lab_machine import LabMachine, lab_machine
@@ -121,7 +121,7 @@ def test_queries_parse(node: LabMachine, smi: Smi) -> None:
     assert text.splitlines()[0] == (
         "index, name, pci.bus_id, driver_version, temperature.gpu, memory.total [MiB], power.draw [W], pcie.link.width.current"
     )
-    assert len(parse("nvidia_smi_query", text)) > 8
+    assert len(parse_output("nvidia_smi_query", text)) > 8
     assert smi("--query-gpu=name,memory.total --format=csv,noheader,nounits").splitlines()[0] == f"{machine.THIS.gpu_model}, 81559"
 
 

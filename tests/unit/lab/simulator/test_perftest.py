@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.core.parsers import parse
+from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import machine, perftest, state
 from support.lab_machine import LabMachine, lab_machine
 
@@ -56,7 +56,7 @@ def pair(capsys: pytest.CaptureFixture[str], server: str, client: str, name: str
 
 
 def bandwidth(text: str) -> float:
-    return next(s.value for s in parse("perftest", text) if s.metric == "bandwidth_average")
+    return next(s.value for s in parse_output("perftest", text) if s.metric == "bandwidth_average")
 
 
 def test_two_healthy_sides_reach_the_line_rate(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.core.parsers import parse
+from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import container_toolkit, daemons, fabricmanager, ibstat, ibstatus, nvbandwidth, sysfs_rdma, tree
 from support.lab_machine import LabMachine, lab_machine
 
@@ -25,7 +25,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
 def test_nvbandwidth_parses(node: LabMachine, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = f"{form} -t host_to_device_memcpy_ce device_to_device_memcpy_read_ce".split()
     assert nvbandwidth.main(["nvbandwidth", *words], "0.9") == 0
-    samples = parse("nvbandwidth", capsys.readouterr().out)
+    samples = parse_output("nvbandwidth", capsys.readouterr().out)
     assert {s.metric for s in samples} == {"host_to_device_memcpy_ce", "device_to_device_memcpy_read_ce"}
     assert all(48 < s.value < 450 for s in samples if s.device)
 
@@ -52,7 +52,7 @@ def test_ibstat_and_ibstatus_say_what_sysfs_says(
     for module in (ibstat, ibstatus):
         monkeypatch.setattr(module, "ROOT", str(tmp_path / "class/infiniband"))
     assert ibstat.main(["ibstat"], "44.0") == 0
-    rates = {s.device: s.value for s in parse("ibstat", capsys.readouterr().out) if "rate" in s.metric}
+    rates = {s.device: s.value for s in parse_output("ibstat", capsys.readouterr().out) if "rate" in s.metric}
     assert sorted(rates.values()) == [200.0, *[400.0] * 7]
     assert ibstatus.main(["ibstatus", "mlx5_3"], "44.0") == 0
     assert "200 Gb/sec (4X HDR)" in capsys.readouterr().out

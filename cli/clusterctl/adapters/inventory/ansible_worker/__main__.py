@@ -13,13 +13,13 @@ from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError
 from clusterctl.adapters.inventory.ansible_worker.resolve import Resolution, example_host
 from clusterctl.adapters.inventory.ansible_worker.session import open_session
 from clusterctl.adapters.inventory.ansible_worker.targets import select
-from clusterctl.adapters.inventory.wire import Operation, Request
+from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
 
 if TYPE_CHECKING:
     from typing import TextIO
 
 
-def answer(request: Request) -> dict[str, Any]:
+def answer(request: WorkerRequest) -> dict[str, Any]:
     """What was asked for.
 
     Raises:
@@ -40,7 +40,7 @@ def answer(request: Request) -> dict[str, Any]:
 
 def main(out: TextIO) -> None:
     """One request, one answer."""
-    request = Request.from_dict(json.load(sys.stdin))
+    request = WorkerRequest.from_dict(json.load(sys.stdin))
     try:
         result = {"ok": answer(request)}
     except WorkerError as e:

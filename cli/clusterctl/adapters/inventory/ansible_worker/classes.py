@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.adapters.inventory.ansible_worker.argument_schema import Breach, check_arguments
 from clusterctl.adapters.inventory.ansible_worker.origins import NOWHERE, Place, where_key, where_path
-from clusterctl.adapters.inventory.ansible_worker.schema import Breach, check
 from clusterctl.adapters.inventory.ansible_worker.sections import Definitions, Section
-from clusterctl.adapters.inventory.ansible_worker.templating import render
+from clusterctl.adapters.inventory.ansible_worker.templating import render_variables
 from clusterctl.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ class ClassResolver:
         if secrets:
             return {}, secrets
         public = {n: role.public(n, v) for n, v in raw.items()} if role else raw
-        rendered = render(self._loader, public, context, lambda n: self._place(n, host, role))
+        rendered = render_variables(self._loader, public, context, lambda n: self._place(n, host, role))
         if role is None:
             return rendered.values, rendered.problems
-        checked = check(role.open_options, rendered.values)
+        checked = check_arguments(role.open_options, rendered.values)
         failed = {p.path for p in rendered.problems}
         found = [self._problem(b, raw, host, role) for b in checked.breaches if not b.path or b.path[0] not in failed]
         return checked.values, rendered.problems + found

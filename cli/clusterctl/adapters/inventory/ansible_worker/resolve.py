@@ -15,7 +15,7 @@ from clusterctl.adapters.inventory.ansible_worker.origins import where_path
 from clusterctl.adapters.inventory.ansible_worker.roles import load_roles, role_of
 from clusterctl.adapters.inventory.ansible_worker.rules import load_rules, steps
 from clusterctl.adapters.inventory.ansible_worker.sections import Definitions
-from clusterctl.adapters.inventory.ansible_worker.templating import render
+from clusterctl.adapters.inventory.ansible_worker.templating import render_variables
 from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables
 from clusterctl.adapters.inventory.wire import Failure
 from clusterctl.core.near_match import did_you_mean
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.inventory.ansible_worker.classes import HostClass
     from clusterctl.adapters.inventory.ansible_worker.rules import Rule
     from clusterctl.adapters.inventory.ansible_worker.session import Session
-    from clusterctl.adapters.inventory.wire import Request
+    from clusterctl.adapters.inventory.wire import WorkerRequest
 
 _EXAMPLE = "example-node"
 
@@ -48,7 +48,7 @@ def example_host(session: Session, group: str) -> Any:
 class Resolution:
     """One resolution of some hosts."""
 
-    def __init__(self, session: Session, hosts: list[Any], request: Request) -> None:
+    def __init__(self, session: Session, hosts: list[Any], request: WorkerRequest) -> None:
         self._session = session
         self._hosts = hosts
         self._request = request
@@ -112,7 +112,7 @@ class Resolution:
         """What is said of the host itself, rendered."""
         variables = self._variables.effective(host)
         raw = {n: variables[n] for n in names if n in variables}
-        rendered = render(self._session.loader, raw, variables, lambda n: self._variables.place(host, n))
+        rendered = render_variables(self._session.loader, raw, variables, lambda n: self._variables.place(host, n))
         self._problems += [Problem(p.path, p.message, p.file, p.line, (str(host.name),)) for p in rendered.problems]
         return rendered.values
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ansible.errors import AnsibleError
 
+from clusterctl.adapters.inventory.ansible_worker.argument_schema import without_secrets
 from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, from_ansible
-from clusterctl.adapters.inventory.ansible_worker.schema import without_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ansible.errors import AnsibleError
 
-from clusterctl.adapters.inventory.ansible_worker.templating import render
+from clusterctl.adapters.inventory.ansible_worker.templating import render_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ def secret_texts(session: Session, variables: InventoryVariables, host: Any, nam
         if name not in known:
             continue
         try:
-            rendered = render(session.loader, {name: known[name]}, known, lambda n: variables.place(host, n))
+            rendered = render_variables(session.loader, {name: known[name]}, known, lambda n: variables.place(host, n))
         except AnsibleError:
             return {}, f"{name} cannot be decrypted: give the vault password (--vault-id, ANSIBLE_VAULT_PASSWORD_FILE)"
         if rendered.problems:

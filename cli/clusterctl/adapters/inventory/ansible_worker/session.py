@@ -23,7 +23,7 @@ from clusterctl.adapters.inventory.ansible_worker.origins import where
 from clusterctl.model.problem import shown_path
 
 if TYPE_CHECKING:
-    from clusterctl.adapters.inventory.wire import Request
+    from clusterctl.adapters.inventory.wire import WorkerRequest
 
 _GROUP_NAME = re.compile(r"^[A-Za-z_]\w*$")
 _YAML = (".yml", ".yaml", ".json")
@@ -46,7 +46,7 @@ class Session:
     hostvars: Any
 
 
-def open_session(request: Request) -> Session:
+def open_session(request: WorkerRequest) -> Session:
     """Load all layers.
 
     Raises:

@@ -24,7 +24,7 @@ class Rendered:
     problems: list[Problem] = field(default_factory=list)
 
 
-def render(loader: Any, raw: Mapping[str, Any], variables: Mapping[str, Any], place: Callable[[str], Place]) -> Rendered:
+def render_variables(loader: Any, raw: Mapping[str, Any], variables: Mapping[str, Any], place: Callable[[str], Place]) -> Rendered:
     """Render each of `raw` under `variables`; `place` tells where a name is written."""
     result = Rendered()
     engine: Any = None

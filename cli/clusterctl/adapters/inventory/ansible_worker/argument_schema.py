@@ -31,23 +31,23 @@ class Breach:
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckedArguments:
     """Values with the types of their options, defaults filled in; empty where there are breaches."""
 
     values: dict[str, Any] = field(default_factory=dict)
     breaches: list[Breach] = field(default_factory=list)
 
 
-def check(options: Options, values: Mapping[str, Any]) -> Checked:
+def check_arguments(options: Options, values: Mapping[str, Any]) -> CheckedArguments:
     """Check and convert the values of one role. Options that are not set and have no default are None."""
     breaches = _options(options, values, ())
     if breaches:
-        return Checked(breaches=breaches)
+        return CheckedArguments(breaches=breaches)
     result = ArgumentSpecValidator(_native(options)).validate(dict(values))
     if result.error_messages:
-        return Checked(breaches=[Breach((), str(m)) for m in result.error_messages])
+        return CheckedArguments(breaches=[Breach((), str(m)) for m in result.error_messages])
     typed = plain(result.validated_parameters)
-    return Checked(values=without_secrets(options, {k: typed.get(k) for k in options}))
+    return CheckedArguments(values=without_secrets(options, {k: typed.get(k) for k in options}))
 
 
 def without_secrets(options: Options, values: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.core.parsers import UnparsableError, parse
+from clusterctl.core.parsers import UnparsableError, parse_output
 from clusterctl.model.gate_result import GateResult, Outcome
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ class Reading:
     detail: str = ""
 
 
-def read(record: RawRecord) -> Reading:
+def parse_record(record: RawRecord) -> Reading:
     """Parse a record. One that ended badly may have samples all the same: some tools exit non-zero to say that a test failed."""
     if record.error or record.exit_status is None:
         return Reading((), "complete", record.error or "it has no exit status")
     text = f"{record.stdout}\n{record.stderr}" if record.tool == "nccl_tests" else record.stdout
     problem = f"{_program(record)} ended with exit status {record.exit_status}{_last_words(record)}" if record.exit_status else ""
     try:
-        samples = parse(record.tool, text)
+        samples = parse_output(record.tool, text)
     except UnparsableError as e:
         if problem:
             return Reading((), "exit_status", problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from clusterctl.core.gates.profile import profile_of
+from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.node import Connection, Node, Place
 from clusterctl.model.problem import Problem

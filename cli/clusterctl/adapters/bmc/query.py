@@ -27,7 +27,7 @@ _VENDORS = (
 )
 
 
-def read(access: BmcAccess, variables: Mapping[str, Any]) -> BmcView:
+def query_bmc(access: BmcAccess, variables: Mapping[str, Any]) -> BmcView:
     """Ask one BMC for what the spec of the role bios is about.
 
     Raises:

@@ -97,7 +97,7 @@ def profile_of(node: Node, today: date) -> GatesProfile:
     entries = tuple(_baseline(e) for e in document.gates_baselines)
     rates = [h.rate_gbps for h in read_hcas(node.spec.roles.get("hardware", {}), node.name)]
     over_network = not document.gates_settings.nccl_group.over_nvlink
-    problems += baselines.problems(
+    problems += baselines.baseline_problems(
         entries, known_gates=GATES, hca_rates_gbps=rates, gpus=gpus_of(node), today=today, group_over_network=over_network
     )
     problems += _uncovered_problems(document, entries)

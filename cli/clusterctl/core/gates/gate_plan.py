@@ -11,12 +11,12 @@ from clusterctl.core.gates.devices import gpus_of, hcas_of
 from clusterctl.core.gates.pairs import PairPlanner
 from clusterctl.core.gates.settings import GATES, GROUP_GATES, NODE_GATES, PAIR_GATES, RdmaPairSettings, at_level
 from clusterctl.core.gates.step import GateStep, Side
-from clusterctl.model.level import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from clusterctl.core.gates.profile import GatesProfile
+    from clusterctl.core.gates.gates_profile import GatesProfile
+    from clusterctl.model.level import Level
     from clusterctl.model.node import Node
 
 
@@ -57,7 +57,7 @@ def _longest(steps: Sequence[GateStep]) -> int:
     return sum(longest.values())
 
 
-def make_plan(nodes: Sequence[Node], profiles: Mapping[str, GatesProfile], level: Level, gates: Sequence[str]) -> GatePlan:
+def plan_gates(nodes: Sequence[Node], profiles: Mapping[str, GatesProfile], level: Level, gates: Sequence[str]) -> GatePlan:
     """Plan `gates` for `nodes` (those to judge and their partners alike).
 
     A gate is planned for the nodes whose profile has it at this level; a pair or group that lacks its second node is noted

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters.inventory.groups import by_digest
 from clusterctl.adapters.inventory.invalid import invalid, problems_of
 from clusterctl.adapters.inventory.load import list_hosts, load_nodes, load_profile
-from clusterctl.model.declared_state import Checked
+from clusterctl.model.declared_state import InventoryCheck
 from clusterctl.model.errors import SpecInvalidError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def check_inventory(
     extra_vars: Sequence[str] = (),
     vault_ids: Sequence[str] = (),
     judge: Judge,
-) -> Checked:
+) -> InventoryCheck:
     """Check all nodes and all profiles; with `target`, its nodes only. `judge` says what is wrong with a spec beyond its schemas.
 
     Raises:
@@ -38,7 +38,7 @@ def check_inventory(
     if target is not None:
         nodes = load_nodes(layers, target, extra_vars=extra_vars, vault_ids=vault_ids)
         _refuse(_judged(nodes, judge))
-        return Checked(nodes=len(nodes), specs=len(by_digest(nodes)), profiles=())
+        return InventoryCheck(nodes=len(nodes), specs=len(by_digest(nodes)), profiles=())
     topology = list_hosts(layers, vault_ids=vault_ids)
     found: list[Problem] = []
     nodes = ()
@@ -54,7 +54,7 @@ def check_inventory(
         except SpecInvalidError as e:
             found += problems_of(e)
     _refuse(found)
-    return Checked(nodes=len(nodes), specs=len(by_digest(nodes)), profiles=topology.idle_profiles)
+    return InventoryCheck(nodes=len(nodes), specs=len(by_digest(nodes)), profiles=topology.idle_profiles)
 
 
 def _judged(nodes: Sequence[Node], judge: Judge) -> list[Problem]:

@@ -15,7 +15,7 @@ from clusterctl.adapters.validators.over_bmc import BmcRound
 from clusterctl.adapters.validators.over_rack import DomainRound
 from clusterctl.adapters.validators.passwords import passwords
 from clusterctl.adapters.validators.rack_members import not_asked
-from clusterctl.adapters.validators.settings import Settings
+from clusterctl.adapters.validators.settings import ValidationSettings
 from clusterctl.core import waivers
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeStatus
@@ -39,7 +39,7 @@ def validate(
     state_dir: Path,
     *,
     inventory: Sequence[Path] = (),
-    settings: Settings | None = None,
+    settings: ValidationSettings | None = None,
     on_result: Callable[[NodeFindings], None] | None = None,
     stored: Stored | None = None,
 ) -> tuple[NodeFindings, ...]:
@@ -65,7 +65,7 @@ def validate_each(
     on_result: Callable[[NodeFindings], None],
     *,
     inventory: Sequence[Path] = (),
-    settings: Settings | None = None,
+    settings: ValidationSettings | None = None,
     stored: Stored | None = None,
 ) -> None:
     """Verify nodes against their spec; changes nothing but the bundle kept on them. Holds no result: a fleet has millions of findings.
@@ -83,12 +83,12 @@ def validate_each(
         UsageProblemError: no check matches `settings.only`.
         ConfigError: a waiver or the ssh arguments of a node are invalid (no node was asked), or the bundle cannot be built.
     """
-    chosen = settings or Settings()
-    bundle = bundle_module.build(state_dir)
-    waived = {n.name: waivers.parse(n.spec.waivers, n.name) for n in nodes}
+    chosen = settings or ValidationSettings()
+    bundle = bundle_module.build_bundle(state_dir)
+    waived = {n.name: waivers.parse_waivers(n.spec.waivers, n.name) for n in nodes}
     by_ssh = [n for n in nodes if _ours(n.connection)]
     for node in by_ssh:
-        ssh_args.parse(node.connection.ssh_args)
+        ssh_args.parse_ssh_args(node.connection.ssh_args)
     domains = DomainRound(nodes, not_asked(nodes, inventory, chosen, stored))
     said_something = False
 
@@ -96,7 +96,7 @@ def validate_each(
         nonlocal said_something
         everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
         for whole in domains.answered(replace(found, findings=everything)):
-            judged = replace(whole, findings=_select(waivers.apply(whole.findings, waived[whole.node], chosen.day), chosen.glob))
+            judged = replace(whole, findings=_select(waivers.apply_waivers(whole.findings, waived[whole.node], chosen.day), chosen.glob))
             said_something = said_something or judged.status is not NodeStatus.OK or bool(judged.findings)
             on_result(judged)
 
@@ -104,13 +104,13 @@ def validate_each(
     become = passwords(by_ssh, inventory, chosen.ansible_args)
 
     def ask(client: SshClient, node: Node) -> Awaitable[NodeFindings]:
-        return over_ssh.ask(client, node, bundle, chosen, become.get(node.name))
+        return over_ssh.validate_over_ssh(client, node, bundle, chosen, become.get(node.name))
 
     with BmcRound(nodes, inventory, chosen) as bmcs:
         if by_ssh:
             asyncio.run(_ask_all(by_ssh, ask, bmcs, chosen, done))
         if others:
-            for found in over_ansible.ask(others, bundle, chosen, inventory, state_dir):
+            for found in over_ansible.validate_over_ansible(others, bundle, chosen, inventory, state_dir):
                 done(found)
     if chosen.only and not said_something:
         raise UsageProblemError(detail=f"no check matches {chosen.only!r}", hint="without -k, `-o json` shows the ids of all checks")
@@ -125,7 +125,7 @@ async def _ask_all(
     nodes: Sequence[Node],
     ask: Callable[[SshClient, Node], Awaitable[NodeFindings]],
     bmcs: BmcRound,
-    settings: Settings,
+    settings: ValidationSettings,
     done: Callable[[NodeFindings], None],
 ) -> None:
     async with SshClient(settings.connect_timeout_s) as client:

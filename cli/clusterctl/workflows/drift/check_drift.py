@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusterctl.adapters.config import Config
-    from clusterctl.adapters.validators import Settings
+    from clusterctl.adapters.validators import ValidationSettings
     from clusterctl.core.drift.policy import Decisions
     from clusterctl.model.drift import Deviation, DriftAction, DriftReport
     from clusterctl.model.findings import NodeFindings
@@ -94,7 +94,7 @@ class DriftRun:
 
 
 def check_drift(
-    config: Config, nodes: Sequence[Node], options: DriftOptions, settings: Settings, on_result: Callable[[NodeFindings], None]
+    config: Config, nodes: Sequence[Node], options: DriftOptions, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
 ) -> DriftRun:
     """Validate, compare, record, write files, drain.
 
@@ -105,13 +105,13 @@ def check_drift(
     with read_only_run("drift", options.target, nodes, config) as run:
         results = _relevant(run, nodes, config, settings, on_result)
         known = _known(run.store, nodes, results)
-        report = _remembered(run.store, run.rundir.id, compare.compare(results, known, _digests(nodes)))
-        decisions = policy.decide(report, options.policy, known, heal=options.heal)
+        report = _remembered(run.store, run.rundir.id, compare.compare_nodes(results, known, _digests(nodes)))
+        decisions = policy.decide_actions(report, options.policy, known, heal=options.heal)
         actions = [
             *_drain(run.store, config, decisions.drain),
             *({"node": n, "action": "left", "detail": w} for n, w in decisions.left.items()),
         ]
-        body = document.body(run.rundir.id, options.target, report, actions)
+        body = document.drift_document(run.rundir.id, options.target, report, actions)
         found = DriftRun(report, _shown(report, options), body, decisions, run.rundir.path, tuple(nodes), began)
         _write(found, options)
         run.code = found.code
@@ -125,11 +125,11 @@ def update_after_healing(found: DriftRun, config: Config, options: DriftOptions,
     nodes = [n for n in found.nodes if n.name in names]
     with Store.open(config.store_url) as store:
         results = [f for n in nodes if (f := store.findings(n.name))]
-        now = _remembered(store, found.body["run_id"], compare.compare(results, _known(store, nodes, results), _digests(nodes)))
+        now = _remembered(store, found.body["run_id"], compare.compare_nodes(results, _known(store, nodes, results), _digests(nodes)))
         report = _replaced(found.report, now)
         gone = {(d.node, d.check) for d in found.report.deviations} - {(d.node, d.check) for d in report.deviations}
         actions = [*found.body["actions"], *(_with_repaired(a, gone) for a in healed.actions)]
-        body = document.body(found.body["run_id"], options.target, report, actions)
+        body = document.drift_document(found.body["run_id"], options.target, report, actions)
         after = replace(found, report=report, shown=_shown(report, options), body=body, healing=healed.code)
         _write(after, options)
         store.finish_run(body["run_id"], RunStatus.DONE, int(after.code), body["summary"])
@@ -159,12 +159,19 @@ def _shown(report: DriftReport, options: DriftOptions) -> tuple[Deviation, ...]:
 
 
 def _write(found: DriftRun, options: DriftOptions) -> None:
-    duration_s = time.monotonic() - found.began
-    write_files(RunDir.open(found.directory), found.report, found.body, options.documents, options.target, options.textfile, duration_s)
+    write_files(
+        RunDir.open(found.directory),
+        found.report,
+        found.body,
+        options.documents,
+        target=options.target,
+        textfile=options.textfile,
+        duration_s=time.monotonic() - found.began,
+    )
 
 
 def _relevant(
-    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: Settings, on_result: Callable[[NodeFindings], None]
+    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
 ) -> tuple[NodeFindings, ...]:
     """The results, reduced to checks that fail now or failed before; the rest, millions in a fleet, stays in the store."""
     before = {(s.node, s.check) for s in run.store.open_drift(n.name for n in nodes)}
