@@ -100,10 +100,10 @@ def read_sets(connection: Connection, known: Numbers, set_id: int | None) -> tup
     if set_id is None:
         return ()
     runs = members(connection, [set_id])[set_id]
-    rows = known.read
+    rows = known.seen
     if any(number not in rows for number in unpack(runs)):
         found = {row.id: _finding(row) for within in ranges(runs) for row in connection.execute(select(t.finding_values).where(within))}
-        known.read = rows = found | (rows if len(rows) < _AT_MOST else {})
+        known.seen = rows = found | (rows if len(rows) < _AT_MOST else {})
     return tuple(rows[number] for number in unpack(runs))
 
 
