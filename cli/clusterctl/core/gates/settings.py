@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-if TYPE_CHECKING:
-    from clusterctl.model.level import Level
+from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
 
 V = TypeVar("V", bound=int)
 
