@@ -93,5 +93,5 @@ def _write(tree: Path, path: str, text: str, mode: int = 0o644) -> None:
 
 
 def _file_name(package: StubPackage) -> str:
-    # As archives do, without the epoch: apt's file method takes `%3a` apart.
+    # Without the epoch, as archives name their files.
     return f"{package.name}_{package.version.rpartition(':')[2]}_all.deb"

@@ -29,6 +29,9 @@ def main(argv: list[str], version: str) -> int:
     if asked.device not in devices() or read(f"{at}/ports/{asked.port}/link_layer") != "InfiniBand":
         print(f"ibwarn: mad_rpc_open_port: can't open UMAD port ({asked.device}:{asked.port})", file=sys.stderr)
         return 1
+    if machine.is_switch_hca(asked.device):
+        print(f"iblinkinfo: not simulated: {asked.device} reaches only the NVSwitches of this node", file=sys.stderr)
+        return 1
     print("\n".join(lines(asked.device, asked.port, leaf=asked.route != "0")))
     return 0
 

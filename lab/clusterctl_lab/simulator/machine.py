@@ -70,6 +70,11 @@ def hca_index(name: str) -> int:
     return THIS.hca_names.index(name)
 
 
+def is_switch_hca(name: str) -> bool:
+    """Whether an RDMA device is the management function of an NVSwitch, which is no rail."""
+    return name in (device for device, _ in THIS.switch_hcas)
+
+
 def hca_guid(node: str, index: int) -> str:
     """Node GUID of an HCA, as sysfs writes it."""
     h = hashlib.sha256(f"{node}/{THIS.hca_names[index]}".encode()).hexdigest()

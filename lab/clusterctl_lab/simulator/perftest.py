@@ -108,6 +108,8 @@ def parse(words: list[str]) -> Options:
 def _describe(options: Options, name: str) -> dict[str, Any]:
     if not state.loaded("ib_uverbs") or not state.loaded("mlx5_ib"):
         raise UsageError(" Failed to get IB devices list: Function not implemented")
+    if machine.is_switch_hca(options.device):
+        raise UsageError(f" not simulated: {options.device} reaches only the NVSwitches of this node")
     if not os.path.isdir(f"/sys/class/infiniband/{options.device}"):
         raise UsageError(f" IB device {options.device} not found\n Unable to find the Infiniband/RoCE device")
     if "ACTIVE" not in state.read(f"/sys/class/infiniband/{options.device}/ports/1/state"):

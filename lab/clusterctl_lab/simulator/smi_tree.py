@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Union
 
 from . import fabric, machine
@@ -13,6 +14,9 @@ Tree = dict[str, Union[str, "Tree"]]
 
 _NA = "N/A"
 _OLD = "Requested functionality has been deprecated"
+_NO_DOMAIN = "00000000-0000-0000-0000-000000000000"
+# The default partition of a rack (NVIDIA/k8s-test-infra, qx-gb300.xml).
+_RACK_CLIQUE = "32766"
 
 
 def gpu_tree(view: GpuView, driver: str) -> Tree:
@@ -84,7 +88,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
         "gpu_power_readings": _power(view),
         "clocks": {"graphics_clock": "345 MHz", "sm_clock": "345 MHz", "mem_clock": "2619 MHz", "video_clock": "765 MHz"},
         "max_clocks": {"graphics_clock": "1980 MHz", "sm_clock": "1980 MHz", "mem_clock": "2619 MHz", "video_clock": "1545 MHz"},
-        "fabric": fabric.tree(view.fabric),
+        "fabric": fabric_tree(joined=view.fabric),
         "processes": "",
     }
 
@@ -133,3 +137,19 @@ def _power(view: GpuView) -> Tree:
     draw = f"{68 + view.gpu.index}.40 W"
     result: Tree = {"power_state": _OLD, "average_power_draw": draw, "instant_power_draw": draw, "current_power_limit": limit}
     return result | {"requested_power_limit": limit, "default_power_limit": board, "min_power_limit": least, "max_power_limit": board}
+
+
+def fabric_tree(*, joined: bool) -> Tree:
+    """The element `fabric` of one GPU. GPUs whose NVSwitches are on their board belong to no NVLink domain."""
+    told = machine.THIS.fabric_told
+    if not told:
+        return {"state": "N/A", "status": "N/A", "cliqueId": "N/A", "clusterUuid": "N/A", "health": {"summary": "N/A"}}
+    result: Tree = {"state": "Completed" if joined else "In Progress", "status": "Success" if joined else "N/A"}
+    if not machine.THIS.rack_nvlink:
+        summary = "Healthy" if told == "health" and joined else "N/A"
+        return result | {"cliqueId": "0", "clusterUuid": _NO_DOMAIN, "health": {"summary": summary}}
+    if not joined:
+        return result | {"cliqueId": "N/A", "clusterUuid": "N/A", "health": {"summary": "N/A"}}
+    signs = {"bandwidth": "Full", "route_recovery_in_progress": "False", "route_unhealthy": "False", "access_timeout_recovery": "False"}
+    health: Tree = {"summary": "Healthy", **signs, "incorrect_configuration": "None"}
+    return result | {"cliqueId": _RACK_CLIQUE, "clusterUuid": fabric.cluster_uuid(os.uname().nodename), "health": health}

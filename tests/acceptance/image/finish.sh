@@ -9,8 +9,6 @@ mkdir -p "$root$pool"
 chroot "$root" apt-get clean
 chroot "$root" apt-get install -y -qq --no-install-recommends --download-only nfs-common nfs-kernel-server >/dev/null
 mv "$root"/var/cache/apt/archives/*.deb "$root$pool/"
-# The colon of an epoch is written %3a, which apt does not find again.
-for deb in "$root$pool"/*%3a*; do mv "$deb" "$(echo "$deb" | sed 's/%3a/+/')"; done
 cp "$indexer" "$root$pool/index.py"
 chroot "$root" python3 "$pool/index.py" "$pool"
 rm -f "$root$pool/index.py" "$root/etc/apt/sources.list" "$root"/etc/apt/sources.list.d/*

@@ -10,7 +10,6 @@ import yaml
 from clusterctl.adapters.inventory.load import load_profile
 from clusterctl.core.gates.devices import read_hcas
 from clusterctl_lab.simulator import (
-    fabric,
     fabric_peer,
     hardware_kinds,
     machine,
@@ -19,6 +18,7 @@ from clusterctl_lab.simulator import (
     nvidia_smi,
     peers,
     procfs,
+    smi_tree,
     sysfs_cpu,
     sysfs_memory,
     sysfs_pci,
@@ -117,7 +117,7 @@ def test_a_board_with_amd_processors_and_eight_numa_nodes(kind: Hardware) -> Non
     memory = sysfs_memory.files("", from_cmdline("", kind.numa_nodes, kind.huge_kib_per_node))
     assert memory["devices/system/node/node7/cpulist"] == "112-127,240-255"
     assert sysfs_pci.files(set())[f"{sysfs_pci.folder('0000:07:00.0')}/numa_node"] == 3
-    assert fabric.tree(joined=True)["state"] == "N/A"
+    assert smi_tree.fabric_tree(joined=True)["state"] == "N/A"
     assert "NVLS" not in "\n".join(nccl_lines.info([(peers.describe(), 8)]))
 
 
