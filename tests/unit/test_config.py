@@ -43,7 +43,9 @@ def test_options_win_and_start_at_the_working_directory(tmp_path: Path, monkeypa
     [
         ("inventory: x\n", "inventory: is not a list of paths"),
         ("inventory: [1]\n", "inventory: is not a list of paths"),
-        ("inventroy: [x]\n", "unknown key 'inventroy'"),
+        ("inventory: [x]\n\ninventroy: [x]\n", r"clusterctl\.yml:3: inventroy: unknown key; did you mean 'inventory'\?"),
+        ("gates: mine\n", "gates: is not a list of modules"),
+        ("pool: {}\n", r"clusterctl\.yml:1: pool\.kind: is missing"),
         ("- a\n", "is not a mapping"),
         ("reboot_budget: 0\n", "reboot_budget: "),
         ("reboot_budget: 0%\n", "reboot_budget: "),
@@ -64,6 +66,12 @@ def test_wrong_files(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=says) as caught:
         config.read_config(start=tmp_path)
     assert caught.value.hint
+
+
+def test_modules_of_the_site_are_in_its_plugins(tmp_path: Path) -> None:
+    found = config.read_config(start=write(tmp_path, "gates: [my_gates]\npool: {kind: 'my_pools:Batch', partition: gpu}\n"))
+    assert (found.gates, found.plugins) == (("my_gates",), tmp_path / "plugins")
+    assert found.pool == config.PoolDeclaration("my_pools:Batch", {"partition": "gpu"}, tmp_path / "plugins", tmp_path / "clusterctl.yml")
 
 
 @pytest.mark.parametrize(("text", "percent"), [("", 50), ("cpu_quota_percent: 0\n", 0), ("cpu_quota_percent: 200\n", 200)])

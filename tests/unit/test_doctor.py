@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.config import Config
+from clusterctl.adapters.config import Config, PoolDeclaration
 from clusterctl.main import call
 from clusterctl.workflows import doctor
 from support.site import Site
@@ -30,6 +31,8 @@ def test_what_is_here_is_found(tmp_path: Path) -> None:
     assert found["ansible-core"].ok
     assert found["state directory"].ok
     assert found["inventory"].found == "4 nodes in 2 layers"
+    assert found["pool"].ok
+    assert found["pool"].found.startswith("local ")
     assert not (tmp_path / "state").exists()
 
 
@@ -46,6 +49,16 @@ def test_what_is_missing_comes_with_a_hint(tmp_path: Path, monkeypatch: pytest.M
         assert found[name].hint, name
     assert not found["podman"].required
     assert "nosuch does not exist" in found["inventory"].found
+
+
+def test_a_pool_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    site = config(tmp_path)
+    found = checks(replace(site, pool=PoolDeclaration("slurm")))["pool"]
+    assert not found.ok
+    assert found.required
+    assert found.found == "no pool backend is called 'slurm'"
+    assert "install the package that offers 'slurm'" in found.hint
+    assert "pool.partition: unknown key" in checks(replace(site, pool=PoolDeclaration("local", {"partition": "x"})))["pool"].found
 
 
 def test_a_collection_is_found_where_ansible_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

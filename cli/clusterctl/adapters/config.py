@@ -5,13 +5,18 @@ from __future__ import annotations
 import getpass
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FILE_NAME = "clusterctl.yml"
 COMMON = "@common"
@@ -23,12 +28,30 @@ _KEYS = {
     "database_url",
     "operator",
     "pool",
+    "gates",
     "signing_key",
     "allowed_signers",
     "reboot_budget",
     "drift_policy",
     "cpu_quota_percent",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class PoolDeclaration:
+    """The pool that clusterctl.yml declares; its settings are checked by the backend's own model, where the pool is loaded.
+
+    Attributes:
+        kind: a name of the entry point group `clusterctl.pools`, or `module:Class`.
+        settings: what stands beside `kind`, as written.
+        plugins: the folder of the site's own Python modules; None = there is none.
+        file: the clusterctl.yml that declares it; None = a default.
+    """
+
+    kind: str = "local"
+    settings: Mapping[str, object] = field(default_factory=dict)
+    plugins: Path | None = None
+    file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +64,8 @@ class Config:
         state_dir: database, run directories, lab.
         database_url: SQLAlchemy URL; empty = SQLite in `state_dir`.
         operator: who is acting, for the record.
-        pool: name of the pool backend (entry point group `clusterctl.pools`).
+        pool: the pool backend and its settings.
+        gates: Python modules with gates of the site.
         signing_key: SSH key that signs admission records (its .pub if an agent holds it); None = they are not signed.
         allowed_signers: ssh-keygen's list of who may sign; needed to verify signatures.
         reboot_budget: nodes of one rack down at once: a number, or a share of those to reboot there, at least one.
@@ -54,12 +78,18 @@ class Config:
     state_dir: Path
     database_url: str = ""
     operator: str = ""
-    pool: str = "local"
+    pool: PoolDeclaration = PoolDeclaration()
+    gates: tuple[str, ...] = ()
     signing_key: Path | None = None
     allowed_signers: Path | None = None
     reboot_budget: str = REBOOT_BUDGET
     drift_policy: str = ""
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
+
+    @property
+    def plugins(self) -> Path:
+        """The folder of the site's own Python modules: gates and pools."""
+        return self.root / "plugins"
 
     @property
     def store_url(self) -> str:
@@ -87,7 +117,7 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
     if file is not None:
         data = _read(file)
     root = file.resolve().parent if file else here
-    named = _strings(data.get("inventory", []), file)
+    named = _strings(data, "inventory", file, "paths", hint="write inventory: [inventory/common, inventory/mysite]")
     layers = tuple(_layer(here, i) for i in inventory) or tuple(_layer(root, i) for i in named)
     chosen = state_dir or os.environ.get("CLUSTERCTL_STATE_DIR") or str(data.get("state_dir", ".clusterctl"))
     return Config(
@@ -96,7 +126,8 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
         state_dir=(root / chosen).resolve(),
         database_url=os.environ.get("CLUSTERCTL_DATABASE_URL", str(data.get("database_url", ""))),
         operator=os.environ.get("CLUSTERCTL_OPERATOR", str(data.get("operator", "")) or _whoami()),
-        pool=str(data.get("pool", "local")),
+        pool=_pool(data.get("pool", "local"), root, file),
+        gates=tuple(_strings(data, "gates", file, "modules", hint="write gates: [my_gates] for plugins/my_gates.py")),
         signing_key=root / str(data["signing_key"]) if data.get("signing_key") else None,
         allowed_signers=root / str(data["allowed_signers"]) if data.get("allowed_signers") else None,
         reboot_budget=_budget(data.get("reboot_budget", REBOOT_BUDGET), file),
@@ -115,15 +146,13 @@ def _layer(base: Path, name: str) -> Path:
 def _budget(value: object, file: Path | None) -> str:
     """As playbooks/reboot.yml takes it."""
     if isinstance(value, bool) or not re.fullmatch(r"[1-9][0-9]*|([1-9][0-9]?|100)%", str(value)):
-        raise ConfigError(detail=f"{file}: reboot_budget: {value!r} is neither a number of nodes nor a percentage", hint="write 4, or 25%")
+        raise invalid_key(file, "reboot_budget", f"{value!r} is neither a number of nodes nor a percentage", "write 4, or 25%")
     return str(value)
 
 
 def _percent(value: object, file: Path | None) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigError(
-            detail=f"{file}: cpu_quota_percent: {value!r} is no whole number of percent", hint="write 50 for half a core, 0 for no quota"
-        )
+        raise invalid_key(file, "cpu_quota_percent", f"{value!r} is no whole number of percent", "write 50 for half a core, 0 for no quota")
     return value
 
 
@@ -134,10 +163,32 @@ def _whoami() -> str:
         return f"uid-{os.getuid()}"
 
 
-def _strings(value: object, file: Path | None) -> list[str]:
+def _strings(data: Mapping[str, object], key: str, file: Path | None, what: str, *, hint: str) -> list[str]:
+    value = data.get(key, [])
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise ConfigError(detail=f"{file}: inventory: is not a list of paths", hint="write inventory: [inventory/common, inventory/mysite]")
+        raise invalid_key(file, key, f"is not a list of {what}", hint)
     return value
+
+
+def _pool(value: object, root: Path, file: Path | None) -> PoolDeclaration:
+    """`pool: local`, or a mapping of `kind` and the backend's settings."""
+    hint = "write pool: local, or pool: {kind: NAME, ...} with the settings of that pool"
+    if isinstance(value, dict):
+        if "kind" not in value:
+            raise invalid_key(file, "pool.kind", "is missing", hint)
+        kind, settings = value["kind"], {str(k): v for k, v in value.items() if k != "kind"}
+    else:
+        kind, settings = value, {}
+    if not isinstance(kind, str) or not kind:
+        raise invalid_key(file, "pool.kind" if isinstance(value, dict) else "pool", f"{kind!r} is not the name of a pool", hint)
+    return PoolDeclaration(kind, settings, root / "plugins", file)
+
+
+def invalid_key(file: Path | None, path: str, message: str, hint: str) -> ConfigError:
+    """The error for one key of clusterctl.yml, `path` as in `pool.partition`, with the line where it can be found."""
+    line = yaml_line(file, path) if file else 0
+    place = f"{file}:{line}: " if line else f"{file}: " if file else ""
+    return ConfigError(detail=f"{place}{path}: {message}", hint=hint)
 
 
 def _read(file: Path) -> dict[str, object]:
@@ -153,5 +204,7 @@ def _read(file: Path) -> dict[str, object]:
         raise ConfigError(detail=f"{file}: is not a mapping", hint="see `clusterctl init` for an example")
     unknown = sorted(set(map(str, data)) - _KEYS)
     if unknown:
-        raise ConfigError(detail=f"{file}: unknown key {unknown[0]!r}", hint=f"known keys: {', '.join(sorted(_KEYS))}")
+        from clusterctl.core.near_match import did_you_mean  # noqa: PLC0415 difflib is for a mistyped key only
+
+        raise invalid_key(file, unknown[0], f"unknown key{did_you_mean(unknown[0], _KEYS)}", f"known keys: {', '.join(sorted(_KEYS))}")
     return {str(k): v for k, v in data.items()}

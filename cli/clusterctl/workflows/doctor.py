@@ -16,6 +16,7 @@ import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.inventory.load import list_hosts
+from clusterctl.adapters.pools.loader import check_pool
 from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import ClusterctlError
 
@@ -28,7 +29,7 @@ ANSIBLE_CORE = "2.19."
 
 
 def examine(config: Config) -> tuple[Check, ...]:
-    """All checks, in the order in which one would mend things."""
+    """All checks, in the order in which one would repair things."""
     return (
         _python(),
         _ansible(),
@@ -37,6 +38,7 @@ def examine(config: Config) -> tuple[Check, ...]:
         _tool("podman", "only the lab needs it: apt install podman", required=False),
         _state_dir(config.state_dir),
         _inventory(config),
+        _pool(config),
     )
 
 
@@ -97,3 +99,12 @@ def _inventory(config: Config) -> Check:
         return Check("inventory", ok=False, found=str(e), hint=e.hint)
     hint = "add nodes to the inventory; `clusterctl init DIR` writes one to start from"
     return Check("inventory", bool(hosts), f"{len(hosts)} nodes in {len(config.inventory)} layers", hint)
+
+
+def _pool(config: Config) -> Check:
+    """That the declared backend is installed and takes its settings; its scheduler is not contacted."""
+    try:
+        backend, _settings = check_pool(config.pool)
+    except ClusterctlError as e:
+        return Check("pool", ok=False, found=str(e), hint=e.hint)
+    return Check("pool", ok=True, found=f"{config.pool.kind} ({backend.__module__}.{backend.__qualname__})")

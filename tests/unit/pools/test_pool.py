@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterctl.adapters import clock
-from clusterctl.adapters.pools import loader
 from clusterctl.adapters.pools.base import Pool, is_ours, signed
 from clusterctl.adapters.pools.headroom import require_headroom
 from clusterctl.adapters.pools.local import LocalPool
@@ -88,20 +86,6 @@ def test_signing_is_done_once() -> None:
     assert signed(signed("x")) == signed("x") == "clusterctl: x"
     assert is_ours(signed("x"))
     assert not is_ours("NHC: clusterctl: x")
-
-
-def test_an_unknown_pool_names_the_known_ones(store: Store) -> None:
-    assert isinstance(loader.load_pool("local", store), LocalPool)
-    with pytest.raises(PoolError, match="'slrum'") as caught:
-        loader.load_pool("slrum", store)
-    assert "local" in caught.value.hint
-
-
-def test_a_pool_that_does_not_import(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = EntryPoint("broken", "clusterctl.adapters.pools.absent:Absent", loader.GROUP)
-    monkeypatch.setattr(loader, "entry_points", lambda group: [broken] if group == loader.GROUP else [])
-    with pytest.raises(PoolError, match="does not load"):
-        loader.load_pool("broken", store)
 
 
 @pytest.mark.parametrize(

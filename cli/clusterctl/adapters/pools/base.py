@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from clusterctl.adapters.pools.settings import PoolSettings
     from clusterctl.adapters.store.store import Store
 
 LEADER = "clusterctl:"
@@ -14,11 +15,21 @@ LEADER = "clusterctl:"
 
 @runtime_checkable
 class Pool(Protocol):
-    """Where the scheduler takes nodes from. A backend is a class in the entry point group `clusterctl.pools`."""
+    """Where the scheduler takes nodes from. A backend is a class in the entry point group `clusterctl.pools`, or `module:Class` of a site.
+
+    Attributes:
+        settings_model: what may stand beside `kind` in `pool:` of clusterctl.yml.
+    """
+
+    settings_model: ClassVar[type[PoolSettings]]
 
     @classmethod
-    def create(cls, store: Store) -> Self:
-        """A pool ready for use; PoolError where its scheduler cannot be reached."""
+    def create(cls, store: Store, settings: Any, /) -> Self:
+        """A pool ready for use; `settings` is a checked `settings_model`.
+
+        Raises:
+            PoolError: its scheduler cannot be reached.
+        """
         ...
 
     def admit(self, node: str, reason: str) -> bool:

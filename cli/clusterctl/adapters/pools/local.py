@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from clusterctl.adapters.pools.base import is_ours, signed
+from clusterctl.adapters.pools.settings import PoolSettings
 from clusterctl.model.errors import PoolError
 
 if TYPE_CHECKING:
@@ -13,13 +14,15 @@ if TYPE_CHECKING:
 
 
 class LocalPool:
-    """Members are rows of `pool_members`."""
+    """Members are rows of `pool_members`. It has no settings."""
+
+    settings_model: ClassVar[type[PoolSettings]] = PoolSettings
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     @classmethod
-    def create(cls, store: Store) -> LocalPool:
+    def create(cls, store: Store, _settings: PoolSettings | None = None, /) -> LocalPool:
         """A pool on the store."""
         return cls(store)
 

@@ -1,0 +1,14 @@
+"""What a pool backend may be told in clusterctl.yml: a pydantic model of its own, checked where the pool is loaded."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class PoolSettings(BaseModel):
+    """Base of the settings of a pool; by itself the settings of a pool that has none.
+
+    Unknown keys and values of another type are errors: nothing is converted or ignored.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

@@ -1,0 +1,36 @@
+"""Python modules that a site brings: from its `plugins/` folder, or installed."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def import_site_module(name: str, folder: Path | None) -> ModuleType:
+    """Import a module from `folder`, or an installed one; the modules of `folder` may import each other.
+
+    Raises:
+        ConfigError: there is no such module, it does not import, or another module of the same name is imported in its place.
+    """
+    if folder is not None and folder.is_dir() and str(folder) not in sys.path:
+        sys.path.append(str(folder))  # last, so that a file of the site never replaces a module of Python or clusterctl
+        importlib.invalidate_caches()
+    where = f"in {folder} or installed" if folder is not None else "installed"
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as e:
+        missing = f"no module {name!r} is {where}" if e.name == name else f"module {name!r} needs {e.name!r}, which is not {where}"
+        raise ConfigError(detail=missing, hint="correct its name in clusterctl.yml, or install its package") from e
+    except (ImportError, SyntaxError) as e:
+        raise ConfigError(detail=f"module {name!r} does not import: {e}", hint="correct the module") from e
+    own = folder / f"{name}.py" if folder is not None else None
+    if own is not None and own.is_file() and Path(str(module.__file__)).resolve() != own.resolve():
+        raise ConfigError(detail=f"{own}: {module.__file__} is imported in its place", hint="rename the file: its name is taken")
+    return module
