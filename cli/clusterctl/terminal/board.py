@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clusterctl.model.provision import NodeMoved, Phase, PhaseStarted, TaskSeen
+from clusterctl.model.state import State
 from clusterctl.model.task_event import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from clusterctl.model.provision import Progress
-    from clusterctl.model.state import State
     from clusterctl.model.task_event import TaskEvent
 
 # Share of the whole way, from measured lab runs; only the estimate of the time left depends on it.
@@ -35,6 +35,11 @@ class Row:
     total: int = 0
     reason: str = ""
     ended: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether its way ended, and not well."""
+        return self.ended and bool(self.reason or self.state is not State.ADMITTED)
 
     @property
     def fraction(self) -> float:
@@ -108,3 +113,13 @@ class Board:
         elif event.status is not TaskStatus.RETRY:
             row.done += 1
             row.changed += int(event.changed)
+
+
+def visible_rows(rows: Sequence[Row], room: int) -> list[Row]:
+    """The rows to show where only `room` fit: failures first, but in no more than half of the room while others are active; nodes that did well last."""
+    if len(rows) <= room:
+        return list(rows)
+    failed = [r for r in rows if r.failed]
+    active = [r for r in rows if not r.ended]
+    kept = failed[: max(room // 2, room - len(active))]
+    return (kept + active + [r for r in rows if r.ended and not r.failed] + failed[len(kept) :])[:room]

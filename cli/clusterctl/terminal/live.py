@@ -7,9 +7,11 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted, TaskSeen
-from clusterctl.terminal.board import Board
-from clusterctl.terminal.states import SIGNS, printable
+from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted
+from clusterctl.terminal.board import Board, visible_rows
+from clusterctl.terminal.node_ends import NodeEnds
+from clusterctl.terminal.plain import PlainView
+from clusterctl.terminal.states import SIGNS, printable, printable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,52 +45,6 @@ def view(counts: Mapping[str, int]) -> PlainView | LiveView:
     return LiveView(counts) if sys.stderr.isatty() else PlainView()
 
 
-class PlainView:
-    """One line per step, per node that begins with a role, and per node whose state changed for good; of many nodes, the first with a role."""
-
-    def __init__(self) -> None:
-        self._started = time.monotonic()
-        self._many = False
-        self._begun: set[tuple[str, str]] = set()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Nothing to put away."""
-
-    def __call__(self, progress: Progress) -> None:
-        """Tell what is worth a line."""
-        if isinstance(progress, PhaseStarted):
-            detail = f" ({progress.detail})" if progress.detail else ""
-            self.line(f"{progress.step.value}: {folded(progress.nodes)}{detail}")
-            self._many, self._begun = len(progress.nodes) > 2 * _FEW, set()
-        elif isinstance(progress, TaskSeen):
-            self._begins(progress.step, progress.event.node, progress.event.role)
-        elif isinstance(progress, NodeMoved) and progress.step is Phase.DONE:
-            self.line(f"{progress.node} {progress.state.value}" + (f": {progress.reason}" if progress.reason else ""))
-        elif isinstance(progress, Note):
-            self.line(progress.text)
-
-    def _begins(self, step: Phase, node: str, role: str) -> None:
-        key = ("" if self._many else node, role)
-        if role and key not in self._begun:
-            self._begun.add(key)
-            self.line(f"{step.value}: {role} begins on {node}")
-
-    def output(self, text: str) -> None:
-        """Ansible's own output, for -v."""
-        sys.stderr.write(printable_lines(text) + "\n")
-
-    def line(self, text: str) -> None:
-        """A line with the time since the start."""
-        sys.stderr.write(f"[{time.monotonic() - self._started:4.0f}s] {printable(text)}\n")
-        sys.stderr.flush()
-
-    def pause(self) -> None:
-        """Nothing is drawn that a question could disturb."""
-
-
 class LiveView:
     """A row per node, a bar over all, redrawn four times a second."""
 
@@ -98,6 +54,7 @@ class LiveView:
 
         self._console = console or RichConsole(stderr=True)
         self._board = Board(counts)
+        self._ends = NodeEnds()
         self._started = time.monotonic()
         self._live: Live = RichLive(console=self._console, refresh_per_second=4, transient=True, get_renderable=self.draw)
 
@@ -110,12 +67,14 @@ class LiveView:
     def __call__(self, progress: Progress) -> None:
         """Take it in; what is worth keeping scrolls away above the board."""
         self._board.update(progress)
+        if isinstance(progress, PhaseStarted | Note):
+            self._print_ends()
         if isinstance(progress, PhaseStarted) and not self._live.is_started:
             self._live.start()
         if isinstance(progress, Note):
             self.output(progress.text)
         elif isinstance(progress, NodeMoved) and progress.step is Phase.DONE and progress.reason:
-            self.output(f"{progress.node} {progress.state.value}: {progress.reason}")
+            self._ends.add(progress)
 
     def output(self, text: str) -> None:
         """A line above the board."""
@@ -123,6 +82,7 @@ class LiveView:
 
     def pause(self) -> None:
         """Take the board away, so that a question can be asked; the next step brings it back."""
+        self._print_ends()
         if self._live.is_started:
             self._live.stop()
 
@@ -146,7 +106,9 @@ class LiveView:
             style = _STYLES.get(state, "cyan")
             grid.add_row(Text(f"{sign} {state:<12}", style), Text(row.node, "bold"), Text(printable(row.doing)), Text(changed, "yellow"))
         if len(shown) < len(rows):
-            grid.add_row("", "", Text(f"and {len(rows) - len(shown)} more", "dim"), "")
+            hidden_failures = sum(r.failed for r in rows) - sum(r.failed for r in shown)
+            failures = f", {hidden_failures} of them failed" if hidden_failures else ""
+            grid.add_row("", "", Text(f"and {len(rows) - len(shown)} more{failures}", "dim"), "")
         left = self._board.eta_s(elapsed)
         foot = Table.grid(padding=(0, 2))
         ended = sum(r.ended for r in rows)
@@ -155,13 +117,11 @@ class LiveView:
         return Group(grid, foot)
 
     def _fit(self, rows: list[Row]) -> list[Row]:
-        room = max(self._console.size.height - _FRAME, _FEW)
-        return rows if len(rows) <= room else sorted(rows, key=lambda r: r.ended)[:room]
+        return visible_rows(rows, max(self._console.size.height - _FRAME, _FEW))
 
-
-def folded(names: tuple[str, ...]) -> str:
-    """Names as a list, or how many there are with the first few."""
-    return ", ".join(names) if len(names) <= 2 * _FEW else f"{len(names)} nodes ({', '.join(names[:_FEW])}, ...)"
+    def _print_ends(self) -> None:
+        for line in self._ends.take():
+            self.output(line)
 
 
 def clock(seconds: float) -> str:
@@ -169,8 +129,3 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
-def printable_lines(text: str) -> str:
-    """Several lines, each safe for a terminal."""
-    return "\n".join(printable(line) for line in text.rstrip().splitlines())

@@ -49,3 +49,8 @@ def badge(state: State) -> str:
 def printable(text: str) -> str:
     """Text for a terminal: what a node printed must not move the cursor or end the line."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """Several lines, each safe for a terminal."""
+    return "\n".join(printable(line) for line in text.rstrip().splitlines())

@@ -8,6 +8,7 @@ from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.provision import PlannedAction
 from clusterctl.model.state import State
 from clusterctl.terminal import messages, out
+from clusterctl.terminal.names import fold_names
 from clusterctl.terminal.states import SIGNS, coloured, printable
 
 if TYPE_CHECKING:
@@ -119,15 +120,22 @@ def _plan_json(node: NodePlan) -> dict[str, Any]:
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """What provisioning is about to do, in the manner of terraform."""
+    """What provisioning is about to do, in the manner of terraform; nodes with equal plans share a line."""
+    groups: dict[tuple[str, ExitCode], list[NodePlan]] = {}
     for node in plan.nodes:
-        if node.action is PlannedAction.WORK:
-            what = ", ".join(node.roles) if node.roles else "burn-in only"
-            yield f"~ {node.node} ({node.state.value}): {what} [{node.why}]"
-        else:
-            yield f"  {node.node} ({node.state.value}): {printable(node.why)}"
+        groups.setdefault((_plan_text(node), node.exit_code), []).append(node)
+    for (text, _), nodes in groups.items():
+        sign = "~" if nodes[0].action is PlannedAction.WORK else " "
+        names = [n.node for n in nodes]
+        yield f"{sign} {fold_names(names) if nodes[0].exit_code is ExitCode.OK else ', '.join(names)} {text}"
     roles = {r for n in plan.to_provision for r in n.roles}
     leaving = sum(n.state is State.ADMITTED for n in plan.to_provision)
     yield f"Plan: {len(plan.to_provision)} nodes, {len(roles)} roles to change." + (
         f" {leaving} admitted nodes leave the pool first." if leaving else ""
     )
+
+
+def _plan_text(node: NodePlan) -> str:
+    if node.action is not PlannedAction.WORK:
+        return f"({node.state.value}): {printable(node.why)}"
+    return f"({node.state.value}): {', '.join(node.roles) if node.roles else 'burn-in only'} [{node.why}]"

@@ -38,45 +38,10 @@ def test_plain_lines_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[s
     assert [re.sub(r"^\[ *\d+s\] ", "", line) for line in captured.err.splitlines()] == [
         "check: r12-n01, r12-n02",
         "apply: r12-n01, r12-n02 (kernel, nccl)",
-        "apply: kernel begins on r12-n01",
+        "apply: kernel on 1 node: 1 done, 1 changed, 0 s",
         "by hand: ansible-playbook provision.yml",
         "r12-n02 quarantined: role kernel: \\x1b[2Jno",
     ]
-
-
-def plain(capsys: pytest.CaptureFixture[str], *story: Progress) -> list[str]:
-    with live.view({}) as view:
-        for progress in story:
-            view(progress)
-    return [re.sub(r"^\[ *\d+s\] ", "", line) for line in capsys.readouterr().err.splitlines()]
-
-
-def begun(node: str, role: str, task: str = "a") -> TaskSeen:
-    return TaskSeen(Phase.APPLY, TaskEvent(node, role, task, TaskStatus.STARTED))
-
-
-def test_a_plain_line_per_node_and_role_and_none_per_task(capsys: pytest.CaptureFixture[str]) -> None:
-    tasks = [begun(node, role, task) for role in ("kernel", "nccl", "") for task in ("a", "b") for node in (N1, N2)]
-    assert plain(capsys, PhaseStarted(Phase.APPLY, (N1, N2)), *tasks)[1:] == [
-        "apply: kernel begins on r12-n01",
-        "apply: kernel begins on r12-n02",
-        "apply: nccl begins on r12-n01",
-        "apply: nccl begins on r12-n02",
-    ]
-
-
-def test_of_many_nodes_the_first_with_a_role_takes_a_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
-    names = tuple(f"r13-n{i:02d}" for i in range(72))
-    tasks = [begun(node, role) for role in ("kernel", "nccl") for node in names]
-    assert plain(capsys, PhaseStarted(Phase.APPLY, names), *tasks)[1:] == [
-        "apply: kernel begins on r13-n00",
-        "apply: nccl begins on r13-n00",
-    ]
-
-
-def test_a_role_that_runs_in_a_later_step_again_is_told_again(capsys: pytest.CaptureFixture[str]) -> None:
-    again = (PhaseStarted(Phase.APPLY, (N1,)), begun(N1, "kernel"))
-    assert plain(capsys, *again, *again).count("apply: kernel begins on r12-n01") == 2
 
 
 def drawn(height: int = 20, *, terminal: bool = True, nodes: int = 2) -> str:
@@ -113,6 +78,31 @@ def test_a_large_rack_fits_the_screen_and_says_what_is_hidden() -> None:
     text = drawn(height=20, nodes=72)
     assert len(text.splitlines()) <= 20
     assert "and 60 more" in text
+
+
+def test_failures_stay_in_sight_when_the_nodes_overflow() -> None:
+    console = Console(file=io.StringIO(), width=100, height=14, force_terminal=False)
+    view = live.LiveView({}, console)
+    names = tuple(f"r13-n{i:02d}" for i in range(72))
+    view._board.update(PhaseStarted(Phase.APPLY, names))
+    for name in ("r13-n40", "r13-n71"):
+        view._board.update(NodeMoved(name, State.QUARANTINED, Phase.DONE, "role kernel: no"))
+    console.print(view.draw())
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    lines = file.getvalue().splitlines()
+    assert [line.split()[2] for line in lines[:3]] == ["r13-n40", "r13-n71", "r13-n00"]
+    assert "and 64 more" in file.getvalue()
+
+
+def test_the_nodes_that_share_a_reason_share_a_line_above_the_board() -> None:
+    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+    with live.LiveView({}, console) as view:
+        for name in (N1, N2):
+            view(NodeMoved(name, State.QUARANTINED, Phase.DONE, "no power"))
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    assert file.getvalue().splitlines() == ["r12-n01, r12-n02 quarantined: no power"]
 
 
 def test_the_board_steps_aside_for_a_question() -> None:

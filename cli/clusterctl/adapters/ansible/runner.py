@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HostOutcome", "HostStatus", "PlaybookRequest", "PlaybookResult", "PlaybookStatus", "TaskFailure", "run_playbook"]
 
-_INLINE_LIMIT = 64
+# More names than these make the printed command line unreadable: they go into a file.
+_INLINE_LIMIT = 8
 _POLL_S = 1.0
 _STORAGE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO})
 
