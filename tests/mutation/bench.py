@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.validators import validate
-from clusterctl.core.provision_plan import to_apply
+from clusterctl.core.plan import roles_to_apply
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.provision import ProvisionOptions
@@ -123,7 +123,7 @@ class Bench:
 
     def repair(self) -> Repair:
         """As `provision` does it: plan from the findings, run the roles of the plan, reboot where they ask for it."""
-        roles, _ = to_apply(self.node, self._ask(()), ProvisionOptions())
+        roles = roles_to_apply(self.node, self._ask(()), ProvisionOptions())
         if not roles:
             return Repair((), (), problem="the plan names no role")
         seen = _Roles()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.pools.local import LocalPool
-from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult
@@ -14,19 +13,25 @@ from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.task_event import TaskEvent, TaskStatus
+from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision
-from clusterctl.workflows.provision.session import session
+from clusterctl.workflows.provision.request import ProvisionRequest
+from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from clusterctl.adapters.ansible.runner import PlaybookRequest
+    from clusterctl.adapters.run_directory import RunDir
     from clusterctl.core.saved_plan import SavedPlan
-    from clusterctl.model.provision import Plan, Progress, ProvisionResult
+    from clusterctl.model.plan import Plan
+    from clusterctl.model.provision import Progress, ProvisionResult
     from clusterctl.model.state import State
+    from clusterctl.workflows.run import Run
 
 ROLES = ("kernel", "hugepages")
 GATES = ("dcgm_diag", "rdma_pair")
@@ -76,7 +81,7 @@ class World:
     told: list[Progress] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     answer: bool = True
-    agreed: SavedPlan | None = None
+    saved_plan: SavedPlan | None = None
 
     @property
     def url(self) -> str:
@@ -97,20 +102,25 @@ class World:
     def run(self, *names: str, confirm: Callable[[Plan], bool] | None = None, **options: Any) -> ProvisionResult:
         """One `provision` over the named nodes, or all."""
         nodes = [node(n, self.digest) for n in names or self.names]
-        rundir = RunDir.create(self.state_dir, "provision")
         with Store.open(self.url) as store:
             store.register(nodes)
-            wanted = [n.name for n in nodes]
-            with session(store, rundir, target="rack-12", operator="ada", nodes=wanted, argv=["provision", "rack-12"]) as keeper:
-                context = self.context(store, rundir, nodes, ProvisionOptions(**options))
-                context.lease_lost = keeper.lost.is_set
-                return provision(context, confirm or self.confirm, {}, {})
+            with self.recorded(store, nodes) as run:
+                context = self.context(store, run.rundir, nodes, ProvisionOptions(**options))
+                context.lease_lost = run.lease_lost.is_set
+                result = provision(context, confirm or self.confirm)
+                run.code, run.summary = result.exit_code, context.summary(result)
+            return result
+
+    def recorded(self, store: Store, nodes: Sequence[Node]) -> AbstractContextManager[Run]:
+        """The frame of a run over these nodes."""
+        names = [n.name for n in nodes]
+        return recorded_run(store, RunStart("provision", "rack-12", "ada", self.state_dir, names, leased=names))
 
     def context(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: ProvisionOptions) -> RunContext:
-        services = Services(store, LocalPool.create(store), self.play, self.validate, self.burn_in, lambda _n: GATES)
-        if self.agreed:
-            services = replace(services, agreed=self.agreed.demand)
-        return RunContext(services, options, rundir, (), "ada", {n.name: n for n in nodes}, self.told.append)
+        pool = LocalPool.create(store)
+        services = Services(store, pool, self.play, self.validate, self.burn_in, Admitter(store, pool, "ada", {}))
+        request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
+        return RunContext(services, request, rundir, {n.name: Candidate(n, GATES, ()) for n in nodes}, self.told.append)
 
     def confirm(self, plan: Plan) -> bool:
         self.plans.append(plan)

@@ -41,7 +41,7 @@ def command(
     from clusterctl.adapters.versions import versions  # noqa: PLC0415
     from clusterctl.core.gates.gates_profile import profile_of  # noqa: PLC0415
     from clusterctl.terminal import admissions as view  # noqa: PLC0415
-    from clusterctl.workflows.admit import Admitter, Candidate  # noqa: PLC0415
+    from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
     if only_verify:
@@ -52,7 +52,7 @@ def command(
     with Store.open(config.store_url) as store:
         store.register(nodes)
         admitter = Admitter(store, load_pool(config.pool, store), config.operator, versions(), signer(config.signing_key))
-        admissions = admitter.admit(candidates)
+        admissions = admit_on_stored_evidence(admitter, candidates)
     return view.show_admissions(admissions, output)
 
 

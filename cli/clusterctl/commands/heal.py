@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.terminal import live
-from clusterctl.workflows.provision.start import ProgressListener
+from clusterctl.workflows.provision.request import ProgressListener
 from clusterctl.workflows.remediate import heal_drift, provisioner
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from clusterctl.model.provision import Plan, ProvisionOptions
+    from clusterctl.model.plan import Plan
+    from clusterctl.model.provision import ProvisionOptions
 
 
 @click.command("provision", cls=WithAnsibleArgs)
@@ -27,16 +28,18 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     """
     from clusterctl.adapters.ansible.content import content_dir  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.adapters.plan_file import read_plan  # noqa: PLC0415
+    from clusterctl.core.plan import plan_exit_code  # noqa: PLC0415
     from clusterctl.terminal import live, summary  # noqa: PLC0415
     from clusterctl.workflows.provision import start  # noqa: PLC0415
+    from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest  # noqa: PLC0415
 
     _refuse_nonsense(given)
     config = load_config(ctx, given["inventory"])
     hand_on_vault(given)
-    agreed = read_plan(given["plan_file"]) if given["plan_file"] else None
-    target = given["target"] or (agreed.target if agreed else "")
+    saved_plan = read_plan(given["plan_file"]) if given["plan_file"] else None
+    target = given["target"] or (saved_plan.target if saved_plan else "")
     words = (given["limit"], given["extra_vars"], given["vault_ids"], given["resume"])
-    request = start.ProvisionRequest(target, _options(given, ansible_args(ctx)), *words, agreed)
+    request = ProvisionRequest(target, _options(given, ansible_args(ctx)), *words, saved_plan)
     with live.view(live.task_counts(content_dir() / "roles")) as view:
 
         def confirm(plan: Plan) -> bool:
@@ -44,12 +47,12 @@ def command(ctx: click.Context, /, **given: Any) -> int:
             summary.show_provision_plan(plan)
             return bool(given["yes"]) or click.confirm("Proceed?", err=True)
 
-        audience = start.ProgressListener(view, view.output, confirm)
+        audience = ProgressListener(view, view.output, confirm)
         if given["check"]:
             plan = start.plan_provision(config, request, audience)
             view.pause()
             summary.show_provision_plan(plan, given["output"])
-            return summary.plan_code(plan)
+            return plan_exit_code(plan)
         result = start.run_provision(config, request, audience)
     summary.show_summary(result, given["output"])
     return ExitCode.CHANGES_PENDING if result.declined else result.exit_code

@@ -1,133 +1,120 @@
-"""What provisioning would change, from findings. Pure."""
+"""The plan: what `plan` shows is what `provision` does. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.core.admission.decide import configuration_reasons, gate_reasons
+from clusterctl.core.lifecycle import is_legal, next_action
 from clusterctl.model.exit_codes import ExitCode, worst
-from clusterctl.model.findings import NodeStatus, findings_exit_code
-from clusterctl_validators.finding import Outcome
+from clusterctl.model.findings import HINTS, LOST, NodeStatus
+from clusterctl.model.plan import ASSERTING_ROLES, Change, NodePlan, Plan, PlannedAction, UnknownCheck
+from clusterctl.model.playbook_result import HostOutcome, HostStatus
+from clusterctl.model.state import State
+from clusterctl.model.verdict import EXIT_CODES, Reason, ReasonKind
+from clusterctl_validators.finding import GOOD, Outcome, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.node import Node
+    from clusterctl.model.provision import ProvisionOptions
+    from clusterctl.model.records import NodeRecord
     from clusterctl_validators.finding import Finding
 
-# these roles assert and change nothing
-UNCHANGEABLE_ROLES = frozenset({"hardware"})
+_ABSENT = frozenset({ReasonKind.GATE_MISSING, ReasonKind.CHECKS_MISSING, ReasonKind.ROLE_FAILED})
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A failing check. `found` is empty where there is nothing yet."""
-
-    role: str
-    check: str
-    found: str
-    expected: str
-    severity: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """A check that could not run, and why."""
-
-    role: str
-    check: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class NodePlan:
-    """What provisioning would change on a node.
+class PlanInput:
+    """All that is known of a node before it is changed.
 
     Attributes:
-        status: OK, or why nothing is known.
-        changes: what its roles would set.
-        beyond_roles: failing checks that no role can mend (hardware).
-        unknown: checks that could not run; their roles would run too.
+        findings: of this run's round trip.
+        last_findings, last_results: the evidence of the run that last changed the node; needed only where `needs_history`.
+        expected_gates: of the chosen level.
     """
 
-    node: str
-    status: NodeStatus
-    detail: str
-    changes: tuple[Change, ...]
-    beyond_roles: tuple[Change, ...]
-    unknown: tuple[Unknown, ...]
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The roles that would run, in the order of the findings."""
-        named = [*(c.role for c in self.changes), *(u.role for u in self.unknown)]
-        return tuple(dict.fromkeys(role for role in named if role not in UNCHANGEABLE_ROLES))
+    node: Node
+    record: NodeRecord
+    findings: NodeFindings
+    last_findings: NodeFindings | None = None
+    last_results: tuple[GateResult, ...] = ()
+    expected_gates: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What provisioning would change."""
-
-    nodes: tuple[NodePlan, ...]
-
-    @property
-    def to_change(self) -> tuple[NodePlan, ...]:
-        """The nodes with something to do."""
-        return tuple(n for n in self.nodes if n.roles)
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The roles that would run somewhere."""
-        return tuple(dict.fromkeys(r for n in self.nodes for r in n.roles))
-
-    @property
-    def summary(self) -> str:
-        """The last line."""
-        return f"Plan: {_count(len(self.to_change), 'node')}, {_count(len(self.roles), 'role')} to change."
-
-    @property
-    def lost(self) -> tuple[NodePlan, ...]:
-        """The nodes of which nothing is known."""
-        return tuple(n for n in self.nodes if n.status is not NodeStatus.OK)
+def needs_history(record: NodeRecord) -> bool:
+    """Whether the plan of a node depends on the evidence of its last run."""
+    return record.state in (State.ADMITTED, State.QUARANTINED)
 
 
-def make_plan(results: Iterable[NodeFindings]) -> Plan:
-    """The plan behind findings."""
-    return Plan(tuple(_node(r) for r in results))
+def make_plan(inputs: Iterable[PlanInput], options: ProvisionOptions) -> Plan:
+    """The plan of every node, in the order given."""
+    return Plan(tuple(plan_node(i, options) for i in inputs))
 
 
-def plan_exit_code(plan: Plan, results: Iterable[NodeFindings]) -> ExitCode:
-    """8 changes pending; 4 or 6 where a node gave no answer, or where what is wrong is not for a role to change.
+def plan_node(known: PlanInput, options: ProvisionOptions) -> NodePlan:
+    """Decide what to do with one node."""
+    name, state, findings = known.node.name, known.record.state, known.findings
+    if state is not State.ADMITTED and not is_legal(state, State.PROVISIONING):
+        reason = Reason(ReasonKind.REFUSED, f"it is {state}", hint=next_action(name, state))
+        return _plan(known, PlannedAction.REFUSE, f"is {state}", reasons=(reason,), exit_code=ExitCode.USAGE)
+    if findings.status in LOST:
+        what = f"{findings.status.replace('_', ' ')}: {findings.detail}".rstrip(": ")
+        reason = Reason(ReasonKind.UNREACHABLE, what, hint=HINTS[findings.status])
+        return _plan(known, PlannedAction.UNREACHABLE, what, reasons=(reason,), exit_code=ExitCode.UNREACHABLE)
+    if findings.status is not NodeStatus.OK and not options.all_roles:
+        what = f"could not be validated ({findings.status.replace('_', ' ')}): {findings.detail}".rstrip(": ")
+        hint = f"{HINTS[findings.status]}; --all-roles applies its roles all the same"
+        reason = Reason(ReasonKind.CHECKS_MISSING, what, hint=hint)
+        return _plan(known, PlannedAction.REFUSE, what, reasons=(reason,), exit_code=ExitCode.VALIDATOR_FAILED)
+    roles = roles_to_apply(known.node, findings, options)
+    if state is State.ADMITTED and options.roles and not roles and _blocking(findings):
+        why = f"{_blocking(findings)} checks of roles that were not selected fail"
+        reason = Reason(ReasonKind.CHECK_FAILED, why, hint=f"`clusterctl plan {name}` shows them; provision without selecting roles")
+        return _plan(known, PlannedAction.LEAVE, why, reasons=(reason,), exit_code=ExitCode.CHANGES_PENDING)
+    if state is State.ADMITTED and known.record.spec_digest == known.node.spec.digest and _acceptable(known, roles, options):
+        return _plan(known, PlannedAction.LEAVE, "admitted, and as declared")
+    if state is State.QUARANTINED and not options.retest:
+        reasons = _still_bad(known)
+        if reasons:
+            return _plan(known, PlannedAction.LEAVE, "quarantined, and nothing changed since", reasons=reasons, exit_code=_code(reasons))
+    beyond = () if _can_change(roles) or options.all_roles else _beyond_roles(known)
+    if beyond:
+        return _plan(known, PlannedAction.QUARANTINE, "a check fails that no role can repair", reasons=beyond, exit_code=_code(beyond))
+    failing = sum(f.outcome not in GOOD for f in findings.findings)
+    why = f"{failing} failing checks" if failing else ("all roles" if roles else "no role has anything to do; burn-in is missing")
+    return _plan(known, PlannedAction.PROVISION, why, roles=roles)
+
+
+def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions) -> tuple[str, ...]:
+    """The roles that have something to do, in the node's own order; asserting roles only in company of others."""
+    failing = {f.role for f in findings.findings if f.outcome not in GOOD}
+    proven = {f.role for f in findings.findings}
+    everything = options.all_roles or findings.status is not NodeStatus.OK
+    roles = tuple(r for r in node.spec.roles if everything or r in failing or r not in proven)
+    chosen = tuple(r for r in roles if not options.roles or r in options.roles)
+    return chosen if everything or _can_change(chosen) else tuple(r for r in chosen if r not in proven)
+
+
+def check_exit_code(plan: Plan) -> ExitCode:
+    """The exit code of `plan`: 8 changes pending; 4 or 6 where a node gave no answer, or where no role can repair what fails.
 
     A check that could not run on a node with changes pending is no failure yet: the tool it needs may be among them.
     """
-    codes = [ExitCode.CHANGES_PENDING] if any(n.changes for n in plan.nodes) else []
-    pending = {n.node for n in plan.nodes if n.changes}
-    return worst([*codes, findings_exit_code(r for r in results if r.node not in pending)])
+    return worst([n.check_code for n in plan.nodes])
 
 
-def _node(result: NodeFindings) -> NodePlan:
-    failing = [f for f in result.findings if f.outcome is Outcome.FAIL]
-    return NodePlan(
-        result.node,
-        result.status,
-        result.detail,
-        tuple(_change(f) for f in failing if f.role not in UNCHANGEABLE_ROLES),
-        tuple(_change(f) for f in failing if f.role in UNCHANGEABLE_ROLES),
-        tuple(Unknown(f.role, f.check, f.reason) for f in result.findings if f.outcome is Outcome.COULD_NOT_RUN),
-    )
-
-
-def _change(finding: Finding) -> Change:
-    return Change(finding.role, finding.check, finding.found, finding.expected, finding.severity.value)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def plan_exit_code(plan: Plan) -> ExitCode:
+    """The exit code of `provision --check`: 8 if a node would be provisioned, else the worst of the nodes that would be left out."""
+    return worst([ExitCode.CHANGES_PENDING if n.action is PlannedAction.PROVISION else n.exit_code for n in plan.nodes])
 
 
 def plan_body(plan: Plan, digests: Mapping[str, str]) -> dict[str, Any]:
-    """Plain JSON values; `digests`: node -> digest of the declared state that was compared with."""
+    """Plain JSON values; `digests`: node -> digest of the declared state that it was compared with."""
 
     def change(one: Change) -> dict[str, str]:
         return {"role": one.role, "check": one.check, "found": one.found, "expected": one.expected, "severity": one.severity}
@@ -137,6 +124,9 @@ def plan_body(plan: Plan, digests: Mapping[str, str]) -> dict[str, Any]:
         "nodes": [
             {
                 "name": n.node,
+                "state": n.state.value,
+                "action": n.action.value,
+                "why": n.why,
                 "status": n.status.value,
                 "detail": n.detail,
                 "spec_digest": digests[n.node],
@@ -148,3 +138,88 @@ def plan_body(plan: Plan, digests: Mapping[str, str]) -> dict[str, Any]:
             for n in plan.nodes
         ],
     }
+
+
+def _blocking(findings: NodeFindings) -> int:
+    return sum(f.outcome not in GOOD and f.severity is not Severity.MINOR for f in findings.findings)
+
+
+def _can_change(roles: Iterable[str]) -> bool:
+    return any(r not in ASSERTING_ROLES for r in roles)
+
+
+def _beyond_roles(known: PlanInput) -> tuple[Reason, ...]:
+    """What admission would refuse although no role is left to apply."""
+    applied = HostOutcome(known.node.name, HostStatus.OK)
+    reasons = configuration_reasons(known.node.name, expected_roles=known.node.spec.roles, findings=known.findings, outcome=applied)
+    return tuple(r for r in reasons if r.kind in (ReasonKind.CHECK_FAILED, ReasonKind.CHECK_COULD_NOT_RUN))
+
+
+def _still_bad(known: PlanInput) -> tuple[Reason, ...]:
+    """Why a quarantined node need not be tried again: same declared state, and stored evidence against it; else nothing."""
+    name = known.node.name
+    if known.record.spec_digest != known.node.spec.digest:
+        return ()
+    now, then = _failing(known.findings), _failing(known.last_findings)
+    by_gate = any(r.outcome is Outcome.FAIL and r.node == name for r in known.last_results)
+    if now != then or not (now or by_gate):
+        return ()
+    applied = HostOutcome(name, HostStatus.OK)
+    reasons = configuration_reasons(name, expected_roles=known.node.spec.roles, findings=known.findings, outcome=applied)
+    if by_gate:
+        reasons += gate_reasons(name, known.last_results, known.expected_gates)
+    return tuple(r for r in reasons if r.kind not in _ABSENT) or reasons
+
+
+def _acceptable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> bool:
+    """Whether nothing is to be done, or all that fails is minor and failed already when the node was admitted."""
+    if options.all_roles:
+        return False
+    bad = [f for f in known.findings.findings if f.outcome not in GOOD]
+    if not roles and not bad:
+        return True
+    before = {f.check for f in known.last_findings.findings if f.outcome not in GOOD} if known.last_findings else set()
+    return all(f.severity is Severity.MINOR and f.check in before for f in bad) and not _unproven(known, roles)
+
+
+def _unproven(known: PlanInput, roles: tuple[str, ...]) -> bool:
+    return bool(set(roles) - {f.role for f in known.findings.findings})
+
+
+def _failing(findings: NodeFindings | None) -> frozenset[str]:
+    return frozenset(f.check for f in findings.findings if f.outcome is Outcome.FAIL) if findings else frozenset()
+
+
+def _code(reasons: Iterable[Reason]) -> ExitCode:
+    return worst([EXIT_CODES[r.kind] for r in reasons])
+
+
+def _plan(
+    known: PlanInput,
+    action: PlannedAction,
+    why: str,
+    *,
+    roles: tuple[str, ...] = (),
+    reasons: tuple[Reason, ...] = (),
+    exit_code: ExitCode = ExitCode.OK,
+) -> NodePlan:
+    failing = [f for f in known.findings.findings if f.outcome is Outcome.FAIL]
+    return NodePlan(
+        node=known.node.name,
+        action=action,
+        state=known.record.state,
+        why=why,
+        status=known.findings.status,
+        detail=known.findings.detail,
+        roles=roles,
+        changes=tuple(_change(f) for f in failing if f.role not in ASSERTING_ROLES),
+        beyond_roles=tuple(_change(f) for f in failing if f.role in ASSERTING_ROLES),
+        unknown=tuple(UnknownCheck(f.role, f.check, f.reason) for f in known.findings.findings if f.outcome is Outcome.COULD_NOT_RUN),
+        reasons=reasons,
+        exit_code=exit_code,
+        simulated=bool(reasons) and any(r.simulated for r in known.last_results),
+    )
+
+
+def _change(finding: Finding) -> Change:
+    return Change(finding.role, finding.check, finding.found, finding.expected, finding.severity.value)

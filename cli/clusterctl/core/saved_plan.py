@@ -1,4 +1,4 @@
-"""A plan that was looked at before: read from its file, and held against what the nodes say now."""
+"""A plan that was saved with `plan --out`, compared with the nodes as they are now. Pure."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.core.plan import make_plan, plan_body
+from clusterctl.core.plan import plan_body
 from clusterctl.model.errors import ConfigError, PlanChangedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from clusterctl.model.findings import NodeFindings
-    from clusterctl.model.node import Node
+    from clusterctl.model.plan import Plan
 
 _SCHEMA_VERSION = 1
 HOW_TO_SAVE = "write one with `clusterctl plan TARGET --out FILE`"
@@ -22,12 +21,12 @@ HOW_TO_SAVE = "write one with `clusterctl plan TARGET --out FILE`"
 
 @dataclass(frozen=True, slots=True)
 class SavedNode:
-    """What a plan says of a node.
+    """A node in a saved plan.
 
     Attributes:
-        status: how it answered.
+        status: of its validation.
         digest: of the declared state that it was compared with.
-        lines: check -> what was wrong with it, in words.
+        lines: check -> what failed, in words.
     """
 
     status: str
@@ -43,18 +42,18 @@ class SavedPlan:
     target: str
     nodes: Mapping[str, SavedNode]
 
-    def demand(self, nodes: Sequence[Node], findings: Mapping[str, NodeFindings]) -> None:
-        """Nothing, where `nodes` are as the plan says.
+    def require_unchanged(self, plan: Plan, digests: Mapping[str, str]) -> None:
+        """Return if the nodes of `plan` are as in this plan.
 
         Raises:
-            PlanMovedError: a node is not in the plan, its declared state is another one, or other checks fail than those in the plan.
+            PlanChangedError: a node is not in the plan, its declared state changed, or other checks fail than in the plan.
         """
-        body = plan_body(make_plan(findings[n.name] for n in nodes), {n.name: n.spec.digest for n in nodes})
-        problems = [problem for name, now in _nodes(body["nodes"]).items() for problem in self._moved(name, now)]
+        now = _nodes(plan_body(plan, digests)["nodes"])
+        problems = [problem for name, node in now.items() for problem in self._changed(name, node)]
         if problems:
             raise PlanChangedError(file=self.file, problems="\n".join(f"  {p}" for p in problems), target=self.target)
 
-    def _moved(self, name: str, now: SavedNode) -> Iterable[str]:
+    def _changed(self, name: str, now: SavedNode) -> Iterable[str]:
         then = self.nodes.get(name)
         if then is None:
             return [f"{name} is not in the plan"]
@@ -63,8 +62,8 @@ class SavedPlan:
         if then.digest != now.digest:
             return [f"{name}: its declared state was changed"]
         checks = sorted(then.lines.keys() | now.lines.keys())
-        told = ((c, then.lines.get(c, "is as declared"), now.lines.get(c, "is as declared")) for c in checks)
-        return [f"{name}: {check}: {after}; in the plan: {before}" for check, before, after in told if before != after]
+        both = ((c, then.lines.get(c, "is as declared"), now.lines.get(c, "is as declared")) for c in checks)
+        return [f"{name}: {check}: {after}; in the plan: {before}" for check, before, after in both if before != after]
 
 
 def parse_saved_plan(text: str, file: Path) -> SavedPlan:

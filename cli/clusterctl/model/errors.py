@@ -80,7 +80,7 @@ class SpecInvalidError(ClusterctlError):
 class PlanChangedError(ClusterctlError):
     """The nodes are no longer as a plan says."""
 
-    template = "the world has moved since the plan in {file}:\n{problems}"
+    template = "nodes have changed since the plan in {file} was made:\n{problems}"
     hint_template = "no node was touched; make a new plan: `clusterctl plan {target} --out {file}`"
     exit_code = ExitCode.CONFIG
 

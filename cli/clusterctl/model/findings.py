@@ -58,7 +58,7 @@ HINTS: Mapping[NodeStatus, str] = {
     NodeStatus.BUNDLE_REFUSED: "the node needs a newer Python, or a private folder: /var/lib/clusterctl of mode 0700",
     NodeStatus.CRASHED: "look at what the node said; a login script that prints, a full disk or a killed process can be behind it",
 }
-_LOST = frozenset({NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT})
+LOST = frozenset({NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT})
 
 
 def findings_exit_code(results: Iterable[NodeFindings]) -> ExitCode:
@@ -67,7 +67,7 @@ def findings_exit_code(results: Iterable[NodeFindings]) -> ExitCode:
 
 
 def _exit_code(result: NodeFindings) -> ExitCode:
-    if result.status in _LOST:
+    if result.status in LOST:
         return ExitCode.UNREACHABLE
     bad = result.status is not NodeStatus.OK or any(f.outcome not in GOOD for f in result.findings)
     return ExitCode.VALIDATOR_FAILED if bad else ExitCode.OK

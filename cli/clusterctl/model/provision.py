@@ -1,4 +1,4 @@
-"""The currency of provisioning: options, plans, progress, results."""
+"""Options, progress and results of a provisioning run."""
 
 from __future__ import annotations
 
@@ -27,15 +27,6 @@ class Phase(StrEnum):
     BURN_IN = "burn in"
     ADMIT = "admit"
     DONE = "done"
-
-
-class PlannedAction(StrEnum):
-    """What a plan does with a node."""
-
-    LEAVE = "leave"
-    WORK = "work"
-    UNREACHABLE = "unreachable"
-    REFUSE = "refuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,42 +65,6 @@ class ProvisionOptions:
         """The reverse of `to_json`."""
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
         return cls(**values, ansible_args=ansible_args)
-
-
-@dataclass(frozen=True, slots=True)
-class NodePlan:
-    """What is to be done with one node, and why.
-
-    Attributes:
-        roles: to apply, in the order of `node_roles`; may be empty for WORK (burn-in is all that is missing).
-        failing: ids of the checks that did not pass.
-        state: where the node stands now.
-        reasons: why it was quarantined, for a node that is left as it is.
-        exit_code: what the node adds to the exit code if it is not worked on.
-        simulated: the stored evidence that speaks against it comes from a lab.
-    """
-
-    node: str
-    action: PlannedAction
-    state: State
-    why: str
-    roles: tuple[str, ...] = ()
-    failing: tuple[str, ...] = ()
-    reasons: tuple[Reason, ...] = ()
-    exit_code: ExitCode = ExitCode.OK
-    simulated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The plans of all nodes, in rack order."""
-
-    nodes: tuple[NodePlan, ...]
-
-    @property
-    def to_provision(self) -> tuple[NodePlan, ...]:
-        """The nodes that will be touched."""
-        return tuple(n for n in self.nodes if n.action is PlannedAction.WORK)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Plans for people: Terraform-like lines, equal nodes told together."""
+"""Plans for people: Terraform-like lines, nodes with equal plans grouped."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from clusterctl.model.errors import ConfigError
 from clusterctl.model.findings import HINTS, NodeStatus
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.findings import one_line
+from clusterctl.terminal.states import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from clusterctl.core.check_mode import CheckMode, TaskChange
-    from clusterctl.core.plan import Change, NodePlan, Plan
+    from clusterctl.model.plan import Change, NodePlan, Plan
     from clusterctl.model.playbook_result import HostOutcome, PlaybookResult
 
 _NAMES_SHOWN = 8
@@ -31,10 +32,22 @@ def show_plan(plan: Plan, body: dict[str, Any], output: str) -> None:
         groups.setdefault(_lines(node), []).append(node.node)
     lines = [line for told, names in groups.items() if told for line in (_names(names), *told, "")]
     if plan.lost:
-        lines.append(f"Of {len(plan.lost)} of {len(plan.nodes)} nodes nothing is known.")
+        lines.append(f"Nothing is known of {len(plan.lost)} of {len(plan.nodes)} nodes.")
     if body.get("refused"):
         lines.append(f"`clusterctl provision` would refuse it without --force: {body['refused']}.")
-    out.print_text("\n".join([*lines, plan.summary]))
+    out.print_text("\n".join([*lines, plan_summary(plan)]))
+
+
+def plan_summary(plan: Plan) -> str:
+    """The last line: what would change, and what else `provision` would do."""
+    burn_in = sum(not n.roles for n in plan.to_provision)
+    more = f" {_count(burn_in, 'node')} would only be burned in." if burn_in else ""
+    more += f" {_count(len(plan.to_quarantine), 'node')} would be quarantined." if plan.to_quarantine else ""
+    return f"Plan: {_count(len(plan.to_change), 'node')}, {_count(len(plan.roles), 'role')} to change.{more}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -47,6 +60,8 @@ def _lines(node: NodePlan) -> tuple[str, ...]:
     if node.status is not NodeStatus.OK:
         return (f"  ? {node.status.value.replace('_', ' ')}: {node.detail}", f"    hint: {HINTS[node.status]}")
     lines = [_line(c) for c in node.changes]
+    if lines and not node.changing_roles:
+        lines.append(f"  not changed: {printable(node.why)}")
     if node.unknown:
         lines += [f"  ? {u.check}: {one_line(u.reason)}" for u in node.unknown]
     if node.beyond_roles:

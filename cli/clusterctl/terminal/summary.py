@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.model.exit_codes import ExitCode, worst
-from clusterctl.model.provision import PlannedAction
+from clusterctl.core.plan import plan_exit_code
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.plan import PlannedAction
 from clusterctl.model.state import State
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.names import fold_names
@@ -14,9 +15,11 @@ from clusterctl.terminal.states import SIGNS, coloured, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clusterctl.model.provision import NodePlan, NodeResult, Plan, ProvisionResult
+    from clusterctl.model.plan import NodePlan, Plan
+    from clusterctl.model.provision import NodeResult, ProvisionResult
 
 _REASONS = 3
+_PLAN_SIGNS = {PlannedAction.PROVISION: "~", PlannedAction.QUARANTINE: "!"}
 _PARTNERS = 2
 
 
@@ -99,12 +102,7 @@ def show_provision_plan(plan: Plan, output: str = "") -> None:
         show_summary = out.print_text if output else messages.note
         show_summary(text)
     else:
-        out.emit(output, "provision-plan", {"exit_code": int(plan_code(plan)), "nodes": [_plan_json(n) for n in plan.nodes]})
-
-
-def plan_code(plan: Plan) -> ExitCode:
-    """8 if something is to be done, else the worst of what is wrong with nodes that are left alone."""
-    return worst([ExitCode.CHANGES_PENDING if n.action is PlannedAction.WORK else n.exit_code for n in plan.nodes])
+        out.emit(output, "provision-plan", {"exit_code": int(plan_exit_code(plan)), "nodes": [_plan_json(n) for n in plan.nodes]})
 
 
 def _plan_json(node: NodePlan) -> dict[str, Any]:
@@ -125,17 +123,18 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     for node in plan.nodes:
         groups.setdefault((_plan_text(node), node.exit_code), []).append(node)
     for (text, _), nodes in groups.items():
-        sign = "~" if nodes[0].action is PlannedAction.WORK else " "
         names = [n.node for n in nodes]
-        yield f"{sign} {fold_names(names) if nodes[0].exit_code is ExitCode.OK else ', '.join(names)} {text}"
+        yield f"{_PLAN_SIGNS.get(nodes[0].action, ' ')} {fold_names(names) if nodes[0].exit_code is ExitCode.OK else ', '.join(names)} {text}"
     roles = {r for n in plan.to_provision for r in n.roles}
-    leaving = sum(n.state is State.ADMITTED for n in plan.to_provision)
+    leaving = sum(n.state is State.ADMITTED for n in (*plan.to_provision, *plan.to_quarantine))
     yield f"Plan: {len(plan.to_provision)} nodes, {len(roles)} roles to change." + (
         f" {leaving} admitted nodes leave the pool first." if leaving else ""
     )
 
 
 def _plan_text(node: NodePlan) -> str:
-    if node.action is not PlannedAction.WORK:
+    if node.action is PlannedAction.QUARANTINE:
+        return f"({node.state.value}): will be quarantined: {printable(node.reasons[0].text)}"
+    if node.action is not PlannedAction.PROVISION:
         return f"({node.state.value}): {printable(node.why)}"
     return f"({node.state.value}): {', '.join(node.roles) if node.roles else 'burn-in only'} [{node.why}]"

@@ -1,7 +1,8 @@
-"""Admitting on stored evidence: complete, passing, current, or not at all."""
+"""Admission: the one order in which a node enters the pool, for `provision` and for `admit`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters import clock
 from clusterctl.adapters.run_directory import RunDir, write_admission
 from clusterctl.adapters.signing import unsigned
-from clusterctl.core.admission import record as admission_record
 from clusterctl.core.admission.decide import decide_admission
+from clusterctl.core.admission.record import build_record
 from clusterctl.core.lifecycle import is_legal, next_action
 from clusterctl.model.errors import ClusterctlError, IllegalTransitionError, PoolError
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
     from clusterctl.adapters.pools.base import Pool
     from clusterctl.adapters.signing import Signer
     from clusterctl.adapters.store.store import Store
-    from clusterctl.model.gate_result import Baseline
+    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.gate_result import Baseline, GateResult
     from clusterctl.model.node import Node
     from clusterctl.model.records import AdmissionRecord, NodeRecord
 
-_WAY = (State.PROVISIONED, State.VALIDATED, State.BURNED_IN)
+_STEPS = (State.PROVISIONED, State.VALIDATED, State.BURNED_IN)
+_REASON = "complete evidence in the record"
+# (state, reason): records one transition of a node
+Transition = Callable[[State, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,21 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a node is admitted on.
+
+    Attributes:
+        folders: directories of the runs that gathered it; the admission record is written into each.
+        digests: `<run id>/<file>` -> sha256 of their files.
+    """
+
+    findings: NodeFindings
+    gate_results: Sequence[GateResult]
+    folders: tuple[RunDir, ...]
+    digests: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Admitter:
     """Admits on behalf of an operator; `versions` go into the records, `sign` signs them."""
 
@@ -50,86 +70,106 @@ class Admitter:
     versions: Mapping[str, str]
     sign: Signer = unsigned
 
-    def admit(self, candidates: Sequence[Candidate]) -> tuple[Admission, ...]:
-        """Admit every candidate whose current evidence allows it; the others stay where they are. Nodes must be registered.
+    def enter_pool(self, candidate: Candidate, verdict: NodeVerdict, evidence: Evidence | None, state: State, step: Transition) -> None:
+        """Bring a node with a passing verdict from `state` into the pool: burned in, record, admitted, pool.
+
+        The record comes before the pool: killed in between, a node is admitted and idle, and the same command again puts it in.
 
         Raises:
-            LeaseHeldError: a run works on one of them; none was admitted.
+            IllegalTransitionError: the node may not be admitted from `state`; nothing was changed.
+            PoolError: the pool refused; the node is drained.
         """
-        with lease_for(self.store, [c.node.name for c in candidates], verb="admit", holder=self.operator):
-            return tuple(self._admit(c) for c in candidates)
-
-    def _admit(self, candidate: Candidate) -> Admission:
-        record = self.store.node(candidate.node.name)
-        if record is None:
-            raise ValueError(f"{candidate.node.name} was not registered before its admission")
-        verdict = self._verdict(candidate, record)
-        if not verdict.admit:
-            return Admission(verdict, record.state)
+        name = candidate.node.name
+        if state not in (*_STEPS, State.ADMITTED) and not is_legal(state, State.ADMITTED):
+            hint = next_action(name, state)
+            raise IllegalTransitionError(node=name, current=state.value, wanted=State.ADMITTED.value, hint=hint)
+        if state in _STEPS:
+            if evidence is None:
+                raise ValueError(f"{name} passed without evidence")
+            for following in _STEPS[_STEPS.index(state) + 1 :]:
+                step(following, _REASON)
+            self.store.save_admission(self._record(candidate, verdict, evidence))
+        if state is not State.ADMITTED:
+            step(State.ADMITTED, _REASON)
         try:
-            self._proceed(candidate, record, verdict)
-        except IllegalTransitionError as e:
-            return _refused(verdict, record.state, e)
-        try:
-            # The record first: a kill in between leaves a node that is admitted and idle, and the same command again puts it in.
-            self.pool.admit(record.name, f"admitted by {self.operator}")
+            self.pool.admit(name, f"admitted by {self.operator}")
         except PoolError as e:
-            self._move(record, State.DRAINED, str(e))
-            return _refused(verdict, record.state, e)
-        return Admission(verdict, record.state)
+            step(State.DRAINED, str(e))
+            raise
 
-    def _verdict(self, candidate: Candidate, record: NodeRecord) -> NodeVerdict:
-        applied = any(s.to_state is State.PROVISIONED and s.epoch == record.epoch for s in self.store.history(record.name))
-        return decide_admission(
-            record.name,
-            expected_roles=tuple(candidate.node.spec.roles),
-            expected_gates=candidate.gates,
-            findings=self.store.findings(record.name, current=True),
-            gate_results=self.store.gate_results(record.name, current=True),
-            outcome=HostOutcome(record.name, HostStatus.OK) if applied else None,
-        )
-
-    def _proceed(self, candidate: Candidate, record: NodeRecord, verdict: NodeVerdict) -> None:
-        if record.state is State.ADMITTED:
-            return
-        if not (record.state in _WAY or is_legal(record.state, State.ADMITTED)):
-            hint = next_action(record.name, record.state)
-            raise IllegalTransitionError(node=record.name, current=record.state.value, wanted=State.ADMITTED.value, hint=hint)
-        if record.state in _WAY:
-            for step in _WAY[_WAY.index(record.state) + 1 :]:
-                self._move(record, step)
-            self.store.save_admission(self._entry(candidate, record, verdict))
-        self._move(record, State.ADMITTED)
-
-    def _move(self, record: NodeRecord, to: State, reason: str = "complete evidence in the record") -> None:
-        self.store.transition(record.name, to, run_id="", operator=self.operator, reason=reason)
-
-    def _entry(self, candidate: Candidate, record: NodeRecord, verdict: NodeVerdict) -> AdmissionRecord:
-        """The admission record; written into the directories of the runs that gathered its evidence as well."""
-        findings = self.store.findings(record.name, current=True)
-        if findings is None:
-            raise ValueError(f"{record.name} passed without findings")
-        runs = [self.store.run(run_id) for run_id in self.store.evidence_runs(record.name)]
-        folders = [RunDir.open(Path(r.directory)) for r in runs]
-        built = admission_record.build_record(
+    def _record(self, candidate: Candidate, verdict: NodeVerdict, evidence: Evidence) -> AdmissionRecord:
+        """The admission record, signed, and written into the directories of the runs that gathered its evidence."""
+        built = build_record(
             verdict,
-            run_id=runs[-1].id,
+            run_id=evidence.folders[-1].id,
             spec_digest=candidate.node.spec.digest,
             operator=self.operator,
             at=clock.now(),
             expected_roles=tuple(candidate.node.spec.roles),
             expected_gates=candidate.gates,
-            findings=findings,
-            gate_results=self.store.gate_results(record.name, current=True),
+            findings=evidence.findings,
+            gate_results=evidence.gate_results,
             baselines=candidate.baselines,
-            evidence={file: digest for d in folders for file, digest in d.digests().items()},
+            evidence=evidence.digests,
             versions=self.versions,
         )
-        entry = self.sign(built)
-        for folder in folders:
-            write_admission(folder, entry)
-        return entry
+        record = self.sign(built)
+        for folder in evidence.folders:
+            write_admission(folder, record)
+        return record
 
 
-def _refused(verdict: NodeVerdict, state: State, error: ClusterctlError) -> Admission:
-    return Admission(replace(verdict, admit=False, reasons=(Reason(ReasonKind.REFUSED, str(error), hint=error.hint),)), state)
+def admit_on_stored_evidence(admitter: Admitter, candidates: Sequence[Candidate]) -> tuple[Admission, ...]:
+    """Admit every candidate whose current evidence allows it; the others keep their state. Nodes must be registered.
+
+    Raises:
+        LeaseHeldError: a run holds one of them; none was admitted.
+    """
+    with lease_for(admitter.store, [c.node.name for c in candidates], verb="admit", holder=admitter.operator):
+        return tuple(_admit(admitter, c) for c in candidates)
+
+
+def refused(verdict: NodeVerdict, error: ClusterctlError) -> NodeVerdict:
+    """The verdict on a node whose evidence is good, but whose state or pool refuses it."""
+    return replace(verdict, admit=False, reasons=(Reason(ReasonKind.REFUSED, str(error), hint=error.hint),))
+
+
+def _admit(admitter: Admitter, candidate: Candidate) -> Admission:
+    store, name = admitter.store, candidate.node.name
+    record = store.node(name)
+    if record is None:
+        raise ValueError(f"{name} was not registered before its admission")
+    findings, results = store.findings(name, current=True), store.gate_results(name, current=True)
+    verdict = decide_admission(
+        name,
+        expected_roles=tuple(candidate.node.spec.roles),
+        expected_gates=candidate.gates,
+        findings=findings,
+        gate_results=results,
+        outcome=_applied(store, record),
+    )
+    if not verdict.admit:
+        return Admission(verdict, record.state)
+
+    def step(to: State, reason: str) -> None:
+        store.transition(name, to, run_id="", operator=admitter.operator, reason=reason)
+
+    try:
+        evidence = _stored_evidence(store, name, findings, results) if record.state in _STEPS else None
+        admitter.enter_pool(candidate, verdict, evidence, record.state, step)
+    except (IllegalTransitionError, PoolError) as e:
+        return Admission(refused(verdict, e), record.state)
+    return Admission(verdict, record.state)
+
+
+def _applied(store: Store, record: NodeRecord) -> HostOutcome | None:
+    """The outcome of the roles, if they were applied since the node's evidence was last voided."""
+    applied = any(s.to_state is State.PROVISIONED and s.epoch == record.epoch for s in store.history(record.name))
+    return HostOutcome(record.name, HostStatus.OK) if applied else None
+
+
+def _stored_evidence(store: Store, name: str, findings: NodeFindings | None, results: Sequence[GateResult]) -> Evidence | None:
+    if findings is None:
+        return None
+    folders = tuple(RunDir.open(Path(store.run(run_id).directory)) for run_id in store.evidence_runs(name))
+    return Evidence(findings, results, folders, {file: digest for d in folders for file, digest in d.digests().items()})

@@ -1,15 +1,21 @@
-"""A plan as a run: asked of the validators, or of Ansible's check mode; recorded either way."""
+"""`plan` as a recorded run: from the validators, or from Ansible's check mode."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
 from clusterctl.adapters.pools.headroom import refusal
 from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.validators import ValidationSettings
-from clusterctl.core import check_mode, plan
+from clusterctl.core import check_mode
+from clusterctl.core.gates.gates_profile import profile_of
+from clusterctl.core.plan import check_exit_code, make_plan, plan_body
+from clusterctl.model.provision import ProvisionOptions
+from clusterctl.workflows.provision.check import plan_inputs
 from clusterctl.workflows.validate import read_only_run, validate_recorded
 
 if TYPE_CHECKING:
@@ -18,22 +24,24 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
     from clusterctl.model.exit_codes import ExitCode
     from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.level import Level
     from clusterctl.model.node import Node
+    from clusterctl.model.plan import Plan
     from clusterctl.model.playbook_result import PlaybookResult
 
 
 @dataclass(frozen=True, slots=True)
 class ValidatorPlan:
-    """What validators say: the plan, its document and the exit code."""
+    """The plan from the validators, with its document and exit code."""
 
-    plan: plan.Plan
+    plan: Plan
     body: dict[str, Any]
     code: ExitCode
 
 
 @dataclass(frozen=True, slots=True)
 class CheckModePlan:
-    """What Ansible's check mode says."""
+    """The result of Ansible's check mode."""
 
     found: check_mode.CheckMode
     outcome: PlaybookResult
@@ -51,13 +59,14 @@ def plan_by_validators(
     """
     with read_only_run("plan", target, nodes, config) as run:
         results = validate_recorded(run, nodes, config, ValidationSettings(ansible_args=ansible_args), on_result)
-        made = plan.make_plan(results)
-        run.code = plan.plan_exit_code(made, results)
-        refused = refusal(load_pool(config.pool, run.store), [n.node for n in made.to_change], doing="provisioning")
-        said = plan.plan_body(made, {n.name: n.spec.digest for n in nodes})
-        body = {"run_id": run.rundir.id, "target": target, "refused": refused, **said}
+        options = ProvisionOptions()
+        inputs = plan_inputs(run.store, nodes, {f.node: f for f in results}, partial(_expected_gates, options.level))
+        plan = make_plan(inputs, options)
+        run.code = check_exit_code(plan)
+        refused = refusal(load_pool(config.pool, run.store), plan.leaving_pool, doing="provisioning")
+        body = {"run_id": run.rundir.id, "target": target, "refused": refused, **plan_body(plan, {n.name: n.spec.digest for n in nodes})}
         run.rundir.write_json("plan.json", body)
-    return ValidatorPlan(made, body, run.code)
+    return ValidatorPlan(plan, body, run.code)
 
 
 def plan_by_check_mode(config: Config, target: str, nodes: Sequence[Node], ansible_args: tuple[str, ...]) -> CheckModePlan:
@@ -75,3 +84,7 @@ def plan_by_check_mode(config: Config, target: str, nodes: Sequence[Node], ansib
         body = {"run_id": run.rundir.id, "target": target, **check_mode.check_mode_body(found, outcome)}
         run.rundir.write_json("plan.json", body)
     return CheckModePlan(found, outcome, body, run.code)
+
+
+def _expected_gates(level: Level, node: Node) -> tuple[str, ...]:
+    return profile_of(node, datetime.now(UTC).date()).levels[level]

@@ -12,7 +12,8 @@ from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.provision import ProvisionOptions, ProvisionResult
 from clusterctl.model.state import State
 from clusterctl.workflows.drift.check_drift import Healed, update_after_healing
-from clusterctl.workflows.provision import start
+from clusterctl.workflows.provision.request import ProvisionRequest
+from clusterctl.workflows.provision.start import run_provision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from clusterctl.model.drift import DriftReport
     from clusterctl.model.records import NodeRecord
     from clusterctl.workflows.drift.check_drift import DriftOptions, DriftRun
+    from clusterctl.workflows.provision.request import ProgressListener
 
 # enough to tell a bad node from a bad partner
 _PARTNERS = 2
@@ -50,12 +52,12 @@ def partners_of(report: DriftReport, records: Mapping[str, NodeRecord]) -> tuple
     return tuple(n for n in report.nodes if n not in bad and records[n].state is State.ADMITTED)[:_PARTNERS]
 
 
-def provisioner(config: Config, vault_ids: tuple[str, ...], audience: start.ProgressListener) -> Provision:
+def provisioner(config: Config, vault_ids: tuple[str, ...], audience: ProgressListener) -> Provision:
     """`provision` over named nodes, with the site's own burn-in: whoever is healed is proven as whoever is new."""
 
     def provision(names: Sequence[str], partners: Sequence[str]) -> ProvisionResult:
-        request = start.ProvisionRequest(",".join(names), ProvisionOptions(partners=tuple(partners)), vault_ids=vault_ids)
-        return start.run_provision(config, request, audience)
+        request = ProvisionRequest(",".join(names), ProvisionOptions(partners=tuple(partners)), vault_ids=vault_ids)
+        return run_provision(config, request, audience)
 
     return provision
 

@@ -1,21 +1,17 @@
-"""A validation as a run: a row, a directory, findings in the store."""
+"""Validation as a recorded run: findings go to the store as nodes answer."""
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters import clock
-from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators.validate import validate_each
-from clusterctl.adapters.versions import versions
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import findings_exit_code
-from clusterctl.model.records import RunRow, RunStatus
+from clusterctl.workflows.run import Run, RunStart, recorded_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,41 +24,23 @@ if TYPE_CHECKING:
 _AT_A_TIME = 64
 
 
-@dataclass(slots=True)
-class ReadOnlyRun:
-    """A run that looks and changes nothing; `code` and `summary` are recorded at its end."""
-
-    rundir: RunDir
-    store: Store
-    code: ExitCode = ExitCode.OK
-    summary: dict[str, object] = field(default_factory=dict)
-
-
 @contextmanager
-def read_only_run(verb: str, target: str, nodes: Sequence[Node], config: Config) -> Iterator[ReadOnlyRun]:
-    """Record a run around the body, whatever end it takes.
+def read_only_run(verb: str, target: str, nodes: Sequence[Node], config: Config) -> Iterator[Run]:
+    """Record a run that changes no node and holds no lease.
 
     Raises:
         StoreError: the state directory or the database cannot be used.
+        InterruptedRunError: in place of KeyboardInterrupt.
     """
     with Store.open(config.store_url) as store:
         store.register(nodes)
-        run = ReadOnlyRun(RunDir.create(config.state_dir, verb), store)
-        row = RunRow(run.rundir.id, verb, target, config.operator, clock.now(), tuple(sys.argv[1:]), versions(), str(run.rundir.path))
-        store.start_run(row, [n.name for n in nodes])
-        try:
+        names = tuple(n.name for n in nodes)
+        with recorded_run(store, RunStart(verb, target, config.operator, config.state_dir, names)) as run:
             yield run
-        except BaseException as e:
-            stopped = isinstance(e, KeyboardInterrupt)
-            code = ExitCode.INTERRUPTED if stopped else getattr(e, "exit_code", ExitCode.UNEXPECTED)
-            status = RunStatus.INTERRUPTED if stopped else RunStatus.FAILED
-            store.finish_run(run.rundir.id, status, int(code), {"error": f"{type(e).__name__}: {e}"})
-            raise
-        store.finish_run(run.rundir.id, RunStatus.DONE, int(run.code), run.summary)
 
 
 def validate_recorded(
-    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
+    run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
 ) -> tuple[NodeFindings, ...]:
     """As `record_each`; gives the results, in the order of `nodes`. Equal findings are one object, so that a fleet's can be held."""
     results: dict[str, NodeFindings] = {}
@@ -76,7 +54,7 @@ def validate_recorded(
 
 
 def record_each(
-    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
+    run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
 ) -> None:
     """Validate and keep the findings, those of many nodes at a time; hold no result.
 

@@ -15,7 +15,7 @@ from clusterctl.model.errors import LeaseHeldError
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Admission, ReasonKind
-from clusterctl.workflows.admit import Admitter, Candidate
+from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence
 from support.stores import GATE, a_finding, a_node, a_result, a_run, bring, findings, fresh
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _applied(store: Store, run: RunRow) -> None:
 def _admit(store: Store) -> Admission:
     store.register([a_node()])
     admitter = Admitter(store, LocalPool(store), "bob", {"clusterctl": "0.1.0"})
-    return admitter.admit([Candidate(a_node(), (GATE,), ())])[0]
+    return admit_on_stored_evidence(admitter, [Candidate(a_node(), (GATE,), ())])[0]
 
 
 def test_good_evidence_by_hand_is_enough(store: Store, run: RunRow) -> None:

@@ -20,7 +20,7 @@ from clusterctl.adapters.store.engine import writing
 from clusterctl.core.admission import record as admission_record
 from clusterctl.model.errors import SigningError
 from clusterctl.model.state import State
-from clusterctl.workflows.admit import Admitter, Candidate
+from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence
 from clusterctl.workflows.verify_records import verify_admissions
 from support.stores import GATE, a_node, a_record, a_result, a_run, bring, findings, fresh
 
@@ -61,7 +61,7 @@ def admitted(tmp_path: Path, key: Path) -> Store:
     store.save_findings(rundir.id, findings())
     store.save_gate_results(rundir.id, [a_result()])
     admitter = Admitter(store, LocalPool(store), "alice", {}, signing.signer(key))
-    assert admitter.admit([Candidate(a_node(), (GATE,), ())])[0].verdict.admit
+    assert admit_on_stored_evidence(admitter, [Candidate(a_node(), (GATE,), ())])[0].verdict.admit
     return store
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
     from clusterctl.workflows.drift.check_drift import DriftRun
-    from clusterctl.workflows.validate import ReadOnlyRun
+    from clusterctl.workflows.run import Run
 
 NAMES = ("r12-n01", "r12-n02", "r12-n03")
 NODES = tuple(a_node(name, slot=i) for i, name in enumerate(NAMES))
@@ -54,7 +54,7 @@ def config(tmp_path: Path) -> Config:
 
 
 def watch(config: Config, monkeypatch: pytest.MonkeyPatch, *said: NodeFindings, options: DriftOptions = HEAL) -> DriftRun:
-    def answer(run: ReadOnlyRun, _nodes: object, _config: object, _settings: object, on_result: Callable[[NodeFindings], None]) -> None:
+    def answer(run: Run, _nodes: object, _config: object, _settings: object, on_result: Callable[[NodeFindings], None]) -> None:
         for one in said:
             run.store.save_findings(run.rundir.id, one)
             on_result(one)

@@ -1,17 +1,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from clusterctl.core.plan import make_plan, plan_body, plan_exit_code
+from clusterctl.core.plan import PlanInput, check_exit_code, make_plan, plan_body, plan_exit_code
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl.model.plan import PlannedAction
+from clusterctl.model.provision import ProvisionOptions
+from clusterctl.model.records import NodeRecord
+from clusterctl.model.state import State
 from clusterctl.terminal import plan as view
 from clusterctl_validators.finding import Finding, Outcome, Severity
+from support.plans import plan_of
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -53,7 +60,41 @@ LOST = node("n9", status=NodeStatus.UNREACHABLE, detail="Connection refused")
     ],
 )
 def test_exit_code(results: list[NodeFindings], code: ExitCode) -> None:
-    assert plan_exit_code(make_plan(results), results) is code
+    assert check_exit_code(plan_of(results)) is code
+
+
+def test_a_check_that_no_role_can_repair_is_one_plan_for_plan_and_provision() -> None:
+    made = plan_of([node("n1", GOOD, CARD)])
+    assert [n.action for n in made.nodes] == [PlannedAction.QUARANTINE]
+    assert (made.to_provision, made.leaving_pool, made.nodes[0].roles) == ((), ("n1",), ())
+    assert check_exit_code(made) is plan_exit_code(made) is ExitCode.VALIDATOR_FAILED
+    assert "hardware.gpus" in made.nodes[0].reasons[0].text
+
+
+def test_a_role_that_asserts_runs_only_in_company_of_roles_that_change() -> None:
+    made = plan_of([node("n1", CARD, PAGES)])
+    assert [n.action for n in made.nodes] == [PlannedAction.PROVISION]
+    assert set(made.nodes[0].roles) == {"hardware", "hugepages"}
+    assert made.nodes[0].changing_roles == made.roles == ("hugepages",)
+
+
+def test_what_a_plan_leaves_as_it_is_is_no_pending_change() -> None:
+    minor = replace(PAGES, severity=Severity.MINOR)
+    record = NodeRecord("n1", "r1", 1, (), State.ADMITTED, "", "d1", "run-1", "", "lab")
+    spec = NodeSpec({"hugepages": {}}, {}, (), "d1")
+    known = PlanInput(Node("n1", (), Connection("n1"), Place(), spec), record, node("n1", minor), node("n1", minor))
+    made = make_plan([known], ProvisionOptions())
+    assert made.nodes[0].action is PlannedAction.LEAVE
+    assert check_exit_code(made) is plan_exit_code(made) is ExitCode.OK
+
+
+def test_an_admitted_node_with_failing_checks_outside_the_selected_roles_stays_and_is_reported() -> None:
+    record = NodeRecord("n1", "r1", 1, (), State.ADMITTED, "", "d1", "run-1", "", "lab")
+    spec = NodeSpec({"hugepages": {}, "kernel": {}}, {}, (), "d1")
+    known = PlanInput(Node("n1", (), Connection("n1"), Place(), spec), record, node("n1", GOOD, PAGES), node("n1", GOOD))
+    made = make_plan([known], ProvisionOptions(roles=("kernel",)))
+    assert made.nodes[0].action is PlannedAction.LEAVE
+    assert plan_exit_code(made) is ExitCode.CHANGES_PENDING
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +105,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         node("n4", GOOD),
         LOST,
     ]
-    view.show_plan(make_plan(results), {}, "table")
+    view.show_plan(plan_of(results), {}, "table")
     assert capsys.readouterr().out == (
         "n1\n"
         "  ~ hugepages.pages[1G].node0.running: 0 -> 64\n"
@@ -81,13 +122,13 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         "  ? unreachable: Connection refused\n"
         "    hint: check its power, network and SSH, then run again\n"
         "\n"
-        "Of 1 of 5 nodes nothing is known.\n"
-        "Plan: 3 nodes, 3 roles to change.\n"
+        "Nothing is known of 1 of 5 nodes.\n"
+        "Plan: 3 nodes, 3 roles to change. 1 node would only be burned in.\n"
     )
 
 
 def test_what_the_breaker_would_refuse_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show_plan(make_plan([node("n2", PAGES)]), {"refused": "provisioning 2 of 3 pool members"}, "table")
+    view.show_plan(plan_of([node("n2", PAGES)]), {"refused": "provisioning 2 of 3 pool members"}, "table")
     said = capsys.readouterr().out.splitlines()[-2:]
     assert said == [
         "`clusterctl provision` would refuse it without --force: provisioning 2 of 3 pool members.",
@@ -96,12 +137,12 @@ def test_what_the_breaker_would_refuse_is_told(capsys: pytest.CaptureFixture[str
 
 
 def test_nothing_to_change(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show_plan(make_plan([node("n1", GOOD)]), {}, "table")
-    assert capsys.readouterr().out == "Plan: 0 nodes, 0 roles to change.\n"
+    view.show_plan(plan_of([node("n1", GOOD)]), {}, "table")
+    assert capsys.readouterr().out == "Plan: 0 nodes, 0 roles to change. 1 node would only be burned in.\n"
 
 
 def test_many_equal_nodes_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    view.show_plan(make_plan([node(f"n{i:03}", PAGES) for i in range(350)]), {}, "table")
+    view.show_plan(plan_of([node(f"n{i:03}", PAGES) for i in range(350)]), {}, "table")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
     assert lines[0] == "n000, n001, n002, n003, n004, n005, n006, n007 and 342 more (350 nodes)"
@@ -109,21 +150,22 @@ def test_many_equal_nodes_are_told_once(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_long_and_many_lined_text_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     long = finding("nccl.conf", Outcome.FAIL, expected="a\nb", found="x" * 5000)
-    view.show_plan(make_plan([node("n1", long)]), {}, "table")
+    view.show_plan(plan_of([node("n1", long)]), {}, "table")
     line = capsys.readouterr().out.splitlines()[1]
     assert line.endswith("... -> a b")
     assert len(line) < 300
 
 
 def test_json_and_its_file(tmp_path: Path) -> None:
-    body = {"run_id": "run-1", "target": "rack-12", "refused": "", **plan_body(make_plan([node("n1", PAGES, BLIND, CARD)]), {"n1": "d1"})}
+    body = {"run_id": "run-1", "target": "rack-12", "refused": "", **plan_body(plan_of([node("n1", PAGES, BLIND, CARD)]), {"n1": "d1"})}
     view.save(body, "plan", tmp_path / "plan.json")
     data = json.loads((tmp_path / "plan.json").read_text())
     Draft202012Validator(json.loads((ROOT / "docs/reference/schemas/plan.schema.json").read_text())).validate(data)
     assert data["summary"] == {"nodes_to_change": 1, "roles_to_change": ["hugepages", "nvidia_driver"]}
     (told,) = data["nodes"]
     assert told["spec_digest"] == "d1"
-    assert told["roles"] == ["hugepages", "nvidia_driver"]
+    assert told["roles"] == ["hugepages", "nvidia_driver", "hardware"]
+    assert (told["state"], told["action"]) == ("registered", "work")
     assert told["changes"] == [
         {"role": "hugepages", "check": PAGES.check, "found": "0", "expected": "64", "severity": "major"},
     ]

@@ -21,7 +21,7 @@ from support.provisioning import World, node
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.model.provision import Plan
+    from clusterctl.model.plan import Plan
 
 N1, N2, N3 = "r12-n01", "r12-n02", "r12-n03"
 

@@ -16,7 +16,6 @@ from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
 from clusterctl.workflows.provision.flow import provision
-from clusterctl.workflows.provision.session import session
 from clusterctl_validators.finding import Outcome, Severity
 from support.provisioning import GATES, World, node
 
@@ -358,16 +357,12 @@ def test_a_lost_lease_stops_the_run(world: World) -> None:
 
     world.before = steal
     nodes = [node(N1)]
-    rundir = RunDir.create(world.state_dir, "provision")
     with Store.open(world.url) as store:
         store.register(nodes)
-        context = world.context(store, rundir, nodes, ProvisionOptions())
-        context.lease_lost = lambda: any(c[0] == "reboot" for c in world.calls)
-        with (
-            pytest.raises(InterruptedRunError, match="lease"),
-            session(store, rundir, target="t", operator="ada", nodes=[N1], argv=[]),
-        ):
-            provision(context, lambda _plan: True, {}, {})
+        with pytest.raises(InterruptedRunError, match="lease"), world.recorded(store, nodes) as run:
+            context = world.context(store, run.rundir, nodes, ProvisionOptions())
+            context.lease_lost = lambda: any(c[0] == "reboot" for c in world.calls)
+            provision(context, lambda _plan: True)
     assert world.states()[N1] is State.PROVISIONING
 
 

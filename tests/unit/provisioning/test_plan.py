@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from clusterctl.core.lifecycle import LEGAL
-from clusterctl.core.provision_plan import PlanInput, plan_node
+from clusterctl.core.plan import PlanInput, plan_node
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult
-from clusterctl.model.provision import NodePlan, PlannedAction, ProvisionOptions
+from clusterctl.model.plan import NodePlan, PlannedAction
+from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.records import NodeRecord
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Outcome
@@ -52,17 +53,17 @@ def test_a_role_without_any_check_is_applied() -> None:
 
 def test_a_node_as_declared_that_was_never_proven_is_burned_in() -> None:
     made = plan(State.REGISTERED, findings())
-    assert (made.action, made.roles) == (PlannedAction.WORK, ())
+    assert (made.action, made.roles) == (PlannedAction.PROVISION, ())
 
 
 @pytest.mark.parametrize(
     ("state", "digest", "bad", "action"),
     [
         (State.ADMITTED, "d1", (), PlannedAction.LEAVE),
-        (State.ADMITTED, "d0", (), PlannedAction.WORK),
-        (State.ADMITTED, "d1", ("kernel",), PlannedAction.WORK),
-        (State.DRAINED, "d1", (), PlannedAction.WORK),
-        (State.PROVISIONING, "d1", (), PlannedAction.WORK),
+        (State.ADMITTED, "d0", (), PlannedAction.PROVISION),
+        (State.ADMITTED, "d1", ("kernel",), PlannedAction.PROVISION),
+        (State.DRAINED, "d1", (), PlannedAction.PROVISION),
+        (State.PROVISIONING, "d1", (), PlannedAction.PROVISION),
     ],
 )
 def test_what_is_left_alone(state: State, digest: str, bad: tuple[str, ...], action: PlannedAction) -> None:
@@ -106,10 +107,10 @@ class TestQuarantined:
     def test_otherwise_it_is_tried_again(
         self, now: NodeFindings, then: NodeFindings | None, results: tuple[GateResult, ...], digest: str
     ) -> None:
-        assert plan(State.QUARANTINED, now, then, results, digest).action is PlannedAction.WORK
+        assert plan(State.QUARANTINED, now, then, results, digest).action is PlannedAction.PROVISION
 
     def test_retest_tries_it_again(self) -> None:
-        assert plan(State.QUARANTINED, findings(), findings(), FAILED_GATE, retest=True).action is PlannedAction.WORK
+        assert plan(State.QUARANTINED, findings(), findings(), FAILED_GATE, retest=True).action is PlannedAction.PROVISION
 
 
 @pytest.mark.parametrize("status", [s for s in NodeStatus if s is not NodeStatus.OK])

@@ -9,6 +9,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.model.errors import InterruptedRunError, UnknownRunError, UsageProblemError
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.records import RunStatus
+from clusterctl.workflows.provision.request import ProvisionRequest
 from clusterctl.workflows.provision.resume import resumed, save_request, take_over
 from support.provisioning import World
 
@@ -44,7 +45,7 @@ def test_what_is_left_of_an_interrupted_run_and_its_options_come_back(world: Wor
     run = interrupted(world)
     rundir = RunDir.open(world.state_dir / "runs" / run)
     options = ProvisionOptions(level="full", roles=("kernel",), reboot=False, partners=("r12-n09",), ansible_args=("-e", "x=1"))
-    save_request(rundir, (world.state_dir,), "rack-12", options)
+    save_request(rundir, ProvisionRequest("rack-12", options, inventory=(world.state_dir,)), "rack-12")
     left = resumed(store, run[:-2], ("--become",))
     assert left.nodes == ("r12-n02", "r12-n03"), "the first was quarantined, so its way ended"
     assert left.options == ProvisionOptions(

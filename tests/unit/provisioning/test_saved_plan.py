@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.plan_file import read_plan
-from clusterctl.core.plan import make_plan, plan_body
+from clusterctl.core.plan import plan_body
 from clusterctl.model.errors import ConfigError, PlanChangedError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.state import State
 from clusterctl.terminal.out import envelope
+from support.plans import plan_of
 from support.provisioning import World, node
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def world(tmp_path: Path) -> World:
 
 def planned(world: World, *names: str) -> Path:
     nodes = [node(n, world.digest) for n in names or NAMES]
-    body = {"run_id": "r", "target": "rack-12", **plan_body(make_plan(world.validate(nodes)), {n.name: n.spec.digest for n in nodes})}
+    body = {"run_id": "r", "target": "rack-12", **plan_body(plan_of(world.validate(nodes)), {n.name: n.spec.digest for n in nodes})}
     file = world.state_dir / "plan.json"
     file.write_text(json.dumps(envelope("plan", body)))
     world.calls.clear()
@@ -36,14 +37,14 @@ def planned(world: World, *names: str) -> Path:
 
 
 def test_what_was_agreed_is_done(world: World) -> None:
-    world.agreed = read_plan(planned(world))
-    assert world.agreed.target == "rack-12"
+    world.saved_plan = read_plan(planned(world))
+    assert world.saved_plan.target == "rack-12"
     assert world.run().exit_code is ExitCode.OK
     assert world.states() == dict.fromkeys(NAMES, State.ADMITTED)
 
 
 def test_a_part_of_what_was_agreed_is_done(world: World) -> None:
-    world.agreed = read_plan(planned(world))
+    world.saved_plan = read_plan(planned(world))
     assert world.run(N1, N2).exit_code is ExitCode.OK
 
 
@@ -73,7 +74,7 @@ def away(world: World) -> None:
     ],
 )
 def test_a_world_that_moved_is_left_alone(world: World, move: Callable[[World], None], told: str) -> None:
-    world.agreed = read_plan(planned(world))
+    world.saved_plan = read_plan(planned(world))
     move(world)
     with pytest.raises(PlanChangedError) as caught:
         world.run()
@@ -84,7 +85,7 @@ def test_a_world_that_moved_is_left_alone(world: World, move: Callable[[World], 
 
 
 def test_a_node_that_the_plan_does_not_name_is_left_alone(world: World) -> None:
-    world.agreed = read_plan(planned(world, N1, N2))
+    world.saved_plan = read_plan(planned(world, N1, N2))
     with pytest.raises(PlanChangedError, match=f"{N3} is not in the plan"):
         world.run()
 

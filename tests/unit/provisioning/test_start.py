@@ -10,7 +10,8 @@ from clusterctl.adapters.config import Config
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.workflows.provision import start
-from clusterctl.workflows.provision.start import ProgressListener, ProvisionRequest, plan_provision
+from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest
+from clusterctl.workflows.provision.start import plan_provision
 from support.gates import node
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from clusterctl.core.plan import plan_exit_code
 from clusterctl.model.exit_codes import ExitCode
-from clusterctl.model.provision import NodePlan, NodeResult, Plan, PlannedAction, ProvisionResult
+from clusterctl.model.plan import NodePlan, Plan, PlannedAction
+from clusterctl.model.provision import NodeResult, ProvisionResult
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.terminal import summary
@@ -90,8 +92,8 @@ def test_a_lost_node_is_counted_in_its_state_and_as_unreachable() -> None:
 
 PLAN = Plan(
     (
-        NodePlan("r12-n01", PlannedAction.WORK, State.ADMITTED, "2 failing checks", ("kernel", "nccl"), ("kernel.a", "nccl.b")),
-        NodePlan("r12-n02", PlannedAction.WORK, State.REGISTERED, "no role has anything to do; burn-in is missing"),
+        NodePlan("r12-n01", PlannedAction.PROVISION, State.ADMITTED, "2 failing checks", roles=("kernel", "nccl")),
+        NodePlan("r12-n02", PlannedAction.PROVISION, State.REGISTERED, "no role has anything to do; burn-in is missing"),
         NodePlan("r12-n03", PlannedAction.LEAVE, State.ADMITTED, "admitted, and as declared"),
     )
 )
@@ -119,4 +121,4 @@ def test_nodes_with_equal_plans_share_a_line_and_unreachable_ones_are_all_named(
 
 @pytest.mark.parametrize(("nodes", "code"), [(PLAN.nodes, ExitCode.CHANGES_PENDING), (PLAN.nodes[2:], ExitCode.OK)])
 def test_a_plan_says_by_its_code_whether_anything_is_to_do(nodes: tuple[NodePlan, ...], code: ExitCode) -> None:
-    assert summary.plan_code(Plan(nodes)) is code
+    assert plan_exit_code(Plan(nodes)) is code

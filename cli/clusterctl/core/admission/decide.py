@@ -38,11 +38,25 @@ def decide_admission(
     `outcome` is what applying the roles came to: a node where nothing had to be applied has an outcome that says `ok`.
     """
     own = findings if findings is not None and findings.node == node else None
-    results = tuple(r for r in gate_results if r.node == node)
+    configuration = configuration_reasons(node, expected_roles=expected_roles, findings=findings, outcome=outcome)
+    reasons = tuple(sorted((*configuration, *gate_reasons(node, gate_results, expected_gates)), key=_rank))
     minor = tuple(_checks(own, {Severity.MINOR}))
-    blocking = (*_apply(outcome, node), *_checks(own, set(Severity) - {Severity.MINOR}), *_checks_missing(own, expected_roles, node))
-    reasons = tuple(sorted((*blocking, *_gates(results), *_gates_missing(results, expected_gates, node)), key=_rank))
     return NodeVerdict(node, not reasons, State.QUARANTINED if reasons else State.BURNED_IN, reasons, minor)
+
+
+def configuration_reasons(
+    node: str, *, expected_roles: Collection[str], findings: NodeFindings | None, outcome: HostOutcome | None
+) -> tuple[Reason, ...]:
+    """What keeps a node out before any gate: roles that failed or were not applied, checks that failed, could not run or are missing."""
+    own = findings if findings is not None and findings.node == node else None
+    blocking = (*_apply(outcome, node), *_checks(own, set(Severity) - {Severity.MINOR}), *_checks_missing(own, expected_roles, node))
+    return tuple(sorted(blocking, key=_rank))
+
+
+def gate_reasons(node: str, gate_results: Iterable[GateResult], expected_gates: Collection[str]) -> tuple[Reason, ...]:
+    """What keeps a node out after burn-in: gates that failed, could not run or are missing."""
+    results = tuple(r for r in gate_results if r.node == node)
+    return tuple(sorted((*_gates(results), *_gates_missing(results, expected_gates, node)), key=_rank))
 
 
 _ORDER = (

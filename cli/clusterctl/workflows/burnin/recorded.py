@@ -1,29 +1,24 @@
-"""A burn-in as a run of its own: leases on the nodes, a row, a directory, verdicts in the store."""
+"""`clusterctl burnin` as a recorded run: leases on the nodes, verdicts in the store."""
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters import clock
-from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
-from clusterctl.adapters.versions import versions
-from clusterctl.core.redact import Redactor
-from clusterctl.model.errors import InterruptedRunError, UsageProblemError
+from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.gate_result import Outcome
-from clusterctl.model.records import RunRow, RunStatus
 from clusterctl.model.state import State
 from clusterctl.workflows.burnin.measure import NODE_UNREACHABLE
-from clusterctl.workflows.provision.session import LeaseKeeper
+from clusterctl.workflows.run import RunStart, recorded_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from clusterctl.adapters.config import Config
+    from clusterctl.adapters.run_directory import RunDir
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
 
@@ -32,7 +27,7 @@ _GOOD = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE, Outcome.WAIVED})
 
 @dataclass(slots=True)
 class BurninRun:
-    """A burn-in under way; `results` are recorded at its end."""
+    """A burn-in in progress; `results` are recorded at its end."""
 
     rundir: RunDir
     results: tuple[GateResult, ...] = field(default=())
@@ -53,11 +48,11 @@ def gates_exit_code(results: Sequence[GateResult]) -> ExitCode:
 
 @contextmanager
 def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], config: Config, *, in_service: bool) -> Iterator[BurninRun]:
-    """Hold all nodes, record the run and its verdicts around the body, whatever end it takes.
+    """Hold leases on all nodes while they are measured; record the run and the verdicts.
 
     Raises:
         UsageProblemError: a node to be judged is admitted, and `in_service` is not set.
-        LeaseHeldError: somebody else works on one of the nodes.
+        LeaseHeldError: another run holds one of the nodes.
         StoreError: the state directory or the database cannot be used.
         InterruptedRunError: in place of KeyboardInterrupt.
     """
@@ -66,32 +61,24 @@ def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], con
         store.register(everyone)
         if not in_service:
             _refuse_admitted(store, nodes)
-        rundir = RunDir.create(config.state_dir, "burnin")
-        names = [n.name for n in everyone]
-        store.acquire(names, run_id=rundir.id, holder=config.operator)
-        keeper = LeaseKeeper(store, rundir.id, len(set(names)))
-        run = BurninRun(rundir)
-        try:
-            argv = tuple(Redactor()(word) for word in sys.argv[1:])
-            row = RunRow(rundir.id, "burnin", target, config.operator, clock.now(), argv, versions(), str(rundir.path))
-            store.start_run(row, names)
-            keeper.start()
+        names = tuple(dict.fromkeys(n.name for n in everyone))
+        start = RunStart(
+            "burnin",
+            target,
+            config.operator,
+            config.state_dir,
+            names,
+            leased=names,
+            interrupted="burn-in stopped; nothing was judged",
+            hint="commands on the nodes end by themselves at their time limits; then run it again",
+        )
+        with recorded_run(store, start) as recorded:
+            run = BurninRun(recorded.rundir)
             yield run
             judged = {n.name for n in nodes}
-            store.save_gate_results(rundir.id, [r for r in run.results if r.node in judged])
+            store.save_gate_results(recorded.rundir.id, [r for r in run.results if r.node in judged])
             bad = sorted({r.node for r in run.results if r.outcome not in _GOOD})
-            store.finish_run(rundir.id, RunStatus.DONE, int(run.code), {"nodes": len(judged), "not_passed": bad})
-        except KeyboardInterrupt as e:
-            store.finish_run(rundir.id, RunStatus.INTERRUPTED, int(ExitCode.INTERRUPTED), {"error": "interrupted"})
-            hint = "commands on the nodes end by themselves at their time limits; then run it again"
-            raise InterruptedRunError(detail="burn-in stopped; nothing was judged", hint=hint) from e
-        except BaseException as e:
-            code = getattr(e, "exit_code", ExitCode.UNEXPECTED)
-            store.finish_run(rundir.id, RunStatus.FAILED, int(code), {"error": f"{type(e).__name__}: {e}"})
-            raise
-        finally:
-            keeper.end()
-            store.release(rundir.id)
+            recorded.code, recorded.summary = run.code, {"nodes": len(judged), "not_passed": bad}
 
 
 def _refuse_admitted(store: Store, nodes: Sequence[Node]) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from clusterctl.model.drift import Deviation, DriftAction, DriftReport
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
-    from clusterctl.workflows.validate import ReadOnlyRun
+    from clusterctl.workflows.run import Run
     from clusterctl_validators.finding import Severity
 
 _FEW = 5
@@ -171,7 +171,7 @@ def _write(found: DriftRun, options: DriftOptions) -> None:
 
 
 def _relevant(
-    run: ReadOnlyRun, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
+    run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
 ) -> tuple[NodeFindings, ...]:
     """The results, reduced to checks that fail now or failed before; the rest, millions in a fleet, stays in the store."""
     before = {(s.node, s.check) for s in run.store.open_drift(n.name for n in nodes)}

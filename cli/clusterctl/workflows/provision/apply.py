@@ -1,4 +1,4 @@
-"""Apply: un-admit the nodes, then run their roles; nodes with the same roles to run share a playbook run."""
+"""Apply: un-admit the nodes, then run their roles; nodes with the same roles share a playbook run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clusterctl.model.verdict import Reason, ReasonKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from clusterctl.model.plan import NodePlan
     from clusterctl.model.playbook_result import PlaybookResult
-    from clusterctl.model.provision import NodePlan
     from clusterctl.workflows.provision.context import RunContext
 
-# what may be written only to nodes that take no jobs (BIOS settings take effect at whatever reset comes next)
+# permits what may be written only to nodes without jobs (BIOS settings take effect at the next reset, whatever causes it)
 OUT_OF_POOL = ("-e", "provision_out_of_pool=true")
 
 
@@ -56,7 +56,7 @@ def run_roles(context: RunContext, roles: tuple[str, ...], names: tuple[str, ...
     options = context.options
     request = PlaybookRequest(
         "provision.yml",
-        context.inventory,
+        context.request.inventory,
         names,
         tags=roles,
         diff=options.diff,
@@ -72,11 +72,11 @@ def run_roles(context: RunContext, roles: tuple[str, ...], names: tuple[str, ...
 
 
 def failed(context: RunContext, run: PlaybookResult, name: str) -> tuple[Reason, ...]:
-    """Why a node did not come through a playbook."""
-    host, hint = run.hosts[name], f"Ansible's whole output: {context.rundir.path}/ansible"
+    """Why a playbook failed on a node."""
+    host, hint = run.hosts[name], f"Ansible's full output: {context.rundir.path}/ansible"
     if host.status is HostStatus.UNREACHABLE:
-        said = host.failures[-1].message if host.failures else "no message"
-        return (Reason(ReasonKind.UNREACHABLE, f"unreachable while it was changed: {said}", hint="check its power, network and SSH"),)
+        message = host.failures[-1].message if host.failures else "no message"
+        return (Reason(ReasonKind.UNREACHABLE, f"unreachable while it was changed: {message}", hint="check its power, network and SSH"),)
     if host.failures:
         last = host.failures[-1]
         where = f"role {last.role}: {last.task}" if last.role else last.task

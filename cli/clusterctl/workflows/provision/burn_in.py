@@ -1,4 +1,4 @@
-"""Burn in: measure what is left of the nodes together, and keep the verdicts."""
+"""Burn in: measure the active nodes together and save the gate results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def burn_in(context: RunContext) -> None:
-    """Run the gates of the chosen level over all living nodes, with the partners."""
+    """Run the gates of the chosen level on all active nodes, with the partners."""
     context.notify(PhaseStarted(Phase.BURN_IN, tuple(context.active), context.options.level))
     results = context.services.burn_in(
         context.active_nodes(), context.partners, lambda event: context.notify(TaskSeen(Phase.BURN_IN, event))

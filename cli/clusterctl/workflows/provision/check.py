@@ -1,44 +1,53 @@
-"""Check: one round trip to every node, then the plan."""
+"""Check: one round trip to every node, then the plan. Changes nothing."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.core.provision_plan import PlanInput, make_plan
+from clusterctl.core.plan import PlanInput, make_plan, needs_history
 from clusterctl.model.provision import Phase, PhaseStarted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from clusterctl.adapters.store.store import Store
+    from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
-    from clusterctl.model.provision import Plan
+    from clusterctl.model.plan import Plan
     from clusterctl.workflows.provision.context import RunContext
 
 
 def check_nodes(context: RunContext) -> Plan:
-    """Ask every node how it stands, and decide what is to be done with it. Changes nothing.
+    """Validate every node and decide what to do with it.
 
     Raises:
-        PlanMovedError: the nodes are not as the plan says that was agreed to.
+        PlanChangedError: the nodes are not as in the saved plan of the request.
     """
-    nodes = list(context.nodes.values())
-    context.notify(PhaseStarted(Phase.CHECK, tuple(context.nodes)))
+    nodes = context.nodes
+    context.notify(PhaseStarted(Phase.CHECK, tuple(n.name for n in nodes)))
     context.findings = {f.node: f for f in context.services.validate(nodes)}
-    context.services.agreed(nodes, context.findings)
-    plan = make_plan([_subject(context, n) for n in nodes], context.options)
+    inputs = plan_inputs(context.services.store, nodes, context.findings, lambda node: context.candidates[node.name].gates)
+    plan = make_plan(inputs, context.options)
+    if context.request.saved_plan:
+        context.request.saved_plan.require_unchanged(plan, {n.name: n.spec.digest for n in nodes})
     context.plans = {p.node: p for p in plan.nodes}
     return plan
 
 
-def _subject(context: RunContext, node: Node) -> PlanInput:
-    store = context.services.store
-    record = store.node(node.name)
-    assert record is not None, "every node was registered before"  # noqa: S101
-    moved = store.history(node.name)
-    last = moved[-1].run_id if moved else ""
-    return PlanInput(
-        node,
-        record,
-        context.findings[node.name],
-        store.findings(node.name, last) if last else None,
-        store.gate_results(node.name, last) if last else (),
-        context.services.expected_gates(node),
-    )
+def plan_inputs(
+    store: Store, nodes: Iterable[Node], findings: Mapping[str, NodeFindings], expected_gates: Callable[[Node], tuple[str, ...]]
+) -> list[PlanInput]:
+    """What the plan is made from. Stored evidence is read only for the nodes whose plan depends on it. Nodes must be registered."""
+    nodes = tuple(nodes)
+    records = {r.name: r for r in store.nodes([n.name for n in nodes])}
+    inputs = []
+    for node in nodes:
+        record, found = records[node.name], findings[node.name]
+        steps = store.history(node.name) if needs_history(record) else ()
+        last = steps[-1].run_id if steps else ""
+        if last:
+            evidence = store.findings(node.name, last), store.gate_results(node.name, last)
+            inputs.append(PlanInput(node, record, found, *evidence, expected_gates(node)))
+        else:
+            inputs.append(PlanInput(node, record, found))
+    return inputs

@@ -1,13 +1,12 @@
-"""The working state of one run: who is still on the way, what was seen of whom. Steps take it, and drop nodes from it."""
+"""The state of one provisioning run: which nodes are active, and what is known of each. The steps read and change it."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clusterctl.adapters.config import REBOOT_BUDGET
-from clusterctl.adapters.signing import unsigned
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
 from clusterctl.model.provision import NodeMoved, NodeResult, Note, Phase, TaskSeen
@@ -21,15 +20,17 @@ if TYPE_CHECKING:
     from clusterctl.adapters.ansible.runner import PlaybookRequest
     from clusterctl.adapters.pools.base import Pool
     from clusterctl.adapters.run_directory import RunDir
-    from clusterctl.adapters.signing import Signer
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
+    from clusterctl.model.plan import NodePlan
     from clusterctl.model.playbook_result import PlaybookResult
-    from clusterctl.model.provision import NodePlan, Progress, ProvisionOptions
+    from clusterctl.model.provision import Progress, ProvisionOptions, ProvisionResult
     from clusterctl.model.task_event import TaskEvent
     from clusterctl.model.verdict import Reason
+    from clusterctl.workflows.admit import Admitter, Candidate
+    from clusterctl.workflows.provision.request import ProvisionRequest
 
 
 class RunPlaybook(Protocol):
@@ -48,13 +49,12 @@ class RunPlaybook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What touches the world; tests put stand-ins here.
+    """Everything with side effects; tests use stand-ins.
 
     Attributes:
+        play: runs a playbook.
         validate: one round trip to each node.
         burn_in: measures and judges the first nodes; the second are partners.
-        expected_gates: of a node at the chosen level.
-        sign: signs admission records, where the site does.
     """
 
     store: Store
@@ -62,28 +62,25 @@ class Services:
     play: RunPlaybook
     validate: Callable[[Sequence[Node]], Sequence[NodeFindings]]
     burn_in: Callable[[Sequence[Node], Sequence[Node], Callable[[TaskEvent], None]], Sequence[GateResult]]
-    expected_gates: Callable[[Node], tuple[str, ...]]
-    sign: Signer = unsigned
-    agreed: Callable[[Sequence[Node], Mapping[str, NodeFindings]], None] = lambda _nodes, _findings: None
+    admitter: Admitter
 
 
 @dataclass(slots=True)
 class RunContext:
-    """One run over some nodes.
+    """One provisioning run.
 
     Attributes:
-        alive: the nodes that are still on their way, in rack order.
-        results: the nodes whose way has ended.
-        reboot_budget: nodes of a rack down at once, as playbooks/reboot.yml takes it.
-        playbooks: number of playbook runs so far; names their artifacts.
+        candidates: the nodes of the run, in rack order.
+        active: the nodes that have not ended yet, in rack order.
+        results: the nodes that have ended.
+        reboot_budget: nodes of a rack that may be down at once, as playbooks/reboot.yml takes it.
+        playbooks: number of playbook runs so far; numbers their artifacts.
     """
 
     services: Services
-    options: ProvisionOptions
+    request: ProvisionRequest
     rundir: RunDir
-    inventory: tuple[Path, ...]
-    operator: str
-    nodes: Mapping[str, Node]
+    candidates: Mapping[str, Candidate]
     notify: Callable[[Progress], None]
     lease_lost: Callable[[], bool] = lambda: False
     partners: tuple[Node, ...] = ()
@@ -102,26 +99,36 @@ class RunContext:
         """The run's id."""
         return self.rundir.id
 
+    @property
+    def options(self) -> ProvisionOptions:
+        """The options of the request."""
+        return self.request.options
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes of the run, in rack order."""
+        return tuple(c.node for c in self.candidates.values())
+
     def active_nodes(self) -> list[Node]:
-        """The nodes that are still on their way."""
-        return [self.nodes[n] for n in self.active]
+        """The nodes that have not ended yet."""
+        return [self.candidates[n].node for n in self.active]
 
     def move(self, name: str, to: State, step: Phase, reason: str = "") -> None:
-        """Record a step of a node's life, and tell it."""
-        digest = self.nodes[name].spec.digest
-        self.services.store.transition(name, to, run_id=self.run_id, operator=self.operator, reason=reason, spec_digest=digest)
+        """Record a transition of a node and report it."""
+        digest, operator = self.candidates[name].node.spec.digest, self.services.admitter.operator
+        self.services.store.transition(name, to, run_id=self.run_id, operator=operator, reason=reason, spec_digest=digest)
         self.services.store.note_node(self.run_id, name, phase=step.value)
         self.notify(NodeMoved(name, to, step, reason))
 
     def quarantine(self, name: str, step: Phase, reasons: Sequence[Reason], exit_code: ExitCode | None = None) -> None:
-        """A node's way ends here: it is kept out, and the others go on."""
+        """Quarantine a node; the others continue."""
         text = reasons[0].text + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
         self.move(name, State.QUARANTINED, step, text)
         code = worst([EXIT_CODES[r.kind] for r in reasons]) if exit_code is None else exit_code
         self.end(name, State.QUARANTINED, code, text, tuple(reasons))
 
     def end(self, name: str, state: State, exit_code: ExitCode, reason: str = "", reasons: tuple[Reason, ...] = ()) -> None:
-        """A node's way ends, in whatever state."""
+        """Record the end of a node, in any state."""
         changed = self.applied[name].changed if name in self.applied else 0
         spent = time.monotonic() - self.started
         touched = name in self.plans and name in self.active
@@ -132,16 +139,16 @@ class RunContext:
             self.active.remove(name)
 
     def playbook(self, request: PlaybookRequest, step: Phase) -> PlaybookResult:
-        """Run a playbook for a step; its events are told, its equivalent command line is noted."""
+        """Run a playbook for a step; report its events and its equivalent command."""
         self.playbooks += 1
         artifacts = self.rundir.path_for(f"ansible/{self.playbooks:02d}-{request.playbook.removesuffix('.yml')}/ansible.log").parent
         outcome = self.services.play(request, artifacts, lambda event: self.notify(TaskSeen(step, event)), self.lease_lost)
-        self.notify(Note(f"by hand: {outcome.command_line}"))
+        self.notify(Note(f"equivalent command: {outcome.command_line}"))
         self.rundir.write_text(f"{artifacts.relative_to(self.rundir.path)}/command.txt", outcome.command_line + "\n")
         return outcome
 
     def merge(self, outcome: HostOutcome) -> None:
-        """Add what a further playbook did to a node."""
+        """Add the outcome of a further playbook on a node."""
         before = self.applied.get(outcome.node, HostOutcome(outcome.node, HostStatus.OK))
         self.applied[outcome.node] = HostOutcome(
             outcome.node,
@@ -152,3 +159,10 @@ class RunContext:
             outcome.reboot_required,
             outcome.apply_again,
         )
+
+    def summary(self, result: ProvisionResult) -> dict[str, Any]:
+        """The summary of the run for its row."""
+        if result.declined:
+            return {"declined": True}
+        changed = sum(n.changed for n in result.nodes)
+        return {"counts": dict(result.counts), "changed": changed, "duration_s": round(result.duration_s, 1)}

@@ -1,18 +1,17 @@
-"""The whole way, as a straight line. Nodes that fail drop out and the others go on."""
+"""The steps of `provision` in their order. A node that fails drops out; the others continue."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import refusal, require_headroom
 from clusterctl.core.lifecycle import IN_PROGRESS
 from clusterctl.model.errors import InterruptedRunError, PoolError
 from clusterctl.model.exit_codes import ExitCode
-from clusterctl.model.provision import Note, Phase, PlannedAction, ProvisionResult
-from clusterctl.model.records import RunStatus
+from clusterctl.model.plan import PlannedAction
+from clusterctl.model.provision import Note, Phase, ProvisionResult
 from clusterctl.model.state import State
 from clusterctl.workflows.provision.admit import admit_nodes
 from clusterctl.workflows.provision.apply import apply, un_admit
@@ -22,53 +21,49 @@ from clusterctl.workflows.provision.reboot import reboot
 from clusterctl.workflows.provision.verify import verify_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from clusterctl.model.gate_result import Baseline
-    from clusterctl.model.provision import Plan
+    from clusterctl.model.plan import Plan
     from clusterctl.workflows.provision.context import RunContext
 
 _DOING = "provisioning"
-_STEPS = {Phase.APPLY: apply, Phase.REBOOT: reboot, Phase.VERIFY: verify_nodes, Phase.BURN_IN: burn_in}
+_STEPS = {Phase.APPLY: apply, Phase.REBOOT: reboot, Phase.VERIFY: verify_nodes, Phase.BURN_IN: burn_in, Phase.ADMIT: admit_nodes}
 
 
-def provision(
-    context: RunContext, confirm: Callable[[Plan], bool], baselines: Mapping[str, tuple[Baseline, ...]], versions: Mapping[str, str]
-) -> ProvisionResult:
-    """Take the nodes of `work` through all steps. `confirm` sees the plan before anything is touched; it is not asked if nothing is.
+def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> ProvisionResult:
+    """Take the nodes through all steps. `confirm` sees the plan before any node is touched; it is not called if nothing is to be done.
 
     Raises:
-        PoolError: it would take too much of the pool out at once, and `force` is not given; nothing was touched.
+        PoolError: it would take too much of the pool out at once, and `force` is not given; no node was touched.
         KeyboardInterrupt: after the state of all nodes was recorded.
     """
-    store = context.services.store
     plan = check_nodes(context)
     _require_headroom(context, plan)
     leave(context, plan)
-    if plan.to_provision and not confirm(plan):
-        store.finish_run(context.run_id, RunStatus.DONE, ExitCode.CHANGES_PENDING, {"declined": True})
+    if plan.leaving_pool and not confirm(plan):
         return ProvisionResult(context.run_id, (), time.monotonic() - context.started, declined=True)
-    _require_headroom(context, plan)  # again: others may have drained while somebody thought about the plan
-    context.active = [p.node for p in plan.to_provision]
-    step = Phase.APPLY
+    _require_headroom(context, plan)  # again: others may have drained nodes before the plan was confirmed
+    context.active = list(plan.leaving_pool)
+    phase = Phase.APPLY
     try:
         un_admit(context)
-        for current, do in (_STEPS | {Phase.ADMIT: partial(admit_nodes, baselines=baselines, versions=versions)}).items():
+        quarantine_unrepairable(context, plan)
+        for current, step in _STEPS.items():
             if context.active:
-                step = current
-                _hold(context)
-                do(context)
+                phase = current
+                _require_leases(context)
+                step(context)
     except BaseException as e:
-        _record_stop(context, step, e)
+        _record_stop(context, phase, e)
         raise
     return finish(context)
 
 
 def leave(context: RunContext, plan: Plan) -> None:
-    """End the way of the nodes that are not worked on: keep what they said, and make sure that an admitted one is in the pool."""
+    """End the nodes that are left as they are: save their findings, and put an admitted node into the pool if it is missing there."""
     members = context.services.pool.members()
     for p in plan.nodes:
-        if p.action is PlannedAction.WORK:
+        if p.node in plan.leaving_pool:
             continue
         context.services.store.save_findings(context.run_id, context.findings[p.node])
         reason = p.reasons[0].text if p.reasons else ""
@@ -81,48 +76,52 @@ def leave(context: RunContext, plan: Plan) -> None:
         context.end(p.node, p.state, code, reason, p.reasons)
 
 
+def quarantine_unrepairable(context: RunContext, plan: Plan) -> None:
+    """Quarantine the nodes on which a check fails that no role can repair, with the findings that show it."""
+    for p in plan.to_quarantine:
+        context.services.store.save_findings(context.run_id, context.findings[p.node])
+        context.quarantine(p.node, Phase.CHECK, p.reasons)
+
+
 def finish(context: RunContext) -> ProvisionResult:
-    """The result, and the run's row."""
-    order = {name: i for i, name in enumerate(context.nodes)}
+    """The result; also written to the run directory."""
+    order = {name: i for i, name in enumerate(context.candidates)}
     nodes = tuple(sorted(context.results.values(), key=lambda r: order[r.node]))
     counts = Counter(n.state.value for n in nodes)
     simulated = any(r.simulated for r in context.gate_results) or any(p.simulated for p in context.plans.values())
     result = ProvisionResult(context.run_id, nodes, time.monotonic() - context.started, simulated=simulated, counts=dict(counts))
-    summary = {"counts": dict(counts), "changed": sum(n.changed for n in nodes), "duration_s": round(result.duration_s, 1)}
-    context.rundir.write_json(
-        "result.json", {"exit_code": int(result.exit_code), **summary, "nodes": {n.node: n.state.value for n in nodes}}
-    )
-    context.services.store.finish_run(context.run_id, RunStatus.DONE, int(result.exit_code), summary)
+    states = {n.node: n.state.value for n in nodes}
+    context.rundir.write_json("result.json", {"exit_code": int(result.exit_code), **context.summary(result), "nodes": states})
     return result
 
 
 def warn(context: RunContext, plan: Plan) -> None:
-    """Tell where `provision` would refuse this plan."""
-    why = "" if context.options.force else refusal(context.services.pool, [p.node for p in plan.to_provision], doing=_DOING)
+    """Report where `provision` would refuse this plan."""
+    why = "" if context.options.force else refusal(context.services.pool, plan.leaving_pool, doing=_DOING)
     if why:
         context.notify(Note(f"would be refused without --force: {why}"))
 
 
 def _require_headroom(context: RunContext, plan: Plan) -> None:
-    if plan.to_provision and not context.options.force:
-        hint = "provision fewer at a time (--limit), wait for those that are out, or say --force if it is meant"
-        require_headroom(context.services.pool, [p.node for p in plan.to_provision], doing=_DOING, hint=hint)
+    if plan.leaving_pool and not context.options.force:
+        hint = "provision fewer at a time (--limit), wait for those that are out, or add --force if this is intended"
+        require_headroom(context.services.pool, plan.leaving_pool, doing=_DOING, hint=hint)
 
 
-def _hold(context: RunContext) -> None:
+def _require_leases(context: RunContext) -> None:
     if context.lease_lost():
         raise InterruptedRunError(
-            detail="the lease on these nodes expired and somebody else took them",
-            hint=f"`clusterctl status` says who; nothing of run {context.run_id} was admitted since",
+            detail="the lease on these nodes expired and another run took it",
+            hint=f"`clusterctl status` shows which; run {context.run_id} has admitted nothing since",
         )
 
 
-def _record_stop(context: RunContext, step: Phase, error: BaseException) -> None:
-    """Leave no node looking finished: those on their way are `provisioning` again, which also voids what was measured."""
+def _record_stop(context: RunContext, phase: Phase, error: BaseException) -> None:
+    """Leave no node looking finished: active nodes become `provisioning` again, which also voids what was measured."""
     why = "interrupted" if isinstance(error, KeyboardInterrupt) else f"stopped by {type(error).__name__}"
     store = context.services.store
     for name in tuple(context.active):
         record = store.node(name)
         if record is not None and record.state in IN_PROGRESS:
-            context.move(name, State.PROVISIONING, step, f"{why} during {step.value}; run {context.run_id}")
-    context.notify(Note(f"{why} during {step.value}: {len(context.active)} nodes are left in the middle, out of the pool"))
+            context.move(name, State.PROVISIONING, phase, f"{why} during {phase.value}; run {context.run_id}")
+    context.notify(Note(f"{why} during {phase.value}: {len(context.active)} nodes are left unfinished, out of the pool"))

@@ -1,4 +1,4 @@
-"""Reboot: the nodes whose roles asked for it, a few of a rack at a time; each must come back with a new boot id, all that a boot starts, its GPUs and its links."""
+"""Reboot: the nodes whose roles require it, within the reboot budget. Each must return with a new boot id, a completed boot, its GPUs and its links."""
 
 from __future__ import annotations
 
@@ -25,54 +25,54 @@ _TURN_S = 3600
 
 
 def reboot(context: RunContext) -> None:
-    """Reboot whom a role asked to; without permission such a node is kept out, for it does not run what is declared.
+    """Reboot the nodes that require it; with --no-reboot they are quarantined, because they do not run what is declared.
 
-    A role that must run once more after it (to read BIOS settings back, to write the children of a preset) may ask for another one.
+    A role that must run again after the reboot (to read BIOS settings back, to write the children of a preset) may require another one.
     """
     for _ in range(_MOST):
-        wanted = _wanted(context)
-        if not wanted:
+        pending = _pending(context)
+        if not pending:
             return
         if not context.options.reboot:
-            _forbidden(context, wanted)
+            _forbidden(context, pending)
             return
-        _reboot(context, wanted)
-        again = {n: context.applied[n].apply_again for n in wanted if n in context.active and context.applied[n].apply_again}
-        for name in (n for n in wanted if n in context.active and n not in again):
+        _reboot(context, pending)
+        again = {n: context.applied[n].apply_again for n in pending if n in context.active and context.applied[n].apply_again}
+        for name in (n for n in pending if n in context.active and n not in again):
             context.applied[name] = replace(context.applied[name], reboot_required=())
         for roles in dict.fromkeys(again.values()):
             run_roles(context, roles, tuple(n for n in again if again[n] == roles), Phase.REBOOT)
-    for name, roles in _wanted(context).items():
-        text = f"still asks for a reboot after {_MOST} of them ({', '.join(roles)})"
+    for name, roles in _pending(context).items():
+        text = f"still requires a reboot after {_MOST} of them ({', '.join(roles)})"
         context.quarantine(
-            name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=f"Ansible's whole output: {context.rundir.path}/ansible"),)
+            name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=f"Ansible's full output: {context.rundir.path}/ansible"),)
         )
 
 
 def most_turns(budget: str, nodes: int) -> int:
-    """How many nodes after each other a budget means at most, for `nodes` that may all be of one rack."""
+    """The largest number of reboots one after another that a budget allows for `nodes`, which may all be in one rack."""
     share = budget.endswith("%")
     at_once = max(1, nodes * int(budget.removesuffix("%")) // 100) if share else int(budget)
     return max(1, math.ceil(nodes / at_once))
 
 
-def _wanted(context: RunContext) -> dict[str, tuple[str, ...]]:
+def _pending(context: RunContext) -> dict[str, tuple[str, ...]]:
     return {n: context.applied[n].reboot_required for n in context.active if n in context.applied and context.applied[n].reboot_required}
 
 
-def _forbidden(context: RunContext, wanted: Mapping[str, tuple[str, ...]]) -> None:
-    for name, roles in wanted.items():
+def _forbidden(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> None:
+    for name, roles in pending.items():
         text = f"needs a reboot ({', '.join(roles)}), which --no-reboot forbids"
         hint = f"reboot it, or run `clusterctl provision {name}` without --no-reboot"
         context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.CHECKS_MISSING, text, hint=hint),), ExitCode.CHANGES_PENDING)
 
 
-def _reboot(context: RunContext, wanted: Mapping[str, tuple[str, ...]]) -> None:
-    names = tuple(wanted)
-    context.notify(PhaseStarted(Phase.REBOOT, names, ", ".join(sorted({r for roles in wanted.values() for r in roles}))))
+def _reboot(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> None:
+    names = tuple(pending)
+    context.notify(PhaseStarted(Phase.REBOOT, names, ", ".join(sorted({r for roles in pending.values() for r in roles}))))
     request = PlaybookRequest(
         "reboot.yml",
-        context.inventory,
+        context.request.inventory,
         names,
         forks=max(context.options.forks, len(names)),
         timeout_s=_TURN_S * most_turns(context.reboot_budget, len(names)),

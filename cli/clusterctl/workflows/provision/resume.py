@@ -1,4 +1,4 @@
-"""Runs that did not end: told, taken over, or resumed."""
+"""Runs without a recorded end: reported, taken over, or resumed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from clusterctl.adapters.store.store import Store
+    from clusterctl.workflows.provision.request import ProvisionRequest
 
 _FILE = "request.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """What an earlier run was asked for. `nodes` are those it did not finish."""
+    """The request of an earlier run. `nodes` are those it did not finish."""
 
     run_id: str
     inventory: tuple[Path, ...]
@@ -31,9 +32,10 @@ class Resumed:
     options: ProvisionOptions
 
 
-def save_request(rundir: RunDir, inventory: tuple[Path, ...], target: str, options: ProvisionOptions) -> None:
-    """Write down what a run is asked for."""
-    rundir.write_json(_FILE, {"target": target, "inventory": [str(i.resolve()) for i in inventory], "options": options.to_json()})
+def save_request(rundir: RunDir, request: ProvisionRequest, target: str) -> None:
+    """Save what `--resume` needs."""
+    layers = [str(i.resolve()) for i in request.inventory]
+    rundir.write_json(_FILE, {"target": target, "inventory": layers, "options": request.options.to_json()})
 
 
 def resumed(store: Store, run_id: str, ansible_args: tuple[str, ...]) -> Resumed:
@@ -41,13 +43,13 @@ def resumed(store: Store, run_id: str, ansible_args: tuple[str, ...]) -> Resumed
 
     Raises:
         UnknownRunError: no such run.
-        UsageProblemError: it was no provisioning, it is still at work, or nothing of it is left.
+        UsageProblemError: it is no `provision` run, it is still in progress, or nothing of it is left.
     """
     run = store.run(run_id)
     if run.verb != "provision":
         raise UsageProblemError(detail=f"run {run.id} is a {run.verb}, which cannot be resumed", hint=f"run `clusterctl {run.verb}` again")
     if run.status is RunStatus.RUNNING and run.id not in {r.id for r in store.unfinished_runs()}:
-        raise UsageProblemError(detail=f"run {run.id} is still at work", hint="wait for its end; `clusterctl status` shows it")
+        raise UsageProblemError(detail=f"run {run.id} is still in progress", hint="wait for its end; `clusterctl status` shows it")
     nodes = tuple(n.node for n in store.run_nodes(run.id) if n.phase != Phase.DONE)
     text = RunDir.open(Path(run.directory)).read_text(_FILE)
     if not nodes or text is None:
@@ -58,7 +60,7 @@ def resumed(store: Store, run_id: str, ansible_args: tuple[str, ...]) -> Resumed
 
 
 def take_over(store: Store, names: Collection[str]) -> tuple[str, ...]:
-    """Close dead runs that concern these nodes (this run goes on from where they stand); what to tell about each."""
+    """Close dead runs that concern these nodes, which this run continues from where they stand. Returns one line per closed run."""
     told: list[str] = []
     for run in store.unfinished_runs():
         left = [n.node for n in store.run_nodes(run.id) if n.phase != Phase.DONE and n.node in names]

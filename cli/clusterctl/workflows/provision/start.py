@@ -1,8 +1,7 @@
-"""Puts a provisioning run together: configuration and target in, real edges around, result out."""
+"""Starts a provisioning run: selects the nodes, connects the services, runs the steps in a recorded run."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,163 +16,126 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
 from clusterctl.core.gates.gates_profile import profile_of
-from clusterctl.core.redact import Redactor
-from clusterctl.model.errors import LeaseHeldError, UsageProblemError
-from clusterctl.model.provision import Note, ProvisionOptions
+from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.provision import Note
 from clusterctl.model.state import State
+from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
 from clusterctl.workflows.provision.resume import resumed, save_request, take_over
-from clusterctl.workflows.provision.session import session
+from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.target_filter import present
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from clusterctl.adapters.config import Config
-    from clusterctl.core.gates.gates_profile import GatesProfile
-    from clusterctl.core.saved_plan import SavedPlan
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
-    from clusterctl.model.provision import Plan, Progress, ProvisionResult
+    from clusterctl.model.plan import Plan
+    from clusterctl.model.provision import ProvisionResult
     from clusterctl.model.task_event import TaskEvent
+    from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest
 
-
-@dataclass(frozen=True, slots=True)
-class ProvisionRequest:
-    """What the operator asked for.
-
-    Attributes:
-        target: a host pattern; empty with `resume`.
-        resume: an earlier run to go on with; its nodes, inventory and options are taken.
-        agreed: a plan that the nodes must still fit.
-    """
-
-    target: str
-    options: ProvisionOptions
-    limit: str | None = None
-    extra_vars: tuple[str, ...] = ()
-    vault_ids: tuple[str, ...] = ()
-    resume: str = ""
-    agreed: SavedPlan | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressListener:
-    """Who watches: progress, Ansible's own output (with -v), and the one question."""
-
-    notify: Callable[[Progress], None]
-    output: Callable[[str], None]
-    confirm: Callable[[Plan], bool]
+_INTERRUPTED = "stopped; nodes that were being changed are out of the pool, none was admitted since"
+_HINT = "`clusterctl provision --resume {run_id}` continues, and so does the same command"
 
 
 def run_provision(config: Config, request: ProvisionRequest, listener: ProgressListener) -> ProvisionResult:
-    """Provision.
+    """Provision the nodes of a request.
 
     Raises:
-        ClusterctlError: with the exit code of whatever made it impossible; see docs/reference/exit-codes.md.
+        ClusterctlError: with the exit code of the cause; see docs/reference/exit-codes.md.
     """
     with Store.open(config.store_url) as store:
-        started = _Start.prepare(config, request, store, listener)
-        names = [n.name for n in started.nodes]
-        partners = [p.name for p in started.partners]
+        selected = _select(config, request, store, listener)
+        names = tuple(selected.candidates)
         for text in take_over(store, names):
             listener.notify(Note(text))
-        rundir = RunDir.create(config.state_dir, "provision")
-        argv = [Redactor()(word) for word in sys.argv[1:]]
         target = request.target or f"--resume {request.resume}"
-        try:
-            with session(store, rundir, target=target, operator=config.operator, nodes=names, argv=argv, partners=partners) as keeper:
-                save_request(rundir, started.inventory, target, started.options)
-                context = started.run_context(rundir, listener)
-                context.lease_lost = keeper.lost.is_set
-                return provision(context, listener.confirm, {n: p.baselines for n, p in started.profiles.items()}, versions())
-        except LeaseHeldError:
-            rundir.path.rmdir()
-            raise
+        leased = (*names, *(p.name for p in selected.partners))
+        start = RunStart("provision", target, config.operator, config.state_dir, names, leased=leased, interrupted=_INTERRUPTED, hint=_HINT)
+        with recorded_run(store, start) as run:
+            save_request(run.rundir, selected.request, target)
+            context = _context(config, store, selected, run.rundir, listener)
+            context.lease_lost = run.lease_lost.is_set
+            result = provision(context, listener.confirm)
+            run.code, run.summary = result.exit_code, context.summary(result)
+        return result
 
 
 def plan_provision(config: Config, request: ProvisionRequest, listener: ProgressListener) -> Plan:
-    """What `run` would do; touches nothing and records nothing but where the nodes stand."""
+    """What `run_provision` would do; changes nothing and records only where the nodes stand."""
     with Store.open(config.store_url) as store:
-        started = _Start.prepare(config, request, store, listener)
-        context = started.run_context(RunDir("plan", config.state_dir), listener)
-        made = check_nodes(context)
-        warn(context, made)
-        return made
+        selected = _select(config, request, store, listener)
+        context = _context(config, store, selected, RunDir("plan", config.state_dir), listener)
+        plan = check_nodes(context)
+        warn(context, plan)
+        return plan
 
 
-def _refuse_bad_partners(store: Store, names: Sequence[str]) -> None:
-    """Whoever is measured against must be known to be good: a bad partner would be believed, and the wrong node blamed."""
-    for record in store.nodes(names):
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """The request with inventory and options filled in (those of the run it resumes), and its nodes."""
+
+    request: ProvisionRequest
+    candidates: dict[str, Candidate]
+    partners: tuple[Node, ...]
+
+
+def _select(config: Config, request: ProvisionRequest, store: Store, listener: ProgressListener) -> _Selected:
+    request = replace(request, inventory=config.inventory)
+    target = request.target
+    if request.resume:
+        left = resumed(store, request.resume, request.options.ansible_args)
+        request = replace(request, inventory=left.inventory, options=left.options)
+        target = request.target or ",".join(left.nodes)
+    options = request.options
+    load = partial(load_nodes, request.inventory, extra_vars=request.extra_vars, vault_ids=request.vault_ids)
+    nodes = present(store, load(target, limit=request.limit), lambda text: listener.notify(Note(text)))
+    names = {n.name for n in nodes}
+    partners = tuple(p for p in load(",".join(options.partners)) if p.name not in names) if options.partners else ()
+    today = datetime.now(UTC).date()
+    profiles = {n.name: profile_of(n, today) for n in (*nodes, *partners)}
+    store.register((*nodes, *partners))
+    _require_admitted(store, [p.name for p in partners])
+    candidates = {n.name: Candidate(n, profiles[n.name].levels[options.level], profiles[n.name].baselines) for n in nodes}
+    return _Selected(request, candidates, partners)
+
+
+def _require_admitted(store: Store, partners: Sequence[str]) -> None:
+    """A partner must be known to be good: a bad one would mark healthy nodes faulty."""
+    for record in store.nodes(partners):
         if record.state is not State.ADMITTED:
             hint = "name admitted nodes; `clusterctl status` lists them"
             raise UsageProblemError(detail=f"{record.name} is {record.state}: not known to be good, so no partner", hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
-    config: Config
-    store: Store
-    inventory: tuple[Path, ...]
-    options: ProvisionOptions
-    nodes: tuple[Node, ...]
-    partners: tuple[Node, ...]
-    profiles: dict[str, GatesProfile]
-    agreed: SavedPlan | None = None
+def _context(config: Config, store: Store, selected: _Selected, rundir: RunDir, listener: ProgressListener) -> RunContext:
+    request = selected.request
+    options = request.options
 
-    @classmethod
-    def prepare(cls, config: Config, request: ProvisionRequest, store: Store, listener: ProgressListener) -> _Start:
-        inventory, target, options = config.inventory, request.target, request.options
-        if request.resume:
-            left = resumed(store, request.resume, options.ansible_args)
-            inventory, options = left.inventory, left.options
-            target = request.target or ",".join(left.nodes)
-        load = partial(load_nodes, inventory, extra_vars=request.extra_vars, vault_ids=request.vault_ids)
-        nodes = present(store, load(target, limit=request.limit), lambda text: listener.notify(Note(text)))
-        partners = load(",".join(options.partners)) if options.partners else ()
-        partners = tuple(p for p in partners if p.name not in {n.name for n in nodes})
-        today = datetime.now(UTC).date()
-        profiles = {n.name: profile_of(n, today) for n in (*nodes, *partners)}
-        store.register((*nodes, *partners))
-        _refuse_bad_partners(store, [p.name for p in partners])
-        return cls(config, store, inventory, options, nodes, partners, profiles, request.agreed)
+    def burn_in(nodes: Sequence[Node], partners: Sequence[Node], on_event: Callable[[TaskEvent], None]) -> Sequence[GateResult]:
+        site = replace(config, inventory=request.inventory)
+        return run_burnin(nodes, rundir, site, options.level, partners=partners, on_event=on_event)
 
-    def run_context(self, rundir: RunDir, listener: ProgressListener) -> RunContext:
-        config, options = self.config, self.options
-
-        def burn_in(nodes: Sequence[Node], partners: Sequence[Node], on_event: Callable[[TaskEvent], None]) -> Sequence[GateResult]:
-            return run_burnin(nodes, rundir, replace(config, inventory=self.inventory), options.level, partners=partners, on_event=on_event)
-
-        services = Services(
-            store=self.store,
-            pool=load_pool(config.pool, self.store),
-            play=partial(run_playbook, on_output=listener.output if options.verbosity else None),
-            validate=partial(
-                validate,
-                state_dir=config.state_dir,
-                inventory=self.inventory,
-                settings=ValidationSettings(cpu_quota_percent=config.cpu_quota_percent),
-                stored=partial(self.store.findings, current=True),
-            ),
-            burn_in=burn_in,
-            expected_gates=lambda node: self.profiles[node.name].levels[options.level],
-            sign=signer(config.signing_key),
-        )
-        if self.agreed:
-            services = replace(services, agreed=self.agreed.demand)
-        by_name = {n.name: n for n in self.nodes}
-        return RunContext(
-            services,
-            options,
-            rundir,
-            self.inventory,
-            config.operator,
-            by_name,
-            listener.notify,
-            partners=self.partners,
-            reboot_budget=config.reboot_budget,
-        )
+    pool = load_pool(config.pool, store)
+    services = Services(
+        store=store,
+        pool=pool,
+        play=partial(run_playbook, on_output=listener.output if options.verbosity else None),
+        validate=partial(
+            validate,
+            state_dir=config.state_dir,
+            inventory=request.inventory,
+            settings=ValidationSettings(cpu_quota_percent=config.cpu_quota_percent),
+            stored=partial(store.findings, current=True),
+        ),
+        burn_in=burn_in,
+        admitter=Admitter(store, pool, config.operator, versions(), signer(config.signing_key)),
+    )
+    return RunContext(
+        services, request, rundir, selected.candidates, listener.notify, partners=selected.partners, reboot_budget=config.reboot_budget
+    )

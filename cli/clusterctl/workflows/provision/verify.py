@@ -1,46 +1,39 @@
-"""Verify: ask the nodes again after they were changed; a failing check keeps a node out."""
+"""Verify: validate the nodes that were changed; a failing check keeps a node out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.core.admission.decide import decide_admission
+from clusterctl.core.admission.decide import configuration_reasons
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.state import State
-from clusterctl.model.verdict import ReasonKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.workflows.provision.context import RunContext
 
-_GATE_KINDS = frozenset({ReasonKind.GATE_FAILED, ReasonKind.GATE_COULD_NOT_RUN, ReasonKind.GATE_MISSING})
-
 
 def verify_nodes(context: RunContext) -> None:
-    """Validate the nodes that were changed, take the first round's word for the others, and drop those that are not as declared."""
+    """Validate the nodes that were changed, keep the first findings of the others, and quarantine those that are not as declared."""
     changed = [n for n in context.active_nodes() if context.plans[n.name].roles]
-    # What only a rack together can show needs those that were not changed, too.
+    # What only a whole rack can show needs the findings of the nodes that were not changed, too.
     _save(context, [n for n in context.active if not context.plans[n].roles])
     if changed:
         context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in changed)))
         context.findings |= {f.node: f for f in context.services.validate(changed)}
         _save(context, [n.name for n in changed])
-    for name in tuple(context.active):
-        findings = context.findings.get(name)
-        verdict = decide_admission(
-            name,
-            expected_roles=tuple(context.nodes[name].spec.roles),
-            expected_gates=(),
-            findings=findings,
-            gate_results=(),
-            outcome=context.applied.get(name),
+    for node in context.active_nodes():
+        reasons = configuration_reasons(
+            node.name,
+            expected_roles=tuple(node.spec.roles),
+            findings=context.findings.get(node.name),
+            outcome=context.applied.get(node.name),
         )
-        against = tuple(r for r in verdict.reasons if r.kind not in _GATE_KINDS)
-        if against:
-            context.quarantine(name, Phase.VERIFY, against)
+        if reasons:
+            context.quarantine(node.name, Phase.VERIFY, reasons)
         else:
-            context.move(name, State.VALIDATED, Phase.VERIFY)
+            context.move(node.name, State.VALIDATED, Phase.VERIFY)
 
 
 def _save(context: RunContext, names: Sequence[str]) -> None:

@@ -1,0 +1,157 @@
+"""The frame of every run: leases, the run's row and directory, signals, and the recorded end, however the body ends."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters import clock
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.adapters.store.leases import DEFAULT_TTL_S
+from clusterctl.adapters.versions import versions
+from clusterctl.core.redact import Redactor
+from clusterctl.model.errors import InterruptedRunError, LeaseHeldError, StoreError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.records import RunRow, RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+    from types import FrameType
+
+    from clusterctl.adapters.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """What is known of a run before it starts.
+
+    Attributes:
+        nodes: the nodes of its row; they must be registered.
+        leased: the nodes to hold leases on while it runs; empty for a run that changes nothing.
+        interrupted: what Ctrl-C leaves behind, for the error message.
+        hint: what to do after an interruption; `{run_id}` is replaced.
+    """
+
+    verb: str
+    target: str
+    operator: str
+    state_dir: Path
+    nodes: Collection[str]
+    leased: Collection[str] = ()
+    interrupted: str = "Ctrl-C"
+    hint: str = "run the same command again"
+
+
+@dataclass(slots=True)
+class Run:
+    """A run in progress. `code` and `summary` are recorded when the body ends.
+
+    Attributes:
+        lease_lost: set when another run took over one of the leases.
+    """
+
+    rundir: RunDir
+    store: Store
+    code: ExitCode = ExitCode.OK
+    summary: dict[str, Any] = field(default_factory=dict)
+    lease_lost: threading.Event = field(default_factory=threading.Event)
+
+
+class LeaseKeeper(threading.Thread):
+    """Renews the leases of a run until it ends. `lost` is set when another run took one over."""
+
+    def __init__(self, store: Store, run_id: str, count: int, lost: threading.Event, ttl_s: float = DEFAULT_TTL_S) -> None:
+        super().__init__(name="lease-keeper", daemon=True)
+        self._store, self._run_id, self._count, self._ttl_s = store, run_id, count, ttl_s
+        self._ended = threading.Event()
+        self._lost = lost
+
+    def run(self) -> None:
+        """Renew three times per lifetime."""
+        while not self._ended.wait(self._ttl_s / 3):
+            try:
+                kept = self._store.renew(self._run_id, self._ttl_s)
+            except StoreError:
+                continue  # two more tries before it expires
+            if kept < self._count:
+                self._lost.set()
+                return
+
+    def end(self) -> None:
+        """Stop renewing."""
+        self._ended.set()
+
+
+@contextmanager
+def recorded_run(store: Store, start: RunStart) -> Iterator[Run]:
+    """Take the leases, create the run's directory and row, and record how the body ended.
+
+    Ctrl-C and SIGTERM end the body with KeyboardInterrupt.
+
+    Raises:
+        LeaseHeldError: another run holds one of the nodes; nothing was recorded.
+        InterruptedRunError: in place of KeyboardInterrupt.
+        StoreError: the state directory or the database cannot be used.
+    """
+    rundir = RunDir.create(start.state_dir, start.verb)
+    leased = set(start.leased)
+    run = Run(rundir, store)
+    keeper = LeaseKeeper(store, rundir.id, len(leased), run.lease_lost)
+    try:
+        if leased:
+            store.acquire(leased, run_id=rundir.id, holder=start.operator)
+    except LeaseHeldError:
+        rundir.path.rmdir()
+        raise
+    try:
+        store.start_run(_row(start, rundir), start.nodes)
+        if leased:
+            keeper.start()
+        with _sigterm_as_interrupt():
+            yield run
+        store.finish_run(rundir.id, RunStatus.DONE, int(run.code), run.summary)
+    except KeyboardInterrupt as e:
+        _finish(store, rundir.id, RunStatus.INTERRUPTED, ExitCode.INTERRUPTED, "interrupted")
+        raise InterruptedRunError(detail=start.interrupted, hint=start.hint.format(run_id=rundir.id)) from e
+    except BaseException as e:
+        code = getattr(e, "exit_code", ExitCode.UNEXPECTED)
+        status = RunStatus.INTERRUPTED if code is ExitCode.INTERRUPTED else RunStatus.FAILED
+        _finish(store, rundir.id, status, code, f"{type(e).__name__}: {e}")
+        raise
+    finally:
+        keeper.end()
+        if leased:
+            store.release(rundir.id)
+
+
+def _row(start: RunStart, rundir: RunDir) -> RunRow:
+    argv = tuple(Redactor()(word) for word in sys.argv[1:])
+    return RunRow(rundir.id, start.verb, start.target, start.operator, clock.now(), argv, versions(), str(rundir.path))
+
+
+def _finish(store: Store, run_id: str, status: RunStatus, code: ExitCode, error: str) -> None:
+    try:
+        store.finish_run(run_id, status, int(code), {"error": error})
+    except StoreError:
+        return  # the disk may be the cause; a run without an end whose process is gone is reported as unfinished
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
