@@ -17,6 +17,7 @@ from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision
 from clusterctl.workflows.provision.request import ProvisionRequest
+from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
@@ -114,7 +115,8 @@ class World:
     def recorded(self, store: Store, nodes: Sequence[Node]) -> AbstractContextManager[Run]:
         """The frame of a run over these nodes."""
         names = [n.name for n in nodes]
-        return recorded_run(store, RunStart("provision", "rack-12", "ada", self.state_dir, names, leased=names))
+        start = RunStart("provision", "rack-12", "ada", self.state_dir, names, leased=names, interrupted=INTERRUPTED, hint=RESUME_HINT)
+        return recorded_run(store, start)
 
     def context(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: ProvisionOptions) -> RunContext:
         pool = LocalPool.create(store)

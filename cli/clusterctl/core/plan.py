@@ -57,7 +57,19 @@ def make_plan(inputs: Iterable[PlanInput], options: ProvisionOptions) -> Plan:
 
 
 def plan_node(known: PlanInput, options: ProvisionOptions) -> NodePlan:
-    """Decide what to do with one node."""
+    """Decide what to do with one node: the first rule that applies."""
+    roles = roles_to_apply(known.node, known.findings, options)
+    return (
+        _not_possible(known, options)
+        or _left_admitted(known, roles, options)
+        or _left_quarantined(known, options)
+        or _unrepairable(known, roles, options)
+        or _to_provision(known, roles)
+    )
+
+
+def _not_possible(known: PlanInput, options: ProvisionOptions) -> NodePlan | None:
+    """The node's state does not allow provisioning, or nothing is known of it."""
     name, state, findings = known.node.name, known.record.state, known.findings
     if state is not State.ADMITTED and not is_legal(state, State.PROVISIONING):
         reason = Reason(ReasonKind.REFUSED, f"it is {state}", hint=next_action(name, state))
@@ -71,21 +83,45 @@ def plan_node(known: PlanInput, options: ProvisionOptions) -> NodePlan:
         hint = f"{HINTS[findings.status]}; --all-roles applies its roles all the same"
         reason = Reason(ReasonKind.CHECKS_MISSING, what, hint=hint)
         return _plan(known, PlannedAction.REFUSE, what, reasons=(reason,), exit_code=ExitCode.VALIDATOR_FAILED)
-    roles = roles_to_apply(known.node, findings, options)
-    if state is State.ADMITTED and options.roles and not roles and _blocking(findings):
-        why = f"{_blocking(findings)} checks of roles that were not selected fail"
-        reason = Reason(ReasonKind.CHECK_FAILED, why, hint=f"`clusterctl plan {name}` shows them; provision without selecting roles")
+    return None
+
+
+def _left_admitted(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:
+    """An admitted node that is as declared, or on which only roles that were not selected have something to do."""
+    if known.record.state is not State.ADMITTED:
+        return None
+    if options.roles and not roles and (blocking := _blocking(known.findings)):
+        why = f"{blocking} checks of roles that were not selected fail"
+        hint = f"`clusterctl plan {known.node.name}` shows them; provision without selecting roles"
+        reason = Reason(ReasonKind.CHECK_FAILED, why, hint=hint)
         return _plan(known, PlannedAction.LEAVE, why, reasons=(reason,), exit_code=ExitCode.CHANGES_PENDING)
-    if state is State.ADMITTED and known.record.spec_digest == known.node.spec.digest and _acceptable(known, roles, options):
+    if known.record.spec_digest == known.node.spec.digest and _acceptable(known, roles, options):
         return _plan(known, PlannedAction.LEAVE, "admitted, and as declared")
-    if state is State.QUARANTINED and not options.retest:
-        reasons = _still_bad(known)
-        if reasons:
-            return _plan(known, PlannedAction.LEAVE, "quarantined, and nothing changed since", reasons=reasons, exit_code=_code(reasons))
-    beyond = () if _can_change(roles) or options.all_roles else _beyond_roles(known)
-    if beyond:
-        return _plan(known, PlannedAction.QUARANTINE, "a check fails that no role can repair", reasons=beyond, exit_code=_code(beyond))
-    failing = sum(f.outcome not in GOOD for f in findings.findings)
+    return None
+
+
+def _left_quarantined(known: PlanInput, options: ProvisionOptions) -> NodePlan | None:
+    """A quarantined node with the same declared state and the same evidence against it."""
+    if known.record.state is not State.QUARANTINED or options.retest:
+        return None
+    reasons = _still_bad(known)
+    if not reasons:
+        return None
+    return _plan(known, PlannedAction.LEAVE, "quarantined, and nothing changed since", reasons=reasons, exit_code=_code(reasons))
+
+
+def _unrepairable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:
+    """A node on which a check fails and no role is left that could repair it."""
+    if options.all_roles or _can_change(roles):
+        return None
+    reasons = _beyond_roles(known)
+    if not reasons:
+        return None
+    return _plan(known, PlannedAction.QUARANTINE, "a check fails that no role can repair", reasons=reasons, exit_code=_code(reasons))
+
+
+def _to_provision(known: PlanInput, roles: tuple[str, ...]) -> NodePlan:
+    failing = sum(f.outcome not in GOOD for f in known.findings.findings)
     why = f"{failing} failing checks" if failing else ("all roles" if roles else "no role has anything to do; burn-in is missing")
     return _plan(known, PlannedAction.PROVISION, why, roles=roles)
 

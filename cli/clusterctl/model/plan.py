@@ -92,11 +92,11 @@ class NodePlan:
     @property
     def check_code(self) -> ExitCode:
         """What the node contributes to the exit code of `plan`: 8 changes pending, 4 or 6 where it cannot be brought into its declared state."""
-        if self.changing_roles:
+        if self.changing_roles and self.changes:
             return ExitCode.CHANGES_PENDING
         if self.status in LOST:
             return ExitCode.UNREACHABLE
-        if self.status is not NodeStatus.OK or (self.failing and self.exit_code is not ExitCode.OK):
+        if self.status is not NodeStatus.OK or (self.failing and self.action is not PlannedAction.LEAVE):
             return ExitCode.VALIDATOR_FAILED
         return ExitCode.OK
 

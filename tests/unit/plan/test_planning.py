@@ -11,8 +11,9 @@ from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.state import State
 from clusterctl.workflows import plan as planning
-from support.stores import a_finding, a_node, findings
+from support.stores import a_finding, a_node, a_run, bring, burn_in, findings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,10 @@ def test_what_the_breaker_would_refuse(bad: tuple[str, ...], refused: str, tmp_p
     config = Config(root=tmp_path, inventory=(), state_dir=tmp_path, operator="ada")
     with Store.open(config.store_url) as store:
         store.register(NODES)
+        store.start_run(a_run(), NAMES)
         for name in NAMES:
+            burn_in(store, a_run(), name)
+            bring(store, name, State.ADMITTED)
             LocalPool.create(store).admit(name, "good")
     said = tuple(findings(a_finding(Outcome.FAIL if n in bad else Outcome.PASS), node=n) for n in NAMES)
 

@@ -227,7 +227,7 @@ def test_a_role_that_never_stops_asking_for_reboots_keeps_its_node_out(world: Wo
     result = world.run()
     assert result.exit_code is ExitCode.ROLE_FAILED
     assert [c[0] for c in world.calls].count("reboot") == 3
-    assert "still asks for a reboot after 3" in world.reasons()[N1]
+    assert "still requires a reboot after 3" in world.reasons()[N1]
 
 
 def test_no_reboot_keeps_a_node_out_that_needs_one(world: World) -> None:
@@ -349,6 +349,13 @@ def test_a_disk_that_fills_while_verdicts_are_written_admits_no_further_node(wor
     assert world.states() == {N1: State.ADMITTED, N2: State.PROVISIONING, N3: State.PROVISIONING}
 
 
+def provision_with_lost_lease(world: World, store: Store, nodes: list[Node]) -> None:
+    with world.recorded(store, nodes) as run:
+        context = world.context(store, run.rundir, nodes, ProvisionOptions())
+        context.lease_lost = lambda: any(c[0] == "reboot" for c in world.calls)
+        provision(context, lambda _plan: True)
+
+
 def test_a_lost_lease_stops_the_run(world: World) -> None:
     def steal(what: str) -> None:
         if what == "reboot":
@@ -359,10 +366,8 @@ def test_a_lost_lease_stops_the_run(world: World) -> None:
     nodes = [node(N1)]
     with Store.open(world.url) as store:
         store.register(nodes)
-        with pytest.raises(InterruptedRunError, match="lease"), world.recorded(store, nodes) as run:
-            context = world.context(store, run.rundir, nodes, ProvisionOptions())
-            context.lease_lost = lambda: any(c[0] == "reboot" for c in world.calls)
-            provision(context, lambda _plan: True)
+        with pytest.raises(InterruptedRunError, match="lease"):
+            provision_with_lost_lease(world, store, nodes)
     assert world.states()[N1] is State.PROVISIONING
 
 

@@ -70,7 +70,7 @@ def test_a_run_at_work_is_neither_resumed_nor_taken_over(world: World, store: St
 
     def look(what: str) -> None:
         if what == "burn_in":
-            with pytest.raises(UsageProblemError, match="still at work"):
+            with pytest.raises(UsageProblemError, match="still in progress"):
                 resumed(store, "last", ())
             seen.append(take_over(store, world.names))
 

@@ -12,6 +12,7 @@ import pytest
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings
+from clusterctl.model.errors import InterruptedRunError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.node import Node, NodeSpec, Place
@@ -84,7 +85,7 @@ def test_what_was_answered_before_an_interruption_is_kept(tmp_path: Path) -> Non
     with SshNode(tmp_path / "node", FakeNode()) as server:
         nodes = fleet(server, 6)
         with (
-            pytest.raises(KeyboardInterrupt),
+            pytest.raises(InterruptedRunError),
             recorded.read_only_run("drift", "all", nodes, config_of(tmp_path)) as run,
         ):
             recorded.record_each(run, nodes, config_of(tmp_path), ValidationSettings(concurrency=1), stop)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.plan import PlanInput, make_plan, needs_history
 from clusterctl.model.provision import Phase, PhaseStarted
+from clusterctl.model.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -47,7 +48,8 @@ def plan_inputs(
         last = steps[-1].run_id if steps else ""
         if last:
             evidence = store.findings(node.name, last), store.gate_results(node.name, last)
-            inputs.append(PlanInput(node, record, found, *evidence, expected_gates(node)))
+            gates = expected_gates(node) if record.state is State.QUARANTINED else ()
+            inputs.append(PlanInput(node, record, found, *evidence, gates))
         else:
             inputs.append(PlanInput(node, record, found))
     return inputs

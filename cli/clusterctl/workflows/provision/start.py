@@ -24,7 +24,7 @@ from clusterctl.workflows.burnin.measure_and_judge import run_burnin
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
-from clusterctl.workflows.provision.resume import resumed, save_request, take_over
+from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT, resumed, save_request, take_over
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.target_filter import present
 
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from clusterctl.model.provision import ProvisionResult
     from clusterctl.model.task_event import TaskEvent
     from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest
-
-_INTERRUPTED = "stopped; nodes that were being changed are out of the pool, none was admitted since"
-_HINT = "`clusterctl provision --resume {run_id}` continues, and so does the same command"
 
 
 def run_provision(config: Config, request: ProvisionRequest, listener: ProgressListener) -> ProvisionResult:
@@ -56,7 +53,9 @@ def run_provision(config: Config, request: ProvisionRequest, listener: ProgressL
             listener.notify(Note(text))
         target = request.target or f"--resume {request.resume}"
         leased = (*names, *(p.name for p in selected.partners))
-        start = RunStart("provision", target, config.operator, config.state_dir, names, leased=leased, interrupted=_INTERRUPTED, hint=_HINT)
+        start = RunStart(
+            "provision", target, config.operator, config.state_dir, names, leased=leased, interrupted=INTERRUPTED, hint=RESUME_HINT
+        )
         with recorded_run(store, start) as run:
             save_request(run.rundir, selected.request, target)
             context = _context(config, store, selected, run.rundir, listener)
