@@ -110,7 +110,7 @@ def test_a_plan_reads_like_terraforms() -> None:
 
 def test_nodes_with_equal_plans_share_a_line_and_unreachable_ones_are_all_named() -> None:
     names = [f"r13-n{i:02d}" for i in range(72)]
-    work = [NodePlan(n, PlannedAction.WORK, State.REGISTERED, "301 failing checks", ("kernel",)) for n in names[:60]]
+    work = [NodePlan(n, PlannedAction.PROVISION, State.REGISTERED, "301 failing checks", roles=("kernel",)) for n in names[:60]]
     lost = [NodePlan(n, PlannedAction.UNREACHABLE, State.REGISTERED, "no route", exit_code=ExitCode.UNREACHABLE) for n in names[60:]]
     assert list(summary.plan_lines(Plan((*work, *lost)))) == [
         "~ 60 nodes (r13-n00, r13-n01, r13-n02, r13-n03, ...) (registered): kernel [301 failing checks]",
