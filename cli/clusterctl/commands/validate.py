@@ -49,6 +49,6 @@ def command(
     )
     with read_only_run("validate", target, nodes, config) as run:
         results = validate_recorded(run, nodes, config, settings, view.progress(len(nodes)))
-        run.rundir.write_parts("findings.json", view.json_parts(results, run.rundir.id))
+        run.rundir.write_parts("findings.json", view.findings_json_parts(results, run.rundir.id))
     view.show_findings(results, output, run.rundir.id)
     return int(run.code)

@@ -94,7 +94,7 @@ def one_line(text: str) -> str:
     return flat if len(flat) <= _WIDTH else flat[: _WIDTH - 3] + "..."
 
 
-def json_parts(results: Sequence[NodeFindings], run_id: str) -> Iterator[str]:
+def findings_json_parts(results: Sequence[NodeFindings], run_id: str) -> Iterator[str]:
     """The JSON document, node by node: that of a fleet is too long to be held."""
     return out.json_parts(_head(results, run_id), "nodes", map(_node_json, results))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from clusterctl.adapters.config import Config
-    from clusterctl.adapters.validators.settings import ValidationSettings
+    from clusterctl.adapters.validators.validation_settings import ValidationSettings
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
 

@@ -85,7 +85,7 @@ def test_no_node_is_rendered_before_it_is_written() -> None:
 def test_the_stored_document_is_the_printed_one_without_its_envelope(capsys: pytest.CaptureFixture[str]) -> None:
     view.show_findings(RESULTS, "json", "run-1")
     printed = json.loads(capsys.readouterr().out)
-    stored = json.loads("".join(view.json_parts(RESULTS, "run-1")))
+    stored = json.loads("".join(view.findings_json_parts(RESULTS, "run-1")))
     assert {**stored, "schema_version": 1, "kind": "validation"} == printed
 
 

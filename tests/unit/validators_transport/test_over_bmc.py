@@ -7,7 +7,7 @@ import pytest
 
 from clusterctl.adapters.validators import request
 from clusterctl.adapters.validators.over_bmc import BmcRound, vault_ids
-from clusterctl.adapters.validators.settings import ValidationSettings
+from clusterctl.adapters.validators.validation_settings import ValidationSettings
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl_validators.finding import Outcome
 from support.redfish_bmc import PASSWORD, USER, Bmc

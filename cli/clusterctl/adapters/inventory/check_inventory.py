@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.inventory.groups import by_digest
-from clusterctl.adapters.inventory.invalid import invalid, problems_of
+from clusterctl.adapters.inventory.invalid import problems_of, spec_invalid_error
 from clusterctl.adapters.inventory.load import list_hosts, load_nodes, load_profile
 from clusterctl.model.declared_state import InventoryCheck
 from clusterctl.model.errors import SpecInvalidError
@@ -67,4 +67,4 @@ def _judged(nodes: Sequence[Node], judge: Judge) -> list[Problem]:
 
 def _refuse(found: Sequence[Problem]) -> None:
     if found:
-        raise invalid(found)
+        raise spec_invalid_error(found)

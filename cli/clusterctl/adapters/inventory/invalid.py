@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from clusterctl.model.problem import Problem
 
 
-def invalid(problems: Iterable[Problem]) -> SpecInvalidError:
+def spec_invalid_error(problems: Iterable[Problem]) -> SpecInvalidError:
     """The error that lists all `problems`, each once."""
     items = tuple(dict.fromkeys(problems))
     return SpecInvalidError(problems="\n".join(p.text() for p in items), items=items)
 
 
 def problems_of(error: SpecInvalidError) -> tuple[Problem, ...]:
-    """The problems that an error from `invalid` lists."""
+    """The problems that an error from `spec_invalid_error` lists."""
     return cast("tuple[Problem, ...]", error.values["items"])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible.environment import minimal
-from clusterctl.adapters.inventory.invalid import invalid
+from clusterctl.adapters.inventory.invalid import spec_invalid_error
 from clusterctl.adapters.inventory.wire import Failure
 from clusterctl.model.errors import ClusterctlError, ConfigError, UnknownTargetError
 from clusterctl.model.problem import Problem
@@ -71,7 +71,7 @@ def _error(error: Mapping[str, Any], request: WorkerRequest) -> ClusterctlError:
         case Failure.CONFIG:
             return ConfigError(detail=error["detail"], hint=error["hint"])
         case Failure.INVALID:
-            return invalid(Problem.from_dict(p) for p in error["problems"])
+            return spec_invalid_error(Problem.from_dict(p) for p in error["problems"])
 
 
 def _environment(request: WorkerRequest) -> dict[str, str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.adapters.validators.bundle import Bundle
-    from clusterctl.adapters.validators.settings import ValidationSettings
+    from clusterctl.adapters.validators.validation_settings import ValidationSettings
     from clusterctl.model.node import Node
     from clusterctl.model.playbook_result import HostOutcome
 

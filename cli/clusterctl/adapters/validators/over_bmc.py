@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from clusterctl.adapters.bmc.access import BmcAccess
-    from clusterctl.adapters.validators.settings import ValidationSettings
+    from clusterctl.adapters.validators.validation_settings import ValidationSettings
     from clusterctl.model.node import Node
 
 _AT_ONCE = 32

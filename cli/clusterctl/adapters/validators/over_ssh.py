@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.ssh.exec_result import Exited
     from clusterctl.adapters.ssh.ssh import Remote, SshClient
     from clusterctl.adapters.validators.bundle import Bundle
-    from clusterctl.adapters.validators.settings import ValidationSettings
+    from clusterctl.adapters.validators.validation_settings import ValidationSettings
     from clusterctl.model.become import BecomePassword
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node

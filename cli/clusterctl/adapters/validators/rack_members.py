@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from clusterctl.adapters.validators.settings import ValidationSettings
+    from clusterctl.adapters.validators.validation_settings import ValidationSettings
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
 

@@ -15,7 +15,7 @@ from clusterctl.adapters.validators.over_bmc import BmcRound
 from clusterctl.adapters.validators.over_rack import DomainRound
 from clusterctl.adapters.validators.passwords import passwords
 from clusterctl.adapters.validators.rack_members import not_asked
-from clusterctl.adapters.validators.settings import ValidationSettings
+from clusterctl.adapters.validators.validation_settings import ValidationSettings
 from clusterctl.core import waivers
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeStatus

@@ -13,10 +13,10 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.provision import Note, Phase, ProvisionResult
 from clusterctl.model.state import State
-from clusterctl.workflows.provision.admit import admit_nodes
 from clusterctl.workflows.provision.apply import apply, un_admit
 from clusterctl.workflows.provision.burn_in import burn_in
 from clusterctl.workflows.provision.check import check_nodes
+from clusterctl.workflows.provision.decide import admit_nodes
 from clusterctl.workflows.provision.reboot import reboot
 from clusterctl.workflows.provision.verify import verify_nodes
 
