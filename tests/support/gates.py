@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from clusterctl.core.gates.gate_plan import plan_gates
-from clusterctl.core.gates.gates_profile import profile_of
+from clusterctl.core.gates.planning.gate_plan import plan_gates
+from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from support.roles import ROOT
@@ -16,7 +16,7 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from clusterctl.core.gates.gate_plan import GatePlan
+    from clusterctl.core.gates.planning.gate_plan import GatePlan
     from clusterctl.model.level import Level
 
 TODAY = date(2026, 1, 15)
@@ -53,7 +53,7 @@ def nodes(count: int, **how: Any) -> tuple[Node, ...]:
 
 def plan(of: Sequence[Node], wanted: Sequence[str] = ALL, level: Level = "standard") -> GatePlan:
     """The plan of some nodes."""
-    return plan_gates(of, {n.name: profile_of(n, TODAY) for n in of}, level, wanted)
+    return plan_gates([subject_of(n, TODAY) for n in of], level, wanted)
 
 
 def perftest(gbps: float, size: int = 8388608) -> str:

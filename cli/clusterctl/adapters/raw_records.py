@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.core.gates.header import FILE, Header, header_from
-from clusterctl.core.gates.header import SCHEMA_VERSION as HEADER_VERSION
+from clusterctl.core.gates.planning.header import FILE, Header, header_from
+from clusterctl.core.gates.planning.header import SCHEMA_VERSION as HEADER_VERSION
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_result import RawRecord
 

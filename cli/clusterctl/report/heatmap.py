@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from clusterctl.core.judge.parse_record import parse_record
+from clusterctl.core.gates.judging.reading import read_record
+from clusterctl.core.gates.rdma_pair import GATE
 from clusterctl.report.model import Cell, Grid, Heatmap
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from clusterctl.model.gate_result import GateResult, RawRecord
 
-_GATE = "rdma_pair"
-_METRIC = "bandwidth_average"
 _FLOOR = re.compile(r">= ([0-9.]+)")
 # A matrix of more nodes cannot be read; the overview still tells the lowest of each rail.
 _MOST_NODES = 40
@@ -37,7 +36,7 @@ class _Run:
 
 def build_heatmap(records: Iterable[RawRecord], results: Iterable[GateResult]) -> Heatmap:
     """The heatmap of a run; floors come from what the judge expected of each HCA."""
-    runs = [_run(r) for r in records if r.gate == _GATE and r.step.endswith(".client")]
+    runs = [_run(r) for r in records if r.gate == GATE.name and r.step.endswith(".client")]
     if not runs:
         return Heatmap(None, (), problem="no pair was measured in this run")
     floors = _floors(results)
@@ -56,14 +55,14 @@ def build_heatmap(records: Iterable[RawRecord], results: Iterable[GateResult]) -
 
 
 def _run(record: RawRecord) -> _Run:
-    reading = parse_record(record)
-    values = [s.value for s in reading.samples if s.metric == _METRIC]
+    reading = read_record(GATE, record)
+    values = [s.value for s in reading.samples if s.metric == GATE.metric]
     value = values[-1] if values and not reading.rule else None
     return _Run(record.node, record.peer, record.device, record.peer_device, value, reading.detail or "no bandwidth in the output")
 
 
 def _floors(results: Iterable[GateResult]) -> dict[tuple[str, str], float]:
-    found = ((r, _FLOOR.search(r.expected)) for r in results if r.gate == _GATE)
+    found = ((r, _FLOOR.search(r.expected)) for r in results if r.gate == GATE.name)
     return {(r.node, r.device): float(m[1]) for r, m in found if m}
 
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.adapters.raw_records import read_all, read_header
-from clusterctl.core.gates.settings import GATES
-from clusterctl.core.judge import judge, subject_of
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.registry import gate_named, gate_names
+from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from clusterctl.core.gates.header import Header
+    from clusterctl.core.gates.planning.header import Header
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
 
@@ -37,12 +38,16 @@ def judge_stored(
     """Judge the run in `directory`; `load` resolves host patterns to nodes, None takes the profiles stored with the run.
 
     Raises:
-        ConfigError: the directory holds no burn-in, a profile is invalid, or a node is no longer in the inventory.
+        ConfigError: the directory holds no burn-in, a gate of it is not registered here, a profile is invalid, or a node is no
+            longer in the inventory.
     """
     header = read_header(directory)
     records = read_all(directory)
     if gate and gate not in header.gates:
-        raise ConfigError(detail=f"the run has no gate {gate!r}", hint=f"it has: {', '.join(header.gates)}; all gates: {', '.join(GATES)}")
+        hint = f"it has: {', '.join(header.gates)}; all gates: {', '.join(gate_names())}"
+        raise ConfigError(detail=f"the run has no gate {gate!r}", hint=hint)
+    for name in header.gates:
+        gate_named(name)
     nodes = header.stored_nodes() if load is None else _today(header, load)
     if baselines is not None:
         entries = _read_baselines(baselines)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterctl.core.gates.step import GateStep, Side
+from clusterctl.core.gates.planning.step import GateStep, Obstacle, Side
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.node import Node, Place
 from support.gates import gates, node, nodes, plan
@@ -109,9 +109,8 @@ def test_over_nvlink_each_rack_is_a_group_of_its_own_at_the_same_time() -> None:
 
 def test_a_tray_alone_in_its_rack_cannot_be_measured_over_nvlink() -> None:
     made = plan([tray("n1", "rack-1"), tray("n2", "rack-1"), tray("n3", "rack-2")], ["nccl_group"])
-    assert made.impossible == {
-        ("nccl_group", "n3"): "nccl_group needs a second node of rack-2; add a known-good one: `clusterctl burnin n3 --partners NODE`"
-    }
+    hint = "add a known-good one: `clusterctl burnin n3 --partners NODE`"
+    assert made.impossible == {("nccl_group", "n3"): Obstacle("nccl_group needs a second node of rack-2", hint)}
     assert set(made.nvlink_groups) == {"n1", "n2"}
 
 
@@ -126,12 +125,12 @@ def test_over_the_network_racks_are_one_group_without_a_channel() -> None:
 def test_a_gate_for_several_nodes_is_impossible_with_one(gate: str) -> None:
     made = plan(nodes(1), [gate])
     assert made.steps["n1"] == ()
-    assert "--partners" in made.impossible[gate, "n1"]
+    assert "--partners" in made.impossible[gate, "n1"].hint
 
 
 def test_a_node_without_hcas_is_named() -> None:
     made = plan([*nodes(2), node("n3", rails=0)], ["rdma_pair"])
-    assert made.impossible == {("rdma_pair", "n3"): "hardware_hcas declares no HCA"}
+    assert made.impossible == {("rdma_pair", "n3"): Obstacle("hardware_hcas declares no HCA")}
 
 
 def test_limited_rounds_are_the_first_of_the_tournament() -> None:
@@ -150,7 +149,7 @@ def test_ports_that_do_not_fit_are_an_error() -> None:
 def test_the_time_limit_holds_all_batches() -> None:
     made = plan(nodes(4))
     batches = {s.batch: s.timeout_s for own in made.steps.values() for s in own}
-    assert made.limit_s >= sum(batches.values()) + made.peer_wait_s
+    assert made.limit_s >= sum(batches.values()) + made.rendezvous.peer_wait_s
 
 
 def test_the_plan_is_a_function_of_its_input() -> None:

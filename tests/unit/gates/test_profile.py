@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from clusterctl.core.gates.devices import read_hcas
 from clusterctl.core.gates.gates_profile import profile_of
+from clusterctl.core.gates.nccl_group import GATE as NCCL_GROUP
+from clusterctl.core.gates.planning.devices import read_hcas
+from clusterctl.core.gates.rdma_pair import GATE as RDMA_PAIR
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_result import BaselineKind
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, node
@@ -29,7 +31,7 @@ def test_a_good_profile_is_typed() -> None:
     profile = profile_of(node("n1", declared=gates()), TODAY)
     assert profile.levels["quick"] == ("dcgm_diag",)
     assert profile.for_gate("rdma_pair")[0].kind is BaselineKind.FLOOR
-    assert profile.settings.rdma_pair.size_bytes == 8388608
+    assert profile.settings_of(RDMA_PAIR).size_bytes == 8388608
 
 
 @pytest.mark.parametrize("kind", ["floor", "expected"])
@@ -50,7 +52,7 @@ def test_a_group_floor_that_the_nics_cannot_carry_is_refused(nodes: int | None, 
 def test_over_nvlink_the_nics_are_no_limit_of_a_group() -> None:
     floors = [RDMA_FLOOR, NODE_FLOOR, {**GROUP_FLOOR, "nodes": None, "value": 800.0}]
     declared = gates(gates_baselines=floors, gates_settings={"nccl_group": {"require_transport": "P2P/MNNVL"}})
-    assert profile_of(node("n1", rails=4, gpus=4, declared=declared), TODAY).settings.nccl_group.over_nvlink
+    assert profile_of(node("n1", rails=4, gpus=4, declared=declared), TODAY).settings_of(NCCL_GROUP).over_nvlink
     assert "is above the line rate" in problems(gates_baselines=floors)
 
 
@@ -115,7 +117,7 @@ def test_all_problems_are_told_at_once() -> None:
     ("settings", "told"),
     [
         ({"rdma_pair": {"duration": 3}}, "gates_settings.rdma_pair.duration: unknown key"),
-        ({"rdma_pairs": {}}, "gates_settings.rdma_pairs: unknown key"),
+        ({"rdma_pairs": {}}, "gates_settings.rdma_pairs: unknown gate; known: dcgm_diag, nvbandwidth"),
         ({"rdma_pair": {"size_bytes": "8M"}}, "gates_settings.rdma_pair.size_bytes: should be a valid integer, is '8M'"),
         ({"rdma_pair": {"duration_s": {"quick": 5}}}, "gates_settings.rdma_pair.duration_s: level standard is missing"),
         ({"dcgm_diag": {"diag_level": 5}}, "gates_settings.dcgm_diag.diag_level"),

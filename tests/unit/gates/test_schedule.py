@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.core.gates.coverage import coverage
-from clusterctl.core.gates.schedule import tournament
+from clusterctl.core.gates.planning.coverage import coverage
+from clusterctl.core.gates.planning.schedule import tournament
 from support.gates import CASES, nodes, plan
 
 EXPECTED = yaml.safe_load((CASES / "schedule" / "tournaments.yml").read_text())

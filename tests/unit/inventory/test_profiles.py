@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from clusterctl.adapters.inventory.load import load_profile
-from clusterctl.core.gates.devices import hcas_of
 from clusterctl.core.gates.gates_profile import profile_of
+from clusterctl.core.gates.planning.devices import hcas_of
 from clusterctl.model.errors import SpecInvalidError
 from clusterctl.model.node import Connection, Node, Place
 from support.filters import filter_plugin

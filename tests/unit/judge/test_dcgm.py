@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from clusterctl.core.judge import judge, subject_of
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import GateResult, Outcome
 from support.gates import CASES, TODAY, gates, node, record
 from support.recorded import recorded

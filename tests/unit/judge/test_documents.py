@@ -11,8 +11,8 @@ import pytest
 
 from clusterctl.adapters.raw_records import gate_document
 from clusterctl.adapters.run_directory import RunDir
-from clusterctl.core.gates.coverage import coverage
-from clusterctl.core.gates.header import header_of
+from clusterctl.core.gates.planning.coverage import coverage
+from clusterctl.core.gates.planning.header import header_of
 from clusterctl.main import call
 from support.gates import CASES, link, nccl, nodes, plan, record
 from support.roles import ROOT

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterctl.core.judge import judge, subject_of
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.planning.step import Obstacle
+from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import Outcome
 from support.gates import ALL, TODAY, link, nccl, node, record
 
@@ -66,7 +68,11 @@ def test_evidence_taken_away_never_gives_a_pass(which: set[int], how: str) -> No
 
 def test_a_node_with_no_evidence_at_all_has_a_result_for_every_gate() -> None:
     found = judge(
-        [subject_of(node("n1"), TODAY)], [], level="standard", gates=ALL, impossible={("rdma_pair", "n1"): "needs a second; add one"}
+        [subject_of(node("n1"), TODAY)],
+        [],
+        level="standard",
+        gates=ALL,
+        impossible={("rdma_pair", "n1"): Obstacle("needs a second", "add one")},
     )
     assert {(r.gate, r.outcome) for r in found} == {(g, Outcome.COULD_NOT_RUN) for g in ALL}
     assert next((r.detail, r.hint) for r in found if r.gate == "rdma_pair") == ("needs a second", "add one")

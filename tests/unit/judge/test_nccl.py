@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from clusterctl.core.judge import judge, subject_of
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import GateResult, Outcome
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterctl.core.judge import Subject, judge, subject_of
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from support.gates import TODAY, case_names, gates, link, load_case, node
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from clusterctl.core.gates import baselines
-from clusterctl.core.gates.devices import gpus_of, read_hcas
-from clusterctl.core.gates.settings import GATES, GateSettings
+from clusterctl.core.gates.baselines import baseline_problems
+from clusterctl.core.gates.planning.devices import gpus_of, hcas_of
+from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_result import Baseline, BaselineKind
 from clusterctl.model.level import LEVELS, Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import date
 
+    from clusterctl.core.gates.gate import Gate, S
+    from clusterctl.core.gates.settings import GateSettings
     from clusterctl.model.node import Node
 
 _KNOWN = ("gates_levels", "gates_settings", "gates_baselines", "gates_peer_address")
 _PARTS = ("gates_settings_", "gates_baselines_")
-_NOT_COMPARED = ("dcgm_diag",)
 
 
 class BaselineEntry(BaseModel):
@@ -53,7 +54,7 @@ class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     gates_levels: dict[Level, list[str]]
-    gates_settings: GateSettings = GateSettings()
+    gates_settings: dict[str, Any] = {}
     gates_baselines: list[BaselineEntry] = []
     gates_peer_address: str = ""
 
@@ -64,13 +65,21 @@ class GatesProfile:
 
     Attributes:
         levels: burn-in level -> its gates, in order.
+        settings: gate -> its settings; every registered gate has some.
         peer_address: the address other nodes measure this one by; empty = the address of its SSH connection.
     """
 
     levels: Mapping[Level, tuple[str, ...]]
-    settings: GateSettings
+    settings: Mapping[str, GateSettings]
     baselines: tuple[Baseline, ...]
     peer_address: str = ""
+
+    def settings_of(self, gate: Gate[S]) -> S:
+        """The settings of a gate."""
+        settings = self.settings[gate.name]
+        if not isinstance(settings, gate.settings_model):
+            raise TypeError(f"the settings of {gate.name} are {type(settings).__name__}")
+        return settings
 
     def for_gate(self, gate: str) -> tuple[Baseline, ...]:
         """The baselines of a gate."""
@@ -92,19 +101,31 @@ def profile_of(node: Node, today: date) -> GatesProfile:
     try:
         document = _Document.model_validate(known)
     except ValidationError as e:
-        raise _invalid(node.name, [_told(error) for error in e.errors()]) from e
-    problems = [*_level_problems(document), *_missing_level_problems(document.gates_settings)]
+        raise _invalid(node.name, [*_told(e), *_settings(known.get("gates_settings"))[1]]) from e
+    settings, problems = _settings(document.gates_settings)
+    if problems:
+        raise _invalid(node.name, problems)
     entries = tuple(_baseline(e) for e in document.gates_baselines)
-    rates = [h.rate_gbps for h in read_hcas(node.spec.roles.get("hardware", {}), node.name)]
-    over_network = not document.gates_settings.nccl_group.over_nvlink
-    problems += baselines.baseline_problems(
-        entries, known_gates=GATES, hca_rates_gbps=rates, gpus=gpus_of(node), today=today, group_over_network=over_network
-    )
-    problems += _uncovered_problems(document, entries)
+    problems = [*_level_problems(document.gates_levels), *_missing_level_problems(settings)]
+    problems += baseline_problems(entries, settings, hcas=hcas_of(node), gpus=gpus_of(node), today=today)
+    problems += _uncovered_problems(document.gates_levels, entries)
     if problems:
         raise _invalid(node.name, problems)
     levels = {level: tuple(gates) for level, gates in document.gates_levels.items()}
-    return GatesProfile(levels, document.gates_settings, entries, document.gates_peer_address)
+    return GatesProfile(levels, settings, entries, document.gates_peer_address)
+
+
+def _settings(declared: Any) -> tuple[dict[str, GateSettings], list[str]]:
+    """The settings of every gate, and what is wrong with them; a value that is no mapping is a problem of the document."""
+    given = declared if isinstance(declared, Mapping) else {}
+    problems = [f"gates_settings.{g}: unknown gate; known: {', '.join(gate_names())}" for g in given if g not in gate_names()]
+    settings: dict[str, GateSettings] = {}
+    for gate in all_gates():
+        try:
+            settings[gate.name] = gate.settings_model.model_validate(given.get(gate.name, {}))
+        except ValidationError as e:
+            problems += _told(e, f"gates_settings.{gate.name}")
+    return settings, problems
 
 
 def _baseline(entry: BaselineEntry) -> Baseline:
@@ -115,11 +136,12 @@ def _baseline(entry: BaselineEntry) -> Baseline:
     return Baseline(kind=BaselineKind(kind) if known else kind, value=0.0 if value is None else value, **fields)
 
 
-def _level_problems(document: _Document) -> list[str]:
-    problems = [f"gates_levels.{level}: missing" for level in LEVELS if level not in document.gates_levels]
-    for level, gates in document.gates_levels.items():
+def _level_problems(levels: Mapping[Level, list[str]]) -> list[str]:
+    known = gate_names()
+    problems = [f"gates_levels.{level}: missing; usual: [{', '.join(_usual(level))}]" for level in LEVELS if level not in levels]
+    for level, gates in levels.items():
         problems += [
-            f"gates_levels.{level}[{i}]: unknown gate {g!r}; known: {', '.join(GATES)}" for i, g in enumerate(gates) if g not in GATES
+            f"gates_levels.{level}[{i}]: unknown gate {g!r}; known: {', '.join(known)}" for i, g in enumerate(gates) if g not in known
         ]
         problems += [f"gates_levels.{level}: {g!r} occurs twice" for g in dict.fromkeys(gates) if gates.count(g) > 1]
         if not gates:
@@ -127,23 +149,30 @@ def _level_problems(document: _Document) -> list[str]:
     return problems
 
 
-def _missing_level_problems(settings: GateSettings) -> list[str]:
+def _usual(level: Level) -> list[str]:
+    return [gate.name for gate in all_gates() if level in gate.default_levels]
+
+
+def _missing_level_problems(settings: Mapping[str, GateSettings]) -> list[str]:
     problems = []
-    for gate in GateSettings.model_fields:
-        for name, value in getattr(settings, gate):
+    for gate, own in settings.items():
+        for name, value in own:
             if isinstance(value, dict) and value and set(value) <= set(LEVELS):
                 problems += [f"gates_settings.{gate}.{name}: level {level} is missing" for level in LEVELS if level not in value]
     return problems
 
 
-def _uncovered_problems(document: _Document, entries: tuple[Baseline, ...]) -> list[str]:
-    wanted = {g for gates in document.gates_levels.values() for g in gates if g in GATES and g not in _NOT_COMPARED}
+def _uncovered_problems(levels: Mapping[Level, list[str]], entries: tuple[Baseline, ...]) -> list[str]:
+    declared = {g for gates in levels.values() for g in gates if g in gate_names() and gate_named(g).needs_floor}
     lower = {b.gate for b in entries if b.kind == BaselineKind.FLOOR or b.tolerance_percent}
-    return [f"gates_baselines: no floor for {gate}, so it could never be judged" for gate in sorted(wanted - lower)]
+    return [f"gates_baselines: no floor for {gate}, so it could never be judged" for gate in sorted(declared - lower)]
 
 
-def _told(error: Any) -> str:
-    path = ""
+def _told(invalid: ValidationError, path: str = "") -> list[str]:
+    return [_problem(error, path) for error in invalid.errors()]
+
+
+def _problem(error: Any, path: str) -> str:
     for part in error["loc"]:
         if isinstance(part, int):
             path += f"[{part}]"

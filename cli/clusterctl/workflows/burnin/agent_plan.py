@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
-    from clusterctl.core.gates.gate_plan import GatePlan
+    from clusterctl.core.gates.planning.gate_plan import GatePlan
 
 LOCK = "/run/lock/clusterctl-burnin.lock"
 
@@ -32,8 +32,8 @@ def plan_for(plan: GatePlan, node: str, run: str, owner: str) -> dict[str, Any]:
         "owner": owner,
         "node": node,
         "listen": "",
-        "control_port": plan.control_port,
-        "peer_wait_s": plan.peer_wait_s,
+        "control_port": plan.rendezvous.control_port,
+        "peer_wait_s": plan.rendezvous.peer_wait_s,
         "limit_s": plan.limit_s,
         "lock": LOCK,
         "steps": [asdict(step) for step in plan.steps[node]],

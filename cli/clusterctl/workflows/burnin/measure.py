@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
-    from clusterctl.core.gates.gate_plan import GatePlan
-    from clusterctl.core.gates.step import GateStep
+    from clusterctl.core.gates.planning.gate_plan import GatePlan
+    from clusterctl.core.gates.planning.step import GateStep
     from clusterctl.model.playbook_result import PlaybookResult
     from clusterctl.model.task_event import TaskEvent
 

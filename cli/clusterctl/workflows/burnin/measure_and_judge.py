@@ -6,12 +6,14 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
-from clusterctl.core.gates.coverage import coverage
-from clusterctl.core.gates.gate_plan import GatePlan, plan_gates
+from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.gates_profile import profile_of
-from clusterctl.core.gates.header import FILE, header_of
-from clusterctl.core.gates.settings import GATES, GROUP_GATES
-from clusterctl.core.judge import Subject, judge, not_passed, subject_of
+from clusterctl.core.gates.judging.judge import judge, not_passed
+from clusterctl.core.gates.planning.coverage import coverage
+from clusterctl.core.gates.planning.gate_plan import GatePlan, plan_gates
+from clusterctl.core.gates.planning.header import FILE, header_of
+from clusterctl.core.gates.registry import gate_named, gate_names
+from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.level import LEVELS, Level
 from clusterctl.workflows.burnin.measure import measure
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
+    from clusterctl.core.gates.planning.step import Obstacle
     from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.node import Node
     from clusterctl.model.task_event import TaskEvent
@@ -32,15 +35,7 @@ class _Burnin:
     partners: tuple[Node, ...]
     level: Level
     gates: tuple[str, ...]
-    today: date
-
-    @property
-    def subjects(self) -> tuple[Subject, ...]:
-        judged = tuple(subject_of(n, self.today) for n in self.nodes)
-        return (*judged, *(subject_of(n, self.today, partner=True) for n in self.partners))
-
-    def plan(self, nodes: Sequence[Node], gates: Sequence[str]) -> GatePlan:
-        return plan_gates(nodes, {n.name: profile_of(n, self.today) for n in nodes}, self.level, gates)
+    subjects: tuple[Subject, ...]
 
 
 def expected_gates(node: Node, level: str, today: date | None = None) -> tuple[str, ...]:
@@ -83,25 +78,22 @@ def run_burnin(
         ConfigError: a profile is invalid, or a gate or level is unknown; nothing was measured.
         StoreError: the run directory cannot be written.
     """
-    unknown = [g for g in gates or () if g not in GATES]
-    if unknown:
-        raise ConfigError(detail=f"unknown gate {unknown[0]!r}", hint=f"gates: {', '.join(GATES)}")
+    chosen = [gate_named(name).name for name in gates or gate_names()]
     judged = {n.name for n in nodes}
     others = tuple(p for p in partners if p.name not in judged)
-    work = _Burnin(tuple(nodes), others, level_named(level), tuple(g for g in GATES if g in (gates or GATES)), _today())
-    everyone = (*work.nodes, *work.partners)
-    subjects = work.subjects
-    early = tuple(g for g in work.gates if g not in GROUP_GATES)
-    plan = work.plan(everyone, early)
-    impossible: dict[tuple[str, str], str] = {**plan.impossible}
+    today = _today()
+    subjects = (*(subject_of(n, today) for n in nodes), *(subject_of(n, today, partner=True) for n in others))
+    work = _Burnin(tuple(nodes), others, level_named(level), tuple(g for g in gate_names() if g in chosen), subjects)
+    late = tuple(g for g in gate_names(Scope.GROUP) if g in work.gates)
+    early = tuple(g for g in work.gates if g not in late)
+    plan = plan_gates(subjects, work.level, early)
+    impossible: dict[tuple[str, str], Obstacle] = {**plan.impossible}
     _write_header(work, rundir, plan, impossible)
     records: tuple[RawRecord, ...] = measure(plan, rundir, config, "nodes", on_event) if early else ()
     results = judge(subjects, records, level=work.level, gates=early, impossible=plan.impossible)
-    late = tuple(g for g in work.gates if g in GROUP_GATES)
     if late:
         bad = not_passed(results)
-        good = [n for n in everyone if n.name not in bad]
-        second = work.plan(good, late)
+        second = plan_gates([s for s in subjects if s.name not in bad], work.level, late)
         impossible |= second.impossible
         _write_header(work, rundir, plan, impossible)
         records = (*records, *measure(second, rundir, config, "group", on_event))
@@ -110,8 +102,8 @@ def run_burnin(
     return results
 
 
-def _write_header(work: _Burnin, rundir: RunDir, plan: GatePlan, impossible: Mapping[tuple[str, str], str]) -> None:
-    pairs = coverage((*work.nodes, *work.partners), plan) if "rdma_pair" in work.gates else None
+def _write_header(work: _Burnin, rundir: RunDir, plan: GatePlan, impossible: Mapping[tuple[str, str], Obstacle]) -> None:
+    pairs = coverage((*work.nodes, *work.partners), plan) if set(gate_names(Scope.PAIR)) & set(work.gates) else None
     header = header_of(work.level, work.gates, work.nodes, work.partners, impossible=impossible, pairs=pairs)
     rundir.write_json(FILE, header.to_json())
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from clusterctl.adapters.inventory.load import load_profile
-from clusterctl.core.gates.devices import read_hcas
+from clusterctl.core.gates.planning.devices import read_hcas
 from clusterctl_lab.simulator import (
     fabric_peer,
     hardware_kinds,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from clusterctl.core.parsers import UnparsableError, parse_output
+from clusterctl.core.parsers import UnparsableError
 from clusterctl.model.gate_result import GateResult, Outcome
 
 if TYPE_CHECKING:
+    from clusterctl.core.gates.gate import Gate
     from clusterctl.model.gate_result import RawRecord, Sample
+
+_LINE_LIMIT = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +29,16 @@ class Reading:
     detail: str = ""
 
 
-def parse_record(record: RawRecord) -> Reading:
-    """Parse a record. One that ended badly may have samples all the same: some tools exit non-zero to say that a test failed."""
+def read_record(gate: Gate[Any], record: RawRecord) -> Reading:
+    """Parse a record of a gate. One that ended badly may have samples all the same: some tools exit non-zero to report that a test failed."""
     if record.error or record.exit_status is None:
         return Reading((), "complete", record.error or "it has no exit status")
-    text = f"{record.stdout}\n{record.stderr}" if record.tool == "nccl_tests" else record.stdout
-    problem = f"{_program(record)} ended with exit status {record.exit_status}{_last_words(record)}" if record.exit_status else ""
+    problem = ""
+    if record.exit_status:
+        last = gate.last_line(record)[:_LINE_LIMIT]
+        problem = f"{_program(record)} ended with exit status {record.exit_status}{f': {last}' if last else ''}"
     try:
-        samples = parse_output(record.tool, text)
+        samples = gate.samples(gate.output_of(record))
     except UnparsableError as e:
         if problem:
             return Reading((), "exit_status", problem)
@@ -77,11 +82,3 @@ def hint_for(detail: str, node: str) -> str:
 def _program(record: RawRecord) -> str:
     words = [w for w in record.argv if w != "env" and "=" not in w]
     return words[0] if words else record.tool
-
-
-def _last_words(record: RawRecord) -> str:
-    """The last line; of NCCL the first warning, for what follows it is the same on every rank."""
-    said = f"{record.stdout}\n{record.stderr}" if record.tool == "nccl_tests" else ""
-    warning = next((line for line in said.splitlines() if "NCCL WARN" in line), "")
-    lines = [line.strip() for line in (record.stderr or record.stdout).splitlines() if line.strip()]
-    return f": {(warning or lines[-1]).strip()[:240]}" if warning or lines else ""

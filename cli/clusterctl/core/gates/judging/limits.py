@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clusterctl.model.gate_result import Baseline, BaselineKind, Outcome
+from clusterctl.model.gate_result import Baseline, BaselineKind, GateResult, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.model.gate_result import Sample
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One limit and what was found; `rule` is `floor`, `ceiling` or `baseline` (there is none)."""
-
-    outcome: Outcome
-    rule: str
-    metric: str
-    expected: str = ""
-    found: str = ""
-    source: str = ""
-    detail: str = ""
-    device: str = ""
 
 
 def limit_text(value: float) -> str:
@@ -43,16 +29,21 @@ def floors(baselines: Sequence[Baseline]) -> tuple[Baseline, ...]:
     return tuple(b for b in baselines if b.kind is BaselineKind.FLOOR or (b.kind is BaselineKind.EXPECTED and b.tolerance_percent))
 
 
-def compare_with_limits(samples: Sequence[Sample], baselines: Sequence[Baseline], *, nodes: int) -> tuple[Comparison, ...]:
-    """Every limit that applies. A result above a ceiling is a measuring error: it could not run, and passes no floor either."""
+def compare_with_limits(
+    gate: str, node: str, samples: Sequence[Sample], baselines: Sequence[Baseline], *, nodes: int
+) -> tuple[GateResult, ...]:
+    """A result for every limit that applies, without hints.
+
+    A measurement above a ceiling is a measuring error: it could not run, and passes no floor either.
+    """
     chosen = applicable(baselines, nodes)
-    errors = [c for b in chosen if b.kind is BaselineKind.CEILING for c in _above(b, _of(samples, b))]
+    errors = [r for b in chosen if b.kind is BaselineKind.CEILING for r in _above(node, b, _of(samples, b))]
     lower = floors(chosen)
     if not lower:
         detail = f"the profile has no floor that holds for {nodes} node{'s' if nodes != 1 else ''}"
-        return (Comparison(Outcome.COULD_NOT_RUN, "baseline", "", detail=detail), *errors)
-    broken = {c.metric for c in errors}
-    return (*errors, *(c for b in lower if b.metric not in broken for c in _against_floor(b, _of(samples, b))))
+        return (GateResult(gate, node, Outcome.COULD_NOT_RUN, "baseline", detail=detail), *errors)
+    broken = {r.metric for r in errors}
+    return (*errors, *(r for b in lower if b.metric not in broken for r in _against_floor(node, b, _of(samples, b))))
 
 
 def _of(samples: Sequence[Sample], baseline: Baseline) -> tuple[Sample, ...]:
@@ -67,30 +58,49 @@ def _of(samples: Sequence[Sample], baseline: Baseline) -> tuple[Sample, ...]:
     )
 
 
-def _above(baseline: Baseline, samples: Sequence[Sample]) -> tuple[Comparison, ...]:
+def _above(node: str, baseline: Baseline, samples: Sequence[Sample]) -> tuple[GateResult, ...]:
     top = max(samples, key=lambda s: s.value, default=None)
     if top is None or top.value <= baseline.value:
         return ()
     found, limit = f"{limit_text(top.value)} {baseline.unit}", f"<= {limit_text(baseline.value)} {baseline.unit}"
-    detail = f"{baseline.metric} {found} is above what the hardware can do ({limit}): a measuring error"
-    return (Comparison(Outcome.COULD_NOT_RUN, "ceiling", baseline.metric, limit, found, baseline.source, detail, top.device),)
+    return (
+        GateResult(
+            gate=baseline.gate,
+            node=node,
+            outcome=Outcome.COULD_NOT_RUN,
+            rule="ceiling",
+            metric=baseline.metric,
+            expected=limit,
+            found=found,
+            device=top.device,
+            source=baseline.source,
+            detail=f"{baseline.metric} {found} is above what the hardware can do ({limit}): a measuring error",
+        ),
+    )
 
 
-def _against_floor(baseline: Baseline, samples: Sequence[Sample]) -> tuple[Comparison, ...]:
-    expected = f">= {limit_text(baseline.limit)} {baseline.unit}"
+def _against_floor(node: str, baseline: Baseline, samples: Sequence[Sample]) -> tuple[GateResult, ...]:
+    result = GateResult(
+        gate=baseline.gate,
+        node=node,
+        outcome=Outcome.COULD_NOT_RUN,
+        rule="floor",
+        metric=baseline.metric,
+        expected=f">= {limit_text(baseline.limit)} {baseline.unit}",
+        source=baseline.source,
+    )
     if not samples:
         at = f" at {baseline.size_bytes} bytes" if baseline.size_bytes else ""
         of = f" of {baseline.op}" if baseline.op else ""
-        detail = f"the output has no {baseline.metric}{of}{at}"
-        return (Comparison(Outcome.COULD_NOT_RUN, "floor", baseline.metric, expected, "", baseline.source, detail),)
+        return (replace(result, detail=f"the output has no {baseline.metric}{of}{at}"),)
     lowest: dict[str, float] = {}
     for sample in samples:
         lowest[sample.device] = min(sample.value, lowest.get(sample.device, sample.value))
     low = {device: value for device, value in lowest.items() if value < baseline.limit}
+
+    def found(value: float) -> str:
+        return f"{limit_text(value)} {baseline.unit}"
+
     if not low:
-        found = f"{limit_text(min(lowest.values()))} {baseline.unit}"
-        return (Comparison(Outcome.PASS, "floor", baseline.metric, expected, found, baseline.source),)
-    return tuple(
-        Comparison(Outcome.FAIL, "floor", baseline.metric, expected, f"{limit_text(value)} {baseline.unit}", baseline.source, "", device)
-        for device, value in sorted(low.items())
-    )
+        return (replace(result, outcome=Outcome.PASS, found=found(min(lowest.values()))),)
+    return tuple(replace(result, outcome=Outcome.FAIL, found=found(value), device=device) for device, value in sorted(low.items()))

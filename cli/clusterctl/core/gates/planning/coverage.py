@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.core.gates.devices import hcas_of
+from clusterctl.core.gates.planning.devices import hcas_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterctl.core.gates.gate_plan import GatePlan
+    from clusterctl.core.gates.planning.gate_plan import GatePlan
     from clusterctl.model.node import Node
 
 
@@ -37,9 +37,9 @@ class Coverage:
 
 
 def coverage(nodes: Sequence[Node], plan: GatePlan) -> Coverage:
-    """What `rdma_pair` covers of `nodes`."""
+    """What the pair gates of a plan cover of `nodes`."""
     known = {(n.name, h.name) for n in nodes for h in hcas_of(n)}
-    steps = [(node, s) for node, own in plan.steps.items() for s in own if s.gate == "rdma_pair"]
+    steps = [(node, s) for node, own in plan.steps.items() for s in own if s.peer]
     met = {(node, s.device) for node, s in steps} & known
     pairs = {frozenset((node, s.peer)) for node, s in steps}
     possible = len(nodes) * (len(nodes) - 1) // 2

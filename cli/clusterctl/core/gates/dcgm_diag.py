@@ -1,20 +1,25 @@
-"""dcgmi diag: every required test must be Pass on every GPU, and mean it. Pure."""
+"""dcgm_diag: every required test must be Pass on every GPU, and mean it."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from clusterctl.core.judge.parse_record import Reading, not_run
+from pydantic import Field
+
+from clusterctl.core.gates.judging.reading import Reading, not_run
+from clusterctl.core.gates.node_gate import NodeGate
+from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl.model.level import LEVELS, Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterctl.core.gates.settings import DcgmDiagSettings
-    from clusterctl.core.judge.subject import Subject
+    from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import Sample
 
+_RunLevel = Annotated[int, Field(ge=1, le=4)]
 # DCGM 3 splits what DCGM 4 calls `software` into these, once per node.
 _SOFTWARE_3 = ("nvml_library", "cuda_main_library", "permissions_and_os_blocks", "persistence_mode", "environment_variables", "inforom")
 _NOT_ALLOCATED = re.compile(
@@ -22,24 +27,61 @@ _NOT_ALLOCATED = re.compile(
     re.IGNORECASE,
 )
 _DETAIL_LIMIT = 600
-SOURCE = "required_tests of the node's profile; a Skip is no Pass"
+_SOURCE = "required_tests of the node's profile; a Skip is no Pass"
 
 
-def verdicts(subject: Subject, record: RawRecord, reading: Reading) -> tuple[GateResult, ...]:
-    """One result per required test: the GPUs where it did not pass, or one pass for all of them; and every other test that failed."""
-    if not reading.samples:
-        return (not_run(record, reading),)
-    settings = subject.profile.settings.dcgm_diag
-    required = _required(record, settings)
-    results = [_bad(subject, s) for s in reading.samples if s.status == "Fail" or (s.status == "Pass" and _NOT_ALLOCATED.search(s.detail))]
-    failed = {(r.metric, r.device) for r in results}
-    for test in required:
-        results += _test(subject, test, reading.samples, failed)
-    if reading.rule and all(r.outcome is Outcome.PASS for r in results):
-        results.append(not_run(record, reading))
-    if not required:
-        results.append(_unproven(subject, "", "the profile requires no test at this run level, so nothing is proven"))
-    return tuple(results)
+class DcgmDiagSettings(GateSettings):
+    """`dcgmi diag -r LEVEL -j`.
+
+    Attributes:
+        diag_level: DCGM's own run level, for all burn-in levels or for each.
+        required_tests: tests that must be Pass on every GPU, by run level; a Skip is no Pass.
+        parameters: `test.name=value`, passed as `-p`.
+    """
+
+    diag_level: _RunLevel | dict[Level, _RunLevel] = {"quick": 1, "standard": 2, "full": 3}
+    timeout_s: Seconds | dict[Level, Seconds] = {"quick": 300, "standard": 1200, "full": 5400}
+    required_tests: dict[Annotated[int, Field(ge=1, le=4, strict=False)], list[str]] = {
+        1: ["software"],
+        2: ["software", "memory", "pcie"],
+        3: ["software", "memory", "pcie", "diagnostic", "targeted_stress", "targeted_power"],
+        4: ["software", "memory", "pcie", "diagnostic", "targeted_stress", "targeted_power", "memtest", "pulse_test"],
+    }
+    parameters: list[str] = []
+
+
+class DcgmDiag(NodeGate[DcgmDiagSettings]):
+    """Passes when every required test is Pass on every GPU; a Skip, a Warn and a Pass with a failed allocation are none."""
+
+    name = "dcgm_diag"
+    settings_model = DcgmDiagSettings
+    tool = "dcgmi_diag"
+    default_levels = LEVELS
+    needs_floor = False
+
+    def argv(self, settings: DcgmDiagSettings, level: Level, subject: Subject) -> tuple[str, ...]:  # noqa: ARG002 the same for all nodes
+        """`dcgmi diag` with its JSON output."""
+        parameters = ("-p", ";".join(settings.parameters)) if settings.parameters else ()
+        return ("dcgmi", "diag", "-r", str(at_level(settings.diag_level, level)), *parameters, "-j")
+
+    def version_argv(self, settings: DcgmDiagSettings) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
+        """Of dcgmi, which has the version of DCGM."""
+        return ("dcgmi", "--version")
+
+    def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
+        """One result per required test: the GPUs where it did not pass, or one pass for all of them; and every other test that failed."""
+        required = _required(record, subject.profile.settings_of(self))
+        results = [
+            _bad(subject, s) for s in reading.samples if s.status == "Fail" or (s.status == "Pass" and _NOT_ALLOCATED.search(s.detail))
+        ]
+        failed = {(r.metric, r.device) for r in results}
+        for test in required:
+            results += _test(subject, test, reading.samples, failed)
+        if reading.rule and all(r.outcome is Outcome.PASS for r in results):
+            results.append(not_run(record, reading))
+        if not required:
+            results.append(_unproven(subject, "", "the profile requires no test at this run level, so nothing is proven"))
+        return tuple(results)
 
 
 def _required(record: RawRecord, settings: DcgmDiagSettings) -> Sequence[str]:
@@ -96,7 +138,7 @@ def _result(
     subject: Subject, metric: str, outcome: Outcome, *, device: str = "", found: str = "", detail: str = "", rule: str = "diag"
 ) -> GateResult:
     return GateResult(
-        gate="dcgm_diag",
+        gate=GATE.name,
         node=subject.name,
         outcome=outcome,
         rule=rule,
@@ -104,7 +146,7 @@ def _result(
         expected="Pass",
         found=found,
         device=device,
-        source=SOURCE,
+        source=_SOURCE,
         detail=detail[:_DETAIL_LIMIT],
         hint="" if outcome is Outcome.PASS else _hint(metric, device, detail),
     )
@@ -122,3 +164,6 @@ def _hint(metric: str, device: str, detail: str) -> str:
     if any(word in metric for word in ("memory", "memtest", "diagnostic", "targeted", "pulse")):
         return f"look for XIDs of {where} in the kernel log; reset it, run `dcgmi diag -r 3`; RMA if it fails again"
     return f"see what DCGM says about {where}; no other process may use the GPUs during a diagnostic"
+
+
+GATE = DcgmDiag()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.core.gates.planning.step import Obstacle
 from clusterctl.model.level import LEVELS, Level
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from clusterctl.core.gates.coverage import Coverage
+    from clusterctl.core.gates.planning.coverage import Coverage
 
 FILE = "gates/burnin.json"
 SCHEMA_VERSION = 1
@@ -22,7 +23,7 @@ class Header:
     """The frame of a burn-in.
 
     Attributes:
-        impossible: (gate, node) -> why it could not be planned.
+        impossible: (gate, node) -> why nothing could be planned there.
         pair_coverage: what the pair schedule reached; None without pairs.
         profiles: node -> its `gates_*` and `hardware_*` variables when it was measured.
     """
@@ -31,7 +32,7 @@ class Header:
     gates: tuple[str, ...]
     nodes: tuple[str, ...]
     partners: tuple[str, ...]
-    impossible: Mapping[tuple[str, str], str]
+    impossible: Mapping[tuple[str, str], Obstacle]
     pair_coverage: Mapping[str, Any] | None
     profiles: Mapping[str, Mapping[str, Any]]
 
@@ -49,7 +50,7 @@ class Header:
             "gates": list(self.gates),
             "nodes": list(self.nodes),
             "partners": list(self.partners),
-            "impossible": [{"gate": g, "node": n, "why": why} for (g, n), why in self.impossible.items()],
+            "impossible": [{"gate": g, "node": n, **asdict(o)} for (g, n), o in self.impossible.items()],
             "pair_coverage": self.pair_coverage,
             "profiles": self.profiles,
         }
@@ -61,7 +62,7 @@ def header_of(
     nodes: Sequence[Node],
     partners: Sequence[Node],
     *,
-    impossible: Mapping[tuple[str, str], str],
+    impossible: Mapping[tuple[str, str], Obstacle],
     pairs: Coverage | None,
 ) -> Header:
     """The header of a burn-in of `nodes`."""
@@ -76,7 +77,12 @@ def header_from(data: Mapping[str, Any]) -> Header:
     Raises:
         KeyError, TypeError, StopIteration: something is missing or of another type.
     """
-    impossible = {(e["gate"], e["node"]): e["why"] for e in data["impossible"]}
+    impossible = {(e["gate"], e["node"]): _obstacle(e) for e in data["impossible"]}
     level = next(known for known in LEVELS if known == data["level"])
     lists = (tuple(data["gates"]), tuple(data["nodes"]), tuple(data["partners"]))
     return Header(level, *lists, impossible, data["pair_coverage"], data["profiles"])
+
+
+def _obstacle(entry: Mapping[str, Any]) -> Obstacle:
+    why, _, hint = entry["why"].partition("; ")  # in one text where the file has no `hint`
+    return Obstacle(entry["why"], entry["hint"]) if "hint" in entry else Obstacle(why, hint)

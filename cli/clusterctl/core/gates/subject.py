@@ -1,12 +1,12 @@
-"""What the judge knows of a node: its profile and devices, never anything measured on it."""
+"""A node in burn-in: its profile and devices, as declared; nothing that was measured on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl.core.gates.devices import Hca, gpus_of, hcas_of
 from clusterctl.core.gates.gates_profile import profile_of
+from clusterctl.core.gates.planning.devices import Hca, gpus_of, hcas_of
 
 if TYPE_CHECKING:
     from datetime import date
@@ -17,17 +17,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A node under judgement.
+    """A node that is measured.
 
     Attributes:
         partner: a known-good node that is measured with and not judged.
     """
 
-    name: str
+    node: Node
     profile: GatesProfile
     hcas: tuple[Hca, ...] = ()
     gpus: int = 0
     partner: bool = False
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.name
+
+    @property
+    def address(self) -> str:
+        """The address by which other nodes measure this one."""
+        return self.profile.peer_address or self.node.connection.host
 
 
 def subject_of(node: Node, today: date, *, partner: bool = False) -> Subject:
@@ -36,4 +46,4 @@ def subject_of(node: Node, today: date, *, partner: bool = False) -> Subject:
     Raises:
         ConfigError: its gates profile or its HCAs are invalid.
     """
-    return Subject(node.name, profile_of(node, today), hcas_of(node), gpus_of(node), partner)
+    return Subject(node, profile_of(node, today), hcas_of(node), gpus_of(node), partner)

@@ -1,36 +1,34 @@
-"""The pair schedule: every two nodes, every rail, round by round. Pure."""
+"""The steps of a pair gate: every two nodes, every rail, round by round. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from clusterctl.core.gates import commands
-from clusterctl.core.gates.devices import hcas_of
-from clusterctl.core.gates.schedule import tournament
-from clusterctl.core.gates.settings import RdmaPairSettings, at_level
-from clusterctl.core.gates.step import GateStep, Side
+from clusterctl.core.gates.planning.schedule import tournament
+from clusterctl.core.gates.planning.step import GateStep, Side
+from clusterctl.core.gates.settings import at_level
 from clusterctl.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from clusterctl.core.gates.devices import Hca
-    from clusterctl.core.gates.gates_profile import GatesProfile
+    from clusterctl.core.gates.pair_gate import PairGate, PairSettings
+    from clusterctl.core.gates.planning.devices import Hca
+    from clusterctl.core.gates.subject import Subject
     from clusterctl.model.level import Level
-    from clusterctl.model.node import Node
 
 _LAST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
 class PairPlanner:
-    """Plans `rdma_pair` among `nodes` under one profile's settings."""
+    """Plans a pair gate among `subjects` under one profile's settings."""
 
-    settings: RdmaPairSettings
+    gate: PairGate[Any]
+    settings: PairSettings
     level: Level
-    nodes: tuple[Node, ...]
-    profiles: Mapping[str, GatesProfile]
+    subjects: tuple[Subject, ...]
 
     def steps(self, batches: Iterator[int]) -> Iterator[tuple[str, GateStep]]:
         """(node, step) for both sides of every meeting; one batch per round.
@@ -38,9 +36,9 @@ class PairPlanner:
         Raises:
             ConfigError: the ports do not fit below 65536.
         """
-        hcas = {n.name: {h.rail: h for h in hcas_of(n)} for n in self.nodes}
+        hcas = {s.name: {h.rail: h for h in s.hcas} for s in self.subjects}
         rails = sorted({rail for own in hcas.values() for rail in own})
-        rounds = tournament(self.nodes)[: at_level(self.settings.rounds, self.level) or None]
+        rounds = tournament(self.subjects)[: at_level(self.settings.rounds, self.level) or None]
         self._check_ports(len(rounds) * len(rails))
         for number, pairs in enumerate(rounds):
             batch = next(batches)
@@ -54,9 +52,10 @@ class PairPlanner:
 
     def _check_ports(self, needed: int) -> None:
         if self.settings.base_port + needed > _LAST_PORT:
+            path = f"gates_settings.{self.gate.name}"
             raise ConfigError(
-                detail=f"gates_settings.rdma_pair.base_port: {len(self.nodes)} nodes need {needed} ports from {self.settings.base_port}",
-                hint="lower base_port, or limit gates_settings.rdma_pair.rounds",
+                detail=f"{path}.base_port: {len(self.subjects)} nodes need {needed} ports from {self.settings.base_port}",
+                hint=f"lower base_port, or limit {path}.rounds",
             )
 
     def _side(self, meeting: _Meeting, side: Side) -> GateStep:
@@ -64,23 +63,22 @@ class PairPlanner:
         peer = meeting.client
         if side is Side.CLIENT:
             own, other, peer = other, own, meeting.server
-        address = self.profiles[peer.name].peer_address or peer.connection.host
-        argv = commands.rdma_side(self.settings, self.level, own, meeting.port, address if side is Side.CLIENT else "")
+        server = peer.address if side is Side.CLIENT else ""
         return GateStep(
-            gate="rdma_pair",
+            gate=self.gate.name,
             name=f"round{meeting.round}.rail{own.rail}.{side}",
-            tool="perftest",
+            tool=self.gate.tool,
             side=side,
-            argv=argv,
-            timeout_s=self.settings.timeout_s,
+            argv=self.gate.argv(self.settings, self.level, own, meeting.port, server),
+            timeout_s=at_level(self.settings.timeout_s, self.level),
             batch=meeting.batch,
             round=meeting.round,
             device=own.name,
             peer=peer.name,
             peer_device=other.name,
-            peer_address=address,
+            peer_address=peer.address,
             port=meeting.port,
-            version_argv=commands.VERSION_ARGV[self.settings.test],
+            version_argv=self.gate.version_argv(self.settings),
         )
 
 
@@ -89,7 +87,7 @@ class _Meeting:
     round: int
     batch: int
     port: int
-    server: Node
-    client: Node
+    server: Subject
+    client: Subject
     server_hca: Hca
     client_hca: Hca

@@ -1,0 +1,94 @@
+"""What a gate is. Everything outside a gate's own file works through this interface."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from clusterctl.core.gates.settings import GateSettings
+from clusterctl.core.parsers import parse_output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from clusterctl.core.gates.judging.evidence import Evidence
+    from clusterctl.core.gates.planning.devices import Hca
+    from clusterctl.core.gates.planning.step import GateSteps
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import Baseline, GateResult, RawRecord, Sample
+    from clusterctl.model.level import Level
+
+S = TypeVar("S", bound=GateSettings)
+
+
+class Scope(StrEnum):
+    """The nodes of one measurement: each by itself, every two, all together. Gates run in this order."""
+
+    NODE = "node"
+    PAIR = "pair"
+    GROUP = "group"
+
+
+class Gate(ABC, Generic[S]):
+    """A burn-in gate. Derive from `NodeGate`, `PairGate` or `GroupGate`.
+
+    Attributes:
+        name: in profiles, results and the run directory; lower case, digits and `_`.
+        settings_model: the schema of `gates_settings.<name>`.
+        tool: the parser of its output, by its name in `clusterctl.core.parsers`; a gate with an own parser overrides `samples`.
+        units: metric -> the unit that baselines of it must have; a metric that is not listed may have any.
+        default_levels: the burn-in levels that it is meant for.
+        needs_floor: a profile that runs it must have a floor for it. False where the tool itself decides.
+        reads_stderr: the tool writes part of its result to stderr.
+    """
+
+    name: ClassVar[str]
+    scope: ClassVar[Scope]
+    settings_model: type[S]
+    tool: ClassVar[str]
+    units: ClassVar[Mapping[str, str]] = {}
+    default_levels: ClassVar[tuple[Level, ...]] = ()
+    needs_floor: ClassVar[bool] = True
+    reads_stderr: ClassVar[bool] = False
+
+    @abstractmethod
+    def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
+        """The steps of the nodes that take part, at least one; `batches` gives the numbers of new batches.
+
+        Raises:
+            ConfigError: the settings cannot be met.
+        """
+
+    @abstractmethod
+    def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
+        """The results of all judged nodes that `evidence` has records of; a node without any is no concern of the gate."""
+
+    @abstractmethod
+    def version_argv(self, settings: S) -> tuple[str, ...]:
+        """A cheap command that prints the tool's version."""
+
+    def samples(self, text: str) -> tuple[Sample, ...]:
+        """The samples in the tool's output.
+
+        Raises:
+            UnparsableError: the text is empty, cut off, or something else.
+        """
+        return parse_output(self.tool, text)
+
+    def output_of(self, record: RawRecord) -> str:
+        """The part of a record's output that `samples` reads."""
+        return f"{record.stdout}\n{record.stderr}" if self.reads_stderr else record.stdout
+
+    def last_line(self, record: RawRecord) -> str:
+        """The line of a failed command's output that explains the failure best; empty where it printed nothing."""
+        lines = [line.strip() for line in (record.stderr or record.stdout).splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+
+    def line_rate(self, baseline: Baseline, settings: S, hcas: Sequence[Hca], gpus: int) -> float | None:  # noqa: ARG002 for gates to override
+        """The most the hardware can show for a baseline's metric, in its unit; None where no law is known."""
+        return None
+
+    def hint(self, result: GateResult) -> str:  # noqa: ARG002 for gates to override
+        """What to do next about a measurement that did not pass."""
+        return ""

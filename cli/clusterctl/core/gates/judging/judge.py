@@ -1,0 +1,81 @@
+"""Evidence + profile -> results. Pure: the same records under the same profile give the same results, in the same order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.core.gates.gate import Gate, Scope
+from clusterctl.core.gates.judging.evidence import Evidence
+from clusterctl.core.gates.registry import all_gates, gate_named
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl_validators.finding import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.core.gates.planning.step import Obstacle
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import RawRecord
+    from clusterctl.model.level import Level
+
+_ORDER = {Outcome.FAIL: 0, Outcome.COULD_NOT_RUN: 1, Outcome.PASS: 2}
+
+
+def judge(
+    subjects: Sequence[Subject],
+    records: Sequence[RawRecord],
+    *,
+    level: Level,
+    gates: Sequence[str],
+    impossible: Mapping[tuple[str, str], Obstacle] | None = None,
+) -> tuple[GateResult, ...]:
+    """Judge `gates` on every subject that is no partner.
+
+    Every (gate, node) that the node's profile declares at `level` gets at least one result: without evidence it could not run.
+    `impossible` names the gates that could not even be planned on a node.
+
+    Raises:
+        ConfigError: a gate is unknown.
+    """
+    ordered = tuple(sorted(set(records), key=lambda r: (r.gate, r.node, r.step, r.started_at, r.stdout)))
+    known = {s.name: s for s in sorted(subjects, key=lambda s: s.name)}
+    judged = [s for s in known.values() if not s.partner]
+    chosen = {gate_named(name) for name in gates}
+    results: list[GateResult] = []
+    for scope in Scope:
+        failed_before = not_passed(results)
+        for gate in (g for g in all_gates() if g in chosen and g.scope is scope):
+            declared = [s.name for s in judged if gate.name in s.profile.levels[level]]
+            found = gate.judge(Evidence(known, [r for r in ordered if r.gate == gate.name], level, failed_before))
+            own = [r for r in found if r.node in declared]
+            missing = sorted(set(declared) - {r.node for r in own})
+            results += [*own, *(_without_evidence(gate, n, impossible or {}, failed_before) for n in missing)]
+    return tuple(sorted(results, key=_rank))
+
+
+def not_passed(results: Sequence[GateResult]) -> dict[str, str]:
+    """Node -> the first gate that it did not pass."""
+    bad: dict[str, str] = {}
+    for result in results:
+        if result.outcome not in GOOD:
+            bad.setdefault(result.node, result.gate)
+    return bad
+
+
+def _without_evidence(
+    gate: Gate[Any], node: str, impossible: Mapping[tuple[str, str], Obstacle], failed_before: Mapping[str, str]
+) -> GateResult:
+    detail = "no evidence: nothing of this gate came back from the node"
+    hint = f"run `clusterctl burnin {node} --gates {gate.name}`"
+    if obstacle := impossible.get((gate.name, node)):
+        detail, hint = obstacle.why, obstacle.hint
+    elif gate.scope is Scope.GROUP and node in failed_before:
+        first = failed_before[node]
+        detail = f"left out of the group run: it did not pass {first}"
+        hint = f"repair what {first} found, then `clusterctl burnin {node} --partners NODE`"
+    return GateResult(gate.name, node, Outcome.COULD_NOT_RUN, "complete", detail=detail, hint=hint)
+
+
+def _rank(result: GateResult) -> tuple[object, ...]:
+    order = [gate.name for gate in all_gates()].index(result.gate)
+    return (result.node, order, _ORDER.get(result.outcome, 3), result.device, result.rule, result.metric, result.detail)

@@ -1,0 +1,98 @@
+"""nccl_group: a collective over all GPUs of all nodes; over NVLink, of the nodes of each NVLink domain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates import nccl_rules
+from clusterctl.core.gates.group_gate import GroupGate
+from clusterctl.core.gates.nccl_rules import NcclSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.core.gates.judging.reading import Reading
+    from clusterctl.core.gates.planning.devices import Hca
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import Baseline, GateResult, RawRecord
+    from clusterctl.model.level import Level
+
+_LEAST_NODES = 2
+
+
+class NcclGroupSettings(NcclSettings):
+    """All nodes together, started by mpirun from one of them; over NVLink (`require_transport: P2P/MNNVL`) those of each NVLink domain.
+
+    Attributes:
+        require_gdr: every network channel must use GPUDirect RDMA.
+        mpi_arguments: further words for mpirun.
+    """
+
+    require_transport: str = "NET/IB"
+    require_gdr: bool = True
+    mpi_arguments: list[str] = []
+
+    @property
+    def over_nvlink(self) -> bool:
+        """The nodes of a group are joined by NVLink."""
+        return self.require_transport == nccl_rules.OVER_NVLINK
+
+
+class NcclGroup(GroupGate[NcclGroupSettings]):
+    """Passes when `#wrong` is 0, the transport is the declared one (GPUDirect on the network), and the bandwidth reaches the floor."""
+
+    name = "nccl_group"
+    settings_model = NcclGroupSettings
+    tool = "nccl_tests"
+    units = nccl_rules.UNITS
+    default_levels = ("standard", "full")
+    reads_stderr = True
+
+    def argv(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject]) -> tuple[str, ...]:
+        """One process per GPU, ranks in the order of the members."""
+        ranks = sum(m.gpus for m in members)
+        hosts = ",".join(f"{m.node.connection.host}:{m.gpus}" for m in members)
+        exported = (word for name, value in settings.variables.items() for word in ("-x", f"{name}={value}"))
+        mpi = ("mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, "--bind-to", "numa", *settings.mpi_arguments, *exported)
+        return (*mpi, *settings.test_argv(level), "-g", "1")
+
+    def version_argv(self, settings: NcclGroupSettings) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
+        """Of nccl-tests."""
+        return nccl_rules.VERSION_ARGV
+
+    def group_of(self, subject: Subject) -> str:
+        """The NVLink domain, where NVLink joins the nodes."""
+        return subject.node.place.domain if subject.profile.settings_of(self).over_nvlink else ""
+
+    def nvlink_groups(self, groups: Sequence[Sequence[Subject]]) -> Mapping[str, tuple[str, ...]]:
+        """Those whose first node's profile is measured over NVLink."""
+        joined = [g for g in groups if g[0].profile.settings_of(self).over_nvlink]
+        return {member.name: tuple(m.address for m in g) for g in joined for member in g}
+
+    def verdicts(self, lead: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
+        """The rules of NCCL."""
+        settings = lead.profile.settings_of(self)
+        return nccl_rules.nccl_verdicts(lead, record, reading, settings, require_gdr=settings.require_gdr)
+
+    def last_line(self, record: RawRecord) -> str:
+        """NCCL's first warning, where it printed one."""
+        return nccl_rules.first_warning(record) or super().last_line(record)
+
+    def hint(self, result: GateResult) -> str:
+        """By the rule that did not pass."""
+        return nccl_rules.nccl_hint(result)
+
+    def line_rate(self, baseline: Baseline, settings: NcclGroupSettings, hcas: Sequence[Hca], gpus: int) -> float | None:
+        """The bus bandwidth that the HCAs of a node carry; no limit over NVLink.
+
+        The HCAs of a node carry busbw * (k-1)/(n-1) per GPU when each node reduces inside first (k nodes, n GPUs), so
+        busbw <= rate * (n-1)/(k-1); without a number of nodes, two are assumed, the most lenient case.
+        """
+        if settings.over_nvlink or not hcas or baseline.unit != "GB/s" or gpus <= 0:
+            return None
+        nodes = max(baseline.nodes or _LEAST_NODES, _LEAST_NODES)
+        per_gpu = sum(h.rate_gbps for h in hcas) / 8 / gpus
+        return per_gpu * (nodes * gpus - 1) / (nodes - 1)
+
+
+GATE = NcclGroup()

@@ -1,0 +1,70 @@
+"""nccl_node: a collective over all GPUs of one node, in one process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates import nccl_rules
+from clusterctl.core.gates.nccl_rules import NcclSettings
+from clusterctl.core.gates.node_gate import NodeGate
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl.model.level import LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.core.gates.judging.reading import Reading
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.level import Level
+
+
+class NcclNodeSettings(NcclSettings):
+    """All GPUs of one node, in one process."""
+
+    require_transport: str = "P2P"
+    forbid_transport: list[str] = ["NET/Socket", "SHM"]
+
+
+class NcclNode(NodeGate[NcclNodeSettings]):
+    """Passes when `#wrong` is 0, the channels are NVLink, all GPUs took part, and the bandwidth reaches the floor."""
+
+    name = "nccl_node"
+    settings_model = NcclNodeSettings
+    tool = "nccl_tests"
+    units = nccl_rules.UNITS
+    default_levels = LEVELS
+    reads_stderr = True
+
+    def argv(self, settings: NcclNodeSettings, level: Level, subject: Subject) -> tuple[str, ...]:
+        """One process for all GPUs."""
+        variables = (f"{name}={value}" for name, value in settings.variables.items())
+        return ("env", *variables, *settings.test_argv(level), "-g", str(subject.gpus))
+
+    def version_argv(self, settings: NcclNodeSettings) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
+        """Of nccl-tests."""
+        return nccl_rules.VERSION_ARGV
+
+    def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
+        """The rules of NCCL, and the number of GPUs that took part."""
+        found = nccl_rules.nccl_verdicts(subject, record, reading, subject.profile.settings_of(self))
+        return (*found, *self._ranks(subject, reading))
+
+    def last_line(self, record: RawRecord) -> str:
+        """NCCL's first warning, where it printed one."""
+        return nccl_rules.first_warning(record) or super().last_line(record)
+
+    def hint(self, result: GateResult) -> str:
+        """By the rule that did not pass."""
+        return nccl_rules.nccl_hint(result)
+
+    def _ranks(self, subject: Subject, reading: Reading) -> tuple[GateResult, ...]:
+        ranks = sum(s.value for s in reading.samples if s.metric == "ranks")
+        if not subject.gpus or not ranks or ranks == subject.gpus:
+            return ()
+        result = GateResult(self.name, subject.name, Outcome.COULD_NOT_RUN, "complete", metric="ranks")
+        detail = f"it ran on {ranks:g} of {subject.gpus} GPUs"
+        return (replace(result, expected=str(subject.gpus), found=f"{ranks:g}", detail=detail),)
+
+
+GATE = NcclNode()

@@ -1,0 +1,143 @@
+"""What the NCCL gates share: settings, command line, and the rules correctness, then transport, then bandwidth.
+
+A slow transport is the reason, not the number: it takes the place of the bandwidth that it explains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from clusterctl.core.gates.judging.limits import compare_with_limits, limit_text
+from clusterctl.core.gates.settings import GateSettings, at_level
+from clusterctl.core.parsers.nccl_tests import with_op
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord, Sample
+from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.core.gates.judging.reading import Reading
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import Baseline
+
+UNITS = {"busbw": "GB/s", "busbw_average": "GB/s"}
+VERSION_ARGV = ("all_reduce_perf", "--help")
+# As NCCL names a channel between the nodes of one NVLink domain (transport/p2p.cc).
+OVER_NVLINK = "P2P/MNNVL"
+
+_TRANSPORT_LINES = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,GRAPH,P2P,SHM"}
+_CORRUPTION_HINT = "wrong results are silent data corruption: keep the node out and run `dcgmi diag -r 4`; replace what it names"
+_SLOW_HINT = (
+    "compare with `nvidia-smi nvlink -s`, fabric manager and clocks; a node without NVLS shows about three quarters of the bandwidth"
+)
+_NVLINK_HINT = "a tray that is reached by its adapters is not in the NVLink domain: see `nvidia-imex-ctl -N`, and Fabric in `nvidia-smi -q` of each tray"
+_TRANSPORT_HINT = "look at the NCCL INFO lines in the raw output: IB devices, nvidia_peermem or DMA-BUF, NCCL_IB_HCA in /etc/nccl.conf"
+
+
+class NcclSettings(GateSettings):
+    """What the NCCL gates share.
+
+    Attributes:
+        collective: nccl-tests' program without `_perf`.
+        require_transport: a kind that must be seen (`P2P`, `NET/IB`); empty = any.
+        forbid_transport: kinds that must not be seen.
+        require_correctness: results must have been checked by the tool (`#wrong` is a number), not N/A.
+        environment: `NCCL_*` variables for this gate only.
+    """
+
+    collective: Literal["all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast", "reduce"] = "all_reduce"
+    size_bytes: Annotated[int, Field(gt=0)] = 17179869184
+    iterations: Annotated[int, Field(gt=0)] | dict[Level, Annotated[int, Field(gt=0)]] = {"quick": 10, "standard": 20, "full": 50}
+    require_transport: str = ""
+    forbid_transport: list[str] = ["NET/Socket"]
+    require_correctness: bool = True
+    environment: dict[str, str] = {}
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment of the test: NCCL prints its channels, and what the profile sets."""
+        return {**_TRANSPORT_LINES, **self.environment}
+
+    def test_argv(self, level: Level) -> tuple[str, ...]:
+        """The program of nccl-tests with its arguments, except for the number of GPUs."""
+        size, iterations = str(self.size_bytes), str(at_level(self.iterations, level))
+        return (f"{self.collective}_perf", "-b", size, "-e", size, "-n", iterations, "-w", "5", "-c", "1")
+
+
+def first_warning(record: RawRecord) -> str:
+    """NCCL's first warning; the lines after it are the same on every rank."""
+    lines = f"{record.stdout}\n{record.stderr}".splitlines()
+    return next((line.strip() for line in lines if "NCCL WARN" in line), "")
+
+
+def nccl_verdicts(
+    subject: Subject, record: RawRecord, reading: Reading, settings: NcclSettings, *, require_gdr: bool = False
+) -> tuple[GateResult, ...]:
+    """All rules of a run that has samples, without hints; `subject` is the node that started it."""
+    program = next((w for w in record.argv if w.endswith("_perf")), "")
+    samples = with_op(reading.samples, program.rsplit("/", 1)[-1].removesuffix("_perf"))
+    blank = GateResult(record.gate, subject.name, Outcome.PASS, "")
+    correct = _correctness(blank, samples, settings)
+    if reading.rule and correct.outcome is not Outcome.FAIL:
+        return (replace(blank, outcome=Outcome.COULD_NOT_RUN, rule=reading.rule, detail=reading.detail),)
+    transport = _transport(blank, samples, settings, require_gdr=require_gdr)
+    if any(t.outcome is Outcome.FAIL for t in transport):
+        return (correct, *transport)
+    nodes = max(len(record.peers), 1)
+    baselines: Sequence[Baseline] = subject.profile.for_gate(record.gate)
+    return (correct, *transport, *compare_with_limits(record.gate, subject.name, samples, baselines, nodes=nodes))
+
+
+def _correctness(blank: GateResult, samples: Sequence[Sample], settings: NcclSettings) -> GateResult:
+    result = replace(blank, rule="correctness", metric="wrong", expected="0")
+    rows = [s for s in samples if s.metric in ("wrong", "wrong_in_place")]
+    wrong = sum(s.value for s in rows) + sum(s.value for s in samples if s.metric == "out_of_bounds")
+    failed = any(s.metric == "out_of_bounds" and s.status.upper() == "FAILED" for s in samples)
+    if wrong or failed:
+        return replace(result, outcome=Outcome.FAIL, found=limit_text(wrong), source="a collective has one right answer")
+    checked = [s for s in rows if s.metric == "wrong" and s.status != "N/A"]
+    if len(checked) < len([s for s in rows if s.metric == "wrong"]) or not rows:
+        outcome = Outcome.COULD_NOT_RUN if settings.require_correctness else Outcome.NOT_APPLICABLE
+        return replace(result, outcome=outcome, found="N/A", detail="the tool did not check its results (#wrong is N/A)")
+    return replace(result, found="0")
+
+
+def _transport(blank: GateResult, samples: Sequence[Sample], settings: NcclSettings, *, require_gdr: bool) -> tuple[GateResult, ...]:
+    channels = {s.transport: int(s.value) for s in samples if s.metric == "transport"}
+    found = ", ".join(f"{kind} ({n} channels)" for kind, n in sorted(channels.items()))
+    required, forbidden = settings.require_transport, settings.forbid_transport
+    expected = required or "not " + ", ".join(forbidden)
+    if not required and not forbidden:
+        return ()
+    result = replace(
+        blank, rule="transport", metric="transport", expected=expected, found=found, source="gates_settings of the node's profile"
+    )
+    if not channels:
+        detail = "the output shows no NCCL channel, so the transport is not known (NCCL_DEBUG=INFO lines are missing)"
+        return (replace(result, outcome=Outcome.COULD_NOT_RUN, detail=detail),)
+    bad = sorted(kind for kind in channels if any(_is(kind, f) for f in forbidden))
+    if bad:
+        return (replace(result, outcome=Outcome.FAIL, detail=f"NCCL used {', '.join(bad)}: whatever the bandwidth, this is the reason"),)
+    if required and not any(_is(kind, required) for kind in channels):
+        return (replace(result, outcome=Outcome.FAIL, detail=f"no channel uses {required}"),)
+    slow = sorted(k for k in channels if k.startswith("NET/") and not k.endswith("/GDRDMA"))
+    if require_gdr and slow:
+        detail = f"{', '.join(slow)} without GPUDirect RDMA: data takes the way through host memory"
+        return (replace(result, outcome=Outcome.FAIL, expected=f"{expected}/GDRDMA", detail=detail),)
+    return (result,)
+
+
+def _is(kind: str, wanted: str) -> bool:
+    return kind == wanted or kind.startswith(f"{wanted}/")
+
+
+def nccl_hint(result: GateResult) -> str:
+    """The next action for a rule that did not pass."""
+    if result.rule == "correctness":
+        return _CORRUPTION_HINT
+    if result.rule == "transport":
+        return _NVLINK_HINT if result.expected.startswith(OVER_NVLINK) else _TRANSPORT_HINT
+    return _SLOW_HINT

@@ -1,0 +1,75 @@
+"""Gates of one node: each node runs one command by itself."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from clusterctl.core.gates.gate import Gate, S, Scope
+from clusterctl.core.gates.judging.limits import compare_with_limits
+from clusterctl.core.gates.judging.reading import hint_for, not_run, read_record
+from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
+from clusterctl.core.gates.settings import at_level
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from clusterctl.core.gates.judging.evidence import Evidence
+    from clusterctl.core.gates.judging.reading import Reading
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.level import Level
+
+_NO_EVIDENCE = ("complete", "exit_status")
+
+
+class NodeGate(Gate[S]):
+    """A gate that needs no second node. A subclass has a command line; its default rule compares all samples with the baselines."""
+
+    scope: ClassVar[Scope] = Scope.NODE
+
+    @abstractmethod
+    def argv(self, settings: S, level: Level, subject: Subject) -> tuple[str, ...]:
+        """The command line on one node."""
+
+    def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
+        """The results of a record that has samples; hints may be left out."""
+        if reading.rule:
+            return (not_run(record, reading),)
+        return compare_with_limits(self.name, subject.name, reading.samples, subject.profile.for_gate(self.name), nodes=1)
+
+    def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
+        """One step on each node, all at the same time."""
+        batch = next(batches)
+        return GateSteps({s.name: (self._step(s, level, batch),) for s in subjects})
+
+    def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
+        """Each node by its own records."""
+        results: list[GateResult] = []
+        for subject in evidence.judged:
+            for record in (r for r in evidence.records if r.node == subject.name):
+                reading = read_record(self, record)
+                found = self.verdicts(subject, record, reading) if reading.samples else (not_run(record, reading),)
+                results += [replace(r, simulated=record.simulated, hint=self._hint(r)) for r in found]
+        return tuple(results)
+
+    def _step(self, subject: Subject, level: Level, batch: int) -> GateStep:
+        settings = subject.profile.settings_of(self)
+        return GateStep(
+            gate=self.name,
+            name="solo",
+            tool=self.tool,
+            side=Side.SOLO,
+            argv=self.argv(settings, level, subject),
+            timeout_s=at_level(settings.timeout_s, level),
+            batch=batch,
+            version_argv=self.version_argv(settings),
+        )
+
+    def _hint(self, result: GateResult) -> str:
+        if result.hint or result.outcome is Outcome.PASS:
+            return result.hint
+        if result.outcome is Outcome.COULD_NOT_RUN and result.rule in _NO_EVIDENCE:
+            return hint_for(result.detail, result.node)
+        return self.hint(result)

@@ -1,0 +1,91 @@
+"""nvbandwidth: copies between host and GPUs, and between GPUs, of one node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from clusterctl.core.gates.judging.limits import compare_with_limits
+from clusterctl.core.gates.judging.reading import not_run
+from clusterctl.core.gates.node_gate import NodeGate
+from clusterctl.core.gates.settings import GateSettings
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.core.gates.judging.reading import Reading
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.level import Level
+
+
+class NvbandwidthSettings(GateSettings):
+    """`nvbandwidth -j -t TESTCASE ...`.
+
+    Attributes:
+        testcases: as `nvbandwidth --list` names them; each is a metric of its own.
+    """
+
+    testcases: Annotated[list[str], Field(min_length=1)] = ["host_to_device_memcpy_ce", "device_to_host_memcpy_ce"]
+
+
+class Nvbandwidth(NodeGate[NvbandwidthSettings]):
+    """Passes when every GPU (pair) reaches the floor of every declared testcase."""
+
+    name = "nvbandwidth"
+    settings_model = NvbandwidthSettings
+    tool = "nvbandwidth"
+    default_levels = ("full",)
+
+    def argv(self, settings: NvbandwidthSettings, level: Level, subject: Subject) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
+        """`nvbandwidth` with its JSON output."""
+        return ("nvbandwidth", "-j", "-t", *settings.testcases)
+
+    def version_argv(self, settings: NvbandwidthSettings) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
+        """Its help has the version in its first line."""
+        return ("nvbandwidth", "--help")
+
+    def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
+        """An error of the tool, then testcases that did not finish, then the limits."""
+        errors = [s for s in reading.samples if s.metric == "error"]
+        if errors:
+            return (
+                GateResult(
+                    gate=self.name,
+                    node=subject.name,
+                    outcome=Outcome.FAIL,
+                    rule="correctness",
+                    metric="error",
+                    expected="none",
+                    found="an error",
+                    source="nvbandwidth checks what it copied",
+                    detail=errors[0].detail,
+                ),
+            )
+        if reading.rule:
+            return (not_run(record, reading),)
+        declared = subject.profile.settings_of(self).testcases
+        unfinished = [
+            GateResult(
+                gate=self.name,
+                node=subject.name,
+                outcome=Outcome.COULD_NOT_RUN,
+                rule="complete",
+                metric=s.metric,
+                expected="Passed",
+                found=s.status,
+                detail=f"testcase {s.metric} is {s.status}",
+            )
+            for s in reading.samples
+            if s.status and s.metric in declared
+        ]
+        baselines = [b for b in subject.profile.for_gate(self.name) if b.metric in declared]
+        return (*unfinished, *compare_with_limits(self.name, subject.name, reading.samples, baselines, nodes=1))
+
+    def hint(self, result: GateResult) -> str:  # noqa: ARG002 one for all rules
+        """Bandwidth is lost in the PCIe link or in NVLink."""
+        return "check link width and generation of the GPU under load (`nvidia-smi -q -d PERFORMANCE`), and its NVLinks; reseat it"
+
+
+GATE = Nvbandwidth()

@@ -1,0 +1,1 @@
+"""Nodes and their profiles -> the steps of every node: schedule, pairs, devices, coverage."""

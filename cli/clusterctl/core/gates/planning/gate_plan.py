@@ -1,0 +1,77 @@
+"""Nodes + level -> what every node runs, when, with which peers. Pure: the same input gives the same plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates.planning.step import GateStep, Obstacle, Rendezvous
+from clusterctl.core.gates.registry import all_gates, gate_named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.level import Level
+
+
+@dataclass(frozen=True, slots=True)
+class GatePlan:
+    """The steps of every node.
+
+    Attributes:
+        impossible: (gate, node) -> why nothing can be measured there.
+        rendezvous: how the agents of all nodes find each other.
+        nvlink_groups: node -> addresses of all nodes whose GPUs its own are joined to over NVLink; processes there need IMEX and a channel of it.
+    """
+
+    level: Level
+    gates: tuple[str, ...]
+    steps: Mapping[str, tuple[GateStep, ...]]
+    impossible: Mapping[tuple[str, str], Obstacle]
+    rendezvous: Rendezvous = Rendezvous()  # noqa: RUF009 frozen
+    nvlink_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def busy(self) -> tuple[str, ...]:
+        """The nodes that run something, or have to be prepared for what another one runs."""
+        return tuple(name for name, steps in self.steps.items() if steps or name in self.nvlink_groups)
+
+    @property
+    def limit_s(self) -> int:
+        """The longest a node may take: all its batches at their time limits, twice waiting for peers, and a margin."""
+        return max((_longest(s) for s in self.steps.values()), default=0) + 2 * self.rendezvous.peer_wait_s + 60
+
+
+def _longest(steps: Sequence[GateStep]) -> int:
+    longest: dict[int, int] = {}
+    for step in steps:
+        longest[step.batch] = max(longest.get(step.batch, 0), step.timeout_s)
+    return sum(longest.values())
+
+
+def plan_gates(subjects: Sequence[Subject], level: Level, gates: Sequence[str]) -> GatePlan:
+    """Plan `gates` for the nodes to judge and their partners alike, each gate for the nodes whose profile has it at this level.
+
+    Raises:
+        ConfigError: a gate is unknown, or the ports of the pair schedule do not fit below 65536.
+    """
+    chosen = {gate_named(name) for name in gates}
+    steps: dict[str, list[GateStep]] = {s.name: [] for s in subjects}
+    impossible: dict[tuple[str, str], Obstacle] = {}
+    nvlink_groups: dict[str, tuple[str, ...]] = {}
+    meetings: list[Rendezvous] = []
+    batches = count()
+    for gate in (g for g in all_gates() if g in chosen):
+        taking = [s for s in subjects if gate.name in s.profile.levels[level]]
+        if not taking:
+            continue
+        planned = gate.plan(taking, level, batches)
+        for name, own in planned.steps.items():
+            steps[name] += own
+        impossible |= {(gate.name, name): obstacle for name, obstacle in planned.obstacles.items()}
+        nvlink_groups |= planned.nvlink_groups
+        meetings += [planned.rendezvous] if planned.rendezvous else []
+    taken = {name: tuple(own) for name, own in steps.items()}
+    return GatePlan(level, tuple(gates), taken, impossible, meetings[0] if meetings else Rendezvous(), nvlink_groups)

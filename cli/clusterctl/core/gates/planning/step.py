@@ -1,0 +1,86 @@
+"""The commands that nodes run for a gate, with all they need to meet each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Side(StrEnum):
+    """A server is started before its client and waits for it; a solo step has no counterpart."""
+
+    SOLO = "solo"
+    SERVER = "server"
+    CLIENT = "client"
+
+
+@dataclass(frozen=True, slots=True)
+class GateStep:
+    """One command on one node.
+
+    Attributes:
+        name: unique within gate and node: `solo`, `round2.rail3.client` ...
+        batch: steps of one batch run at the same time; batches follow each other in the same order on all nodes. A step
+            with a peer starts when the peer's agent has reached this batch too.
+        port: the TCP port by which the two sides of a pair find each other; 0 for solo steps.
+        peer_address: where the peer's agent and its server are.
+        version_argv: a cheap command that tells the tool's version.
+    """
+
+    gate: str
+    name: str
+    tool: str
+    side: Side
+    argv: tuple[str, ...]
+    timeout_s: int
+    batch: int
+    round: int = 0
+    device: str = ""
+    peer: str = ""
+    peer_device: str = ""
+    peer_address: str = ""
+    port: int = 0
+    peers: tuple[str, ...] = ()
+    version_argv: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a gate cannot be measured on a node, and what to do about it."""
+
+    why: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendezvous:
+    """How the agents of a run find each other.
+
+    Attributes:
+        control_port: where agents report to each other how far they are.
+        peer_wait_s: how long an agent that never answered is waited for.
+    """
+
+    control_port: int = 18514
+    peer_wait_s: int = 120
+
+
+@dataclass(frozen=True, slots=True)
+class GateSteps:
+    """The steps of one gate.
+
+    Attributes:
+        steps: node -> its own steps, by batch.
+        obstacles: node -> why it has none.
+        rendezvous: where nodes of this gate meet; None where they do not.
+        nvlink_groups: node -> addresses of all nodes whose GPUs its own are joined to over NVLink; processes there need IMEX and a channel of it.
+    """
+
+    steps: Mapping[str, tuple[GateStep, ...]]
+    obstacles: Mapping[str, Obstacle] = field(default_factory=dict)
+    rendezvous: Rendezvous | None = None
+    nvlink_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

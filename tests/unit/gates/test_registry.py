@@ -1,0 +1,102 @@
+"""The registry of gates: what may be registered, and that the shipped gates agree with the shipped profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from clusterctl.core.gates import registry
+from clusterctl.core.gates.gate import Gate, Scope
+from clusterctl.core.gates.node_gate import NodeGate
+from clusterctl.core.gates.rdma_pair import GATE as RDMA_PAIR
+from clusterctl.core.gates.settings import GateSettings
+from clusterctl.core.parsers import TOOLS
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.level import LEVELS, Level
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from clusterctl.core.gates.subject import Subject
+
+
+class Fans(NodeGate[GateSettings]):
+    name = "fans"
+    settings_model = GateSettings
+    tool = "stream"
+
+    def argv(self, settings: GateSettings, level: Level, subject: Subject) -> tuple[str, ...]:
+        return ("fans", "--speed")
+
+    def version_argv(self, settings: GateSettings) -> tuple[str, ...]:
+        return ("fans", "--version")
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_gates", dict(registry._gates))
+
+
+def test_a_registered_gate_comes_last_in_its_scope() -> None:
+    registry.register(Fans())
+    assert registry.gate_names(Scope.NODE) == ("dcgm_diag", "nvbandwidth", "nccl_node", "fans")
+    assert registry.gate_names() == (*registry.gate_names(Scope.NODE), "rdma_pair", "nccl_group")
+
+
+def test_the_same_gate_twice_is_one() -> None:
+    gate = Fans()
+    registry.register(gate)
+    registry.register(gate)
+    assert registry.gate_names().count("fans") == 1
+
+
+def test_two_gates_of_one_name_are_refused() -> None:
+    registry.register(Fans())
+    with pytest.raises(ConfigError, match=r"two gates are called 'fans': .*Fans and .*Fans") as refused:
+        registry.register(Fans())
+    assert "rename" in refused.value.hint
+
+
+@pytest.mark.parametrize("thing", [Fans, "fans", None, object()])
+def test_what_is_no_gate_is_refused(thing: object) -> None:
+    with pytest.raises(ConfigError, match="is no gate") as refused:
+        registry.register(thing)
+    assert "GATE = MyGate()" in refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["", "../up", "Fans", "fans-2", None])
+def test_a_name_that_is_no_file_name_is_refused(name: str | None) -> None:
+    gate = type("Named", (Fans,), {"name": name})()
+    with pytest.raises(ConfigError, match="is no name of a gate"):
+        registry.register(gate)
+
+
+def test_a_gate_without_settings_is_refused() -> None:
+    gate = type("Bare", (Fans,), {"settings_model": dict})()
+    with pytest.raises(ConfigError, match="gate fans: settings_model is"):
+        registry.register(gate)
+
+
+def test_an_unknown_gate_is_an_error_that_names_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="unknown gate 'rdma_pairs'") as refused:
+        registry.gate_named("rdma_pairs")
+    assert "rdma_pair, nccl_group" in refused.value.hint
+
+
+@pytest.mark.parametrize("gate", registry.all_gates(), ids=lambda g: g.name)
+def test_a_shipped_gate_is_complete(gate: Gate[GateSettings]) -> None:
+    assert gate.tool in TOOLS
+    assert gate.version_argv(gate.settings_model())
+    documented = (ROOT / "docs" / "reference" / "gates.md").read_text(encoding="utf-8")
+    assert f"| `{gate.name}` |" in documented
+
+
+def test_the_pair_gate_has_a_unit_for_what_it_judges() -> None:
+    assert RDMA_PAIR.unit == "Gb/s"
+
+
+def test_the_levels_of_gpu_nodes_are_those_that_the_gates_are_meant_for() -> None:
+    levels = yaml.safe_load((ROOT / "inventory/common/group_vars/gpu_nodes/gates.yml").read_text(encoding="utf-8"))["gates_levels"]
+    for level in LEVELS:
+        assert set(levels[level]) == {g.name for g in registry.all_gates() if level in g.default_levels}
