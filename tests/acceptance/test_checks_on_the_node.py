@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(
     ("percent", "told"),
-    [(50, "50 % of a core"), (20, "20 % of a core"), (0, "not enforced (not asked for)")],
+    [(50, "50 % of a core"), (20, "20 % of a core"), (0, "not enforced (not requested)")],
     ids=["half", "fifth", "none"],
 )
 def test_the_kernel_holds_checks_to_the_quota(site: VmSite, vm: Vm, percent: int, told: str) -> None:

@@ -1,4 +1,4 @@
-"""What a machine's BMC says, as the checks of the role bios see it. It is read on the controller: a node cannot reach its BMC."""
+"""The BMC state that the checks of the role bios use. It is read on the controller, because a node cannot reach its BMC."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ class BmcView:
     """One reading of one BMC.
 
     Attributes:
-        vendor: whose attribute names it uses; empty if nothing tells.
+        vendor: whose attribute names it uses; empty if unknown.
         current: the attributes in force.
-        pending: what its settings resource holds: all attributes, or only those that the next reset changes.
-        firmware: version by Id, of the components that were asked for.
+        pending: contents of its settings resource: all attributes, or only those that the next reset changes.
+        firmware: version by Id, of the requested components.
     """
 
     vendor: str
@@ -27,12 +27,12 @@ class BmcView:
     firmware: Mapping[str, str] = field(default_factory=dict)
 
     def attributes(self, names: Sequence[str]) -> List[str]:
-        """The attributes that carry one of these names, with or without a suffix (`SMTControl_00CB`)."""
-        wanted = {plain(n) for n in names}
-        return sorted(a for a in self.current if plain(a) in wanted or _SUFFIX.sub("", plain(a)) in wanted)
+        """The attributes with one of these names, with or without a suffix (`SMTControl_00CB`)."""
+        plain_names = {plain(n) for n in names}
+        return sorted(a for a in self.current if plain(a) in plain_names or _SUFFIX.sub("", plain(a)) in plain_names)
 
     def next_boot(self, attribute: str) -> Any:
-        """Its value after the next reset."""
+        """The value of an attribute after the next reset."""
         value = self.pending.get(attribute)
         return self.current.get(attribute) if value is None else value
 
@@ -42,12 +42,12 @@ class BmcView:
 
 
 def plain(name: str) -> str:
-    """A name with every sign as `_`, as newer BIOS builds write it."""
+    """A name with every non-alphanumeric character as `_`, the form that newer BIOS builds use."""
     return re.sub(r"[^A-Za-z0-9]", "_", name.encode("ascii", "ignore").decode())
 
 
 def same_value(declared: Any, found: Any) -> bool:
-    """Whether a machine's value is the declared one: "Enabled" is "Enable", "1" is 1 and true; true is also Enabled and Yes."""
+    """Whether a BIOS value equals the declared one: "Enabled" is "Enable", "1" is 1 and true; true is also Enabled and Yes."""
     if declared is None or found is None:
         return False
     one, other = (_SAME.get(str(v).strip().lower(), str(v).strip().lower()) for v in (declared, found))
@@ -56,11 +56,11 @@ def same_value(declared: Any, found: Any) -> bool:
     return one == other
 
 
-def bare_version(told: str) -> str:
-    """The version itself: Supermicro wraps that of a BIOS in a date (`BIOS Date: 08/04/2023 Ver 1.4`)."""
-    return re.sub(r"^BIOS Date: \S+ Ver ", "", told.strip())
+def bare_version(reported: str) -> str:
+    """The version alone: Supermicro puts a date before that of a BIOS (`BIOS Date: 08/04/2023 Ver 1.4`)."""
+    return re.sub(r"^BIOS Date: \S+ Ver ", "", reported.strip())
 
 
 def version_parts(version: str) -> List[Any]:
-    """A version as parts that compare: numbers by value, words by letters."""
+    """A version as comparable parts: numbers compare by value, words alphabetically."""
     return [(1, int(p), "") if p.isdigit() else (0, 0, p.lower()) for p in re.findall(r"\d+|[A-Za-z]+", version)]

@@ -1,4 +1,4 @@
-"""What the boot loader will pass to the kernel at the next boot: GRUB's menu, or the entries grubby lists."""
+"""What the boot loader will pass to the kernel at the next boot: GRUB's menu, or the entries that grubby lists."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Parameters = Dict[str, List[Optional[str]]]
 
 @dataclass(frozen=True)
 class BootEntry:
-    """A way to boot: `id` as GRUB_DEFAULT takes it (`submenu>entry`), the kernel's path, the arguments."""
+    """A boot entry: `id` as GRUB_DEFAULT takes it (`submenu>entry`), the path of the kernel, its arguments."""
 
     id: str
     kernel: str
@@ -26,10 +26,10 @@ class BootEntry:
 
 
 def boot_entries(probe: Probe) -> List[BootEntry]:
-    """The entries a node may boot without somebody at its console; recovery entries are left out.
+    """The entries that an unattended boot may use; recovery entries are left out.
 
     Raises:
-        ProbeError: there is neither a GRUB menu nor a loader entry to read.
+        ProbeError: neither a GRUB menu nor a loader entry is present.
     """
     if probe.glob(_LOADER_ENTRIES):
         info = probe.run(["grubby", "--info=ALL"])
@@ -43,7 +43,7 @@ def boot_entries(probe: Probe) -> List[BootEntry]:
         entries = parse_grub_cfg(text)
     normal = [e for e in entries if "recovery" not in e.id and "single" not in e.args.split()]
     if not normal:
-        raise ProbeError("the boot menu starts no kernel")
+        raise ProbeError("the boot menu has no entry that starts a kernel")
     return normal
 
 
@@ -51,23 +51,23 @@ def default_kernel(probe: Probe) -> str:
     """The path of the kernel that boots by default.
 
     Raises:
-        ProbeError: the menu does not say.
+        ProbeError: the menu does not name its default.
     """
     entries = boot_entries(probe)
     if probe.glob(_LOADER_ENTRIES):
-        said = probe.run(["grubby", "--default-kernel"])
-        if said.error or said.rc != 0:
-            raise ProbeError("grubby: " + (said.error or said.stderr.strip()))
-        return said.stdout.strip()
+        default = probe.run(["grubby", "--default-kernel"])
+        if default.error or default.rc != 0:
+            raise ProbeError("grubby: " + (default.error or default.stderr.strip()))
+        return default.stdout.strip()
     chosen = _DEFAULT.search(probe.read(GRUB_CFG) or "")
     if not chosen:
-        raise ProbeError("{} does not say which entry is the default".format(GRUB_CFG))
+        raise ProbeError("{} does not name its default entry".format(GRUB_CFG))
     if chosen.group(1) in ("", "0"):
         return entries[0].kernel
     for entry in entries:
         if entry.id == chosen.group(1):
             return entry.kernel
-    raise ProbeError("{}: the default {!r} is no entry".format(GRUB_CFG, chosen.group(1)))
+    raise ProbeError("{}: the default {!r} matches no entry".format(GRUB_CFG, chosen.group(1)))
 
 
 def parse_grub_cfg(text: str) -> List[BootEntry]:
@@ -99,12 +99,12 @@ def parse_grubby(text: str) -> List[BootEntry]:
 
 
 def canonical(name: str) -> str:
-    """The kernel takes `-` and `_` in a parameter's name as the same."""
+    """The kernel treats `-` and `_` in parameter names as equal."""
     return name.replace("-", "_")
 
 
 def by_canonical_name(parameters: Parameters) -> Parameters:
-    """Parameters with all spellings of a name under one."""
+    """Parameters with all spellings of a name merged."""
     result: Parameters = {}
     for name, values in parameters.items():
         result.setdefault(canonical(name), []).extend(values)
@@ -117,5 +117,5 @@ def parse_args(args: str) -> Parameters:
 
 
 def as_words(name: str, values: List[Optional[str]]) -> str:
-    """`console=tty0 console=ttyS0` for people; `(absent)` where there is none."""
+    """`console=tty0 console=ttyS0`, for display; `(absent)` for no value."""
     return " ".join(name if v is None else "{}={}".format(name, v) for v in values) or "(absent)"

@@ -15,7 +15,7 @@ _LLDP = ["lldpctl", "-f", "json"]
 
 @dataclass(frozen=True)
 class Peer:
-    """What is at the other end: every name of the switch and of its port; the first is the one to show."""
+    """The far end of a cable: all names of the switch and of its port; the first is shown."""
 
     names: Tuple[str, ...]
     ports: Tuple[str, ...]
@@ -29,7 +29,7 @@ class Peer:
 
 
 class NoPeerError(Exception):
-    """The other end is not known. `unplugged`: because there is none, as opposed to nobody could be asked."""
+    """The far end is unknown. `unplugged`: no peer is connected, as opposed to a query that failed."""
 
     def __init__(self, text: str, *, unplugged: bool) -> None:
         super().__init__(text)
@@ -49,7 +49,7 @@ def check_cabling(record: Record, probe: Probe, plan: List[Dict[str, Any]]) -> N
             peer = find_peer(probe, device, port)
         except NoPeerError as e:
             if e.unplugged:
-                record.ok(check, False, expected=expected, found=str(e), severity=Severity.CRITICAL, hint="plug the cable of " + device)
+                record.ok(check, False, expected=expected, found=str(e), severity=Severity.CRITICAL, hint="connect the cable of " + device)
             else:
                 record.could_not_run(check, str(e), Severity.CRITICAL)
             continue
@@ -60,15 +60,15 @@ def check_cabling(record: Record, probe: Probe, plan: List[Dict[str, Any]]) -> N
 
 def _hint(device: str, peer: Peer, plan: List[Dict[str, Any]], expected: str) -> str:
     owner = next((c["device"] for c in plan if c["device"] != device and peer.is_at(c["peer"], str(c["peer_port"]))), "")
-    exchanged = " (the plan has {} there: exchanged?)".format(owner) if owner else ""
+    exchanged = " (the plan has {} on that port: are the cables swapped?)".format(owner) if owner else ""
     return "move the cable of {} to {}{}, or correct the plan".format(device, expected, exchanged)
 
 
 def find_peer(probe: Probe, device: str, port: int) -> Peer:
-    """The other end of the cable of a port. Raises NoPeerError."""
+    """The far end of the cable of a port. Raises NoPeerError."""
     layer = probe.read("/sys/class/infiniband/{}/ports/{}/link_layer".format(device, port))
     if layer is None:
-        raise NoPeerError("there is no port {} of {}".format(port, device), unplugged=False)
+        raise NoPeerError("{} has no port {}".format(device, port), unplugged=False)
     return _by_lldp(probe, device, port) if layer == "Ethernet" else _by_fabric(probe, device, port)
 
 
@@ -87,7 +87,7 @@ def _by_lldp(probe: Probe, device: str, port: int) -> Peer:
 
 
 def _by_fabric(probe: Probe, device: str, port: int) -> Peer:
-    # A direct route of no hops asks for this one link only: it needs no subnet manager and costs the fabric nothing.
+    # A direct route of no hops queries this one link only: it needs no subnet manager and puts no load on the fabric.
     result = probe.run(["iblinkinfo", "-l", "-C", device, "-P", str(port), "-D", "0"])
     if result.error or result.rc != 0:
         raise NoPeerError("iblinkinfo: {}".format(result.error or result.stderr.strip()), unplugged=False)
@@ -98,7 +98,7 @@ def _by_fabric(probe: Probe, device: str, port: int) -> Peer:
 
 
 def far_end(text: str, port: int) -> Optional[Peer]:
-    """The far end of the link of `port`; None if that port has no link. Raises NoPeerError for a text of another format."""
+    """The far end of the link of `port`; None if that port has no link. Raises NoPeerError for text in another format."""
     try:
         links = parse_iblinkinfo(text)
     except UnreadableFabricError as e:

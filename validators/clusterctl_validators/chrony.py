@@ -1,4 +1,4 @@
-"""What chrony is told and what it does."""
+"""The configuration of chrony and the state of its daemon."""
 
 from typing import List, Tuple
 
@@ -10,10 +10,10 @@ _TRACKING_FIELDS = 14
 
 
 def configured(probe: Probe) -> List[str]:
-    """The sources of its configuration, `server ADDRESS OPTIONS`, sorted.
+    """The configured sources, `server ADDRESS OPTIONS`, sorted.
 
     Raises:
-        ProbeError: there is no configuration.
+        ProbeError: no configuration file exists.
     """
     text = next((t for t in (probe.read(path) for path in _CONFIGS) if t is not None), None)
     if text is None:
@@ -21,8 +21,8 @@ def configured(probe: Probe) -> List[str]:
     return sorted(" ".join(line.split()) for line in text.splitlines() if line.split()[:1] and line.split()[0] in _KINDS)
 
 
-def asked(probe: Probe) -> List[str]:
-    """The sources that the running daemon asks, by the names in its configuration.
+def polled(probe: Probe) -> List[str]:
+    """The sources that the running daemon polls, by the names in its configuration.
 
     Raises:
         ProbeError: the daemon does not answer.
@@ -32,10 +32,10 @@ def asked(probe: Probe) -> List[str]:
 
 
 def clock(probe: Probe, offset_max_us: int) -> Tuple[bool, str]:
-    """Whether the clock follows a source and is off by no more than `offset_max_us`; and what was found.
+    """Whether the clock is synchronized and off by no more than `offset_max_us`; and the measured state.
 
     Raises:
-        ProbeError: the daemon does not answer, or in an unknown form.
+        ProbeError: the daemon does not answer, or in an unknown format.
     """
     fields = _chronyc(probe, "tracking").strip().split(",")
     if len(fields) != _TRACKING_FIELDS:

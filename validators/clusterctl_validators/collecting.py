@@ -1,4 +1,4 @@
-"""Which modules a spec needs, and how they become pytest items without pytest finding files."""
+"""Select the modules that a spec needs and turn them into pytest items without pytest's file discovery."""
 
 import importlib
 from pathlib import Path
@@ -13,7 +13,7 @@ PACKAGE = "clusterctl_validators"
 
 
 class RoleModule(pytest.Module):
-    """A module that is imported already: the file may be inside a zip."""
+    """A module that is already imported: its file may be inside a zip."""
 
     role_module: ModuleType
 
@@ -27,14 +27,14 @@ def module_name(role: str) -> str:
 
 
 def import_roles(roles: Iterable[str]) -> Tuple[Dict[str, ModuleType], List[Finding]]:
-    """Import the validator of every role; one that is missing or broken is a could_not_run finding, never silence."""
+    """Import the validator of every role; a missing or broken one becomes a could_not_run finding."""
     modules: Dict[str, ModuleType] = {}
     problems: List[Finding] = []
     for role in roles:
         name = module_name(role)
         try:
             modules[role] = importlib.import_module(name)
-        except Exception as e:  # noqa: BLE001 whatever breaks the import is told, and fails closed
+        except Exception as e:  # noqa: BLE001 any import error becomes a could_not_run finding
             missing = isinstance(e, ModuleNotFoundError) and e.name == name
             reason = "no validator for this role" if missing else "{}: {}".format(type(e).__name__, e)
             problems.append(validator_problem(role, reason))
@@ -42,7 +42,7 @@ def import_roles(roles: Iterable[str]) -> Tuple[Dict[str, ModuleType], List[Find
 
 
 def validator_problem(role: str, reason: str) -> Finding:
-    """The finding that says a role's validator did not do its work."""
+    """The finding for a role whose validator did not complete."""
     return Finding(role + ".validator", role, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason)
 
 
@@ -52,7 +52,7 @@ def role_of(item: pytest.Item) -> str:
 
 
 def role_of_module(module: object) -> str:
-    """ROLE, else what follows test_ in the module's name."""
+    """ROLE of the module, else its name without the leading test_."""
     return str(getattr(module, "ROLE", "") or getattr(module, "__name__", "").rpartition("test_")[2])
 
 

@@ -1,4 +1,4 @@
-"""How much the link counters of a port grew since a snapshot of them."""
+"""Growth of a port's link counters since a snapshot."""
 
 import json
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from typing import Dict, Mapping
 
 
 class UnreadableSnapshotError(Exception):
-    """There is no snapshot that counters can be compared with."""
+    """No snapshot exists that the counters can be compared with."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the counters said. `ports`: `mlx5_0/1` -> counter -> value."""
+    """Link counters at one time. `ports`: `mlx5_0/1` -> counter -> value."""
 
     taken_at: str
     boot_id: str
@@ -25,15 +25,15 @@ def parse_snapshot(text: str) -> Snapshot:
         ports = {port: {name: int(value) for name, value in counters.items()} for port, counters in data["ports"].items()}
         return Snapshot(str(data["taken_at"]), str(data["boot_id"]), ports)
     except (ValueError, KeyError, TypeError, AttributeError) as e:
-        raise UnreadableSnapshotError("the snapshot of counters cannot be read: {}: {}".format(type(e).__name__, e)) from e
+        raise UnreadableSnapshotError("the counter snapshot is not readable: {}: {}".format(type(e).__name__, e)) from e
 
 
 def growth(now: int, then: int) -> int:
-    """A counter that went down was reset meanwhile: it counts from zero."""
+    """The increase of a counter. One that went down was reset, so it counts from zero."""
     return now - then if now >= then else now
 
 
 def over(limits: Mapping[str, int], now: Mapping[str, int], then: Mapping[str, int]) -> Dict[str, int]:
-    """The counters that grew by more than their limit. One that is absent from the snapshot grew from zero."""
+    """The counters that grew by more than their limit. A counter absent from the snapshot counts from zero."""
     grown = {name: growth(now[name], then.get(name, 0)) for name in limits if name in now}
     return {name: by for name, by in grown.items() if by > int(limits[name])}

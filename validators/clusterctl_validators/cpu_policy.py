@@ -1,4 +1,4 @@
-"""Frequency governors and idle states of all CPUs, in one line each; and the file that restores them."""
+"""Frequency governors and idle states of all CPUs, one line each; and the file from which they are restored at boot."""
 
 from collections import Counter
 from typing import Dict, List
@@ -10,12 +10,12 @@ _CPUS = "/sys/devices/system/cpu/cpu[0-9]*"
 
 
 def chosen(text: str) -> str:
-    """`madvise` of `always [madvise] never`."""
+    """The selected word: `madvise` of `always [madvise] never`."""
     return text.partition("[")[2].partition("]")[0] if "[" in text else text
 
 
 def governors(probe: Probe) -> str:
-    """The governor of all CPUs, or how many have which."""
+    """The governor of all CPUs, or the count of CPUs for each if they differ."""
     found = Counter(probe.read(path) or "(empty)" for path in probe.glob(_CPUS + "/cpufreq/scaling_governor"))
     if not found:
         return "(no cpufreq)"
@@ -23,15 +23,15 @@ def governors(probe: Probe) -> str:
 
 
 def idle_states(probe: Probe, latency_max_us: int) -> str:
-    """As `as_declared`, or which states are on or off against it.
+    """`as_declared`, or the states that are on or off contrary to the limit.
 
     Raises:
-        ProbeError: the kernel shows no idle states, or not their latencies.
+        ProbeError: the kernel exposes no idle states or no latencies.
     """
     wrong: List[str] = []
     states = probe.glob(_CPUS + "/cpuidle/state[0-9]*")
     if not states:
-        raise ProbeError("this kernel shows no idle states (cpuidle)")
+        raise ProbeError("this kernel exposes no idle states (cpuidle)")
     for state in states:
         latency, disable = probe.read(state + "/latency"), probe.read(state + "/disable")
         if latency is None or disable is None:
@@ -44,12 +44,12 @@ def idle_states(probe: Probe, latency_max_us: int) -> str:
 
 
 def as_declared(latency_max_us: int) -> str:
-    """What `idle_states` says where all is as declared."""
+    """The result of `idle_states` if all states are as declared."""
     return "states above {} us off".format(latency_max_us)
 
 
 def written(probe: Probe) -> Dict[str, str]:
-    """What the service restores at boot."""
+    """The values that the service restores at boot."""
     lines = (probe.read(CONFIG) or "").splitlines()
     return {name: value for name, equals, value in (line.partition("=") for line in lines) if equals and not name.startswith("#")}
 

@@ -1,6 +1,6 @@
-"""A ceiling on the CPU that the checks take of the node, so that they may run beside jobs: a systemd scope of our own.
+"""A CPU limit for the checks, so that they can run beside jobs: a transient systemd scope.
 
-`nice` yields to other processes of the same control group only; a job has its own. The scope ends with its last process.
+`nice` only yields to processes of the same control group, and a job has its own. The scope ends with its last process.
 """
 
 import os
@@ -18,29 +18,29 @@ _STEP_S = 0.005
 
 
 class NoQuotaError(Exception):
-    """The quota cannot be had here; its text says why."""
+    """The quota cannot be applied here; the text gives the reason."""
 
 
 def enter(percent: int) -> str:
-    """Go into a scope with a quota of `percent` of one core, with all children to come.
+    """Move this process and its future children into a scope with a quota of `percent` of one core.
 
     Returns:
-        "50 % of a core", as the kernel then says; or "not enforced (REASON)".
+        "50 % of a core", as read back from the kernel; or "not enforced (REASON)".
     """
     try:
         _start_scope(percent)
         return "{} % of a core".format(in_force(Path(_MEMBERSHIP).read_text(encoding="utf-8")))
-    except (NoQuotaError, OSError) as e:  # checks go on without it
+    except (NoQuotaError, OSError) as e:  # the checks run without a quota
         return "not enforced ({})".format(" ".join(str(e).split()))
 
 
 def _start_scope(percent: int) -> None:
     if percent == 0:
-        raise NoQuotaError("not asked for")
+        raise NoQuotaError("not requested")
     if os.geteuid() != 0:
         raise NoQuotaError("not root")
     if not Path(_SYSTEMD).is_dir():
-        raise NoQuotaError("systemd does not run here")
+        raise NoQuotaError("systemd is not running")
     unit = "clusterctl-checks-{}.scope".format(os.getpid())
     properties = ["2", "PIDs", "au", "1", str(os.getpid()), "CPUQuotaPerSecUSec", "t", str(percent * 10_000)]
     words = ["busctl", "--timeout=5", "call", *_MANAGER, "StartTransientUnit", "ssa(sv)a(sa(sv))", unit, "fail", *properties, "0"]
@@ -49,44 +49,44 @@ def _start_scope(percent: int) -> None:
     except (OSError, subprocess.TimeoutExpired) as e:
         raise NoQuotaError("busctl: {}".format(e)) from e
     if done.returncode:
-        raise NoQuotaError("systemd says: {}".format(done.stderr.decode("utf-8", "replace")))
+        raise NoQuotaError("systemd: {}".format(done.stderr.decode("utf-8", "replace")))
     _await(unit)
 
 
 def _await(unit: str) -> None:
-    """The answer comes before the move."""
+    """Wait until systemd has moved this process: it answers the call before."""
     until = time.monotonic() + _WAIT_S
     while unit not in Path(_MEMBERSHIP).read_text(encoding="utf-8"):
         if time.monotonic() > until:
-            raise NoQuotaError("systemd did not move us into {} within {:.0f} s".format(unit, _WAIT_S))
+            raise NoQuotaError("systemd did not move this process into {} within {:.0f} s".format(unit, _WAIT_S))
         time.sleep(_STEP_S)
 
 
 def in_force(membership: str, root: str = CGROUPS) -> int:
-    """The quota that the kernel holds us to, in percent of one core.
+    """The quota that the kernel enforces on this process, in percent of one core.
 
     Args:
         membership: text of /proc/self/cgroup.
         root: where control groups are mounted.
 
     Raises:
-        NoQuotaError: it holds us to none: the cpu controller is not given to us, as in a container.
+        NoQuotaError: no quota is enforced: the cpu controller is not delegated, as in a container.
     """
     for quota, period in _limits(dict(_groups(membership)), Path(root)):
         if quota.lstrip("-").isdigit() and int(quota) > 0:
             return round(100 * int(quota) / int(period))
-    raise NoQuotaError("the kernel holds this control group to no quota")
+    raise NoQuotaError("the kernel enforces no quota on this control group")
 
 
 def _groups(membership: str) -> Iterator[Tuple[str, str]]:
-    """Controllers -> path; those of version 2 are not named."""
+    """(controllers, path) of each line; version 2 names no controllers."""
     for line in membership.splitlines():
         _, controllers, path = line.split(":", 2)
         yield controllers, path.lstrip("/")
 
 
 def _limits(groups: Dict[str, str], root: Path) -> Iterator[Tuple[str, str]]:
-    """(quota, period) in us, of version 2 and of version 1, whose files are there."""
+    """(quota, period) in us, of version 2 and version 1, where the files exist."""
     for controllers, path in groups.items():
         if not controllers and (root / path / "cpu.max").is_file():
             quota, period = (root / path / "cpu.max").read_text(encoding="utf-8").split()

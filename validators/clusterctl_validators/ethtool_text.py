@@ -1,11 +1,11 @@
-"""What ethtool shows: rings (`-g`) and pause (`-a`)."""
+"""Parsers of ethtool output: rings (`-g`) and pause (`-a`)."""
 
 import re
 from typing import Dict
 
 
 def current_rings(text: str) -> Dict[str, str]:
-    """`{rx: 1024, tx: 1024}` of what is set now, not of the maximums."""
+    """`{rx: 1024, tx: 1024}`: the current sizes, not the maximums."""
     now = text.partition("Current hardware settings:")[2]
     return {way.lower(): size for way, size in re.findall(r"^(RX|TX):\s*(\S+)", now, re.MULTILINE)}
 

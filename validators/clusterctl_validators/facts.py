@@ -1,4 +1,4 @@
-"""Pure readers of what every Linux node says of itself: packages, kernel command line, mounts, units."""
+"""Pure readers of general Linux facts: packages, kernel command line, mounts, units."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _PARAMETER = re.compile(r'(?:"[^"]*"|[^\s"])+')
 
 @dataclass(frozen=True)
 class Package:
-    """A package of the node; `held` = the package manager will not upgrade it."""
+    """A package of the node; `held`: the package manager will not upgrade it."""
 
     version: str
     held: bool
@@ -23,9 +23,9 @@ class Unit:
     """A systemd unit.
 
     Attributes:
-        active: runs now (ActiveState is "active").
-        enabled: comes back at boot (UnitFileState is "enabled").
-        active_state, file_state, load_state: systemd's own words, for the finding's text.
+        active: it runs now (ActiveState is "active").
+        enabled: it starts at boot (UnitFileState is "enabled").
+        active_state, file_state, load_state: systemd's own terms, for the text of the finding.
     """
 
     active: bool
@@ -46,7 +46,7 @@ class Mount:
 
 
 def parse_dpkg(text: str) -> Dict[str, Package]:
-    """`package TAB version TAB wanted TAB status` lines; of two architectures the installed one counts."""
+    """`package TAB version TAB wanted TAB status` lines; with two architectures the installed one counts."""
     packages: Dict[str, Package] = {}
     for line in text.splitlines():
         name, version, wanted, status = line.split("\t")
@@ -68,7 +68,7 @@ def parse_rpm(text: str, versionlock: str) -> Dict[str, Package]:
 
 
 def parse_cmdline(text: str) -> Dict[str, List[Optional[str]]]:
-    """The kernel's own rules: blanks separate, double quotes keep blanks together."""
+    """Split by the kernel's own rules: blanks separate, double quotes keep blanks together."""
     parameters: Dict[str, List[Optional[str]]] = {}
     for word in _PARAMETER.findall(text):
         name, equals, value = word.partition("=")
@@ -77,7 +77,7 @@ def parse_cmdline(text: str) -> Dict[str, List[Optional[str]]]:
 
 
 def parse_mounts(text: str) -> List[Mount]:
-    """The lines of /proc/self/mounts, octal escapes undone."""
+    """The lines of /proc/self/mounts, octal escapes decoded."""
     mounts = []
     for line in text.splitlines():
         device, target, fstype, options = (_unescape(field) for field in line.split(" ")[:4])
@@ -90,13 +90,13 @@ def _unescape(field: str) -> str:
 
 
 def parse_units(names: Sequence[str], text: str) -> Dict[str, Unit]:
-    """The blocks of `systemctl show`, one per name in the order asked."""
+    """The blocks of `systemctl show`, one per name in the order of `names`."""
     blocks = [block for block in text.strip().split("\n\n") if block.strip()]
     if len(blocks) != len(names):
-        raise ProbeError("systemctl show: asked for {} units, answered {}".format(len(names), len(blocks)))
+        raise ProbeError("systemctl show: {} units requested, {} returned".format(len(names), len(blocks)))
     units: Dict[str, Unit] = {}
     for name, block in zip(names, blocks):
-        said = dict(line.partition("=")[::2] for line in block.splitlines())
-        active, file, load = (said.get(k, "") for k in ("ActiveState", "UnitFileState", "LoadState"))
+        properties = dict(line.partition("=")[::2] for line in block.splitlines())
+        active, file, load = (properties.get(k, "") for k in ("ActiveState", "UnitFileState", "LoadState"))
         units[name] = Unit(active == "active", file == "enabled", active, file, load)
     return units

@@ -15,7 +15,7 @@ class FileMode:
 
 
 def read_mode(probe: Probe, path: str) -> Optional[FileMode]:
-    """None if the file is absent or `stat` gives no answer."""
+    """None if the file is absent or `stat` fails."""
     result = probe.run(["stat", "-c", "%U %a", path])
     words = result.stdout.split()
     return FileMode(words[0], words[1]) if result.rc == 0 and len(words) == 2 else None

@@ -1,4 +1,4 @@
-"""What a check says."""
+"""The result of a check."""
 
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -6,7 +6,7 @@ from typing import Any, Dict
 
 
 class Outcome(str, Enum):
-    """The five outcomes. Only PASS, NOT_APPLICABLE and WAIVED let a node go on."""
+    """The five outcomes. Only PASS, NOT_APPLICABLE and WAIVED let a node proceed."""
 
     PASS = "pass"  # noqa: S105
     FAIL = "fail"
@@ -16,7 +16,7 @@ class Outcome(str, Enum):
 
 
 class Severity(str, Enum):
-    """How much a failing check matters: critical = never run a job on it, major = not as declared, minor = cosmetic."""
+    """How serious a failing check is: critical = never run a job on the node, major = not as declared, minor = cosmetic."""
 
     CRITICAL = "critical"
     MAJOR = "major"
@@ -33,9 +33,9 @@ class Finding:
     Attributes:
         check: stable id `<role>.<what>[<item>].<aspect>`, e.g. `hugepages.pages[1G].node0.running`.
         role: the role whose declared state was checked.
-        expected: what the spec says, as text.
-        found: what the node says, as text; empty where nothing could be read.
-        hint: what to do next.
+        expected: the declared state, as text.
+        found: the state of the node, as text; empty if it could not be read.
+        hint: the next action.
         reason: why a check could not run, does not apply or is waived.
     """
 
@@ -57,6 +57,6 @@ class Finding:
 
     @classmethod
     def from_json(cls, data: Dict[str, Any]) -> "Finding":
-        """The reverse of `to_json`; KeyError or ValueError on anything else."""
+        """The reverse of `to_json`. Raises KeyError or ValueError on anything else."""
         rest = {k: str(data.get(k, "")) for k in ("expected", "found", "hint", "reason")}
         return cls(str(data["check"]), str(data["role"]), Outcome(data["outcome"]), Severity(data["severity"]), **rest)

@@ -1,4 +1,4 @@
-"""Fixtures that reach the node: on it, or from afar through testinfra's --hosts."""
+"""Fixtures that give checks access to the node: locally, or remotely through testinfra's --hosts."""
 
 from typing import Any, Dict
 
@@ -21,7 +21,7 @@ class LocalProbe:
 
 
 class LocalHost:
-    """testinfra without its own plugin: imported only if a check wants it."""
+    """testinfra without its own plugin: imported only if a check uses it."""
 
     @pytest.fixture(scope="session")
     def host(self) -> Any:
@@ -39,5 +39,5 @@ class RemoteProbe:
 
     @pytest.fixture
     def probe(self, host: Any) -> Probe:
-        """Cached reads of the host this item is for."""
+        """Cached reads of the host of this item."""
         return self._probes.setdefault(host.backend.get_pytest_id(), Probe(HostSource(host)))

@@ -8,16 +8,16 @@ _SYSTEM_TARGETS = ("/", "/boot", "/boot/efi", "/usr", "/var", "[SWAP]")
 
 
 class UnreadableInventoryError(ValueError):
-    """The tool's output is not what it prints on a Linux node."""
+    """The text is not the tool's output on a Linux node."""
 
 
 def parse_lscpu(text: str) -> Dict[str, str]:
-    """Field -> value, without the colon, nested fields too. UnreadableInventoryError if the text is no `lscpu -J`."""
+    """Field -> value, without the colon, including nested fields. Raises UnreadableInventoryError if the text is not from `lscpu -J`."""
     return {str(e["field"]).rstrip(":"): str(e.get("data") or "") for e in _walk(_load(text, "lscpu"))}
 
 
 def parse_memory_gib(meminfo: str) -> float:
-    """MemTotal of /proc/meminfo. UnreadableInventoryError if it is absent."""
+    """MemTotal of /proc/meminfo. Raises UnreadableInventoryError if it is absent."""
     found = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
     if not found:
         raise UnreadableInventoryError("/proc/meminfo has no MemTotal")
@@ -25,7 +25,7 @@ def parse_memory_gib(meminfo: str) -> float:
 
 
 def parse_nvme_data_disks(text: str) -> List[str]:
-    """NVMe disks of `lsblk -J -o NAME,TYPE,MOUNTPOINT` that carry no part of the system."""
+    """The NVMe disks of `lsblk -J -o NAME,TYPE,MOUNTPOINT` without a system file system."""
     disks = [d for d in _load(text, "blockdevices") if d.get("type") == "disk" and "nvme" in str(d.get("name"))]
     return [str(d["name"]) for d in disks if not any(e.get("mountpoint") in _SYSTEM_TARGETS for e in _walk([d]))]
 

@@ -6,7 +6,7 @@ from typing import Dict, List, Tuple
 
 
 class UnreadableFabricError(Exception):
-    """The text shows no link."""
+    """The text contains no link."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ _PORT = re.compile(
 
 
 def parse_iblinkinfo(text: str) -> List[Link]:
-    """The links that are up, of `iblinkinfo -l`. Raises UnreadableFabricError where no line is one of that format."""
+    """The active links of `iblinkinfo -l`. Raises UnreadableFabricError if no line has the expected format."""
     links = []
     for line in text.splitlines():
         m = _LINE.match(line)
@@ -59,7 +59,7 @@ def parse_iblinkinfo(text: str) -> List[Link]:
 
 
 def parse_ibnetdiscover(text: str) -> List[Link]:
-    """Every link from both of its ends. Raises UnreadableFabricError where no line is one of that format."""
+    """Every link, once from each end. Raises UnreadableFabricError if no line has the expected format."""
     links = []
     node = None
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""Pure readers of IMEX: its nodes file, its configuration, and `nvidia-imex-ctl -N -j`, the state of the domain as one member sees it."""
+"""Pure readers of IMEX: nodes file, configuration, and `nvidia-imex-ctl -N -j`, the state of the domain as one member sees it."""
 
 import json
 import re
@@ -7,12 +7,12 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 
 class UnreadableImexError(ValueError):
-    """nvidia-imex-ctl said something that is no state of a domain."""
+    """The output of nvidia-imex-ctl is not the state of a domain."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """One compute tray of the domain; `connections`: address of a member -> `CONNECTED`, `NEVER_CONNECTED`, `INVALID` ..."""
+    """A compute tray of the domain; `connections`: address of a member -> `CONNECTED`, `NEVER_CONNECTED`, `INVALID` ..."""
 
     address: str
     status: str
@@ -37,23 +37,23 @@ def parse_nodes(text: str) -> List[str]:
 
 
 def parse_config(text: str) -> Dict[str, str]:
-    """KEY -> value of config.cfg; of two lines with one key the last counts."""
+    """KEY -> value of config.cfg; the last line of a key counts."""
     found = (re.match(r"\s*([A-Z_]+)\s*=\s*(.*?)\s*$", line) for line in text.splitlines())
     return {m.group(1): m.group(2) for m in found if m}
 
 
 def parse_domain(text: str) -> Domain:
-    """Read `nvidia-imex-ctl -N -j`. UnreadableImexError if it is not the state of a domain with members."""
+    """Parse `nvidia-imex-ctl -N -j`. Raises UnreadableImexError if it is not the state of a domain with members."""
     try:
-        said = json.loads(text)
-        nodes = said["nodes"]
+        state = json.loads(text)
+        nodes = state["nodes"]
         members = tuple(_member(nodes[key]) for key in sorted(nodes, key=int))
-        status = str(said["status"])
+        status = str(state["status"])
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         words = text.strip().splitlines()
         raise UnreadableImexError("nvidia-imex-ctl -N -j: {}".format(words[0][:120] if words else "no output")) from e
     if not members:
-        raise UnreadableImexError("nvidia-imex-ctl -N -j names no member")
+        raise UnreadableImexError("nvidia-imex-ctl -N -j lists no member")
     return Domain(status, members)
 
 
@@ -62,9 +62,9 @@ def _member(node: Mapping[str, Any]) -> Member:
 
 
 def own_member(domain: Domain, addresses: Sequence[str]) -> Member:
-    """The member that has one of these addresses. UnreadableImexError if none or several have."""
+    """The member that has one of these addresses. Raises UnreadableImexError unless exactly one has."""
     own = [m for m in domain.members if m.address in addresses]
     if len(own) != 1:
-        said = ", ".join(m.address for m in own) or "none"
-        raise UnreadableImexError("of the members exactly one should have an address of this node; found: {}".format(said))
+        found = ", ".join(m.address for m in own) or "none"
+        raise UnreadableImexError("exactly one member should have an address of this node; found: {}".format(found))
     return own[0]

@@ -1,4 +1,4 @@
-"""Files that a role installed: still there, with its mode, as it wrote them."""
+"""Checks of files that a role installed: presence, mode and content."""
 
 from typing import Dict, Mapping
 
@@ -7,17 +7,17 @@ from clusterctl_validators.record import Record
 
 
 def check_files(record: Record, probe: Probe, sums: str, modes: Mapping[str, str], hint: str) -> None:
-    """One finding `<role>.files[<path>].persisted` each. `sums`: the file with what sha256sum said when the role wrote them."""
+    """One finding `<role>.files[<path>].persisted` each. `sums`: the checksum file that the role wrote with them (sha256sum format)."""
     verdicts = _verdicts(probe.run(["sha256sum", "--check", sums]).stdout)
     found = _modes(probe.run(["stat", "-c", "%U %a %n", *modes]).stdout)
     for path, mode in modes.items():
         expected = "root {}, as written".format(mode)
         if path not in found:
-            said = "absent"
+            state = "absent"
         else:
             content = {"OK": "as written", None: "not in " + sums}.get(verdicts.get(path), "changed")
-            said = "{}, {}".format(found[path], content)
-        record.equal("{}.files[{}].persisted".format(record.role, path), expected, said, hint=hint)
+            state = "{}, {}".format(found[path], content)
+        record.equal("{}.files[{}].persisted".format(record.role, path), expected, state, hint=hint)
 
 
 def _verdicts(text: str) -> Dict[str, str]:

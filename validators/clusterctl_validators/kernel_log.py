@@ -6,25 +6,25 @@ from typing import List, Match, Pattern, Protocol, Sequence, Tuple
 
 from clusterctl_validators.sources import CommandResult
 
-# One boot only, and a year in each line: a line of last December is never read in January.
+# This boot only, and with the year, so that a line of last December does not count in January.
 JOURNAL = ("journalctl", "-k", "-b", "0", "-o", "short-iso", "--no-hostname", "--no-pager", "-q")
 DMESG = ("dmesg", "--time-format", "iso")
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?P<detail>.*))?")
-# The first line of an SXid says whether it is fatal; lines with its severity number and data follow.
+# The first line of an SXid states whether it is fatal; lines with its severity number and data follow.
 _SXID = re.compile(r"SXid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?!Severity|Data)(?P<detail>.*)|$)")
 
 
 class Runner(Protocol):
-    """What is asked of a probe."""
+    """The part of a probe that is used here."""
 
     def run(self, argv: Sequence[str], timeout_s: float = 20) -> CommandResult:
         """Run a command; never raises."""
 
 
 class UnreadableLogError(ValueError):
-    """The kernel log cannot be read, which is not the same as a log without errors."""
+    """The kernel log cannot be read: this does not mean a log without errors."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class XidEvent:
 
 @dataclass(frozen=True)
 class KernelEvents:
-    """What the log says about GPUs and NVSwitches, in its order."""
+    """The GPU and NVSwitch errors of the log, in its order."""
 
     xids: Tuple[XidEvent, ...]
     sxids: Tuple[XidEvent, ...]
 
 
 def parse(text: str) -> KernelEvents:
-    """Read journal, dmesg and raw kernel lines. UnreadableLogError if the log is empty: a kernel that booted has said something."""
+    """Parse journal, dmesg and raw kernel lines. Raises UnreadableLogError if the log is empty: a booted kernel has logged something."""
     if not text.strip():
         raise UnreadableLogError("the kernel log of this boot is empty")
     lines = [line for line in text.splitlines() if "Xid (" in line]
@@ -69,12 +69,12 @@ def _event(line: str, found: Match[str]) -> XidEvent:
 
 
 def is_fatal_sxid(event: XidEvent) -> bool:
-    """The NVSwitch driver writes `Fatal` or `Non-fatal` first; a line that says neither counts as fatal."""
+    """The NVSwitch driver writes `Fatal` or `Non-fatal` first; a line with neither counts as fatal."""
     return not event.detail.lower().startswith("non-fatal")
 
 
 def read(runner: Runner) -> KernelEvents:
-    """The log of this boot: the journal, or dmesg where there is no journal. UnreadableLogError if neither can be read."""
+    """The log of this boot: the journal, or dmesg without a journal. Raises UnreadableLogError if neither can be read."""
     result = runner.run(JOURNAL)
     if result.error and "No such file" in result.error:
         result = runner.run(DMESG)

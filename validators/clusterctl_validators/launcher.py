@@ -1,7 +1,7 @@
-"""Start the bundle on a node. The first bytes of stdin are this file; what follows is [the bundle, in mode push] and the request.
+"""Start the bundle on a node. Stdin: this file, then in mode push the bundle, then the request.
 
-Arguments: run|push, sha256 and size of the bundle, oldest Python. Says what is wrong by its exit status and on stderr.
-Understood by any Python from 3.6 on, so that it can say that a Python is too old.
+Arguments: run|push, sha256 and size of the bundle, oldest supported Python. Reports errors by exit status and on stderr.
+Runs on Python 3.6 and later, so that it can report that a Python is too old.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ KEPT = 3
 
 
 class RefusedError(Exception):
-    """The bundle cannot run here; `code` tells the controller why."""
+    """The bundle cannot run here; `code` gives the controller the reason."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -28,7 +28,7 @@ class RefusedError(Exception):
 
 
 def private(path: Path, kind: Callable[[int], bool]) -> bool:
-    """Whether this is ours alone; never follows a link, for others may write to /tmp."""
+    """Whether only this user can access the path; never follows a link, because other users may write to /tmp."""
     try:
         found = os.lstat(str(path))
     except OSError:
@@ -37,7 +37,7 @@ def private(path: Path, kind: Callable[[int], bool]) -> bool:
 
 
 def find(sha256: str, size: int, places: Sequence[str] = PLACES) -> Path:
-    """The kept bundle, checked byte for byte."""
+    """The stored bundle, after a check of its size and checksum."""
     for place in places:
         folder = Path(place)
         path = folder / "bundle-{}.pyz".format(sha256)
@@ -48,17 +48,17 @@ def find(sha256: str, size: int, places: Sequence[str] = PLACES) -> Path:
 
 
 def keep(content: bytes, sha256: str, places: Sequence[str] = PLACES) -> Path:
-    """Write the bundle to the first place that can hold it, whole or not at all; the oldest ones go."""
+    """Write the bundle atomically to the first usable folder; delete the oldest ones."""
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise RefusedError(EXIT_DAMAGED, "the bundle arrived damaged")
+        raise RefusedError(EXIT_DAMAGED, "the bundle was damaged in transfer")
     for place in places:
         try:
             path = _write(Path(place), content, "bundle-{}.pyz".format(sha256))
         except OSError:
-            continue  # full or read-only: the next place may do
+            continue  # full or read-only: try the next folder
         if path:
             return path
-    raise RefusedError(EXIT_NO_PLACE, "no private folder to keep the bundle in: tried " + ", ".join(places))
+    raise RefusedError(EXIT_NO_PLACE, "no private folder for the bundle; tried " + ", ".join(places))
 
 
 def _write(folder: Path, content: bytes, name: str) -> "Path | None":
@@ -82,13 +82,13 @@ def _write(folder: Path, content: bytes, name: str) -> "Path | None":
 
 
 def check_python(oldest: str) -> None:
-    """Refuse a Python that some part of the bundle does not know."""
+    """Refuse a Python that some part of the bundle does not support."""
     if sys.version_info[:2] < tuple(int(n) for n in oldest.split(".")):
         raise RefusedError(EXIT_TOO_OLD, "Python {}.{} is older than {}".format(sys.version_info[0], sys.version_info[1], oldest))
 
 
 def main(mode: str, sha256: str, size: str, oldest: str) -> int:
-    """Find or receive the bundle and hand over to it."""
+    """Find or receive the bundle and run it."""
     try:
         check_python(oldest)
         path = keep(sys.stdin.buffer.read(int(size)), sha256) if mode == "push" else find(sha256, int(size))

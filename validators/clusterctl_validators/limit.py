@@ -7,12 +7,12 @@ from typing import Iterator, Optional
 
 
 class TimeLimitError(BaseException):
-    """Not an Exception, so that no check can swallow it."""
+    """Not an Exception, so that no check can catch it by accident."""
 
 
 @contextmanager
 def time_limit(limit_s: float) -> Iterator[None]:
-    """Raise TimeLimitError in the body after `limit_s`; main thread only, 0 = no limit."""
+    """Raise TimeLimitError in the body after `limit_s`; main thread only, 0 means no limit."""
 
     def stop(_number: int, _frame: Optional[FrameType]) -> None:
         raise TimeLimitError("timed out after {:g} s".format(limit_s))

@@ -1,11 +1,11 @@
-"""Limits of logins (PAM) and of services (systemd): what the files say, what a process got."""
+"""Limits of logins (PAM) and of services (systemd): as configured, and as a process has them."""
 
 import re
 from typing import Dict, List, Tuple
 
 from clusterctl_validators.probe import Probe
 
-# item of limits.conf -> (row of /proc/PID/limits, unit of limits.conf in the unit of that row)
+# item of limits.conf -> (row of /proc/PID/limits, factor from the unit of limits.conf to the unit of that row)
 PROC_ROWS: Dict[str, Tuple[str, int]] = {
     "core": ("Max core file size", 1024),
     "cpu": ("Max cpu time", 60),
@@ -26,7 +26,7 @@ _SUFFIX = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 
 def pam_limits(probe: Probe) -> Dict[Tuple[str, str, str], str]:
-    """`{(domain, soft|hard, item): value}` of limits.conf and limits.d, the last assignment of each."""
+    """`{(domain, soft|hard, item): value}` of limits.conf and limits.d; the last assignment counts."""
     found: Dict[Tuple[str, str, str], str] = {}
     for path in ["/etc/security/limits.conf", *probe.glob("/etc/security/limits.d/*.conf")]:
         for line in (probe.read(path) or "").splitlines():
@@ -39,12 +39,12 @@ def pam_limits(probe: Probe) -> Dict[Tuple[str, str, str], str]:
 
 
 def kinds(kind: str) -> List[str]:
-    """`-` stands for both."""
+    """`-` means both."""
     return ["soft", "hard"] if kind == "-" else [kind]
 
 
 def unlimited(value: object) -> str:
-    """The three spellings of no limit as one."""
+    """The three spellings of "no limit" as one."""
     return "unlimited" if str(value) in _UNLIMITED else str(value)
 
 
@@ -72,7 +72,7 @@ def _number(text: str) -> str:
 
 
 def manager_settings(probe: Probe, kind: str) -> Dict[str, str]:
-    """Settings of the [Manager] section of system.conf or user.conf and their drop-ins, the last of each."""
+    """The [Manager] settings of system.conf or user.conf and their drop-ins; the last assignment counts."""
     files: Dict[str, str] = {}
     for folder in ("/usr/lib/systemd", "/etc/systemd"):
         files.update({path.rpartition("/")[2]: path for path in probe.glob("{}/{}.conf.d/*.conf".format(folder, kind))})

@@ -1,4 +1,4 @@
-"""Neighbours as `lldpctl -f json` tells them."""
+"""LLDP neighbours from `lldpctl -f json`."""
 
 import json
 from dataclasses import dataclass
@@ -11,25 +11,25 @@ class UnreadableLldpError(Exception):
 
 @dataclass(frozen=True)
 class Neighbour:
-    """What answers at the other end of a cable. `ports`: every name that it gives its port, its identifier first."""
+    """The device at the other end of a cable. `ports`: all names of its port, the identifier first."""
 
     name: str
     ports: List[str]
 
 
 def parse(text: str) -> Dict[str, Neighbour]:
-    """Neighbour by interface; an interface without one is not in it. Raises UnreadableLldpError."""
+    """Neighbour by interface; interfaces without one are left out. Raises UnreadableLldpError."""
     try:
         interfaces = json.loads(text)["lldp"].get("interface", {})
-        # One interface is an object, several may be a list of objects.
+        # One interface is an object, several can be a list of objects.
         rows = interfaces if isinstance(interfaces, list) else [interfaces]
-        return {name: _neighbour(said) for row in rows for name, said in row.items()}
+        return {name: _neighbour(row) for group in rows for name, row in group.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         raise UnreadableLldpError("lldpctl -f json: {}: {}".format(type(e).__name__, e)) from e
 
 
-def _neighbour(said: Dict[str, Any]) -> Neighbour:
-    chassis, port = said["chassis"], said["port"]
-    # A chassis without a name is told by its identifier alone.
+def _neighbour(row: Dict[str, Any]) -> Neighbour:
+    chassis, port = row["chassis"], row["port"]
+    # A chassis without a name has only its identifier.
     name = chassis["id"]["value"] if "id" in chassis else next(iter(chassis))
     return Neighbour(str(name), [str(p) for p in (port["id"]["value"], port.get("descr")) if p])

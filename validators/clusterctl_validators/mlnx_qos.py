@@ -1,4 +1,4 @@
-"""What `mlnx_qos -i INTERFACE` shows of an adapter's quality of service."""
+"""An adapter's quality of service, from `mlnx_qos -i INTERFACE`."""
 
 import re
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from typing import Dict, Optional, Tuple
 
 
 class UnreadableQosError(Exception):
-    """The text is not that of mlnx_qos."""
+    """The text is not the output of mlnx_qos."""
 
 
 @dataclass(frozen=True)
 class Qos:
-    """Priorities count from 0 to 7.
+    """Priorities range from 0 to 7.
 
     Attributes:
-        dcbx: who owns the settings, `os` or `fw`; empty if not shown.
+        dcbx: what controls the settings, `os` or `fw`; empty if not shown.
         trust: `dscp` or `pcp`.
-        priority_of: DSCP -> priority; empty where the adapter trusts pcp.
+        priority_of: DSCP -> priority; empty if the adapter trusts pcp.
         pfc: the priorities with priority flow control.
         buffer_of: the buffer of each priority; None if not shown.
         buffer_sizes: sizes of the receive buffers in bytes; None if not shown.
@@ -31,7 +31,7 @@ class Qos:
 
 
 def parse(text: str) -> Qos:
-    """Raises UnreadableQosError where trust or PFC is not in it."""
+    """Raises UnreadableQosError if trust or PFC is missing."""
     trust = re.search(r"^Priority trust state: (\w+)", text, re.MULTILINE)
     enabled = re.search(r"^\s*enabled((?:\s+[01]){8})\s*$", text, re.MULTILINE)
     if not trust or not enabled:

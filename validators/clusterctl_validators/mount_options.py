@@ -1,16 +1,16 @@
-"""Which declared mount options are in force: only those that the kernel shows in a form that can be compared."""
+"""Compare declared mount options with those in force, as far as the kernel shows them in a comparable form."""
 
 from typing import Dict, List, Sequence
 
 _FLAGS = ("ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "allow_other", "hard", "soft")
 _OPPOSITES = {"rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "atime": "noatime"}
 _NFS = ("vers", "proto", "nconnect", "sec")
-# The server has the last word on these.
+# The server decides these.
 _NEGOTIATED = ("rsize", "wsize")
 
 
 def wrong_options(kind: str, declared: Sequence[str], effective: Sequence[str]) -> List[str]:
-    """What is in force in place of declared options, e.g. `nconnect=1`; empty if all are."""
+    """The options in force that contradict declared ones, e.g. `nconnect=1`; empty if none does."""
     shown = _pairs(effective)
     wrong = []
     for option in declared:
@@ -27,10 +27,10 @@ def wrong_options(kind: str, declared: Sequence[str], effective: Sequence[str]) 
 
 
 def negotiated_down(declared: Sequence[str], effective: Sequence[str]) -> Dict[str, str]:
-    """`{rsize: found}` of the sizes that the server did not grant."""
+    """`{rsize: found}` of the sizes that the server reduced."""
     shown = _pairs(effective)
-    asked = {k: v for k, v in _pairs(declared).items() if k in _NEGOTIATED}
-    return {k: shown.get(k, "none") for k, v in asked.items() if shown.get(k) != v}
+    requested = {k: v for k, v in _pairs(declared).items() if k in _NEGOTIATED}
+    return {k: shown.get(k, "none") for k, v in requested.items() if shown.get(k) != v}
 
 
 def _nfs(key: str, value: str, shown: Dict[str, str]) -> str:
@@ -39,13 +39,13 @@ def _nfs(key: str, value: str, shown: Dict[str, str]) -> str:
     key = "vers" if key == "nfsvers" else key
     if key not in _NFS:
         return ""
-    # With one connection the kernel shows none.
+    # The kernel does not show nconnect=1.
     found = shown.get(key, "1" if key == "nconnect" else "none")
     same = found == value
     if key == "vers":
         same = same or found.split(".")[0] == value
     if key == "proto":
-        # By IPv6 it is tcp6.
+        # tcp6 over IPv6.
         same = found in (value, value + "6")
     return "" if same else "{}={}".format(key, found)
 

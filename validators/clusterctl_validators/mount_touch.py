@@ -1,11 +1,11 @@
-"""Ask mounts whether they answer, each in a process that is given up at its time limit: a dead server lets it sleep in the kernel for ever."""
+"""Test whether mounts respond, each in a process that is abandoned at its time limit: a dead server makes it sleep in the kernel forever."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Dict, Mapping, Tuple
 
 from clusterctl_validators.probe import CommandResult, Probe
 
-# The open folder must be on the mount itself: the empty folder below an unmounted one answers, too.
+# The open folder must be on the mount itself: the empty folder below an unmounted one would respond too.
 PROGRAM = """
 import os, sys
 try:
@@ -23,20 +23,20 @@ print("answers")
 
 
 def argv(path: str) -> Tuple[str, ...]:
-    """The command that touches one mount."""
+    """The command that tests one mount."""
     return ("python3", "-IS", "-c", PROGRAM, path)
 
 
 def touch(probe: Probe, limits_s: Mapping[str, float]) -> Dict[str, str]:
-    """`{path: "answers"}` or what is wrong. All at once, so several that hang cost no more than the slowest limit."""
+    """`{path: "answers"}` or the error. All run at once, so several hanging mounts take no longer than the slowest limit."""
     if not limits_s:
         return {}
     with ThreadPoolExecutor(len(limits_s)) as pool:
-        asked = {path: pool.submit(probe.run, argv(path), limit_s) for path, limit_s in limits_s.items()}
-        return {path: _said(future.result()) for path, future in asked.items()}
+        pending = {path: pool.submit(probe.run, argv(path), limit_s) for path, limit_s in limits_s.items()}
+        return {path: _result(future.result()) for path, future in pending.items()}
 
 
-def _said(result: CommandResult) -> str:
+def _result(result: CommandResult) -> str:
     if result.error:
         return result.error
     if result.rc == 0 and result.stdout.strip() == "answers":

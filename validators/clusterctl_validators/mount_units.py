@@ -1,4 +1,4 @@
-"""Declared mounts as their units hold them, and what a unit file says."""
+"""The unit settings that declared mounts need, and the settings of a unit file."""
 
 import re
 from typing import Any, Dict, List, Mapping
@@ -16,7 +16,7 @@ _FSTYPES = {
 
 
 def unit_name(path: str) -> str:
-    r"""`/mnt/a-b` is `mnt-a\x2db.mount`, as `systemd-escape --path --suffix=mount` says."""
+    r"""`/mnt/a-b` is `mnt-a\x2db.mount`, as from `systemd-escape --path --suffix=mount`."""
     return "-".join(re.sub(r"[^A-Za-z0-9:_.]", _escape, part) for part in path.strip("/").split("/")) + ".mount"
 
 
@@ -25,7 +25,7 @@ def _escape(match: "re.Match[str]") -> str:
 
 
 def complete(mount: Mapping[str, Any]) -> Dict[str, Any]:
-    """A declared mount with what follows from it, as /etc/clusterctl/storage-client.json has it."""
+    """A declared mount with all derived values, as in /etc/clusterctl/storage-client.json."""
     options = [str(option) for option in mount.get("options") or []]
     if mount["kind"] != "generic" and "_netdev" not in options:
         options.append("_netdev")
@@ -50,9 +50,9 @@ def complete(mount: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def expected_settings(mount: Mapping[str, Any], service: str) -> Dict[str, str]:
-    """The assignments that the unit of a completed mount must have, and no others but its description."""
+    """The assignments that the unit of a completed mount must have; apart from its description it has no others."""
     before = (["network-online.target"] if mount["network"] else []) + mount["after"]
-    said = {
+    settings = {
         "Wants": " ".join([*before, service]),
         "After": " ".join(before),
         "What": mount["source"].replace("%", "%%"),
@@ -62,11 +62,11 @@ def expected_settings(mount: Mapping[str, Any], service: str) -> Dict[str, str]:
         "TimeoutSec": str(mount["timeout_s"]),
         "WantedBy": "remote-fs.target",
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in settings.items() if value}
 
 
 def read_settings(text: str) -> Dict[str, str]:
-    """The assignments of a unit file; one that is there twice has both values, as systemd adds them up."""
+    """The assignments of a unit file; a repeated key has all values, because systemd combines them."""
     found: Dict[str, List[str]] = {}
     for line in text.splitlines():
         key, equals, value = line.partition("=")

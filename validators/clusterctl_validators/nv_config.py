@@ -1,22 +1,22 @@
-"""Pure readers of an adapter's firmware and NV configuration, as `flint query` and `mlxconfig -e query` print them."""
+"""Pure readers of an adapter's firmware and NV configuration, from `flint query` and `mlxconfig -e query`."""
 
 import re
 from dataclasses import dataclass
 from typing import Any, Dict, Optional
 
 _ROW = re.compile(r"^\s*(?:\*\s*)?(?:RO\s+)?(?P<name>[A-Z][A-Z0-9_]*)\s+(?P<values>\S.*?)\s*$")
-# A long value fills its column, so that the next one may follow without a blank.
+# A long value fills its column, so the next one may follow without a blank.
 _VALUE = re.compile(r"[^\s()]*\([^()]*\)|[^\s()]+")
 _FIELD = re.compile(r"^(?P<name>FW Version|FW Version\(Running\)|PSID):\s+(?P<value>\S+)", re.MULTILINE)
 
 
 class UnreadableToolError(ValueError):
-    """The text is not what the tool prints."""
+    """The text is not the output of the tool."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter as printed, e.g. `True(1)`: the factory's, the one in force, the one of the next boot."""
+    """One parameter as printed, e.g. `True(1)`: the factory default, the value in force, the value after the next boot."""
 
     default: str
     current: str
@@ -25,7 +25,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Firmware:
-    """`flash` is what the next reset starts, `running` what runs now, `psid` the board."""
+    """`flash`: the version that the next reset starts; `running`: the current one; `psid`: the board."""
 
     flash: str
     running: str
@@ -33,7 +33,7 @@ class Firmware:
 
 
 def parse_configuration(text: str) -> Dict[str, Parameter]:
-    """Every parameter that has three values; an array shows as `Array[0..7]`. UnreadableToolError without the three columns."""
+    """Every parameter with three values; an array shows as `Array[0..7]`. Raises UnreadableToolError without the three columns."""
     rows: Dict[str, Parameter] = {}
     inside = False
     for line in text.splitlines():
@@ -50,7 +50,7 @@ def parse_configuration(text: str) -> Dict[str, Parameter]:
 
 
 def parse_firmware(text: str) -> Firmware:
-    """`flint query`; the tool leaves out what runs where that is what lies in flash. UnreadableToolError without version or board."""
+    """Parse `flint query`; it omits the running version if that equals the flash. Raises UnreadableToolError without version or board."""
     fields = {m.group("name"): m.group("value") for m in _FIELD.finditer(text)}
     if "FW Version" not in fields or "PSID" not in fields:
         raise UnreadableToolError("no FW Version or no PSID: {!r}".format(text.strip()[-120:]))
@@ -58,11 +58,11 @@ def parse_firmware(text: str) -> Firmware:
 
 
 def same(declared: Any, printed: str) -> bool:
-    """Whether `1`, `true` or `ETH` is what the tool prints as `True(1)` or `ETH(2)`."""
+    """Whether `1`, `true` or `ETH` equals what the tool prints as `True(1)` or `ETH(2)`."""
     found = re.match(r"^(?P<word>[^()]*)\((?P<number>[^()]*)\)$", printed)
-    said = {found.group("word").lower(), found.group("number").lower()} if found else {printed.lower()}
-    wanted = str(int(declared)) if isinstance(declared, bool) else str(declared).lower()
-    return wanted in said or any(_number(wanted) is not None and _number(wanted) == _number(s) for s in said)
+    names = {found.group("word").lower(), found.group("number").lower()} if found else {printed.lower()}
+    expected = str(int(declared)) if isinstance(declared, bool) else str(declared).lower()
+    return expected in names or any(_number(expected) is not None and _number(expected) == _number(n) for n in names)
 
 
 def _number(text: str) -> Optional[int]:

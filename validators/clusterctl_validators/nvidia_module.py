@@ -1,4 +1,4 @@
-"""Pure readers of the NVIDIA kernel module: what is loaded, with which parameters, and what the persisted files say."""
+"""Pure readers of the NVIDIA kernel module: version, parameters in force, and persisted parameters."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping
 
 _LOADED = re.compile(r"NVRM version:\s+NVIDIA UNIX (?P<text>.*?)\s+(?P<version>\d{3}\.\d{2,3}(?:\.\d{2})?)(?:\s|$)", re.MULTILINE)
 _OPTION = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
-# Parameters that the module lists under another name in /proc/driver/nvidia/params (kernel-open/nvidia/nv-reg.h).
+# Parameters that /proc/driver/nvidia/params lists under another name (kernel-open/nvidia/nv-reg.h).
 _LISTED_AS = {"RestrictProfilingToAdminUsers": "RmProfilingAdminOnly"}
 
 
@@ -16,14 +16,14 @@ class UnreadableModuleError(ValueError):
 
 @dataclass(frozen=True)
 class LoadedModule:
-    """The module in the kernel; `flavour` is `open` or `proprietary`."""
+    """The loaded module; `flavour` is `open` or `proprietary`."""
 
     version: str
     flavour: str
 
 
 def parse_version(text: str) -> LoadedModule:
-    """Read /proc/driver/nvidia/version. UnreadableModuleError if no version is in it."""
+    """Parse /proc/driver/nvidia/version. Raises UnreadableModuleError if it contains no version."""
     found = _LOADED.search(text)
     if not found:
         raise UnreadableModuleError("/proc/driver/nvidia/version: {!r}".format(text[:80]))
@@ -31,12 +31,12 @@ def parse_version(text: str) -> LoadedModule:
 
 
 def flavour_of_license(text: str) -> str:
-    """What `modinfo -F license nvidia` tells: the open module is dual-licensed."""
+    """The flavour from `modinfo -F license nvidia`: the open module is dual-licensed."""
     return "open" if "GPL" in text else "proprietary"
 
 
 def parse_parameters(text: str) -> Dict[str, str]:
-    """Name -> value as /proc/driver/nvidia/params lists them."""
+    """Name -> value, from /proc/driver/nvidia/params."""
     pairs = (line.partition(":") for line in text.splitlines() if ":" in line)
     return {name.strip(): value.strip().strip('"') for name, _, value in pairs}
 
@@ -54,5 +54,5 @@ def parse_options(text: str) -> Dict[str, str]:
 
 
 def as_written(parameters: Mapping[str, Any]) -> Dict[str, str]:
-    """Declared parameters as files and the kernel write them: booleans are 1 and 0."""
+    """Declared parameters in the form of files and kernel: booleans are 1 and 0."""
     return {name: str(int(v)) if isinstance(v, bool) else str(v) for name, v in parameters.items()}

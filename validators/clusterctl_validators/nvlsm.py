@@ -1,4 +1,4 @@
-"""Pure readers of the NVLink subnet manager, an OpenSM that the fabric manager starts on boards with NVSwitches of the fourth generation."""
+"""Parser for the NVLink subnet manager, an OpenSM that the fabric manager starts on boards with fourth-generation NVSwitches."""
 
 import re
 
@@ -7,6 +7,6 @@ _NUMBERS = r"\d+\.\d+\.\d+"
 
 
 def parse_version(text: str) -> str:
-    """`OpenSM 2025.10.14_42349a2_821fcee` -> `2025.10.14`; the number after that name, wherever it is; empty if there is none."""
+    """`OpenSM 2025.10.14_42349a2_821fcee` -> `2025.10.14`: the number after the name, else the first one; empty if there is none."""
     found = re.search(r"\b(?:OpenSM|nvlsm)\b\D*(" + _NUMBERS + ")", text, re.IGNORECASE) or re.search("(" + _NUMBERS + ")", text)
     return found.group(1) if found else ""

@@ -1,4 +1,4 @@
-"""Roles whose evidence a node does not have: their checks run on the controller, with what it read elsewhere."""
+"""Checks that run on the controller, for roles whose evidence is not available on the node."""
 
 import inspect
 from types import ModuleType
@@ -14,7 +14,7 @@ BMC_ROLES = frozenset({"bios"})
 
 
 def check_role(role: str, variables: Dict[str, Any], bmc: BmcView) -> List[Finding]:
-    """The findings of one role; a check that raises could not run."""
+    """The findings of one role; a check that raises becomes could_not_run."""
     modules, problems = import_roles([role])
     findings = list(problems)
     for module in modules.values():
@@ -22,14 +22,14 @@ def check_role(role: str, variables: Dict[str, Any], bmc: BmcView) -> List[Findi
     return distinct(findings) or [validator_problem(role, "the validator recorded nothing")]
 
 
-def _run(role: str, module: ModuleType, given: Mapping[str, Any]) -> List[Finding]:
+def _run(role: str, module: ModuleType, available: Mapping[str, Any]) -> List[Finding]:
     record = Record(role)
     for name, function in vars(module).items():
         if not name.startswith("test_") or not inspect.isfunction(function):
             continue
-        fixtures = {**given, "record": record}
+        fixtures = {**available, "record": record}
         try:
             function(**{p: fixtures[p] for p in inspect.signature(function).parameters})
-        except Exception as e:  # noqa: BLE001 told as could_not_run, as on a node
+        except Exception as e:  # noqa: BLE001 becomes could_not_run, as on a node
             record.could_not_run("{}.{}".format(role, name), "{}: {}".format(type(e).__name__, e))
     return record.findings

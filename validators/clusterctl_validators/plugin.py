@@ -1,6 +1,6 @@
-"""The pytest plugin: fixtures spec, record and probe; a spec's roles become items; findings are kept.
+"""The pytest plugin: fixtures spec, record and probe; makes items from the roles of a spec; collects findings.
 
-`pytest -p clusterctl_validators.plugin --spec spec.json [--hosts=ssh://node]` runs it by hand.
+To run it directly: `pytest -p clusterctl_validators.plugin --spec spec.json [--hosts=ssh://node]`.
 """
 
 import json
@@ -26,9 +26,9 @@ class NodeRun:
 
     Attributes:
         specs: role -> its variables.
-        limit_s: seconds that one check function may take.
-        findings: what was found so far.
-        outside: texts of files as they were before the run changed its own view of the node.
+        limit_s: time limit of one check function, in seconds.
+        findings: the findings so far.
+        outside: texts of files from before the run changed its own view of the node.
         broken: why the run as a whole cannot be trusted; empty if it can.
     """
 
@@ -40,34 +40,34 @@ class NodeRun:
         self.broken = ""
 
     def complete(self) -> List[Finding]:
-        """All findings; a role without any could not be verified, nor one of a run that broke."""
+        """All findings. A role without any could not be verified; in a broken run, no role could."""
         seen = {f.role for f in self.findings}
         silent = [role for role in self.specs if self.broken or role not in seen]
         reason = self.broken or "the validator recorded nothing"
         return distinct(self.findings + [validator_problem(role, reason) for role in silent])
 
 
-class Given:
-    """A plugin that carries the run in from the program that calls pytest."""
+class RunPlugin:
+    """A plugin that hands over the run from the program that calls pytest."""
 
     def __init__(self, run: NodeRun) -> None:
         self._run = run
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Before the plugin looks for it."""
+        """Set the run before the main plugin looks for it."""
         config.stash[RUN] = self._run
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options for running by hand."""
+    """The options for a direct run."""
     group = parser.getgroup("clusterctl")
-    group.addoption("--spec", metavar="FILE", help='JSON {"roles": {role: {variable: value}}}: what the node should be.')
-    group.addoption("--check-timeout", type=float, default=CHECK_TIMEOUT_S, metavar="S", help="Seconds that one check may take.")
+    group.addoption("--spec", metavar="FILE", help='JSON {"roles": {role: {variable: value}}}: the declared state of the node.')
+    group.addoption("--check-timeout", type=float, default=CHECK_TIMEOUT_S, metavar="S", help="Time limit of one check, in seconds.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read --spec; choose where probes go."""
+    """Read --spec; select the probe."""
     file = config.getoption("--spec")
     if file:
         roles = json.loads(Path(file).read_text(encoding="utf-8"))["roles"]
@@ -79,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> Optional[bool]:
-    """Items from the roles of the spec, unless files were named."""
+    """Make items from the roles of the spec, unless files were named."""
     run = session.config.stash.get(RUN, None)
     if run is None or session.config.args_source is pytest.Config.ArgsSource.ARGS:
         return None
@@ -96,7 +96,7 @@ def pytest_collection(session: pytest.Session) -> Optional[bool]:
 
 @pytest.fixture
 def record(request: pytest.FixtureRequest) -> Record:
-    """Where a check puts its findings."""
+    """The record for the findings of a check."""
     return record_of(request.node)
 
 
@@ -111,7 +111,7 @@ def spec(request: pytest.FixtureRequest) -> SpecView:
 
 
 def record_of(item: pytest.Item) -> Record:
-    """The record of an item, made at first use."""
+    """The record of an item, created at first use."""
     return item.stash.setdefault(RECORD, Record(role_of(item)))
 
 
@@ -123,7 +123,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Run a check within its time; bad findings fail the item."""
+    """Run a check within its time limit; fail the item on bad findings."""
     result = yield from _guarded(pyfuncitem)
     bad = [f for f in record_of(pyfuncitem).findings if f.outcome not in GOOD]
     if bad and RUN in pyfuncitem.config.stash:
@@ -133,7 +133,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Keep what the item recorded."""
+    """Collect what the item recorded."""
     result = yield
     run = item.config.stash.get(RUN, None)
     if run is not None:
@@ -142,7 +142,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def _guarded(item: pytest.Item) -> Generator[None, object, object]:
-    """Whatever a check raises becomes a finding `<role>.<function>` of its own."""
+    """Turn any exception of a check into a finding `<role>.<function>`."""
     run = item.config.stash.get(RUN, None)
     if run is None:
         return (yield)
@@ -156,10 +156,10 @@ def _guarded(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def check_name(item: pytest.Item) -> str:
-    """The check id that stands for a whole function: `<role>.<function>`."""
+    """The check id of a whole function: `<role>.<function>`."""
     return "{}.{}".format(role_of(item), getattr(item, "originalname", None) or item.name)
 
 
 def _line(finding: Finding) -> str:
-    said = finding.reason or "expected {}, found {}".format(finding.expected, finding.found)
-    return "{} {}: {}".format(finding.outcome.value, finding.check, said)
+    result = finding.reason or "expected {}, found {}".format(finding.expected, finding.found)
+    return "{} {}: {}".format(finding.outcome.value, finding.check, result)

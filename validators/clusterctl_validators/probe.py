@@ -13,9 +13,9 @@ _VERSIONLOCK = "/etc/dnf/plugins/versionlock.list"
 
 
 class Probe:
-    """What the node says, each question asked once per run.
+    """The state of the node; each command and file is read once per run.
 
-    `run` never raises; everything else raises ProbeError where the node gives no answer, which makes the check could_not_run.
+    `run` never raises. Everything else raises ProbeError if the node gives no answer, which makes the check could_not_run.
     """
 
     def __init__(self, source: Optional[Source] = None) -> None:
@@ -43,11 +43,11 @@ class Probe:
         return self._source.glob(pattern)
 
     def packages(self) -> Dict[str, Package]:
-        """Every package the package manager knows by name; check `.installed`: dpkg remembers removed ones."""
+        """Every package known to the package manager, by name; check `.installed`: dpkg also lists removed ones."""
         return self._get("packages", self._packages)
 
     def cmdline(self) -> Dict[str, List[Optional[str]]]:
-        """The running kernel's parameters; None for one without a value, in the order given."""
+        """The running kernel's parameters, in order; None for one without a value."""
         return self._get("cmdline", lambda: parse_cmdline(self._need("/proc/cmdline")))
 
     def mounts(self) -> List[Mount]:
@@ -55,7 +55,7 @@ class Probe:
         return self._get("mounts", lambda: parse_mounts(self._need("/proc/self/mounts")))
 
     def units(self, names: Sequence[str]) -> Dict[str, Unit]:
-        """The state of systemd units by the names given; an unknown unit has `load_state` not-found."""
+        """The state of systemd units by name; an unknown unit has `load_state` not-found."""
         if not names:
             return {}
         return parse_units(names, self._output(["systemctl", "show", "-p", "Id,LoadState,ActiveState,UnitFileState", "--", *names]))
@@ -76,8 +76,8 @@ class Probe:
     def _output(self, argv: Sequence[str]) -> str:
         result = self.run(argv)
         if result.error or result.rc != 0:
-            said = result.error or re.sub(r"\s+", " ", result.stderr.strip()) or "exit status {}".format(result.rc)
-            raise ProbeError("{}: {}".format(argv[0], said))
+            reason = result.error or re.sub(r"\s+", " ", result.stderr.strip()) or "exit status {}".format(result.rc)
+            raise ProbeError("{}: {}".format(argv[0], reason))
         return result.stdout
 
     def _get(self, name: str, make: Callable[[], T]) -> T:

@@ -4,7 +4,7 @@ from typing import List, Optional, Protocol
 
 
 class Reader(Protocol):
-    """What is asked of a probe."""
+    """The part of a probe that is used here."""
 
     def read(self, path: str) -> Optional[str]:
         """The stripped text of a file; None if absent."""
@@ -14,7 +14,7 @@ class Reader(Protocol):
 
 
 def interface_of(reader: Reader, device: str, port: int = 1) -> str:
-    """Of several network devices of one PCI function, the one whose dev_port counts the same; empty if there is none."""
+    """The interface of a port: of several on one PCI function, the one with the matching dev_port; empty if there is none."""
     found = reader.glob("/sys/class/infiniband/{}/device/net/*".format(device))
     same = [path for path in found if len(found) == 1 or reader.read(path + "/dev_port") == str(port - 1)]
     return same[0].rpartition("/")[2] if same else ""

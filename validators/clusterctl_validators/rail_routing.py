@@ -1,4 +1,4 @@
-"""Interfaces, addresses, rules and routes as iproute2 tells them."""
+"""Interfaces, addresses, rules and routes, from iproute2."""
 
 import json
 from ipaddress import IPv4Interface, IPv6Interface
@@ -8,7 +8,7 @@ from clusterctl_validators.probe import Probe, ProbeError
 
 
 def mtu(probe: Probe, interface: str) -> int:
-    """The MTU of an interface. ProbeError where ip gives no answer."""
+    """The MTU of an interface. Raises ProbeError if ip fails."""
     rows = _answer(probe, "-j", "link", "show", "dev", interface)
     return int(rows[0]["mtu"])
 
@@ -29,15 +29,15 @@ def rules(probe: Probe, version: int, priority: int) -> str:
 
 
 def routes(probe: Probe, version: int, table: str) -> str:
-    """The routes of a table, sorted; `none` where it has none."""
+    """The routes of a table, sorted; `none` if it is empty."""
     words = {"gateway": "via", "dev": "dev", "prefsrc": "src"}
     rows = _answer(probe, "-{}".format(version), "-N", "-j", "route", "show", "table", table)
     lines = [" ".join([r["dst"]] + ["{} {}".format(word, r[key]) for key, word in words.items() if key in r]) for r in rows]
     return "; ".join(sorted(lines)) or "none"
 
 
-def wanted_routes(own: Union[IPv4Interface, IPv6Interface], interface: str, gateway: str) -> str:
-    """The routes that a rail's table should have, as `routes` tells them."""
+def expected_routes(own: Union[IPv4Interface, IPv6Interface], interface: str, gateway: str) -> str:
+    """The routes that a rail's table should have, in the form of `routes`."""
     lines = ["{} dev {} src {}".format(own.network, interface, own.ip)]
     if gateway:
         lines.append("default via {} dev {}".format(gateway, interface))
@@ -46,7 +46,7 @@ def wanted_routes(own: Union[IPv4Interface, IPv6Interface], interface: str, gate
 
 def _answer(probe: Probe, *words: str) -> List[Dict[str, Any]]:
     result = probe.run(["ip", *words])
-    # A routing table without routes does not exist.
+    # The kernel has no routing table without routes.
     if "FIB table does not exist" in result.stderr:
         return []
     if result.error or result.rc != 0:

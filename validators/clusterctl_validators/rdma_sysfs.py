@@ -1,4 +1,4 @@
-"""HCAs as the kernel shows them below /sys/class/infiniband."""
+"""HCAs, from /sys/class/infiniband."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ ROOT = "/sys/class/infiniband"
 
 
 class Reader(Protocol):
-    """What is asked of a probe."""
+    """The part of a probe that is used here."""
 
     def read(self, path: str) -> Optional[str]:
         """The stripped text of a file; None if absent."""
@@ -21,7 +21,7 @@ class Port:
     Attributes:
         state: logical state, e.g. `ACTIVE`, `INIT`, `DOWN`.
         phys_state: physical state, e.g. `LinkUp`, `Polling`, `Disabled`.
-        rate_gbps: the negotiated rate; None where the kernel's text holds no number.
+        rate_gbps: the negotiated rate; None if the kernel's text has no number.
         link_layer: `InfiniBand` or `Ethernet`.
         firmware: of the HCA; empty if not shown.
     """
@@ -39,19 +39,21 @@ def parse_state(text: str) -> str:
 
 
 def parse_rate_gbps(text: str) -> Optional[float]:
-    """`400 Gb/sec (4X NDR)` -> 400; None if no rate is in it."""
+    """`400 Gb/sec (4X NDR)` -> 400; None if it contains no rate."""
     found = re.match(r"\s*(\d+(?:\.\d+)?)\s*Gb/sec", text)
     return float(found.group(1)) if found else None
 
 
 def read_port(reader: Reader, hca: str, port: int = 1) -> Optional[Port]:
-    """The port; None if the HCA is absent or shows only a part of these files."""
+    """The port; None if the HCA is absent or lacks one of these files."""
     at = "{}/{}/ports/{}/".format(ROOT, hca, port)
-    said: Dict[str, str] = {}
+    texts: Dict[str, str] = {}
     for name in ("state", "phys_state", "rate", "link_layer"):
         text = reader.read(at + name)
         if text is None:
             return None
-        said[name] = text
+        texts[name] = text
     firmware = reader.read("{}/{}/fw_ver".format(ROOT, hca)) or ""
-    return Port(parse_state(said["state"]), parse_state(said["phys_state"]), parse_rate_gbps(said["rate"]), said["link_layer"], firmware)
+    return Port(
+        parse_state(texts["state"]), parse_state(texts["phys_state"]), parse_rate_gbps(texts["rate"]), texts["link_layer"], firmware
+    )

@@ -1,7 +1,7 @@
-"""A view of the node in which nothing can be written: its mounts once more, for this process and its children alone, read-only.
+"""A read-only view of the node: a private copy of its mounts for this process and its children.
 
-A guard against mistakes: a check that writes a file, a sysctl or an attribute of a device fails with EROFS. It does not stop what a daemon is
-asked to do, nor a program that leaves the view. No file system is remounted and no server asked: only this process's mounts carry the flag.
+A guard against mistakes: a check that writes a file, a sysctl or a device attribute fails with EROFS. It does not restrict daemons that a check
+calls, nor a program that leaves the view. No file system is remounted and no server contacted: only this process's mounts carry the flag.
 """
 
 import ctypes
@@ -16,9 +16,9 @@ _CLONE_NEWNS = 0x00020000
 _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_SLAVE = 0x2, 0x4, 0x1000, 0x4000, 0x80000
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _ATTR_RDONLY = 0x1
-# the same number on every architecture that has GPUs
+# The same number on every architecture that has GPUs.
 _MOUNT_SETATTR = 442
-_PRIVATE_TMP = "/tmp"  # noqa: S108 an empty one of our own
+_PRIVATE_TMP = "/tmp"  # noqa: S108 an empty private one
 
 
 class _MountAttr(ctypes.Structure):
@@ -26,18 +26,18 @@ class _MountAttr(ctypes.Structure):
 
 
 class NoViewError(Exception):
-    """The view cannot be had here; its text says why."""
+    """The view cannot be created here; the text gives the reason."""
 
 
 def enter(writable: Iterable[str] = (), keep: str = "") -> str:
-    """Go into the view, with all children to come; there is no way back.
+    """Move this process and its future children into the view; this cannot be undone.
 
     Args:
-        writable: glob patterns of what tools must open for writing to read from it; what exists of it stays as it is.
-        keep: a file that is still read from; /tmp is then left in place where it holds it.
+        writable: glob patterns of files that tools must open for writing to read from them; matching files stay writable.
+        keep: a file that is still needed; if it is below /tmp, /tmp is left in place.
 
     Returns:
-        "read-only", with what is writable in it; or "not enforced (REASON)".
+        "read-only", with the writable exceptions; or "not enforced (REASON)".
     """
     if os.geteuid() != 0:
         return "not enforced (not root)"
@@ -50,19 +50,19 @@ def enter(writable: Iterable[str] = (), keep: str = "") -> str:
 
 
 def _check_kernel(libc: ctypes.CDLL) -> None:
-    """An empty request is invalid where the call exists."""
+    """Test that the call exists: then an empty request gives EINVAL."""
     try:
         _call(libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, None, ctypes.c_size_t(0)), "mount_setattr", errno.EINVAL)
     except NoViewError as e:
-        raise NoViewError("{}; Linux 5.12 has it".format(e)) from e
+        raise NoViewError("{}; requires Linux 5.12".format(e)) from e
 
 
 def _enter(libc: ctypes.CDLL, writable: Iterable[str], keep: str) -> List[str]:
     _call(libc.unshare(_CLONE_NEWNS), "unshare")
-    # a slave, not private: what is unmounted outside must go in here, too, or a hung check would hold it; an automount must arrive
+    # A slave, not private: unmounts outside must propagate, or a hung check would keep the mount busy; automounts must appear here too.
     _mount(libc, "", "/", _MS_REC | _MS_SLAVE)
-    left = {pattern: sorted(map(str, Path("/").glob(pattern.lstrip("/")))) for pattern in writable}
-    paths = [path for found in left.values() for path in found]
+    found_by_pattern = {pattern: sorted(map(str, Path("/").glob(pattern.lstrip("/")))) for pattern in writable}
+    paths = [path for found in found_by_pattern.values() for path in found]
     for path in paths:
         _mount(libc, path, path, _MS_BIND)
     own_tmp = not os.path.realpath(keep).startswith(_PRIVATE_TMP + "/")
@@ -71,11 +71,11 @@ def _enter(libc: ctypes.CDLL, writable: Iterable[str], keep: str) -> List[str]:
     _set_attributes(libc, "/", _AT_RECURSIVE, _MountAttr(attr_set=_ATTR_RDONLY))
     for path in paths + [_PRIVATE_TMP] * own_tmp:
         _set_attributes(libc, path, 0, _MountAttr(attr_clr=_ATTR_RDONLY))
-    return [pattern for pattern, found in left.items() if found]
+    return [pattern for pattern, found in found_by_pattern.items() if found]
 
 
-def _described(left: Sequence[str]) -> str:
-    return "{} (but for {})".format(READ_ONLY, ", ".join(left)) if left else READ_ONLY
+def _described(exceptions: Sequence[str]) -> str:
+    return "{} (except {})".format(READ_ONLY, ", ".join(exceptions)) if exceptions else READ_ONLY
 
 
 def _mount(libc: ctypes.CDLL, source: str, target: str, flags: int, kind: bytes = b"") -> None:

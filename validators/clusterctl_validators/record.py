@@ -1,4 +1,4 @@
-"""What a check writes its findings into."""
+"""Collects the findings of a check."""
 
 import json
 from typing import Any, Dict, List
@@ -9,7 +9,7 @@ _ORDER = (Outcome.PASS, Outcome.WAIVED, Outcome.NOT_APPLICABLE, Outcome.COULD_NO
 
 
 def as_text(value: Any) -> str:
-    """A value as it is shown and compared: text as it is, None as "", everything else as JSON."""
+    """A value as it is shown and compared: text unchanged, None as "", everything else as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
@@ -26,7 +26,7 @@ class Record:
         self.findings: List[Finding] = []
 
     def equal(self, check: str, expected: Any, found: Any, *, severity: Severity = Severity.MAJOR, hint: str = "") -> None:
-        """Pass if both say the same; 64 equals "64" (kernel files are text), absent (None) equals nothing but absent."""
+        """Pass if both values are equal as text: 64 equals "64", because kernel files are text. None equals only None."""
         absent = expected is None or found is None
         same = expected is found if absent else expected == found or as_text(expected) == as_text(found)
         self.ok(check, same, expected=expected, found=found, severity=severity, hint=hint)
@@ -34,16 +34,16 @@ class Record:
     def ok(
         self, check: str, condition: bool, *, expected: Any = "", found: Any = "", severity: Severity = Severity.MAJOR, hint: str = ""
     ) -> None:
-        """Pass if `condition` holds; `expected` and `found` say what it was about."""
+        """Pass if `condition` is true; `expected` and `found` describe it."""
         outcome = Outcome.PASS if condition else Outcome.FAIL
         self._add(Finding(check, self.role, outcome, severity, as_text(expected), as_text(found), hint))
 
     def could_not_run(self, check: str, reason: str, severity: Severity = Severity.MAJOR) -> None:
-        """The evidence could not be had; never a pass."""
+        """The evidence is not available; this is never a pass."""
         self._add(Finding(check, self.role, Outcome.COULD_NOT_RUN, severity, reason=reason))
 
     def not_applicable(self, check: str, reason: str) -> None:
-        """The spec does not ask for this on this node."""
+        """The spec does not require this on this node."""
         self._add(Finding(check, self.role, Outcome.NOT_APPLICABLE, Severity.MINOR, reason=reason))
 
     def _add(self, finding: Finding) -> None:
@@ -55,7 +55,7 @@ class Record:
 
 
 def distinct(findings: List[Finding]) -> List[Finding]:
-    """One finding per check, in order of first mention; of two the worse counts."""
+    """One finding per check, in order of first mention; the worse of two counts."""
     chosen: Dict[str, Finding] = {}
     for finding in findings:
         other = chosen.get(finding.check)

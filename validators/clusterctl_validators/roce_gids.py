@@ -1,4 +1,4 @@
-"""GIDs of a RoCE port, from sysfs: their order differs between nodes and boots, so an index is looked up."""
+"""GIDs of a RoCE port, from sysfs. Their order differs between nodes and boots, so an index must be looked up."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ ROOT = "/sys/class/infiniband"
 
 
 class Reader(Protocol):
-    """What is asked of a probe."""
+    """The part of a probe that is used here."""
 
     def read(self, path: str) -> Optional[str]:
         """The stripped text of a file; None if absent."""
@@ -21,7 +21,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Gid:
-    """One entry. `kind` is the kernel's text, `RoCE v2` or `IB/RoCE v1`; `address` is IPv4 where the GID maps one."""
+    """One entry. `kind` is the kernel's text, `RoCE v2` or `IB/RoCE v1`; `address` is IPv4 for a mapped address."""
 
     index: int
     kind: str
@@ -43,7 +43,7 @@ def read_gids(reader: Reader, device: str, port: int = 1) -> List[Gid]:
 
 
 def _kind(reader: Reader, path: str) -> str:
-    """The kernel answers EINVAL for the type of an empty entry."""
+    """The type of an entry; the kernel returns EINVAL for an empty one."""
     try:
         return reader.read(path) or ""
     except ProbeError:

@@ -1,4 +1,4 @@
-"""The node's side of a validation: a request on stdin, one line of JSON on stdout, trouble on stderr.
+"""The node's side of a validation: a request on stdin, one line of JSON on stdout, errors on stderr.
 
 Request: {"schema_version", "node", "nonce", "roles": {role: {variable: value}}, "options": {"check_timeout_s", "total_timeout_s",
 "cpu_quota_percent", "read_keys"}}.
@@ -52,13 +52,13 @@ def main(bundle: str = "") -> int:
     """Read the request, run its checks, write the answer.
 
     Returns:
-        0 when there is an answer, whatever it says; EXIT_BAD_REQUEST when the request is not one of this version.
+        0 if there is an answer, with any findings; EXIT_BAD_REQUEST if the request is not one of this version.
     """
     began = time.monotonic()
     sys.dont_write_bytecode = True
     os.nice(_NICE)
     answer_to = os.dup(1)
-    os.dup2(2, 1)  # whatever a check prints must not end up in the answer
+    os.dup2(2, 1)  # output of checks must not get into the answer
     try:
         request = json.loads(sys.stdin.buffer.read().decode("utf-8"))
         roles: Dict[str, Dict[str, Any]] = request["roles"]
@@ -67,7 +67,7 @@ def main(bundle: str = "") -> int:
         sys.stderr.write("clusterctl: bad request: {}: {}\n".format(type(e).__name__, e))
         return EXIT_BAD_REQUEST
     if version != SCHEMA_VERSION:
-        sys.stderr.write("clusterctl: this bundle answers requests of version {}, not {}\n".format(SCHEMA_VERSION, version))
+        sys.stderr.write("clusterctl: this bundle supports requests of version {}, not {}\n".format(SCHEMA_VERSION, version))
         return EXIT_BAD_REQUEST
     answer = {"schema_version": SCHEMA_VERSION, "node": request.get("node", ""), "nonce": request.get("nonce", ""), "bundle": bundle}
     answer.update(run(roles, options))
@@ -81,12 +81,12 @@ def main(bundle: str = "") -> int:
 
 
 def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, Any]:
-    """Run the checks of `roles`, in a view of the node that cannot be written and under a CPU quota; return these and findings as plain JSON values."""
+    """Run the checks of `roles` in a read-only view of the node and under a CPU quota; return both states and the findings as plain JSON values."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     from clusterctl_validators import cpu_quota  # noqa: PLC0415
 
     quota = cpu_quota.enter(int(options.get("cpu_quota_percent", 0)))
-    import pytest  # noqa: PLC0415 after stdout is safe and byte-code is off
+    import pytest  # noqa: PLC0415 after stdout is redirected and byte-code is off
 
     from clusterctl_validators import plugin  # noqa: PLC0415
     from clusterctl_validators.collecting import import_roles  # noqa: PLC0415
@@ -97,7 +97,7 @@ def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, 
     node_run.outside = _outside()
     view = _enter_view([w for module in import_roles(roles)[0].values() for w in getattr(module, "WRITABLE", ())])
     supervisor = Supervisor(float(options.get("total_timeout_s", 300)), float(options.get("grace_s", GRACE_S)))
-    code = pytest.main(_arguments(), plugins=[plugin.Given(node_run), plugin, LocalHost(), supervisor])
+    code = pytest.main(_arguments(), plugins=[plugin.RunPlugin(node_run), plugin, LocalHost(), supervisor])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
         node_run.broken = "pytest ended with {}".format(code)
     answer: Dict[str, Any] = {"cpu_quota": quota, "view": view, "findings": [f.to_json() for f in node_run.complete()]}
@@ -107,7 +107,7 @@ def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, 
 
 
 def _outside() -> Dict[str, str]:
-    """What the view itself would change: the options of mounts."""
+    """Files that the view itself changes: the mount options."""
     mounts = Path(_MOUNTS)
     return {_MOUNTS: mounts.read_text(encoding="utf-8", errors="replace")} if mounts.exists() else {}
 
@@ -121,6 +121,6 @@ def _enter_view(writable: List[str]) -> str:
 
 
 def _arguments() -> List[str]:
-    """No configuration file, no cache, no plug-in that a node has no use for."""
+    """No configuration file, no cache, no plugins that a node does not need."""
     blocked = [word for name in _UNUSED for word in ("-p", "no:" + name)]
     return ["-c", os.devnull, "--rootdir", "/", *blocked]

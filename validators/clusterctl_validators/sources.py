@@ -1,4 +1,4 @@
-"""Where a probe gets its answers: this machine, or a testinfra host when debugging from afar."""
+"""Where a probe reads from: this machine, or a testinfra host for remote debugging."""
 
 import glob
 import os
@@ -16,16 +16,16 @@ _SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class ProbeError(Exception):
-    """The node did not answer; the check could not run."""
+    """The node gave no answer; the check could not run."""
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command did.
+    """The result of a command.
 
     Attributes:
-        rc: its exit status; None if it did not run to its end.
-        error: why it did not: not found, timed out, too much output; empty if it ran.
+        rc: its exit status; None if it did not finish.
+        error: why it did not finish: not found, timed out, too much output; empty if it did.
     """
 
     rc: Optional[int]
@@ -35,7 +35,7 @@ class CommandResult:
 
 
 class Source(Protocol):
-    """What a probe asks."""
+    """What a probe reads from."""
 
     def read(self, path: str) -> Optional[str]:
         """The text of a file; None if absent."""
@@ -48,14 +48,14 @@ class Source(Protocol):
 
 
 class LocalSource:
-    """This machine. `root` is prepended to every path that is read, never to commands; `outside`: texts that count in place of files."""
+    """This machine. `root` is prepended to every path that is read, not to commands; `outside`: texts that replace files."""
 
     def __init__(self, root: str = "/", outside: Optional[Dict[str, str]] = None) -> None:
         self._root = root.rstrip("/")
         self._outside = outside or {}
 
     def read(self, path: str) -> Optional[str]:
-        """The text of a file; None if absent. ProbeError if it is there but cannot be read."""
+        """The text of a file; None if absent. Raises ProbeError if it exists but cannot be read."""
         if path in self._outside:
             return self._outside[path]
         try:
@@ -90,7 +90,7 @@ class LocalSource:
 
 
 def _collect(process: "subprocess.Popen[bytes]", timeout_s: float) -> CommandResult:
-    """Read both pipes until their end; a killed tool's children may hold them, so the deadline rules, not EOF."""
+    """Read both pipes to their end or until the deadline: children of a killed tool may keep the pipes open."""
     deadline = time.monotonic() + timeout_s
     parts: Dict[str, List[bytes]] = {"stdout": [], "stderr": []}
     size = 0
@@ -121,7 +121,7 @@ def _collect(process: "subprocess.Popen[bytes]", timeout_s: float) -> CommandRes
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Leave nothing behind; a process in uninterruptible sleep is left to the kernel after one second."""
+    """Kill the process group; a process in uninterruptible sleep is left to the kernel after one second."""
     if process.poll() is None:
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -151,13 +151,13 @@ class HostSource:
     def glob(self, pattern: str) -> List[str]:
         """As LocalSource.glob, expanded by the remote shell."""
         if "'" in pattern:
-            raise ProbeError("cannot expand {!r} on another machine".format(pattern))
+            raise ProbeError("cannot expand {!r} on a remote host".format(pattern))
         quoted = "".join(c if c in "*?[]" else shlex.quote(c) for c in pattern)
         result = self._host.run("for p in " + quoted + '; do if [ -e "$p" ]; then printf "%s\\n" "$p"; fi; done')
         return sorted(result.stdout.splitlines())
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
-        """As LocalSource.run; `timeout` of coreutils holds the limit there."""
+        """As LocalSource.run; coreutils' `timeout` enforces the limit there."""
         words = ["env", "LANG=C", "LC_ALL=C", "timeout", "-k", "1", "{:g}".format(timeout_s), *argv]
         result = self._host.run(" ".join(shlex.quote(w) for w in words))
         if result.rc in (124, 126, 127, 137):

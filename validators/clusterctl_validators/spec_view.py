@@ -4,7 +4,7 @@ from typing import Any, Dict, Iterator, Mapping, Set
 
 
 class SpecView(Mapping[str, Any]):
-    """The variables of a role; remembers which were read.
+    """The variables of a role; records which ones are read.
 
     Attributes:
         read_keys: the variables read so far, present or not; a contract test proves coverage with them.

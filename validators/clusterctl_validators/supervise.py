@@ -1,7 +1,7 @@
-"""Run the items in a child process, so that a check that cannot even be interrupted costs its own time only.
+"""Run the items in a child process, so that a check that cannot be interrupted delays no other check.
 
-A read of a dead mount sleeps uninterruptibly in the kernel: no signal ends it. The parent then leaves that child behind,
-notes the check as could_not_run and forks another child for the rest.
+A read from a dead mount sleeps uninterruptibly in the kernel: no signal ends it. The parent then abandons that child,
+records the check as could_not_run and forks another child for the rest.
 """
 
 import json
@@ -23,8 +23,8 @@ class Supervisor:
     """A pytest plugin that replaces the run loop.
 
     Attributes:
-        grace_s: how long over its limit a check may be before its process is given up.
-        total_s: how long all checks together may take.
+        grace_s: time that a check may exceed its limit before its process is abandoned.
+        total_s: time limit of all checks together.
     """
 
     def __init__(self, total_s: float, grace_s: float = GRACE_S) -> None:
@@ -39,7 +39,7 @@ class Supervisor:
         index = 0
         while index < len(session.items):
             if time.monotonic() >= end:
-                run.findings += [_lost(item, "the time for this node is up") for item in session.items[index:]]
+                run.findings += [_lost(item, "the time limit of this node was reached") for item in session.items[index:]]
                 break
             index = self._run_from(session.items, index, run, end)
         return True
@@ -58,7 +58,7 @@ class Supervisor:
                 line, problem = lines.next(min(end, time.monotonic() + 2 * run.limit_s + self.grace_s))
                 if line is None:
                     late = time.monotonic() >= end
-                    run.findings.append(_lost(items[index], "the time for this node is up" if late else problem))
+                    run.findings.append(_lost(items[index], "the time limit of this node was reached" if late else problem))
                     return index + 1
                 _take(json.loads(line), run)
                 index += 1
@@ -69,7 +69,7 @@ class Supervisor:
 
 
 def _work(items: Sequence[pytest.Item], index: int, writer: int) -> None:
-    """The child: run the items, tell the findings of each, never return."""
+    """The child process: run the items, send the findings of each, never return."""
     code = 1
     try:
         null = os.open(os.devnull, os.O_RDWR)
@@ -80,11 +80,11 @@ def _work(items: Sequence[pytest.Item], index: int, writer: int) -> None:
             following = items[i + 1] if i + 1 < len(items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             run = item.config.stash[RUN]
-            said = {
+            message = {
                 "findings": [f.to_json() for f in record_of(item).findings],
                 "read": {role: sorted(view.read_keys) for role, view in run.specs.items() if view.read_keys},
             }
-            _write(writer, json.dumps(said).encode() + b"\n")
+            _write(writer, json.dumps(message).encode() + b"\n")
         code = 0
     finally:
         os._exit(code)
@@ -95,9 +95,9 @@ def _write(fd: int, data: bytes) -> None:
         data = data[os.write(fd, data) :]
 
 
-def _take(said: Dict[str, object], run: NodeRun) -> None:
-    findings: List[Dict[str, object]] = said["findings"]  # type: ignore[assignment]
-    read: Dict[str, List[str]] = said["read"]  # type: ignore[assignment]
+def _take(message: Dict[str, object], run: NodeRun) -> None:
+    findings: List[Dict[str, object]] = message["findings"]  # type: ignore[assignment]
+    read: Dict[str, List[str]] = message["read"]  # type: ignore[assignment]
     run.findings += [Finding.from_json(f) for f in findings]
     for role, keys in read.items():
         run.specs[role].read_keys.update(keys)
@@ -109,7 +109,7 @@ def _lost(item: pytest.Item, reason: str) -> Finding:
 
 
 def _reap(child: int) -> None:
-    """End the child; one in uninterruptible sleep is left to the kernel."""
+    """Kill the child; one in uninterruptible sleep is left to the kernel."""
     os.kill(child, signal.SIGKILL)
     for _ in range(20):
         if os.waitpid(child, os.WNOHANG)[0]:
@@ -127,10 +127,10 @@ class _Lines:
         self._selector.register(fd, selectors.EVENT_READ)
 
     def next(self, deadline: float) -> Tuple[Optional[bytes], str]:
-        """The next line; or None and why there is none."""
+        """The next line; or None and the reason."""
         while b"\n" not in self._rest:
             if not self._selector.select(max(0.0, deadline - time.monotonic())):
-                return None, "hangs and cannot be interrupted; its process was left behind"
+                return None, "hangs and cannot be interrupted; its process was abandoned"
             data = os.read(self._fd, 65536)
             if not data:
                 return None, "the checking process died"

@@ -1,16 +1,16 @@
-"""Which value of a kernel setting the files will restore at boot, as systemd-sysctl reads them."""
+"""The value of a kernel setting that files restore at boot, by the rules of systemd-sysctl."""
 
 from typing import Dict, Tuple
 
 from clusterctl_validators.probe import Probe
 
-# Lowest precedence first: a file hides the ones of the same name before it.
+# Lowest precedence first: a file hides those of the same name before it.
 _FOLDERS = ("/usr/lib/sysctl.d", "/usr/local/lib/sysctl.d", "/run/sysctl.d", "/etc/sysctl.d")
 _LAST = "/etc/sysctl.conf"
 
 
 def restored_at_boot(probe: Probe) -> Dict[str, Tuple[str, str]]:
-    """`{dotted key: (value, file)}`; of several assignments the last counts. /etc/sysctl.conf counts last, as `sysctl --system` has it."""
+    """`{dotted key: (value, file)}`; the last assignment counts. /etc/sysctl.conf comes last, as in `sysctl --system`."""
     files: Dict[str, str] = {}
     for folder in _FOLDERS:
         files.update({path.rpartition("/")[2]: path for path in probe.glob(folder + "/*.conf")})
@@ -33,16 +33,16 @@ def parse(text: str) -> Dict[str, str]:
 
 
 def dotted(key: str) -> str:
-    """`net/ipv4/conf/eth0.100/x` is `net.ipv4.conf.eth0/100.x`: with a slash first, dots and slashes swap."""
+    """`net/ipv4/conf/eth0.100/x` is `net.ipv4.conf.eth0/100.x`: if the first separator is a slash, dots and slashes swap."""
     first = next((c for c in key if c in "./"), ".")
     return key.translate(str.maketrans("./", "/.")) if first == "/" else key
 
 
 def proc_path(key: str) -> str:
-    """Where the running value of a dotted key is."""
+    """The /proc path of a dotted key."""
     return "/proc/sys/" + dotted(key).translate(str.maketrans("./", "/."))
 
 
 def plain(value: object) -> str:
-    """Tabs and runs of blanks made one blank."""
+    """Each run of blanks as one blank."""
     return " ".join(str(value).split())

@@ -10,18 +10,18 @@ ROLE = "bios"
 
 
 def test_attributes(spec: SpecView, record: Record, bmc: BmcView) -> None:
-    """`bios.attributes[<name>].current` is in force now, `.pending` stays so over the next reset."""
-    for wish in wishes(spec, bmc.vendor):
-        check = "bios.attributes[{}]".format(wish["name"])
-        found = bmc.attributes([wish["name"], *(wish.get("also") or [])])
-        if not found and wish.get("optional"):
+    """`bios.attributes[<name>].current` is the value in force, `.pending` the value after the next reset."""
+    for attribute in declared_attributes(spec, bmc.vendor):
+        check = "bios.attributes[{}]".format(attribute["name"])
+        found = bmc.attributes([attribute["name"], *(attribute.get("also") or [])])
+        if not found and attribute.get("optional"):
             record.not_applicable(check + ".current", "this machine has no such attribute, and it is optional")
             continue
-        _compare(record, check, wish["value"], found, bmc)
+        _compare(record, check, attribute["value"], found, bmc)
 
 
 def test_vendor(spec: SpecView, record: Record, bmc: BmcView) -> None:
-    """A machine for whose vendor nothing is declared was not verified."""
+    """A machine without declarations for its vendor counts as not verified."""
     for what in ("bios_attributes", "bios_firmware_pins"):
         declared = sorted(v for v, items in (spec[what] or {}).items() if items)
         check = "bios.vendor[{}]".format(what)
@@ -30,7 +30,7 @@ def test_vendor(spec: SpecView, record: Record, bmc: BmcView) -> None:
         elif what == "bios_firmware_pins" and bmc.vendor not in declared:
             record.not_applicable(check, "no firmware is pinned for vendor {}".format(bmc.vendor or "unknown"))
         else:
-            hint = "declare {} for it, or set bios_vendor".format(what)
+            hint = "declare {} for this vendor, or set bios_vendor".format(what)
             record.ok(
                 check,
                 (spec[what] or {}).get(bmc.vendor) is not None,
@@ -41,7 +41,7 @@ def test_vendor(spec: SpecView, record: Record, bmc: BmcView) -> None:
 
 
 def test_firmware(spec: SpecView, record: Record, bmc: BmcView) -> None:
-    """`bios.firmware[<name>]`: every component that a pin names has its version."""
+    """`bios.firmware[<name>]`: every component that a pin matches has the pinned version."""
     for pin in (spec["bios_firmware_pins"] or {}).get(bmc.vendor) or []:
         found = bmc.components(pin["ids"])
         exact, least = pin.get("version") or "", pin.get("minimum") or ""
@@ -53,12 +53,12 @@ def test_firmware(spec: SpecView, record: Record, bmc: BmcView) -> None:
             bool(found) and not wrong,
             expected=expected,
             found=", ".join("{} {}".format(i, v or "unknown") for i, v in shown.items()) or "none of " + ", ".join(pin["ids"]),
-            hint="update the firmware, or pin what the site runs",
+            hint="update the firmware, or change the pin to the version in use",
         )
 
 
-def wishes(spec: SpecView, vendor: str) -> List[Dict[str, Any]]:
-    """What is declared for a vendor, with the overrides of the site laid over it."""
+def declared_attributes(spec: SpecView, vendor: str) -> List[Dict[str, Any]]:
+    """The attributes declared for a vendor, with the site's overrides applied."""
     chosen = {w["name"]: w for w in (spec["bios_attributes"] or {}).get(vendor) or []}
     for name, value in (spec["bios_overrides"] or {}).items():
         if value is None:
@@ -71,13 +71,13 @@ def wishes(spec: SpecView, vendor: str) -> List[Dict[str, Any]]:
 def _compare(record: Record, check: str, declared: Any, found: List[str], bmc: BmcView) -> None:
     now = {a: bmc.current[a] for a in found}
     then = {a: bmc.next_boot(a) for a in found}
-    comes = bool(found) and all(same_value(declared, v) for v in then.values())
-    hint = "a reset is pending that brings it" if comes else "`clusterctl plan` shows what would be written; it takes a reset"
+    after_reset = bool(found) and all(same_value(declared, v) for v in then.values())
+    hint = "a reset is pending that applies it" if after_reset else "`clusterctl plan` shows what the role would write; it requires a reset"
     absent = "this machine has no such attribute"
     good_now = bool(found) and all(same_value(declared, v) for v in now.values())
     record.ok(check + ".current", good_now, expected=declared, found=_shown(now) or absent, hint=hint)
-    foreign = "somebody wrote another value: the next reset would apply it" if good_now else "nothing is written yet that would bring it"
-    record.ok(check + ".pending", comes, expected=declared, found=_shown(then) or absent, hint=foreign)
+    pending_hint = "the pending value was changed: the next reset would apply it" if good_now else "no write is pending that would set it"
+    record.ok(check + ".pending", after_reset, expected=declared, found=_shown(then) or absent, hint=pending_hint)
 
 
 def _shown(values: Dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""CUDA toolkits: every compiler answers, the default is the declared one, shells and linker find it, now and after a login or boot."""
+"""CUDA toolkits: every compiler runs, the default is the declared one, shells and linker find it, now and after a login or boot."""
 
 import re
 from typing import Any, List, Mapping, Optional
@@ -22,11 +22,11 @@ DNF_SOURCE = "/etc/yum.repos.d/cuda.repo"
 LOGIN = ["bash", "-lc", "command -v nvcc"]
 SEARCHED = ["ldconfig", "-N", "-X", "-v"]
 _RELEASE = re.compile(r"release (\d+\.\d+),")
-_PROVISION = "`clusterctl provision NODE` puts it back"
+_PROVISION = "run `clusterctl provision NODE`"
 
 
 def _file(record: Record, probe: Probe, check: str, path: str) -> Optional[str]:
-    """The text of a file that must be there, its owner and mode checked."""
+    """The text of a required file; also checks its owner and mode."""
     text = probe.read(path)
     record.ok(check + ".present", text is not None, expected=path, found=path if text is not None else "absent", hint=_PROVISION)
     if text is not None:
@@ -59,7 +59,7 @@ def test_toolkits(spec: Spec, record: Record, probe: Probe) -> None:
         if result.error or not found:
             record.could_not_run(check + ".compiler", "{}: {}".format(nvcc, result.error or "exit {}, no release".format(result.rc)))
             continue
-        record.equal(check + ".compiler", version, found.group(1), hint="the folder holds another toolkit than its name says")
+        record.equal(check + ".compiler", version, found.group(1), hint="the folder contains another toolkit than its name says")
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
@@ -73,40 +73,40 @@ def test_default(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["cuda_default"]:
         record.not_applicable("cuda.default", "none is declared")
         return
-    wanted = "{}-{}".format(LINK, spec["cuda_default"])
+    expected = "{}-{}".format(LINK, spec["cuda_default"])
     real = probe.run(["readlink", "-f", LINK])
     if real.error:
         record.could_not_run("cuda.default.running", real.error)
     else:
-        record.equal("cuda.default.running", wanted, real.stdout.strip() or "no link", hint=_PROVISION)
-    asked = probe.run(["update-alternatives", "--display", "cuda"])
-    if asked.error:
-        record.could_not_run("cuda.default.persisted", asked.error)
+        record.equal("cuda.default.running", expected, real.stdout.strip() or "no link", hint=_PROVISION)
+    display = probe.run(["update-alternatives", "--display", "cuda"])
+    if display.error:
+        record.could_not_run("cuda.default.persisted", display.error)
         return
-    chosen = re.search(r"link currently points to (\S+)", asked.stdout)
-    mode = "manual" if re.search(r"\bmanual\b", asked.stdout.split("\n", 1)[0]) else "auto"
-    hint = "in automatic mode the next toolkit takes the link: " + _PROVISION
+    chosen = re.search(r"link currently points to (\S+)", display.stdout)
+    mode = "manual" if re.search(r"\bmanual\b", display.stdout.split("\n", 1)[0]) else "auto"
+    hint = "in automatic mode the next installed toolkit takes the link: " + _PROVISION
     found = "{} ({})".format(chosen.group(1), mode) if chosen else "no alternative"
-    record.equal("cuda.default.persisted", wanted + " (manual)", found, hint=hint)
+    record.equal("cuda.default.persisted", expected + " (manual)", found, hint=hint)
 
 
 def test_driver(spec: Spec, record: Record, probe: Probe) -> None:
-    """The declared driver is the base of the compatibility check, so the loaded one must not be older."""
-    wanted = spec["cuda_driver_version"]
-    if not wanted:
+    """The role checks compatibility against the declared driver, so the loaded one must not be older."""
+    declared = spec["cuda_driver_version"]
+    if not declared:
         record.not_applicable("cuda.driver", "no driver is declared")
         return
     text = probe.read("/proc/driver/nvidia/version")
-    hint = "toolkits were checked against a newer driver than the one that runs: reboot the node, or correct cuda_driver_version"
+    hint = "the role checked the toolkits against a newer driver than the loaded one: reboot the node, or correct cuda_driver_version"
     if text is None:
-        record.ok("cuda.driver.running", False, expected=wanted + " or later", found="no module loaded", hint=hint)
+        record.ok("cuda.driver.running", False, expected=declared + " or later", found="no module loaded", hint=hint)
         return
     try:
         loaded = parse_version(text).version
     except UnreadableModuleError as e:
         record.could_not_run("cuda.driver.running", str(e))
         return
-    record.ok("cuda.driver.running", _numbers(loaded) >= _numbers(wanted), expected=wanted + " or later", found=loaded, hint=hint)
+    record.ok("cuda.driver.running", _numbers(loaded) >= _numbers(declared), expected=declared + " or later", found=loaded, hint=hint)
 
 
 def test_profile(spec: Spec, record: Record, probe: Probe) -> None:
@@ -125,7 +125,10 @@ def test_profile(spec: Spec, record: Record, probe: Probe) -> None:
         record.could_not_run("cuda.profile.running", shell.error)
         return
     record.equal(
-        "cuda.profile.running", LINK + "/bin/nvcc", shell.stdout.strip() or "not found", hint="another nvcc comes first on PATH of a login"
+        "cuda.profile.running",
+        LINK + "/bin/nvcc",
+        shell.stdout.strip() or "not found",
+        hint="another nvcc comes first in the PATH of a login",
     )
 
 
@@ -141,10 +144,10 @@ def test_linker(spec: Spec, record: Record, probe: Probe) -> None:
     searched = _searched(record, probe, "cuda.linker.running")
     if searched is not None:
         ours = [path for path in searched if path.startswith(LINK)]
-        # NVIDIA's packages name the same folder by another path, and the linker lists a folder once.
+        # NVIDIA's packages list the same folder under another path, and the linker lists each folder once.
         real = probe.run(["readlink", "-f", LINK + "/lib64", *ours]).stdout.split()
         found = "searched" if real and real[0] in real[1:] else "not searched"
-        record.equal("cuda.linker.running", "searched", found, hint="ldconfig -v names the folders of the linker; " + _PROVISION)
+        record.equal("cuda.linker.running", "searched", found, hint="ldconfig -v lists the folders of the linker; " + _PROVISION)
 
 
 def test_forward_compatibility(spec: Spec, record: Record, probe: Probe) -> None:
@@ -164,19 +167,19 @@ def test_forward_compatibility(spec: Spec, record: Record, probe: Probe) -> None
 def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
     repository = spec["cuda_repository"]
     # A key that is not set is None.
-    wanted = [*(repository.get("uris") or []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
-    if not wanted:
+    declared = [*(repository.get("uris") or []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
+    if not declared:
         record.not_applicable("cuda.repository", "the node's own sources are used")
         return
     text = _file(record, probe, "cuda.repository", APT_SOURCE if repository.get("uris") else DNF_SOURCE)
     if text is not None:
-        missing = [uri for uri in wanted if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]
-        found = ", ".join(missing) + " missing" if missing else ", ".join(wanted)
-        record.ok("cuda.repository.address", not missing, expected=", ".join(wanted), found=found, hint=_PROVISION)
+        missing = [uri for uri in declared if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]
+        found = ", ".join(missing) + " missing" if missing else ", ".join(declared)
+        record.ok("cuda.repository.address", not missing, expected=", ".join(declared), found=found, hint=_PROVISION)
 
 
 def _searched(record: Record, probe: Probe, check: str) -> Optional[List[str]]:
-    """The folders of the linker in their order; None, and recorded, if ldconfig gives no answer."""
+    """The folders that the linker searches, in order; None, with a finding, if ldconfig fails."""
     result = probe.run(SEARCHED)
     if result.error:
         record.could_not_run(check, result.error)

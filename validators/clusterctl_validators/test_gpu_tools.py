@@ -1,4 +1,4 @@
-"""The tools that burn-in measures with: pinned, and their commands answer."""
+"""The measuring tools of the burn-in: pinned packages and working commands."""
 
 import re
 import shlex
@@ -28,8 +28,8 @@ def test_commands(spec: Spec, record: Record, probe: Probe) -> None:
         if result.error:
             record.could_not_run(check, result.error)
             continue
-        said = result.stdout + "\n" + result.stderr
+        output = result.stdout + "\n" + result.stderr
         pattern = package.get("answers") or ""
-        first = said.strip().splitlines()[0][:160] if said.strip() else "nothing (exit {})".format(result.rc)
-        hint = "run `{}` on the node; another copy may be first on PATH, or a library is missing".format(package["command"])
-        record.ok(check, re.search(pattern, said, re.MULTILINE) is not None, expected=pattern or "an answer", found=first, hint=hint)
+        first = output.strip().splitlines()[0][:160] if output.strip() else "nothing (exit {})".format(result.rc)
+        hint = "run `{}` on the node; another copy may be first in PATH, or a library is missing".format(package["command"])
+        record.ok(check, re.search(pattern, output, re.MULTILINE) is not None, expected=pattern or "an answer", found=first, hint=hint)

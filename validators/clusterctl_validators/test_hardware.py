@@ -1,4 +1,4 @@
-"""The parts of a node and their health: processors, memory, GPUs, NVLink, HCAs, disks, and what the kernel log says of them."""
+"""The parts of a node and their health: processors, memory, GPUs, NVLink, HCAs, disks, and GPU errors in the kernel log."""
 
 from typing import Any, List, Mapping, Optional, Tuple
 
@@ -19,8 +19,8 @@ _UNDECLARED = "not declared for this node"
 _NO_GPUS = "no GPUs are declared for this node"
 _GPU_PCI_CLASSES = ("0x0300", "0x0302")
 _LSBLK = ("lsblk", "-J", "-o", "NAME,TYPE,MOUNTPOINT")
-_RESEAT = "power the node off and reseat it; if it stays so, RMA"
-_CABLE = "reseat or swap the cable and transceiver on both ends, then the HCA, then the switch port"
+_RESEAT = "power off the node and reseat it; if the fault remains, RMA"
+_CABLE = "reseat or replace the cable and transceivers on both ends, then the HCA, then the switch port"
 
 
 def _smi_text(probe: Probe, *arguments: str) -> str:
@@ -35,7 +35,7 @@ def _query(probe: Probe) -> SmiLog:
 
 
 def _gpus(spec: Spec, probe: Probe, record: Record, check: str) -> Tuple[Gpu, ...]:
-    """The GPUs to judge; none, with the reason recorded under `check`, if none are declared or nvidia-smi gives no answer."""
+    """The GPUs to check; none, with the reason recorded under `check`, if none are declared or nvidia-smi fails."""
     if not spec["hardware_gpus"]:
         record.not_applicable(check, _NO_GPUS)
         return ()
@@ -45,7 +45,7 @@ def _gpus(spec: Spec, probe: Probe, record: Record, check: str) -> Tuple[Gpu, ..
         record.could_not_run(check, str(e), Severity.CRITICAL)
         return ()
     if not gpus:
-        record.could_not_run(check, "nvidia-smi describes no GPU", Severity.CRITICAL)
+        record.could_not_run(check, "nvidia-smi lists no GPU", Severity.CRITICAL)
     return gpus
 
 
@@ -53,7 +53,7 @@ def _at(gpu: Gpu) -> str:
     return "hardware.gpu[{}].".format(gpu.index)
 
 
-def _who(gpu: Gpu, advice: str) -> str:
+def _gpu_hint(gpu: Gpu, advice: str) -> str:
     return "GPU at {}, serial {}: {}".format(gpu.bus_id, gpu.serial or "unknown", advice)
 
 
@@ -63,11 +63,11 @@ def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
         "Core(s) per socket": ("cores_per_socket", spec["hardware_cpu_cores_per_socket"]),
         "Thread(s) per core": ("threads_per_core", spec["hardware_cpu_threads_per_core"]),
     }
-    wanted = {field: (name, value) for field, (name, value) in declared.items() if value}
+    expected = {field: (name, value) for field, (name, value) in declared.items() if value}
     for name, value in declared.values():
         if not value:
             record.not_applicable("hardware.cpu." + name, _UNDECLARED)
-    if not wanted:
+    if not expected:
         return
     result = probe.run(["lscpu", "-J"])
     try:
@@ -75,8 +75,8 @@ def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
     except UnreadableInventoryError as e:
         record.could_not_run("hardware.cpu", "lscpu -J: {}".format(result.error or e))
         return
-    for field, (name, value) in wanted.items():
-        hint = "compare BIOS settings (SMT, disabled cores) and the processors with the node's order"
+    for field, (name, value) in expected.items():
+        hint = "compare BIOS settings (SMT, disabled cores) and processors with the order of this node"
         record.equal("hardware.cpu." + name, value, found.get(field), hint=hint)
 
 
@@ -85,7 +85,7 @@ def test_numa_nodes(spec: Spec, record: Record, probe: Probe) -> None:
         record.not_applicable("hardware.numa_nodes", _UNDECLARED)
         return
     found = len(probe.glob("/sys/devices/system/node/node[0-9]*"))
-    record.equal("hardware.numa_nodes", spec["hardware_numa_nodes"], found, hint="compare the BIOS settings NPS / SNC with the profile")
+    record.equal("hardware.numa_nodes", spec["hardware_numa_nodes"], found, hint="compare the BIOS setting NPS / SNC with the profile")
 
 
 def test_memory(spec: Spec, record: Record, probe: Probe) -> None:
@@ -94,27 +94,27 @@ def test_memory(spec: Spec, record: Record, probe: Probe) -> None:
         record.not_applicable("hardware.memory", _UNDECLARED)
         return
     found = parse_memory_gib(probe.read("/proc/meminfo") or "")
-    hint = "find the missing DIMM in the BMC's inventory and event log, reseat or replace it"
+    hint = "find the missing DIMM in the inventory and event log of the BMC; reseat or replace it"
     record.ok("hardware.memory", found >= floor, expected=">= {} GiB".format(floor), found="{:.0f} GiB".format(found), hint=hint)
 
 
 def test_gpu_count(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = spec["hardware_gpus"]
-    if not wanted:
+    expected = spec["hardware_gpus"]
+    if not expected:
         record.not_applicable("hardware.gpus.count", _NO_GPUS)
         return
-    hint = "see the kernel log for XID 79; power the node off and on, reseat the GPU board, then RMA"
+    hint = "check the kernel log for XID 79; power-cycle the node, reseat the GPU board, then RMA"
     pci = [p for p in probe.glob("/sys/bus/pci/devices/*/vendor") if probe.read(p) == "0x10de" and _is_gpu(probe, p)]
-    record.equal("hardware.gpus.on_pci", wanted, len(pci), severity=Severity.CRITICAL, hint=hint)
+    record.equal("hardware.gpus.on_pci", expected, len(pci), severity=Severity.CRITICAL, hint=hint)
     try:
         log = _query(probe)
     except UnreadableSmiError as e:
         if e.lost:
-            record.ok("hardware.gpus.count", False, expected=wanted, found=str(e), severity=Severity.CRITICAL, hint=hint)
+            record.ok("hardware.gpus.count", False, expected=expected, found=str(e), severity=Severity.CRITICAL, hint=hint)
         else:
             record.could_not_run("hardware.gpus.count", str(e), Severity.CRITICAL)
         return
-    record.equal("hardware.gpus.count", wanted, min(log.attached, len(log.gpus)), severity=Severity.CRITICAL, hint=hint)
+    record.equal("hardware.gpus.count", expected, min(log.attached, len(log.gpus)), severity=Severity.CRITICAL, hint=hint)
 
 
 def _is_gpu(probe: Probe, vendor_file: str) -> bool:
@@ -124,42 +124,44 @@ def _is_gpu(probe: Probe, vendor_file: str) -> bool:
 def test_gpu_parts(spec: Spec, record: Record, probe: Probe) -> None:
     for gpu in _gpus(spec, probe, record, "hardware.gpus.parts"):
         at = _at(gpu)
-        _declared(record, at + "model", spec["hardware_gpu_model"], gpu.model, _who(gpu, "not the ordered part"))
-        _declared(record, at + "vbios", spec["hardware_gpu_vbios"], gpu.vbios, _who(gpu, "bring the GPU's firmware to the pinned version"))
-        _floor(record, at + "memory_mib", spec["hardware_gpu_memory_min_mib"], gpu.memory_mib, _who(gpu, _RESEAT))
-        # The current generation falls to 1 when idle: the greatest that device and slot agreed on does not.
-        _floor(record, at + "pcie_gen_max", spec["hardware_gpu_pcie_gen"], gpu.pcie_gen_max, _who(gpu, _RESEAT))
-        _floor(record, at + "pcie_width", spec["hardware_gpu_pcie_width"], gpu.pcie_width_current, _who(gpu, _RESEAT))
+        _declared(record, at + "model", spec["hardware_gpu_model"], gpu.model, _gpu_hint(gpu, "not the ordered part"))
+        _declared(
+            record, at + "vbios", spec["hardware_gpu_vbios"], gpu.vbios, _gpu_hint(gpu, "update the GPU's firmware to the pinned version")
+        )
+        _floor(record, at + "memory_mib", spec["hardware_gpu_memory_min_mib"], gpu.memory_mib, _gpu_hint(gpu, _RESEAT))
+        # The current generation drops to 1 when idle; the negotiated maximum does not.
+        _floor(record, at + "pcie_gen_max", spec["hardware_gpu_pcie_gen"], gpu.pcie_gen_max, _gpu_hint(gpu, _RESEAT))
+        _floor(record, at + "pcie_width", spec["hardware_gpu_pcie_width"], gpu.pcie_width_current, _gpu_hint(gpu, _RESEAT))
 
 
-def _declared(record: Record, check: str, wanted: str, found: str, hint: str) -> None:
-    if wanted:
-        record.equal(check, wanted, found, hint=hint)
+def _declared(record: Record, check: str, declared: str, found: str, hint: str) -> None:
+    if declared:
+        record.equal(check, declared, found, hint=hint)
     else:
         record.not_applicable(check, _UNDECLARED)
 
 
-def _floor(record: Record, check: str, wanted: int, found: Optional[int], hint: str) -> None:
-    if not wanted:
+def _floor(record: Record, check: str, minimum: int, found: Optional[int], hint: str) -> None:
+    if not minimum:
         record.not_applicable(check, _UNDECLARED)
     elif found is None:
         record.could_not_run(check, "nvidia-smi does not report it")
     else:
-        record.ok(check, found >= wanted, expected=">= {}".format(wanted), found=found, hint=hint)
+        record.ok(check, found >= minimum, expected=">= {}".format(minimum), found=found, hint=hint)
 
 
 def test_gpu_settings(spec: Spec, record: Record, probe: Probe) -> None:
     ecc = "Enabled" if spec["hardware_gpu_ecc"] else "Disabled"
     for gpu in _gpus(spec, probe, record, "hardware.gpus.settings"):
         at = _at(gpu)
-        hint = _who(gpu, "nvidia-smi -i {} -e {}, then reboot".format(gpu.index, int(spec["hardware_gpu_ecc"])))
+        hint = _gpu_hint(gpu, "nvidia-smi -i {} -e {}, then reboot".format(gpu.index, int(spec["hardware_gpu_ecc"])))
         record.equal(at + "ecc_mode.running", ecc, gpu.ecc_current, severity=Severity.CRITICAL, hint=hint)
         record.equal(at + "ecc_mode.persisted", ecc, gpu.ecc_pending, severity=Severity.CRITICAL, hint=hint)
         limit = spec["hardware_gpu_power_limit_w"] or gpu.power_max_w
         if gpu.power_limit_w is None or limit is None:
             record.could_not_run(at + "power_limit_w", "nvidia-smi does not report it")
             continue
-        hint = _who(gpu, "nvidia-smi -i {} -pl {:.0f}; look for power capping in the BMC".format(gpu.index, limit))
+        hint = _gpu_hint(gpu, "nvidia-smi -i {} -pl {:.0f}; check the BMC for power capping".format(gpu.index, limit))
         record.ok(at + "power_limit_w", gpu.power_limit_w >= limit, expected=">= {:g}".format(limit), found=gpu.power_limit_w, hint=hint)
 
 
@@ -174,7 +176,7 @@ def test_gpu_memory_health(spec: Spec, record: Record, probe: Probe) -> None:
     )
     for gpu in _gpus(spec, probe, record, "hardware.gpus.memory_health"):
         if gpu.ecc_current != "Enabled":
-            record.not_applicable(_at(gpu) + "ecc", "without ECC this GPU counts no errors; see ecc_mode")
+            record.not_applicable(_at(gpu) + "ecc", "this GPU counts no errors without ECC; see ecc_mode")
             continue
         for rule in memory_rules(gpu, limits):
             check = _at(gpu) + rule.name
@@ -182,7 +184,7 @@ def test_gpu_memory_health(spec: Spec, record: Record, probe: Probe) -> None:
                 record.could_not_run(check, "nvidia-smi does not report it", Severity.CRITICAL)
                 continue
             expected = "<= {}".format(rule.expected) if isinstance(rule.expected, int) else rule.expected
-            record.ok(check, rule.holds, expected=expected, found=rule.found, severity=Severity.CRITICAL, hint=_who(gpu, rule.hint))
+            record.ok(check, rule.holds, expected=expected, found=rule.found, severity=Severity.CRITICAL, hint=_gpu_hint(gpu, rule.hint))
 
 
 def test_gpu_recovery_action(spec: Spec, record: Record, probe: Probe) -> None:
@@ -190,27 +192,27 @@ def test_gpu_recovery_action(spec: Spec, record: Record, probe: Probe) -> None:
         if gpu.recovery_action is None:
             record.not_applicable(_at(gpu) + "recovery_action", "this driver does not report it (R560 and later do)")
             continue
-        hint = _who(gpu, "drain the node and do what the driver asks for: {}".format(gpu.recovery_action))
+        hint = _gpu_hint(gpu, "drain the node and follow the driver's recovery action: {}".format(gpu.recovery_action))
         record.equal(_at(gpu) + "recovery_action", "None", gpu.recovery_action, severity=Severity.CRITICAL, hint=hint)
 
 
 def test_nvlink_fabric(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["hardware_gpu_fabric"]:
-        record.not_applicable("hardware.gpus.fabric", "these GPUs are on no NVSwitch fabric")
+        record.not_applicable("hardware.gpus.fabric", "these GPUs are not on an NVSwitch fabric")
         return
     for gpu in _gpus(spec, probe, record, "hardware.gpus.fabric"):
-        hint = _who(
+        hint = _gpu_hint(
             gpu,
-            "CUDA fails with error 802 until this is Completed. NVSwitches on the board: systemctl status nvidia-fabricmanager, whose version must "
-            "be the driver's; in trays of the rack: they and their fabric manager (NMX) must be up first",
+            "CUDA fails with error 802 until this is Completed. NVSwitches on the board: check nvidia-fabricmanager, whose version must "
+            "equal the driver's. NVSwitches in rack trays: these and their fabric manager (NMX) must be up first",
         )
         found = "{}/{}".format(gpu.fabric_state or "N/A", gpu.fabric_status or "N/A")
         record.equal(_at(gpu) + "fabric", "Completed/Success", found, severity=Severity.CRITICAL, hint=hint)
 
 
 def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = spec["hardware_gpu_nvlinks"]
-    if not wanted or not spec["hardware_gpus"]:
+    expected = spec["hardware_gpu_nvlinks"]
+    if not expected or not spec["hardware_gpus"]:
         record.not_applicable("hardware.gpus.nvlinks", _UNDECLARED if spec["hardware_gpus"] else _NO_GPUS)
         return
     try:
@@ -219,9 +221,11 @@ def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
         record.could_not_run("hardware.gpus.nvlinks", str(e), Severity.CRITICAL)
         return
     for index in range(spec["hardware_gpus"]):
-        hint = "GPU {}: reset all GPUs of the board, restart the fabric manager; if links stay down, RMA the GPU or the board".format(index)
+        hint = "GPU {}: reset all GPUs of the board, restart the fabric manager; if the links stay down, RMA the GPU or the board".format(
+            index
+        )
         check = "hardware.gpu[{}].nvlinks".format(index)
-        record.equal(check, wanted, active.get(index, 0), severity=Severity.CRITICAL, hint=hint)
+        record.equal(check, expected, active.get(index, 0), severity=Severity.CRITICAL, hint=hint)
 
 
 def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:
@@ -231,7 +235,7 @@ def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:
         at = "hardware.hca[{}].".format(hca["name"])
         port = rdma_sysfs.read_port(probe, hca["name"])
         if port is None:
-            hint = "see lspci and the mlx5_core lines of the kernel log; reseat or replace the HCA"
+            hint = "check lspci and the mlx5_core lines of the kernel log; reseat or replace the HCA"
             record.ok(at + "present", False, expected="present", found="absent", severity=Severity.CRITICAL, hint=hint)
             continue
         record.ok(at + "present", True, expected="present", found="present", severity=Severity.CRITICAL)
@@ -272,8 +276,8 @@ def test_hca_affinity(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = spec["hardware_nvme_data_disks"]
-    if not wanted:
+    minimum = spec["hardware_nvme_data_disks"]
+    if not minimum:
         record.not_applicable("hardware.nvme_data_disks", _UNDECLARED)
         return
     result = probe.run(_LSBLK)
@@ -283,7 +287,7 @@ def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
         record.could_not_run("hardware.nvme_data_disks", "lsblk: {}".format(result.error or e))
         return
     hint = "found {}; reseat or replace the missing disk".format(", ".join(disks) or "none")
-    record.ok("hardware.nvme_data_disks", len(disks) >= wanted, expected=wanted, found=len(disks), hint=hint)
+    record.ok("hardware.nvme_data_disks", len(disks) >= minimum, expected=minimum, found=len(disks), hint=hint)
 
 
 def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:
@@ -297,9 +301,14 @@ def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:
         return
     tolerated = set(spec["hardware_xids_tolerated"])
     bad = [x for x in events.xids if x.code not in tolerated and action_for(x.code) not in HARMLESS]
-    harmless = "none to act on ({} harmless)".format(len(events.xids) - len(bad))
+    harmless = "none that requires action ({} harmless)".format(len(events.xids) - len(bad))
     record.ok(
-        "hardware.xids", not bad, expected="none to act on", found=_list(bad) or harmless, severity=Severity.CRITICAL, hint=_first_hint(bad)
+        "hardware.xids",
+        not bad,
+        expected="none that requires action",
+        found=_list(bad) or harmless,
+        severity=Severity.CRITICAL,
+        hint=_first_hint(bad),
     )
     for code in sorted({x.code for x in bad}):
         same = [x for x in bad if x.code == code]
@@ -307,10 +316,8 @@ def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:
         hint = "XID {}: {}".format(code, HINTS[action_for(code)])
         record.ok("hardware.xid[{}]".format(code), False, expected="none since boot", found=found, severity=Severity.CRITICAL, hint=hint)
     fatal = [x for x in events.sxids if kernel_log.is_fatal_sxid(x)]
-    hint = "an NVSwitch failed: all GPUs of the board are affected; drain, power the node off and on, then RMA the board"
-    record.ok(
-        "hardware.sxids", not fatal, expected="no fatal one", found=_list(fatal) or "no fatal one", severity=Severity.CRITICAL, hint=hint
-    )
+    hint = "an NVSwitch failed, which affects all GPUs of the board; drain, power-cycle the node, then RMA the board"
+    record.ok("hardware.sxids", not fatal, expected="none fatal", found=_list(fatal) or "none fatal", severity=Severity.CRITICAL, hint=hint)
 
 
 def _first_hint(events: List[XidEvent]) -> str:

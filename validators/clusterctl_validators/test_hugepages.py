@@ -1,4 +1,4 @@
-"""Huge pages per NUMA node, on the command line, and where hugetlbfs is mounted."""
+"""Huge pages per NUMA node, on the kernel command line, and the mounts of hugetlbfs."""
 
 from typing import Any, Dict, List
 
@@ -20,18 +20,18 @@ def test_pages_of_each_node(spec: SpecView, probe: Probe, record: Record) -> Non
     if not pages:
         record.not_applicable("hugepages.pages", "no huge pages are declared")
         return
-    asked = {tuple(line.split()[:2]): line.split()[2] for line in (probe.read(CONFIG) or "").splitlines() if len(line.split()) == 3}
+    at_boot = {tuple(line.split()[:2]): line.split()[2] for line in (probe.read(CONFIG) or "").splitlines() if len(line.split()) == 3}
     for page in pages:
         size, node, count = page["size"], int(page["node"]), int(page["count"])
         check = "hugepages.pages[{}].node{}".format(size, node)
         path = "/sys/devices/system/node/node{}/hugepages/hugepages-{}kB/nr_hugepages".format(node, SIZES_KIB[size])
         found = probe.read(path)
-        hint = "memory is fragmented or used up: reboot, or reserve with hugepages_cmdline"
+        hint = "memory is fragmented or in use: reboot, or reserve the pages with hugepages_cmdline"
         if found is None:
             record.could_not_run(check + ".running", "{} is absent: no such NUMA node or page size".format(path))
         else:
             record.equal(check + ".running", count, found, hint=hint)
-        record.equal(check + ".persisted", count, asked.get((size, str(node)), "(not asked at boot)"), hint=APPLY)
+        record.equal(check + ".persisted", count, at_boot.get((size, str(node)), "(not allocated at boot)"), hint=APPLY)
 
 
 def test_service_asks_at_boot(spec: SpecView, probe: Probe, record: Record) -> None:
@@ -62,7 +62,7 @@ def test_mounts(spec: SpecView, probe: Probe, record: Record) -> None:
     for mount in declared:
         path, unit = mount["path"], names[mount["path"]]
         check = "hugepages.mounts[{}]".format(path)
-        expected = _say(mount["size"], str(mount.get("mode", "1770")), int(mount.get("gid", 0)))
+        expected = _description(mount["size"], str(mount.get("mode", "1770")), int(mount.get("gid", 0)))
         record.equal(check + ".running", expected, _found(mounted[path]) if path in mounted else "(not mounted)", hint=APPLY)
         options = _options_of_unit(probe.read("/etc/systemd/system/" + unit) or "")
         found = _found(Mount("", path, "hugetlbfs", tuple(options))) if options else "(no unit)"
@@ -86,17 +86,17 @@ def _unit_name(path: str) -> str:
     return path.strip("/").replace("-", r"\x2d").replace("/", "-") + ".mount"
 
 
-def _say(size: str, mode: str, gid: int) -> str:
+def _description(size: str, mode: str, gid: int) -> str:
     return "hugetlbfs of {} pages, mode {}, gid {}".format(size, mode.lstrip("0"), gid)
 
 
 def _found(mount: Mount) -> str:
-    """As declared: the kernel leaves out gid=0 and its default mode 755, and writes 1G as 1024M."""
+    """A mount in declared form: the kernel omits gid=0 and its default mode 755, and writes 1G as 1024M."""
     if mount.fstype != "hugetlbfs":
         return mount.fstype
     options = dict(o.partition("=")[::2] for o in mount.options)
     size = {"1024M": "1G", "2048K": "2M"}.get(options.get("pagesize", ""), options.get("pagesize", "default"))
-    return _say(size, options.get("mode", "755"), int(options.get("gid", 0)))
+    return _description(size, options.get("mode", "755"), int(options.get("gid", 0)))
 
 
 def _options_of_unit(text: str) -> List[str]:

@@ -28,11 +28,11 @@ FILES = {
     "/etc/udev/rules.d/90-clusterctl-infiniband.rules": "644",
 }
 _FULL_MEMBER = 0x8000
-_CABLE = "reseat and clean the cable at both ends, then exchange transceivers and cable, then the HCA, then the switch port"
+_CABLE = "reseat and clean the cable at both ends, then replace transceivers and cable, then the HCA, then the switch port"
 
 
 class Port:
-    """A declared port. `id` begins every check of it."""
+    """A declared port. `id` is the prefix of its checks."""
 
     def __init__(self, declared: Mapping[str, Any]) -> None:
         self.device = str(declared["device"])
@@ -57,7 +57,7 @@ def test_links(spec: Spec, record: Record, probe: Probe) -> None:
     for declared in spec["infiniband_ports"]:
         port, rate = Port(declared), float(declared["rate_gbps"])
         link = read_port(probe, port.device, port.number)
-        hint = "{}: {}; INIT means that no subnet manager has seen it".format(port.name, _CABLE)
+        hint = "{}: {}; INIT means that no subnet manager has configured the port".format(port.name, _CABLE)
         found = "{}, {}, {}".format(link.link_layer, link.state, link.phys_state) if link else "absent"
         record.equal(port.id + "link", "InfiniBand, ACTIVE, LinkUp", found, severity=Severity.CRITICAL, hint=hint)
         if link is None or link.rate_gbps is None:
@@ -68,15 +68,15 @@ def test_links(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_partitions(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = sorted(int(k, 16) for k in spec["infiniband_pkeys"])
+    declared = sorted(int(k, 16) for k in spec["infiniband_pkeys"])
     for port in _ports(spec):
         texts = [probe.read(path) for path in probe.glob(port.sysfs + "pkeys/*")]
-        held = sorted({int(t, 16) for t in texts if t} - {0})
-        full = [k for k in held if k & _FULL_MEMBER]
-        good = set(wanted) <= set(held) if wanted else bool(full)
-        expected = ", ".join(map(_hex, wanted)) or "any full membership"
-        hint = "the subnet manager gives partition keys: correct its partitions for the GUID of " + port.name
-        record.ok(port.id + "pkeys", good, expected=expected, found=", ".join(map(_hex, held)) or "none", hint=hint)
+        assigned = sorted({int(t, 16) for t in texts if t} - {0})
+        full = [k for k in assigned if k & _FULL_MEMBER]
+        good = set(declared) <= set(assigned) if declared else bool(full)
+        expected = ", ".join(map(_hex, declared)) or "any full membership"
+        hint = "the subnet manager assigns partition keys: correct its partitions for the GUID of " + port.name
+        record.ok(port.id + "pkeys", good, expected=expected, found=", ".join(map(_hex, assigned)) or "none", hint=hint)
 
 
 def _hex(pkey: int) -> str:
@@ -96,7 +96,7 @@ def test_subnet_manager(spec: Spec, record: Record, probe: Probe) -> None:
             continue
         found = "{} at lid {}".format(state.group(1) if state else "no answer", lid or "0, none")
         good = bool(state) and state.group(1) == "SMINFO_MASTER" and lid > 0  # type: ignore[union-attr]
-        hint = "no subnet manager is master for {}: see opensm or UFM".format(port.name)
+        hint = "no master subnet manager for {}: check opensm or UFM".format(port.name)
         record.ok(port.id + "subnet_manager", good, expected="SMINFO_MASTER", found=found, severity=Severity.CRITICAL, hint=hint)
 
 
@@ -105,7 +105,7 @@ def test_sharp(spec: Spec, record: Record, probe: Probe) -> None:
         record.not_applicable("infiniband.sharp", "not declared")
         return
     for port in _ports(spec):
-        # The direct route that leaves by this port ends at the leaf switch; its own links are all that is asked.
+        # The direct route through this port ends at the leaf switch; only the links of that switch are queried.
         answer = probe.run(["iblinkinfo", "-l", *port.at, "-D", "0,{}".format(port.number), "-n", "0"])
         try:
             links = parse_iblinkinfo(answer.stdout)
@@ -113,7 +113,7 @@ def test_sharp(spec: Spec, record: Record, probe: Probe) -> None:
             record.could_not_run(port.id + "sharp", answer.error or str(e))
             continue
         found = any("Aggregation Node" in link.far.name for link in links)
-        hint = "SHARP is not active on {}: see sharp_am of the subnet manager".format(links[0].near.host)
+        hint = "SHARP is not active on {}: check sharp_am of the subnet manager".format(links[0].near.host)
         record.equal(port.id + "sharp", "aggregation node", "aggregation node" if found else "none on its leaf", hint=hint)
 
 
@@ -131,9 +131,9 @@ def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
     for port in _ports(spec):
         check = "infiniband.counters[{}]".format(port.name)
         texts = {name: probe.read(port.sysfs + "counters/" + name) or probe.read(port.sysfs + "hw_counters/" + name) for name in limits}
-        silent = sorted(name for name, text in texts.items() if not (text or "").isdigit())
-        if silent:
-            record.could_not_run(check, "no counter {}".format(", ".join(silent)))
+        missing = sorted(name for name, text in texts.items() if not (text or "").isdigit())
+        if missing:
+            record.could_not_run(check, "no counter {}".format(", ".join(missing)))
             continue
         then = snapshot.ports.get("{}/{}".format(port.device, port.number), {}) if same_boot else {}
         grown = over(limits, {name: int(text or 0) for name, text in texts.items()}, then)
@@ -156,8 +156,8 @@ def test_ip_over_infiniband(spec: Spec, record: Record, probe: Probe) -> None:
         record.equal(check + "mode.running", row.get("mode") or "datagram", mode or "(not IPoIB)", hint=APPLY)
         record.equal(check + "mtu.running", row.get("mtu") or 4092, rail_routing.mtu(probe, name), hint=APPLY)
         if row.get("address"):
-            held = rail_routing.addresses(probe, name)
-            found = row["address"] if row["address"] in held else ", ".join(held) or "none"
+            present = rail_routing.addresses(probe, name)
+            found = row["address"] if row["address"] in present else ", ".join(present) or "none"
             record.equal(check + "address.running", row["address"], found, hint=APPLY)
 
 

@@ -1,4 +1,4 @@
-"""The kernel that runs and the one that boots next: command line, package, modules and their options."""
+"""The running kernel and the one of the next boot: command line, package, modules and their options."""
 
 import re
 from typing import Any, Dict, List, Optional, Tuple
@@ -14,8 +14,8 @@ REBOOT = "reboot the node: the running kernel was started with other parameters"
 APPLY = "apply the role kernel"
 
 
-def wanted(value: Any) -> List[Optional[str]]:
-    """The values a parameter must have: none = absent, None = without a value."""
+def declared_values(value: Any) -> List[Optional[str]]:
+    """The values that a parameter must have: an empty list means absent, None means without a value."""
     if value is False:
         return []
     return [None if v is True else str(v) for v in (value if isinstance(value, list) else [value])]
@@ -30,8 +30,8 @@ def test_running_command_line(spec: SpecView, probe: Probe, record: Record) -> N
     for name, value in declared.items():
         found = running.get(canonical(name), [])
         if not isinstance(value, list) and len(set(found)) == 1:
-            found = found[:1]  # the same value given twice does no harm to a running kernel
-        expected = as_words(name, wanted(value))
+            found = found[:1]  # a repeated equal value is harmless for a running kernel
+        expected = as_words(name, declared_values(value))
         record.equal("kernel.cmdline[{}].running".format(name), expected, as_words(name, found), hint=REBOOT)
 
 
@@ -41,7 +41,7 @@ def test_next_command_line(spec: SpecView, probe: Probe, record: Record) -> None
         return
     menus = [parse_args(entry.args) for entry in boot_entries(probe)]
     for name, value in declared.items():
-        expected = as_words(name, wanted(value))
+        expected = as_words(name, declared_values(value))
         found = [as_words(name, menu.get(canonical(name), [])) for menu in menus]
         worst = next((f for f in found if f != expected), expected)
         record.equal("kernel.cmdline[{}].persisted".format(name), expected, worst, hint=APPLY)
@@ -59,7 +59,7 @@ def test_packages(spec: SpecView, probe: Probe, record: Record) -> None:
         there = found is not None and found.installed
         check = "kernel.package[{}]".format(name)
         record.equal(check + ".version", version, found.version if found and there else "(not installed)", hint=APPLY)
-        hint = "an upgrade could move the kernel away from its drivers: " + APPLY
+        hint = "an upgrade could install a kernel that the drivers do not match: " + APPLY
         record.equal(check + ".held", hold, bool(found and found.held), hint=hint)
 
 
@@ -74,11 +74,11 @@ def test_release(spec: SpecView, probe: Probe, record: Record) -> None:
     else:
         record.equal("kernel.release.running", release, uname.stdout.strip(), severity=Severity.CRITICAL, hint="reboot the node")
     try:
-        boots = default_kernel(probe).rpartition("vmlinuz-")[2]
+        next_release = default_kernel(probe).rpartition("vmlinuz-")[2]
     except ProbeError as e:
         record.could_not_run("kernel.release.persisted", str(e))
     else:
-        record.equal("kernel.release.persisted", release, boots, hint=APPLY)
+        record.equal("kernel.release.persisted", release, next_release, hint=APPLY)
 
 
 def test_modules(spec: SpecView, probe: Probe, record: Record) -> None:
@@ -129,7 +129,7 @@ def _running_option(probe: Probe, record: Record, check: str, key: Tuple[str, st
         return
     found = probe.read("/sys/module/{}/parameters/{}".format(_plain(module), option))
     if found is None:
-        record.could_not_run(check, "{} shows no parameter {}; waive this check if it is hidden".format(module, option))
+        record.could_not_run(check, "{} exposes no parameter {}; waive this check if it is hidden".format(module, option))
     else:
         record.equal(check, _option(value), _option(found), hint="reload the module or reboot the node")
 
@@ -159,7 +159,7 @@ def _words(probe: Probe, pattern: str) -> List[str]:
 
 
 def _modprobe_lines(probe: Probe) -> List[List[str]]:
-    """The lines of modprobe.d, in the order modprobe reads them: by file name, /etc before /usr/lib of the same name."""
+    """The lines of modprobe.d in modprobe's order: by file name; a file in /etc hides one of the same name in /usr/lib."""
     files: Dict[str, str] = {}
     for folder in ("/usr/lib/modprobe.d", "/run/modprobe.d", "/etc/modprobe.d"):
         files.update({path.rpartition("/")[2]: path for path in probe.glob(folder + "/*.conf")})

@@ -1,4 +1,4 @@
-"""Exporters: pinned packages, hardened units as declared, enabled and active, and a metric of the right name at their port."""
+"""Exporters: pinned packages, hardened units as declared, enabled and active, and a metric of their own at their port."""
 
 import re
 from typing import Any, Dict, List, Mapping, NamedTuple
@@ -15,17 +15,17 @@ Spec = Mapping[str, Any]
 COUNTERS_FILE = "/etc/dcgm-exporter/clusterctl-counters.csv"
 NODE_UNIT = "prometheus-node-exporter.service"
 DCGM_UNIT = "nvidia-dcgm-exporter.service"
-# No proxy: the question must not leave the machine.
-_ASK = "import sys, urllib.request as u; print(u.build_opener(u.ProxyHandler({})).open(sys.argv[1], timeout=float(sys.argv[2])).read().decode())"
+# No proxy: the request must not leave the machine.
+_FETCH = "import sys, urllib.request as u; print(u.build_opener(u.ProxyHandler({})).open(sys.argv[1], timeout=float(sys.argv[2])).read().decode())"
 _HARDENED = {"NoNewPrivileges": "yes", "ProtectSystem": "strict", "PrivateTmp": "yes", "ProtectKernelTunables": "yes"}
-_PROVISION = "`clusterctl provision NODE` puts it back"
+_PROVISION = "run `clusterctl provision NODE`"
 
 
 class Exporter(NamedTuple):
-    """One exporter as it is declared."""
+    """One exporter as declared."""
 
     name: str
-    wanted: bool
+    enabled: bool
     unit: str
     listen: str
     argv: List[str]
@@ -68,11 +68,11 @@ def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_units(spec: Spec, record: Record, probe: Probe) -> None:
-    """The unit starts what is declared, with no more privileges than it needs, now and at boot."""
+    """The unit starts the declared command with minimal privileges, now and at boot."""
     for exporter in _exporters(spec):
         check = "monitoring.{}.service".format(exporter.name)
         unit = probe.units([exporter.unit])[exporter.unit]
-        if not exporter.wanted:
+        if not exporter.enabled:
             off = unit.active_state not in ("active", "activating") and unit.file_state not in ("enabled", "enabled-runtime")
             found = "{} {}".format(unit.active_state, unit.file_state)
             record.ok(check + ".off", off, expected="absent or off", found=found, hint=_PROVISION)
@@ -86,43 +86,43 @@ def test_units(spec: Spec, record: Record, probe: Probe) -> None:
         at = "monitoring.{}.unit.".format(exporter.name)
         record.equal(at + "starts", " ".join(exporter.argv), values.get("ExecStart", "absent"), hint=_PROVISION)
         limit = int(spec["monitoring_memory_max_mib"])
-        wanted = {**_HARDENED, "DynamicUser": exporter.dynamic_user, "MemoryMax": "{}M".format(limit) if limit else "absent"}
-        for key, value in wanted.items():
+        expected = {**_HARDENED, "DynamicUser": exporter.dynamic_user, "MemoryMax": "{}M".format(limit) if limit else "absent"}
+        for key, value in expected.items():
             record.equal(at + key, value, values.get(key, "absent"), hint=_PROVISION)
 
 
 def test_running_memory_limit(spec: Spec, record: Record, probe: Probe) -> None:
-    """What systemd applies, which a drop-in may have changed."""
+    """The limit that systemd applies; a drop-in may have changed it."""
     limit = int(spec["monitoring_memory_max_mib"])
     for exporter in _exporters(spec):
-        if not exporter.wanted:
+        if not exporter.enabled:
             continue
         check = "monitoring.{}.memory_max".format(exporter.name)
-        said = probe.run(["systemctl", "show", "-p", "MemoryMax", "--value", "--", exporter.unit])
-        if said.error or said.rc != 0:
-            record.could_not_run(check, said.error or "systemctl: exit {}".format(said.rc))
+        shown = probe.run(["systemctl", "show", "-p", "MemoryMax", "--value", "--", exporter.unit])
+        if shown.error or shown.rc != 0:
+            record.could_not_run(check, shown.error or "systemctl: exit {}".format(shown.rc))
             continue
         expected = str(limit * 1048576) if limit else "infinity"
-        record.equal(check, expected, said.stdout.strip(), hint="systemctl cat {}: look for drop-ins".format(exporter.unit))
+        record.equal(check, expected, shown.stdout.strip(), hint="systemctl cat {}: look for drop-ins".format(exporter.unit))
 
 
 def test_answers(spec: Spec, record: Record, probe: Probe) -> None:
-    """Each exporter answers at its port with a metric of its own."""
+    """Each exporter serves one of its own metrics at its port."""
     timeout_s = int(spec["monitoring_answer_timeout_s"])
     for exporter in _exporters(spec):
-        if not exporter.wanted:
+        if not exporter.enabled:
             continue
         check = "monitoring.{}.answers".format(exporter.name)
         url = "http://{}/metrics".format(re.sub(r"^(0\.0\.0\.0|\[::\])?:", "127.0.0.1:", exporter.listen))
-        said = probe.run(["python3", "-I", "-c", _ASK, url, str(timeout_s)], timeout_s=timeout_s + 5)
-        if said.error:
-            record.could_not_run(check, said.error)
+        answer = probe.run(["python3", "-I", "-c", _FETCH, url, str(timeout_s)], timeout_s=timeout_s + 5)
+        if answer.error:
+            record.could_not_run(check, answer.error)
             continue
-        shown = re.search("^{}[ {{]".format(re.escape(exporter.metric)), said.stdout, re.MULTILINE)
-        words = (said.stderr.strip().splitlines() or ["no such metric at " + url])[-1]
+        match = re.search("^{}[ {{]".format(re.escape(exporter.metric)), answer.stdout, re.MULTILINE)
+        reason = (answer.stderr.strip().splitlines() or ["no such metric at " + url])[-1]
         hint = "systemctl status {}".format(exporter.unit)
-        found = exporter.metric if shown else words
-        record.ok(check, bool(shown), expected=exporter.metric, found=found, severity=Severity.MAJOR, hint=hint)
+        found = exporter.metric if match else reason
+        record.ok(check, bool(match), expected=exporter.metric, found=found, severity=Severity.MAJOR, hint=hint)
 
 
 def test_textfile_dir(spec: Spec, record: Record, probe: Probe) -> None:
@@ -139,24 +139,24 @@ def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
     _mode(record, probe, "monitoring.dcgm.counters", COUNTERS_FILE)
     text = probe.read(COUNTERS_FILE) or ""
     found = [", ".join(part.strip() for part in line.split(",", 2)) for line in text.splitlines() if line and not line.startswith("#")]
-    wanted = ["{field}, {type}, {help}".format(**counter) for counter in spec["monitoring_dcgm_counters"]]
-    other = sorted(set(wanted).symmetric_difference(found))
+    declared = ["{field}, {type}, {help}".format(**counter) for counter in spec["monitoring_dcgm_counters"]]
+    other = sorted(set(declared).symmetric_difference(found))
     record.ok(
         "monitoring.dcgm.counters.content",
-        found == wanted,
-        expected="{} counters".format(len(wanted)),
-        found="; ".join(other) or ("the same" if found == wanted else "another order"),
+        found == declared,
+        expected="{} counters".format(len(declared)),
+        found="; ".join(other) or ("the same" if found == declared else "different order"),
         hint=_PROVISION,
     )
 
 
-def _mode(record: Record, probe: Probe, check: str, path: str, wanted: str = "root 644") -> None:
+def _mode(record: Record, probe: Probe, check: str, path: str, expected: str = "root 644") -> None:
     mode = read_mode(probe, path)
     words = "{0.owner} {0.mode}".format(mode) if isinstance(mode, FileMode) else "absent"
-    record.equal(check + ".mode", wanted, words, severity=Severity.MINOR, hint=_PROVISION)
+    record.equal(check + ".mode", expected, words, severity=Severity.MINOR, hint=_PROVISION)
 
 
 def _values(text: str) -> Dict[str, str]:
-    """Key -> last value of a unit file."""
+    """Key -> last value, from a unit file."""
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line and line[0] not in "#;")
     return {key.strip(): value.strip() for key, _, value in pairs}

@@ -1,4 +1,4 @@
-"""NCCL: the library that jobs load and the settings they get."""
+"""NCCL: the library that jobs load, and their settings."""
 
 import re
 from typing import Any, Dict, Mapping
@@ -21,7 +21,7 @@ _LIBRARIES = (
 )
 _ENVIRONMENT = ("/etc/environment", "/etc/environment.d/*.conf", "/etc/profile.d/*.sh", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc")
 _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?(NCCL_[A-Z0-9_]+)\s*=\s*[\"']?(.*?)[\"']?\s*(?:#.*)?$")
-_PROVISION = "`clusterctl provision NODE` puts it back"
+_PROVISION = "run `clusterctl provision NODE`"
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
@@ -32,14 +32,14 @@ def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_library(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = spec["nccl_version"]
-    if not wanted:
+    declared = spec["nccl_version"]
+    if not declared:
         record.not_applicable("nccl.library", "the library is not managed")
         return
     files = sorted({path for pattern in _LIBRARIES for path in probe.glob(pattern)})
     versions = sorted({path.rsplit("libnccl.so.", 1)[1] for path in files})
-    hint = "found {}: a second copy may be loaded instead; remove it".format(", ".join(files) or "none")
-    record.equal("nccl.library", wanted, ", ".join(versions) or "absent", hint=hint)
+    hint = "found {}: jobs may load another copy instead; remove it".format(", ".join(files) or "none")
+    record.equal("nccl.library", declared, ", ".join(versions) or "absent", hint=hint)
 
 
 def _declared(spec: Spec) -> Dict[str, str]:
@@ -50,7 +50,7 @@ def _declared(spec: Spec) -> Dict[str, str]:
 
 
 def parse_conf(text: str) -> Dict[str, str]:
-    """`NAME=value` lines; NCCL takes the rest of the line as it is."""
+    """`NAME=value` lines; NCCL takes the rest of the line unchanged."""
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line and not line.lstrip().startswith("#"))
     return {name.strip(): value.strip() for name, _, value in pairs}
 
@@ -63,10 +63,10 @@ def test_settings(spec: Spec, record: Record, probe: Probe) -> None:
         return
     found = parse_conf(text or "")
     for name in sorted({*declared, *found}):
-        wanted = declared.get(name, "not set")
-        record.equal("nccl.conf[{}]".format(name), wanted, found.get(name, "not set"), hint=_PROVISION)
+        value = declared.get(name, "not set")
+        record.equal("nccl.conf[{}]".format(name), value, found.get(name, "not set"), hint=_PROVISION)
     mode = read_mode(probe, CONF)
-    hint = "jobs of users must be able to read it: chmod 644 " + CONF
+    hint = "the jobs of all users must be able to read it: chmod 644 " + CONF
     record.equal("nccl.conf.mode", "root 644", "{} {}".format(mode.owner, mode.mode) if mode else "absent", hint=hint)
 
 
@@ -78,7 +78,7 @@ def test_topology_file(spec: Spec, record: Record, probe: Probe) -> None:
     text = probe.read(path) or ""
     expected = "{} with a <system> in it".format(path)
     found = expected if "<system" in text else "no topology" if text else "absent or empty"
-    hint = "NCCL searches by itself, silently, if it cannot read this file"
+    hint = "if NCCL cannot read this file, it detects the topology itself without an error"
     record.ok("nccl.topology_file", "<system" in text, expected=expected, found=found, severity=Severity.CRITICAL, hint=hint)
 
 
@@ -90,5 +90,5 @@ def test_environment(spec: Spec, record: Record, probe: Probe) -> None:
             found = _ASSIGNMENT.match(line)
             if found and declared.get(found.group(1)) != found.group(2):
                 others.append("{}: {}={}".format(path, found.group(1), found.group(2)))
-    hint = "the environment of a job wins over {}: remove these lines, or declare them in nccl_settings".format(CONF)
+    hint = "the environment of a job overrides {}: remove these lines, or declare them in nccl_settings".format(CONF)
     record.ok("nccl.environment", not others, expected="nothing else sets NCCL_*", found="; ".join(others) or "nothing else", hint=hint)

@@ -1,4 +1,4 @@
-"""The driver tuple: what is loaded and answers now, and what packages, files and units bring back at the next boot."""
+"""The driver and its companions: the loaded and running versions, and the packages, files and units for the next boot."""
 
 import re
 from typing import Any, Mapping, Optional, Sequence
@@ -21,9 +21,9 @@ DROPIN = "/etc/systemd/system/nvidia-persistenced.service.d/90-clusterctl.conf"
 APT_SOURCE = "/etc/apt/sources.list.d/nvidia.sources"
 DNF_SOURCE = "/etc/yum.repos.d/nvidia.repo"
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*")
-_REBOOT = "reboot the node: the module in the kernel is not the installed one"
-_PROVISION = "`clusterctl provision NODE` puts it back"
-# nvidia-smi names generations of the GPU; a Grace part is told by its processor.
+_REBOOT = "reboot the node: the loaded module is not the installed one"
+_PROVISION = "run `clusterctl provision NODE`"
+# nvidia-smi reports GPU generations, without the Grace processor.
 _ARCHITECTURES = {"ada": "Ada Lovelace", "grace_hopper": "Hopper", "grace_blackwell": "Blackwell"}
 
 
@@ -34,37 +34,37 @@ def _query(probe: Probe) -> SmiLog:
     return nvidia_smi.parse_query(result.stdout)
 
 
-def _tool_version(record: Record, probe: Probe, check: str, wanted: str, argv: Sequence[str]) -> None:
-    """What a tool says of itself; a tool that is absent or says nothing did not pass."""
+def _tool_version(record: Record, probe: Probe, check: str, declared: str, argv: Sequence[str]) -> None:
+    """The version that a tool reports; a tool that is absent or prints none could not be checked."""
     result = probe.run(argv)
     found = _VERSION.search(result.stdout or result.stderr)
     if result.error or not found:
         record.could_not_run(check, "{}: {}".format(" ".join(argv), result.error or "exit {}, no version".format(result.rc)))
         return
-    record.equal(check, wanted, found.group(0), hint="the package is of another version, or another copy is first on PATH")
+    record.equal(check, declared, found.group(0), hint="the package has another version, or another copy is first in PATH")
 
 
-def _unit(record: Record, probe: Probe, check: str, name: str, wanted: bool = True) -> None:
+def _unit(record: Record, probe: Probe, check: str, name: str, enabled: bool = True) -> None:
     unit = probe.units([name])[name]
-    running, persisted = ("active", "enabled") if wanted else ("inactive", "disabled")
+    running, persisted = ("active", "enabled") if enabled else ("inactive", "disabled")
     hint = "systemctl status {}; journalctl -b -u {}".format(name, name)
-    record.equal(check + ".running", running, unit.active_state, severity=Severity.CRITICAL if wanted else Severity.MAJOR, hint=hint)
-    record.equal(check + ".persisted", persisted, unit.file_state, hint="systemctl {} {}".format("enable" if wanted else "disable", name))
+    record.equal(check + ".running", running, unit.active_state, severity=Severity.CRITICAL if enabled else Severity.MAJOR, hint=hint)
+    record.equal(check + ".persisted", persisted, unit.file_state, hint="systemctl {} {}".format("enable" if enabled else "disable", name))
 
 
-def _file(record: Record, probe: Probe, check: str, path: str, wanted: str = "root 644") -> Optional[str]:
-    """The text of a file that must be there, its owner and mode checked."""
+def _file(record: Record, probe: Probe, check: str, path: str, expected_mode: str = "root 644") -> Optional[str]:
+    """The text of a required file; also checks its owner and mode."""
     text = probe.read(path)
     record.ok(check + ".present", text is not None, expected=path, found=path if text is not None else "absent", hint=_PROVISION)
     if text is not None:
         mode = read_mode(probe, path)
         words = "{0.owner} {0.mode}".format(mode) if isinstance(mode, FileMode) else None
-        record.equal(check + ".mode", wanted, words, severity=Severity.MINOR, hint=_PROVISION)
+        record.equal(check + ".mode", expected_mode, words, severity=Severity.MINOR, hint=_PROVISION)
     return text
 
 
 def _module_at_boot(record: Record, probe: Probe, check: str, path: str, module: str, *, hint: str) -> None:
-    """A module that a file of modules-load.d names, and that is loaded; without a module the file must not be there."""
+    """A module that is listed in a file of modules-load.d and loaded; without a module the file must be absent."""
     if not module:
         found = "absent" if probe.read(path) is None else "present"
         record.equal(check + ".persisted", "absent", found, hint=_PROVISION)
@@ -76,14 +76,14 @@ def _module_at_boot(record: Record, probe: Probe, check: str, path: str, module:
 
 
 def test_loaded_module(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted, flavour = spec["nvidia_driver_version"], spec["nvidia_driver_kernel_module"]
+    declared, flavour = spec["nvidia_driver_version"], spec["nvidia_driver_kernel_module"]
     text = probe.read("/proc/driver/nvidia/version")
     if text is None:
-        hint = "reboot the node, or see why the module does not load: modprobe nvidia; dkms status"
-        record.equal("nvidia_driver.version.running", wanted, "no module loaded", severity=Severity.CRITICAL, hint=hint)
+        hint = "reboot the node, or find out why the module does not load: modprobe nvidia; dkms status"
+        record.equal("nvidia_driver.version.running", declared, "no module loaded", severity=Severity.CRITICAL, hint=hint)
         return
     loaded = nvidia_module.parse_version(text)
-    record.equal("nvidia_driver.version.running", wanted, loaded.version, severity=Severity.CRITICAL, hint=_REBOOT)
+    record.equal("nvidia_driver.version.running", declared, loaded.version, severity=Severity.CRITICAL, hint=_REBOOT)
     record.equal("nvidia_driver.kernel_module.running", flavour, loaded.flavour, severity=Severity.CRITICAL, hint=_REBOOT)
 
 
@@ -116,29 +116,29 @@ def test_nvidia_smi(spec: Spec, record: Record, probe: Probe) -> None:
         return
     for gpu in log.gpus:
         check = "nvidia_driver.gpu[{}].persistence_mode".format(gpu.index)
-        hint = "systemctl restart nvidia-persistenced; without it every job pays the start of the driver, and settings are lost"
+        hint = "systemctl restart nvidia-persistenced; without it every job waits for the driver to initialize, and settings are lost"
         record.equal(check, "Enabled", gpu.persistence, hint=hint)
 
 
-def _cuda(record: Record, wanted: str, found: str) -> None:
-    if not wanted:
+def _cuda(record: Record, declared: str, found: str) -> None:
+    if not declared:
         record.not_applicable("nvidia_driver.cuda_version", "no CUDA version is declared")
         return
-    major = int(wanted.partition(".")[0])
+    major = int(declared.partition(".")[0])
     enough = bool(found) and int(found.partition(".")[0]) >= major
     hint = "the driver is too old for this toolkit; see nvidia_versions in the inventory"
     expected = "CUDA {}.x or later".format(major)
     record.ok("nvidia_driver.cuda_version", enough, expected=expected, found=found or "not reported", hint=hint)
 
 
-def _architecture(record: Record, wanted: str, log: SmiLog) -> None:
+def _architecture(record: Record, declared: str, log: SmiLog) -> None:
     check = "nvidia_driver.gpu_architecture"
     found = sorted({g.architecture for g in log.gpus if g.architecture})
-    if not wanted or not found:
-        record.not_applicable(check, "nvidia-smi does not report it (R525 and later do)" if wanted else "not declared")
+    if not declared or not found:
+        record.not_applicable(check, "nvidia-smi does not report it (R525 and later do)" if declared else "not declared")
         return
-    name = _ARCHITECTURES.get(wanted, wanted.capitalize())
-    record.equal(check, name, ", ".join(found), hint="correct nvidia_driver_gpu_architecture, or find out whose GPUs these are")
+    name = _ARCHITECTURES.get(declared, declared.capitalize())
+    record.equal(check, name, ", ".join(found), hint="correct nvidia_driver_gpu_architecture, or check which GPUs are installed")
 
 
 def test_gpu_modes(spec: Spec, record: Record, probe: Probe) -> None:
@@ -162,7 +162,7 @@ def test_gpu_modes(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_gpu_modes_after_boot(spec: Spec, record: Record, probe: Probe) -> None:
-    """What a boot forgets is set again by a unit."""
+    """Settings that a GPU loses at boot are set again by a unit."""
     mig, power_w = spec["nvidia_driver_mig"], int(spec["nvidia_driver_power_limit_w"])
     if not mig and not power_w:
         found = "absent" if probe.read(gpu_modes.UNIT_FILE) is None else "present"
@@ -170,7 +170,7 @@ def test_gpu_modes_after_boot(spec: Spec, record: Record, probe: Probe) -> None:
         return
     script = _file(record, probe, "nvidia_driver.gpu_settings.script", gpu_modes.SCRIPT, "root 755") or ""
     written_mig, written_w = gpu_modes.written_settings(script)
-    record.equal("nvidia_driver.gpu_settings.mig.persisted", mig or "left", written_mig or "left", hint=_PROVISION)
+    record.equal("nvidia_driver.gpu_settings.mig.persisted", mig or "not set", written_mig or "not set", hint=_PROVISION)
     record.equal("nvidia_driver.gpu_settings.power_limit_w.persisted", power_w, written_w, hint=_PROVISION)
     unit = _file(record, probe, "nvidia_driver.gpu_settings.unit", gpu_modes.UNIT_FILE) or ""
     found = "; ".join(gpu_modes.starts(unit)) or "nothing"
@@ -179,47 +179,47 @@ def test_gpu_modes_after_boot(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_other_fabrics(spec: Spec, record: Record, probe: Probe) -> None:
-    """A daemon of another fabric is absent, or neither runs nor starts at boot."""
+    """The daemon of another kind of fabric is absent, or neither runs nor starts at boot."""
     for fabric, name in (("fabricmanager", "nvidia-fabricmanager.service"), ("imex", "nvidia-imex.service")):
         if fabric == spec["nvidia_driver_fabric"]:
             continue
         unit = probe.units([name])[name]
         off = unit.active_state not in ("active", "activating") and unit.file_state not in ("enabled", "enabled-runtime")
         found = "{} {}".format(unit.active_state, unit.file_state)
-        hint = "systemctl disable --now {}; this platform joins its GPUs otherwise".format(name)
+        hint = "systemctl disable --now {}; this platform does not use it".format(name)
         record.ok("nvidia_driver.{}.off".format(fabric), off, expected="absent or off", found=found, hint=hint)
 
 
 def test_imex(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = spec["nvidia_driver_imex_version"]
-    if not wanted:
+    declared = spec["nvidia_driver_imex_version"]
+    if not declared:
         record.not_applicable("nvidia_driver.imex", "none is declared")
         return
-    _tool_version(record, probe, "nvidia_driver.imex.version", wanted, ["nvidia-imex", "--version"])
+    _tool_version(record, probe, "nvidia_driver.imex.version", declared, ["nvidia-imex", "--version"])
 
 
 def test_fabric_manager(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = spec["nvidia_driver_fabric_manager_version"]
-    if not wanted:
+    declared = spec["nvidia_driver_fabric_manager_version"]
+    if not declared:
         record.not_applicable("nvidia_driver.fabric_manager", "none is declared")
         return
-    _tool_version(record, probe, "nvidia_driver.fabric_manager.version", wanted, ["nv-fabricmanager", "--version"])
+    _tool_version(record, probe, "nvidia_driver.fabric_manager.version", declared, ["nv-fabricmanager", "--version"])
     _unit(record, probe, "nvidia_driver.fabric_manager.service", "nvidia-fabricmanager.service")
 
 
 def test_nvlsm(spec: Spec, record: Record, probe: Probe) -> None:
-    """The NVLink subnet manager, without which a fabric manager of NVSwitches of the fourth generation does not start."""
-    wanted = spec["nvidia_driver_nvlsm_version"]
-    if not wanted:
+    """The NVLink subnet manager: the fabric manager of fourth-generation NVSwitches does not start without it."""
+    declared = spec["nvidia_driver_nvlsm_version"]
+    if not declared:
         record.not_applicable("nvidia_driver.nvlsm", "none is declared")
         return
     result = probe.run([nvlsm.PROGRAM, "--version"])
     found = nvlsm.parse_version(result.stdout + "\n" + result.stderr)
     if result.error or not found:
-        said = result.error or "exit {}, no version".format(result.rc)
-        record.could_not_run("nvidia_driver.nvlsm.version", "{} --version: {}".format(nvlsm.PROGRAM, said))
+        reason = result.error or "exit {}, no version".format(result.rc)
+        record.could_not_run("nvidia_driver.nvlsm.version", "{} --version: {}".format(nvlsm.PROGRAM, reason))
     else:
-        record.equal("nvidia_driver.nvlsm.version", wanted, found, hint="the package is of another version; reinstall it")
+        record.equal("nvidia_driver.nvlsm.version", declared, found, hint="the package has another version; reinstall it")
     check = "nvidia_driver.nvlsm.process.running"
     process = probe.run(["pgrep", "-x", "nvlsm"])
     if process.error or process.rc not in (0, 1):
@@ -231,7 +231,7 @@ def test_nvlsm(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_ib_umad(spec: Spec, record: Record, probe: Probe) -> None:
-    """The kernel module through which the NVLink subnet manager reaches the NVSwitches."""
+    """The kernel module through which the NVLink subnet manager accesses the NVSwitches."""
     hint = "modprobe ib_umad; without it the fabric manager does not start"
     _module_at_boot(
         record, probe, "nvidia_driver.nvlsm.ib_umad", NVLSM_FILE, "ib_umad" if spec["nvidia_driver_nvlsm_version"] else "", hint=hint
@@ -239,11 +239,11 @@ def test_ib_umad(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_persistence_daemon(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = spec["nvidia_driver_persistenced_version"]
-    if not wanted:
+    declared = spec["nvidia_driver_persistenced_version"]
+    if not declared:
         record.not_applicable("nvidia_driver.persistenced", "none is declared")
         return
-    _tool_version(record, probe, "nvidia_driver.persistenced.version", wanted, ["nvidia-persistenced", "--version"])
+    _tool_version(record, probe, "nvidia_driver.persistenced.version", declared, ["nvidia-persistenced", "--version"])
     _unit(record, probe, "nvidia_driver.persistenced.service", "nvidia-persistenced.service")
     text = _file(record, probe, "nvidia_driver.persistenced.dropin", DROPIN)
     if text is not None:
@@ -254,20 +254,20 @@ def test_persistence_daemon(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_dcgm(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = spec["nvidia_driver_dcgm_version"]
-    if not wanted:
+    declared = spec["nvidia_driver_dcgm_version"]
+    if not declared:
         record.not_applicable("nvidia_driver.dcgm", "none is declared")
         return
-    _tool_version(record, probe, "nvidia_driver.dcgm.version", wanted, ["dcgmi", "--version"])
+    _tool_version(record, probe, "nvidia_driver.dcgm.version", declared, ["dcgmi", "--version"])
     _unit(record, probe, "nvidia_driver.dcgm.service", "nvidia-dcgm.service", spec["nvidia_driver_dcgm_hostengine"])
 
 
 def test_container_toolkit(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = spec["nvidia_driver_container_toolkit_version"]
-    if not wanted:
+    declared = spec["nvidia_driver_container_toolkit_version"]
+    if not declared:
         record.not_applicable("nvidia_driver.container_toolkit", "none is declared")
         return
-    _tool_version(record, probe, "nvidia_driver.container_toolkit.version", wanted, ["nvidia-ctk", "--version"])
+    _tool_version(record, probe, "nvidia_driver.container_toolkit.version", declared, ["nvidia-ctk", "--version"])
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
@@ -282,11 +282,11 @@ def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
     if not repository:
         record.not_applicable("nvidia_driver.repository", "the node's own sources are used")
         return
-    wanted = [*repository.get("uris", []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
+    declared = [*repository.get("uris", []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
     text = _file(record, probe, "nvidia_driver.repository", APT_SOURCE if repository.get("uris") else DNF_SOURCE)
     if text is not None:
-        missing = [uri for uri in wanted if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]
-        expected = ", ".join(wanted)
+        missing = [uri for uri in declared if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]
+        expected = ", ".join(declared)
         record.ok(
             "nvidia_driver.repository.address", not missing, expected=expected, found=", ".join(missing) + " missing", hint=_PROVISION
         )

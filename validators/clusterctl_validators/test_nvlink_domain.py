@@ -1,4 +1,4 @@
-"""The NVLink domain of a rack: the fabric as this tray's GPUs see it, and IMEX between the trays, now and after a boot."""
+"""The NVLink domain of a rack: the fabric as the GPUs of this tray see it, and IMEX between the trays, now and after a boot."""
 
 from typing import Any, Mapping, Optional, Tuple
 
@@ -22,15 +22,15 @@ STATUS = ["nvidia-imex-ctl", "-q"]
 DOMAIN = ["nvidia-imex-ctl", "-N", "-j"]
 ADDRESSES = ["hostname", "-I"]
 NO_DOMAIN = "00000000-0000-0000-0000-000000000000"
-# What the module does without being told (kernel-open/nvidia/nv-reg.h).
+# Defaults of the module (kernel-open/nvidia/nv-reg.h).
 _MODULE_DEFAULTS = {"NVreg_ImexChannelCount": "2048", "NVreg_CreateImexChannel0": "0"}
-_PROVISION = "`clusterctl provision NODE` puts it back"
+_PROVISION = "run `clusterctl provision NODE`"
 _SWITCHES = "the NVLink switch trays and their fabric manager (NMX) must be up first; then restart the compute tray"
 _PER_JOB = "the scheduler starts IMEX for each job"
 
 
 def _gpus(probe: Probe, record: Record, check: str) -> Tuple[Gpu, ...]:
-    """The GPUs of this tray; none, and recorded, if nvidia-smi gives no answer."""
+    """The GPUs of this tray; none, with a finding, if nvidia-smi fails."""
     result = probe.run(["nvidia-smi", "-q", "-x"], timeout_s=60)
     if result.rc != 0:
         record.could_not_run(check, nvidia_smi.explain(result.stdout, result.stderr, result.rc, result.error), Severity.CRITICAL)
@@ -41,7 +41,7 @@ def _gpus(probe: Probe, record: Record, check: str) -> Tuple[Gpu, ...]:
         record.could_not_run(check, str(e), Severity.CRITICAL)
         return ()
     if not gpus:
-        record.could_not_run(check, "nvidia-smi names no GPU", Severity.CRITICAL)
+        record.could_not_run(check, "nvidia-smi lists no GPU", Severity.CRITICAL)
     return gpus
 
 
@@ -58,26 +58,26 @@ def test_fabric(record: Record, probe: Probe) -> None:
         record.equal(at + "state", "Completed/Success", found, severity=Severity.CRITICAL, hint=_SWITCHES)
         if gpu.fabric_health is None:
             down = gpu.fabric_state != "Completed"
-            why = "the fabric has no health before it is up" if down else "this driver does not report it (R570 and later do)"
+            why = "the fabric reports no health before it is up" if down else "this driver does not report it (R570 and later do)"
             record.could_not_run(at + "health", why, Severity.CRITICAL)
             continue
-        hint = "nvidia-smi -q, Fabric, Health says what: bandwidth, routes or access; see the switch trays before the GPU"
+        hint = "nvidia-smi -q, Fabric, Health shows the cause: bandwidth, routes or access; check the switch trays before the GPU"
         record.equal(at + "health", "Healthy", gpu.fabric_health, severity=Severity.CRITICAL, hint=hint)
 
 
 def test_identity(spec: Spec, record: Record, probe: Probe) -> None:
-    """One cluster UUID and one clique over the GPUs; over the rack they are compared by the controller, from what is found here."""
+    """One cluster UUID and one clique for all GPUs of the tray; the controller compares the findings of all trays."""
     gpus = _gpus(probe, record, "nvlink_domain.cluster_uuid")
     if not gpus:
         return
-    wanted = spec["nvlink_domain_cluster_uuid"].lower()
+    declared = spec["nvlink_domain_cluster_uuid"].lower()
     clusters = _distinct(g.fabric_cluster for g in gpus)
-    good = clusters == wanted if wanted else clusters not in (NO_DOMAIN, "N/A") and "," not in clusters
-    expected = wanted or "one, not zero"
+    good = clusters == declared if declared else clusters not in (NO_DOMAIN, "N/A") and "," not in clusters
+    expected = declared or "one, not zero"
     record.ok("nvlink_domain.cluster_uuid", good, expected=expected, found=clusters, severity=Severity.CRITICAL, hint=_SWITCHES)
     clique, cliques = spec["nvlink_domain_clique_id"], _distinct(g.fabric_clique for g in gpus)
     good = cliques == clique if clique else cliques != "N/A" and "," not in cliques
-    hint = "the GPUs are in another NVLink partition than the rack; see the partitions in NMX"
+    hint = "the GPUs are in another NVLink partition than the rack; check the partitions in NMX"
     record.ok("nvlink_domain.clique_id", good, expected=clique or "one", found=cliques, severity=Severity.CRITICAL, hint=hint)
 
 
@@ -119,19 +119,19 @@ def test_service(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["nvlink_domain_imex"]:
         _off(record, probe, unit)
         return
-    hint = "systemctl status {0}; journalctl -b -u {0}; /var/log/nvidia-imex.log; its version must be the driver's".format(UNIT)
+    hint = "systemctl status {0}; journalctl -b -u {0}; /var/log/nvidia-imex.log; its version must equal the driver's".format(UNIT)
     record.equal("nvlink_domain.imex.service.running", "active", unit.active_state, severity=Severity.CRITICAL, hint=hint)
     record.equal("nvlink_domain.imex.service.persisted", "enabled", unit.file_state or unit.load_state, hint="systemctl enable " + UNIT)
     status = probe.run(STATUS)
-    said = (status.stdout.strip() or status.stderr.strip()).splitlines()
-    if status.error or not said:
-        record.could_not_run("nvlink_domain.imex.daemon", status.error or "nvidia-imex-ctl -q says nothing", Severity.CRITICAL)
+    output = (status.stdout.strip() or status.stderr.strip()).splitlines()
+    if status.error or not output:
+        record.could_not_run("nvlink_domain.imex.daemon", status.error or "nvidia-imex-ctl -q printed nothing", Severity.CRITICAL)
         return
-    record.equal("nvlink_domain.imex.daemon", "READY", said[-1].strip(), severity=Severity.CRITICAL, hint=hint)
+    record.equal("nvlink_domain.imex.daemon", "READY", output[-1].strip(), severity=Severity.CRITICAL, hint=hint)
 
 
 def _off(record: Record, probe: Probe, unit: Unit) -> None:
-    """The scheduler starts it: it does not start at boot, and does not run between jobs."""
+    """The scheduler starts IMEX: it must not start at boot, nor run between jobs."""
     file_state = unit.file_state or unit.load_state
     at_boot = file_state in ("enabled", "enabled-runtime")
     record.ok("nvlink_domain.imex.service.persisted", not at_boot, expected="not enabled", found=file_state, hint=_PROVISION)
@@ -142,7 +142,7 @@ def _off(record: Record, probe: Probe, unit: Unit) -> None:
     if any(g.compute_processes for g in gpus):
         record.not_applicable(check, "a process uses the GPUs; " + _PER_JOB)
         return
-    hint = "no process uses the GPUs: the last job's epilog left it, or somebody started it; systemctl stop " + UNIT
+    hint = "no process uses the GPUs: the last job's epilog did not stop it, or it was started manually; systemctl stop " + UNIT
     record.ok(check, not runs, expected="not running", found=unit.active_state, hint=hint)
 
 
@@ -157,7 +157,7 @@ def test_domain(spec: Spec, record: Record, probe: Probe) -> None:
         record.could_not_run("nvlink_domain.imex.domain", result.error or str(e), Severity.CRITICAL)
         return
     members, running = sorted(str(m) for m in spec["nvlink_domain_members"]), sorted(m.address for m in domain.members)
-    hint = "the service runs with another nodes file than the declared one; `clusterctl provision NODE` restarts it"
+    hint = "the service runs with a nodes file other than the declared one; `clusterctl provision NODE` restarts it"
     record.equal("nvlink_domain.imex.nodes.running", ", ".join(members), ", ".join(running), severity=Severity.CRITICAL, hint=hint)
     _ready(spec, record, domain)
     _connected(record, probe, domain)
@@ -167,7 +167,7 @@ def _ready(spec: Spec, record: Record, domain: Domain) -> None:
     least, ready = spec["nvlink_domain_ready_min"], domain.ready()
     missing = ", ".join("{} {}".format(m.address, m.status) for m in domain.members if m.status != "READY")
     found = "{} ({}{})".format(len(ready), domain.status, "; " + missing if missing else "")
-    hint = "look at the members named; one tray out of the rack is a site's decision (nvlink_domain_ready_min)"
+    hint = "check the listed members; a site may accept missing trays (nvlink_domain_ready_min)"
     record.ok(
         "nvlink_domain.imex.members_ready",
         len(ready) >= least,
@@ -179,16 +179,16 @@ def _ready(spec: Spec, record: Record, domain: Domain) -> None:
 
 
 def _connected(record: Record, probe: Probe, domain: Domain) -> None:
-    """From this tray to every member that is ready: one that is down is no fault of this node."""
-    asked = probe.run(ADDRESSES)
+    """Connections from this tray to every ready member; a member that is down is no fault of this node."""
+    addresses = probe.run(ADDRESSES)
     try:
-        own = imex.own_member(domain, asked.stdout.split())
+        own = imex.own_member(domain, addresses.stdout.split())
     except UnreadableImexError as e:
-        record.could_not_run("nvlink_domain.imex.connections", asked.error or str(e), Severity.CRITICAL)
+        record.could_not_run("nvlink_domain.imex.connections", addresses.error or str(e), Severity.CRITICAL)
         return
     states = {address: own.connections.get(address, "not listed") for address in domain.ready()}
     bad = ", ".join("{} {}".format(a, s) for a, s in states.items() if s != "CONNECTED")
-    hint = "TCP from this tray to the port of IMEX there (SERVER_PORT), and the same version on both"
+    hint = "check TCP from this tray to the IMEX port of the member (SERVER_PORT), and that both have the same version"
     ok = bool(states) and not bad
     found = bad or "connected to {}".format(len(states))
     record.ok(
@@ -197,7 +197,7 @@ def _connected(record: Record, probe: Probe, domain: Domain) -> None:
 
 
 def test_channels(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = {
+    declared = {
         "NVreg_ImexChannelCount": str(spec["nvlink_domain_imex_channels"]),
         "NVreg_CreateImexChannel0": str(int(spec["nvlink_domain_imex_channel0"])),
     }
@@ -205,7 +205,7 @@ def test_channels(spec: Spec, record: Record, probe: Probe) -> None:
     running = None if params is None else nvidia_module.parse_parameters(params)
     texts = [probe.read(path) or "" for path in probe.glob("/etc/modprobe.d/*.conf")]
     written = nvidia_module.parse_options("\n".join(texts))
-    for name, value in wanted.items():
+    for name, value in declared.items():
         at = "nvlink_domain.parameter[{}].".format(name)
         record.equal(at + "persisted", value, written.get(name, _MODULE_DEFAULTS[name]), hint=_PROVISION)
         if running is None:
@@ -214,8 +214,8 @@ def test_channels(spec: Spec, record: Record, probe: Probe) -> None:
         found = running.get(name.replace("NVreg_", ""), "not listed")
         record.equal(at + "running", value, found, hint="reboot: parameters are read when the module loads")
     if not spec["nvlink_domain_imex_channel0"]:
-        record.not_applicable("nvlink_domain.channel0", "channels are made for each job")
+        record.not_applicable("nvlink_domain.channel0", "channels are created for each job")
         return
     found = "present" if probe.glob(CHANNEL0) else "absent"
-    hint = "the driver makes it when it loads (NVreg_CreateImexChannel0); reboot"
+    hint = "the driver creates it when it loads (NVreg_CreateImexChannel0); reboot"
     record.equal("nvlink_domain.channel0", "present", found, severity=Severity.CRITICAL, hint=hint)

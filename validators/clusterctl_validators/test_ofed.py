@@ -1,4 +1,4 @@
-"""The network stack: what is loaded and in force in the adapters now, and what packages, files, flash and units bring back."""
+"""The network stack: the driver and adapter settings in force, and the packages, files, flash and units for the next boot."""
 
 import re
 from typing import Any, Dict, List, Mapping, Optional
@@ -12,7 +12,7 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "ofed"
-# flint and mlxconfig ask an adapter through its PCI configuration and registers, which they write to
+# flint and mlxconfig query an adapter by writing to its PCI configuration and registers.
 WRITABLE = ("/sys/bus/pci/drivers/mlx5_core/*:*/config", "/sys/bus/pci/drivers/mlx5_core/*:*/resource0")
 Spec = Mapping[str, Any]
 
@@ -27,22 +27,22 @@ UNIT_FILE = "/etc/systemd/system/" + UNIT
 UDEV_RULE = "/etc/udev/rules.d/90-clusterctl-ofed.rules"
 NAMES_RULE = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
 RDMA = "/sys/class/infiniband/{}/"
-_PROVISION = "`clusterctl provision NODE` puts it back"
-_REBOOT = "reboot the node: the driver in the kernel is not the installed one"
-_RESET = "in the flash, but not in force: reset the adapter's firmware (mlxfwreset), reboot, or cycle the power where neither is enough"
-# what rdma_rename of rdma-core makes: ibp24s0, ibP2p3s0f1v4, roces5, ibo3, rocex525400c0fe123455
+_PROVISION = "run `clusterctl provision NODE`"
+_REBOOT = "reboot the node: the loaded driver is not the installed one"
+_RESET = "in the flash, but not in force: reset the adapter's firmware (mlxfwreset), reboot, or power-cycle the node if neither is enough"
+# Names from rdma_rename of rdma-core: ibp24s0, ibP2p3s0f1v4, roces5, ibo3, rocex525400c0fe123455.
 _RENAMED = re.compile(r"^(ib|roce|iw|opa|rdma)(o\d+|x[0-9a-f]{16}|(P\d+)?(s\d+|p\d+s\d+)(f\d+(v\d+)?)?)$")
-_RENAMED_HINT = "reboot the node: a device keeps the name that it was given when it appeared"
-_HIDDEN = "unknown to this firmware, or hidden: ADVANCED_PCI_SETTINGS and a reset show hidden ones"
+_RENAMED_HINT = "reboot the node: a device keeps the name that it got when it appeared"
+_HIDDEN = "unknown to this firmware, or hidden: ADVANCED_PCI_SETTINGS and a reset reveal hidden ones"
 
 
 def _file(record: Record, probe: Probe, check: str, path: str, mode: str = "644") -> Optional[str]:
-    """The text of a file that must be there, its owner and mode checked."""
+    """The text of a required file; also checks its owner and mode."""
     text = probe.read(path)
     record.ok(check + ".present", text is not None, expected=path, found=path if text is not None else "absent", hint=_PROVISION)
     if text is not None:
-        seen = read_mode(probe, path)
-        words = "{0.owner} {0.mode}".format(seen) if isinstance(seen, FileMode) else None
+        found_mode = read_mode(probe, path)
+        words = "{0.owner} {0.mode}".format(found_mode) if isinstance(found_mode, FileMode) else None
         record.equal(check + ".mode", "root " + mode, words, severity=Severity.MINOR, hint=_PROVISION)
     return text
 
@@ -52,14 +52,14 @@ def _absent(record: Record, probe: Probe, check: str, path: str) -> None:
 
 
 def _tool(spec: Spec, name: str) -> str:
-    """MFT's tools come with the vendor's stack; the distribution's have `mst` in front."""
+    """The vendor's stack has MFT's tools; those of the distribution are prefixed with `mst`."""
     return name if spec["ofed_flavour"] != "inbox" else {"mlxconfig": "mstconfig", "flint": "mstflint"}[name]
 
 
 def _address(record: Record, probe: Probe, check: str, device: str) -> Optional[str]:
-    """The PCI address of an RDMA device; None, and recorded, if there is none."""
+    """The PCI address of an RDMA device; None, with a finding, if there is none."""
     if not probe.glob(RDMA.format(device)):
-        hint = "the driver did not bring it up: dmesg | grep mlx5"
+        hint = "the driver did not initialize it: dmesg | grep mlx5"
         record.ok(check, False, expected=device, found="no such RDMA device", severity=Severity.CRITICAL, hint=hint)
         return None
     real = probe.run(["readlink", "-f", RDMA.format(device) + "device"])
@@ -72,15 +72,15 @@ def _address(record: Record, probe: Probe, check: str, device: str) -> Optional[
 
 def test_driver(spec: Spec, record: Record, probe: Probe) -> None:
     flavour, driver = spec["ofed_flavour"], spec["ofed_driver_version"]
-    wanted = driver if flavour != "inbox" else "the kernel's own"
+    expected = driver if flavour != "inbox" else "the kernel's own"
     if probe.read("/sys/module/mlx5_core/initstate") is None:
         record.equal(
-            "ofed.driver.running", wanted, "mlx5_core is not loaded", severity=Severity.CRITICAL, hint="modprobe mlx5_core; dkms status"
+            "ofed.driver.running", expected, "mlx5_core is not loaded", severity=Severity.CRITICAL, hint="modprobe mlx5_core; dkms status"
         )
     else:
         foreign = "O" in (probe.read("/sys/module/mlx5_core/taint") or "")
         found = (probe.read("/sys/module/mlx5_core/version") or "unnamed") if foreign else "the kernel's own"
-        record.equal("ofed.driver.running", wanted, found, severity=Severity.CRITICAL, hint=_REBOOT)
+        record.equal("ofed.driver.running", expected, found, severity=Severity.CRITICAL, hint=_REBOOT)
     filename = probe.run(["modinfo", "-F", "filename", "mlx5_core"])
     version = probe.run(["modinfo", "-F", "version", "mlx5_core"])
     if filename.error or version.error:
@@ -89,7 +89,7 @@ def test_driver(spec: Spec, record: Record, probe: Probe) -> None:
     own = "/kernel/drivers/" in filename.stdout
     found = "the kernel's own" if own else version.stdout.strip() or "this kernel has no mlx5_core"
     hint = "dkms status; the headers of the running kernel must be installed"
-    record.equal("ofed.driver.persisted", wanted, found, severity=Severity.CRITICAL, hint=hint)
+    record.equal("ofed.driver.persisted", expected, found, severity=Severity.CRITICAL, hint=hint)
 
 
 def test_release(spec: Spec, record: Record, probe: Probe) -> None:
@@ -97,12 +97,12 @@ def test_release(spec: Spec, record: Record, probe: Probe) -> None:
     if flavour == "inbox":
         record.not_applicable("ofed.release", "the kernel's own stack has no release")
         return
-    wanted = "OFED-internal-" + spec["ofed_driver_version"] if flavour == "doca" else "MLNX_OFED_LINUX-" + spec["ofed_version"]
-    said = probe.run(["ofed_info", "-s"])
-    if said.error or said.rc != 0:
-        record.could_not_run("ofed.release", "ofed_info: " + (said.error or said.stderr.strip() or "exit {}".format(said.rc)))
+    expected = "OFED-internal-" + spec["ofed_driver_version"] if flavour == "doca" else "MLNX_OFED_LINUX-" + spec["ofed_version"]
+    info = probe.run(["ofed_info", "-s"])
+    if info.error or info.rc != 0:
+        record.could_not_run("ofed.release", "ofed_info: " + (info.error or info.stderr.strip() or "exit {}".format(info.rc)))
         return
-    record.equal("ofed.release", wanted, said.stdout.strip().rstrip(":"), hint="packages of another release: " + _PROVISION)
+    record.equal("ofed.release", expected, info.stdout.strip().rstrip(":"), hint="packages of another release: " + _PROVISION)
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
@@ -122,8 +122,8 @@ def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
         return
     text = _file(record, probe, "ofed.exclusion", PREFERENCES) or ""
     stanzas = [dict(line.split(": ", 1) for line in s.splitlines() if ": " in line and line[0] != "#") for s in text.split("\n\n")]
-    barred = [s for s in stanzas if s.get("Pin-Priority") == "-1"]
-    found = barred[0].get("Package", "") if barred else "nothing excluded"
+    exclusions = [s for s in stanzas if s.get("Pin-Priority") == "-1"]
+    found = exclusions[0].get("Package", "") if exclusions else "nothing excluded"
     record.equal("ofed.exclusion.persisted", " ".join(excluded), found, hint=_PROVISION)
     pins = {s.get("Package", ""): s.get("Pin", "") for s in stanzas if s.get("Pin-Priority") == "1001"}
     for package in spec["ofed_packages"]:
@@ -134,7 +134,7 @@ def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
         if policy.error or not candidate:
             record.could_not_run(check + ".running", "apt-cache: " + (policy.error or "no candidate shown"))
         else:
-            hint = "another file of /etc/apt/preferences.d outranks ours, or the repository went away"
+            hint = "another file of /etc/apt/preferences.d has priority, or the repository is gone"
             record.equal(check + ".running", package["version"], candidate.group(1), hint=hint)
 
 
@@ -152,15 +152,15 @@ def _dnf_exclusion(record: Record, probe: Probe, excluded: List[str]) -> None:
 def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
     repository = spec["ofed_repository"]
     # A key that is not set is None.
-    wanted = [*(repository.get("uris") or []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
-    if not wanted:
+    declared = [*(repository.get("uris") or []), *([repository["baseurl"]] if repository.get("baseurl") else [])]
+    if not declared:
         record.not_applicable("ofed.repository", "the node's own sources are used")
         return
     text = _file(record, probe, "ofed.repository", APT_SOURCE if repository.get("uris") else DNF_SOURCE)
     if text is not None:
-        missing = [uri for uri in wanted if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]
-        found = ", ".join(missing) + " missing" if missing else ", ".join(wanted)
-        record.ok("ofed.repository.address", not missing, expected=", ".join(wanted), found=found, hint=_PROVISION)
+        missing = [uri for uri in declared if uri not in text.split() and "baseurl=" + uri not in text.replace(" ", "").splitlines()]
+        found = ", ".join(missing) + " missing" if missing else ", ".join(declared)
+        record.ok("ofed.repository.address", not missing, expected=", ".join(declared), found=found, hint=_PROVISION)
 
 
 def test_openibd(spec: Spec, record: Record, probe: Probe) -> None:
@@ -179,8 +179,8 @@ def test_openibd(spec: Spec, record: Record, probe: Probe) -> None:
     missing = [
         w for w in ("After=systemd-udev-settle.service", "Wants=systemd-udev-settle.service", "Restart=on-failure") if w not in lines
     ]
-    found = "missing: " + ", ".join(missing) if missing else "waits for udev, tries again"
-    record.ok("ofed.openibd.dropin.content", not missing, expected="waits for udev, tries again", found=found, hint=_PROVISION)
+    found = "missing: " + ", ".join(missing) if missing else "waits for udev, restarts on failure"
+    record.ok("ofed.openibd.dropin.content", not missing, expected="waits for udev, restarts on failure", found=found, hint=_PROVISION)
 
 
 def test_rebuilt_modules(spec: Spec, record: Record, probe: Probe) -> None:
@@ -197,7 +197,7 @@ def test_rebuilt_modules(spec: Spec, record: Record, probe: Probe) -> None:
             continue
         words = magic.stdout.split()
         found = words[0] if words else "this kernel has no such module"
-        hint = "built for another kernel, it does not load: dkms autoinstall -k " + kernel
+        hint = "the module does not load because it was built for another kernel: dkms autoinstall -k " + kernel
         record.equal(check + ".vermagic", kernel, found, severity=Severity.CRITICAL, hint=hint)
         if item.get("dkms"):
             _dkms(record, probe, check + ".dkms", item["dkms"], kernel)
@@ -224,12 +224,12 @@ def test_device_names(spec: Spec, record: Record, probe: Probe) -> None:
                 "ofed.device_names.file", False, expected="the distribution's, or the site's own", found="the role's", hint=_PROVISION
             )
         else:
-            record.not_applicable("ofed.device_names", "names are left to the distribution")
+            record.not_applicable("ofed.device_names", "the distribution's names are used")
         return
     text = _file(record, probe, "ofed.device_names.file", NAMES_RULE) or ""
     rules = [line for line in text.splitlines() if line.startswith("ACTION") and 'SUBSYSTEM=="infiniband"' in line]
-    asked = [found.group(1) for found in (re.search(r"rdma_rename %k (NAME_\w+)", line) for line in rules) if found]
-    record.equal("ofed.device_names.persisted", "NAME_" + scheme.upper(), ", ".join(asked) or "no rule", hint=_PROVISION)
+    schemes = [found.group(1) for found in (re.search(r"rdma_rename %k (NAME_\w+)", line) for line in rules) if found]
+    record.equal("ofed.device_names.persisted", "NAME_" + scheme.upper(), ", ".join(schemes) or "no rule", hint=_PROVISION)
     names = [path.rstrip("/").rpartition("/")[2] for path in probe.glob(RDMA.format("*"))]
     if scheme == "kernel":
         others = [name for name in names if _RENAMED.match(name)]
@@ -244,24 +244,24 @@ def test_device_names(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_firmware(spec: Spec, record: Record, probe: Probe) -> None:
-    wanted = {f["psid"]: f["version"] for f in spec["ofed_firmware"]}
-    if not wanted:
+    declared = {f["psid"]: f["version"] for f in spec["ofed_firmware"]}
+    if not declared:
         record.not_applicable("ofed.firmware", "none is declared")
         return
-    hint = "burn the declared firmware by the site's own procedure; the role ofed never does"
+    hint = "flash the declared firmware by the site's own procedure; the role ofed does not flash firmware"
     for device in spec["ofed_devices"]:
         check = "ofed.firmware[{}]".format(device)
         address = _address(record, probe, check + ".running", device)
         if address is None:
             continue
         board = probe.read(RDMA.format(device) + "board_id") or "not shown"
-        version = wanted.get(board)
+        version = declared.get(board)
         record.ok(
             check + ".psid",
             version is not None,
-            expected=", ".join(sorted(wanted)),
+            expected=", ".join(sorted(declared)),
             found=board,
-            hint="another board: add it to ofed_firmware, or exchange it",
+            hint="different board: add it to ofed_firmware, or replace the adapter",
         )
         if version is None:
             continue
@@ -314,30 +314,34 @@ def test_max_read_request(spec: Spec, record: Record, probe: Probe) -> None:
         address = _address(record, probe, check, device)
         if address is None:
             continue
-        said = probe.run(["setpci", "-s", address, "CAP_EXP+8.w"])
-        if said.error or not re.match(r"^[0-9a-f]{4}$", said.stdout.strip()):
-            record.could_not_run(check, "setpci: " + (said.error or said.stderr.strip() or "no register shown"))
+        register = probe.run(["setpci", "-s", address, "CAP_EXP+8.w"])
+        if register.error or not re.match(r"^[0-9a-f]{4}$", register.stdout.strip()):
+            record.could_not_run(check, "setpci: " + (register.error or register.stderr.strip() or "no register shown"))
             continue
         # Bits 14 to 12 of the Device Control register: 0 is 128 bytes, each step doubles (PCI Express Base Specification, 7.5.3.4).
-        found = 128 << (int(said.stdout.strip(), 16) >> 12 & 7)
-        record.equal(check, size, found, hint="lost by a reset of the adapter: systemctl start " + UNIT)
+        found = 128 << (int(register.stdout.strip(), 16) >> 12 & 7)
+        record.equal(check, size, found, hint="a reset of the adapter clears it: systemctl start " + UNIT)
     conf = (_file(record, probe, "ofed.max_read_request.conf", CONF) or "").splitlines()
-    asked = dict(line.split() for line in conf if len(line.split()) == 2)
+    at_boot = dict(line.split() for line in conf if len(line.split()) == 2)
     for device in devices:
         check = "ofed.max_read_request[{}].persisted".format(device)
-        record.equal(check, size, asked.get(device, "not asked at boot"), hint=_PROVISION)
+        record.equal(check, size, at_boot.get(device, "not set at boot"), hint=_PROVISION)
     script = _file(record, probe, "ofed.max_read_request.script", SCRIPT, mode="755") or ""
     record.ok(
         "ofed.max_read_request.script.content",
         "CAP_EXP+8.w=" in script,
         expected="sets CAP_EXP+8.w",
-        found="another script",
+        found="a different script",
         hint=_PROVISION,
     )
     unit_text = _file(record, probe, "ofed.max_read_request.unit", UNIT_FILE) or ""
     starts = "ExecStart={} apply".format(SCRIPT)
     record.ok(
-        "ofed.max_read_request.unit.content", starts in unit_text.splitlines(), expected=starts, found="another command", hint=_PROVISION
+        "ofed.max_read_request.unit.content",
+        starts in unit_text.splitlines(),
+        expected=starts,
+        found="a different command",
+        hint=_PROVISION,
     )
     unit = probe.units([UNIT])[UNIT]
     record.equal("ofed.max_read_request.service.persisted", "enabled", unit.file_state or unit.load_state, hint="systemctl enable " + UNIT)
@@ -350,4 +354,4 @@ def test_max_read_request(spec: Spec, record: Record, probe: Probe) -> None:
     )
     rule = _file(record, probe, "ofed.max_read_request.rule", UDEV_RULE) or ""
     wants = any('SUBSYSTEM=="infiniband"' in line and UNIT in line for line in rule.splitlines() if not line.startswith("#"))
-    record.ok("ofed.max_read_request.rule.content", wants, expected="starts " + UNIT, found="another rule", hint=_PROVISION)
+    record.ok("ofed.max_read_request.rule.content", wants, expected="starts " + UNIT, found="a different rule", hint=_PROVISION)

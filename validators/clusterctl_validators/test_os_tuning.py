@@ -1,4 +1,4 @@
-"""The operating system as tuned: kernel settings, CPU and memory policy, limits, services, time, firewall."""
+"""Operating system tuning: kernel settings, CPU and memory policy, limits, services, time, firewall."""
 
 from typing import Any, Dict, List, Set, Tuple
 
@@ -9,7 +9,7 @@ from clusterctl_validators.spec_view import SpecView
 from clusterctl_validators.sysctl_files import dotted, plain, proc_path, restored_at_boot
 
 ROLE = "os_tuning"
-# chronyc is answered at a socket that it makes here
+# chronyc creates a socket there for the answers.
 WRITABLE = ("/run/chrony",)
 APPLY = "apply the role os_tuning"
 POLICY_UNIT = "clusterctl-os-tuning.service"
@@ -30,13 +30,13 @@ def test_sysctl(spec: SpecView, probe: Probe, record: Record) -> None:
         check = "os_tuning.sysctl[{}]".format(key)
         found = probe.read(proc_path(key))
         if found is None:
-            record.ok(check + ".running", False, expected=plain(value), found="(no such setting)", hint="load the module that brings it")
+            record.ok(check + ".running", False, expected=plain(value), found="(no such setting)", hint="load the module that provides it")
         else:
             record.equal(check + ".running", plain(value), plain(found), hint=APPLY)
         at_boot, file = restored.get(dotted(key), ("(not set)", ""))
         same = at_boot == plain(value)
-        said = at_boot if same or not file else "{} in {}".format(at_boot, file)
-        record.ok(check + ".persisted", same, expected=plain(value), found=said, hint=APPLY)
+        shown = at_boot if same or not file else "{} in {}".format(at_boot, file)
+        record.ok(check + ".persisted", same, expected=plain(value), found=shown, hint=APPLY)
 
 
 def test_huge_page_policy(spec: SpecView, probe: Probe, record: Record) -> None:
@@ -53,7 +53,7 @@ def test_huge_page_policy(spec: SpecView, probe: Probe, record: Record) -> None:
 def test_governor(spec: SpecView, probe: Probe, record: Record) -> None:
     governor = spec["os_tuning_governor"]
     if governor:
-        hint = "no cpufreq: let the operating system control P-states in the BIOS; else " + APPLY
+        hint = "no cpufreq: enable OS control of P-states in the BIOS; else " + APPLY
         record.equal("os_tuning.governor.running", governor, cpu_policy.governors(probe), hint=hint)
         _persisted(probe, record, "os_tuning.governor", "governor", governor)
     else:
@@ -82,9 +82,9 @@ def test_tuned(spec: SpecView, probe: Probe, record: Record) -> None:
     else:
         good = unit.active and verified.rc == 0
         found = "{}, {}".format(unit.active_state, "verified" if verified.rc == 0 else "verification failed")
-        record.ok("os_tuning.tuned_profile.running", good, expected="active, verified", found=found, hint="see /var/log/tuned/tuned.log")
-    said = "{}, {}".format(probe.read("/etc/tuned/active_profile") or "(none)", unit.file_state or unit.load_state)
-    record.equal("os_tuning.tuned_profile.persisted", profile + ", enabled", said, hint=APPLY)
+        record.ok("os_tuning.tuned_profile.running", good, expected="active, verified", found=found, hint="check /var/log/tuned/tuned.log")
+    found = "{}, {}".format(probe.read("/etc/tuned/active_profile") or "(none)", unit.file_state or unit.load_state)
+    record.equal("os_tuning.tuned_profile.persisted", profile + ", enabled", found, hint=APPLY)
 
 
 def test_swap(spec: SpecView, probe: Probe, record: Record) -> None:
@@ -100,7 +100,7 @@ def test_swap(spec: SpecView, probe: Probe, record: Record) -> None:
     fstab = [line.split() for line in (probe.read("/etc/fstab") or "").splitlines()]
     found = [words[0] for words in fstab if len(words) > 2 and words[2] == "swap" and not words[0].startswith("#")]
     target = probe.units(["swap.target"])["swap.target"].file_state
-    found += [] if target == "masked" else ["swap.target is {}".format(target or "there")]
+    found += [] if target == "masked" else ["swap.target is {}".format(target or "not masked")]
     record.equal("os_tuning.swap.persisted", "off", ", ".join(found) or "off", hint=APPLY)
 
 
@@ -112,8 +112,8 @@ def test_irqbalance(spec: SpecView, probe: Probe, record: Record) -> None:
         _on(record, "os_tuning.irqbalance", probe.units(["irqbalance.service"])["irqbalance.service"])
         running = probe.run(["pgrep", "-a", "-x", "irqbalance"]).stdout
         missing = [a for a in args.split() if a not in running.split()]
-        said = "missing: " + " ".join(missing) if missing else args
-        record.equal("os_tuning.irqbalance_args.running", args, said, hint="restart irqbalance")
+        found = "missing: " + " ".join(missing) if missing else args
+        record.equal("os_tuning.irqbalance_args.running", args, found, hint="restart irqbalance")
         drop_in = probe.read("/etc/systemd/system/irqbalance.service.d/90-clusterctl.conf") or ""
         written = 'IRQBALANCE_ARGS={}"'.format(args) in drop_in
         record.ok("os_tuning.irqbalance_args.persisted", written, expected=args, found=drop_in.rpartition("\n")[2], hint=APPLY)
@@ -157,8 +157,8 @@ def test_auto_upgrades(spec: SpecView, probe: Probe, record: Record) -> None:
         line for line in periodic.stdout.splitlines() if line.startswith(("APT::Periodic::Enable", "APT::Periodic::Unattended-Upgrade"))
     ]
     on = [line for line in lines if not line.endswith('"0";')]
-    said = "; ".join(on) if on else "off" if len(lines) == 2 else "not set"
-    record.equal("os_tuning.auto_upgrades.periodic", "off", said, hint=APPLY)
+    found = "; ".join(on) if on else "off" if len(lines) == 2 else "not set"
+    record.equal("os_tuning.auto_upgrades.periodic", "off", found, hint=APPLY)
 
 
 def test_login_limits(spec: SpecView, probe: Probe, record: Record) -> None:
@@ -179,15 +179,15 @@ def test_login_limits(spec: SpecView, probe: Probe, record: Record) -> None:
 def _login_limit(probe: Probe, record: Record, check: str, key: Tuple[str, str, str], value: Any) -> None:
     domain, kind, item = key
     if domain.startswith(("@", "%")) or item not in limits.PROC_ROWS:
-        record.not_applicable(check, "no login to try it with")
+        record.not_applicable(check, "no login available for a test")
         return
     user = "nobody" if domain == "*" else domain
     session = probe.run(["su", "-s", "/bin/sh", "-c", "cat /proc/self/limits", user])
     row = limits.parse_proc_limits(session.stdout).get(limits.PROC_ROWS[item][0])
     if session.error or session.rc != 0 or row is None:
-        record.could_not_run(check, "no session for {}: {}".format(user, session.error or session.stderr.strip() or "no limits shown"))
+        record.could_not_run(check, "no session as {}: {}".format(user, session.error or session.stderr.strip() or "no limits shown"))
         return
-    record.equal(check, limits.proc_value(item, value), row[0] if kind == "soft" else row[1], hint="is pam_limits in /etc/pam.d?")
+    record.equal(check, limits.proc_value(item, value), row[0] if kind == "soft" else row[1], hint="check that pam_limits is in /etc/pam.d")
 
 
 def test_service_limits(spec: SpecView, probe: Probe, record: Record) -> None:
@@ -222,21 +222,21 @@ def test_time(spec: SpecView, probe: Probe, record: Record) -> None:
     expected = sorted(" ".join([s.get("kind", "server"), s["address"], s.get("options", "iburst")]).strip() for s in sources)
     record.equal("os_tuning.time_sources.persisted", "; ".join(expected), "; ".join(chrony.configured(probe)), hint=APPLY)
     names: Set[str] = {s["address"] for s in sources}
-    record.equal("os_tuning.time_sources.running", ", ".join(sorted(names)), ", ".join(chrony.asked(probe)), hint="restart chrony")
+    record.equal("os_tuning.time_sources.running", ", ".join(sorted(names)), ", ".join(chrony.polled(probe)), hint="restart chrony")
     if offset:
-        ok, said = chrony.clock(probe, offset)
-        expected_offset = "synchronised, within {} us".format(offset)
+        ok, state = chrony.clock(probe, offset)
+        expected_offset = "synchronized, within {} us".format(offset)
         record.ok(
-            "os_tuning.time_offset_max_us", ok, expected=expected_offset, found=said, hint="see `chronyc tracking` and `chronyc sources`"
+            "os_tuning.time_offset_max_us", ok, expected=expected_offset, found=state, hint="check `chronyc tracking` and `chronyc sources`"
         )
 
 
 def _persisted(probe: Probe, record: Record, check: str, name: str, value: object) -> None:
-    """The policy's own service restores it at boot: it must be enabled, and its file must say so."""
+    """The role's service restores the value at boot: the service must be enabled and its file must contain the value."""
     unit = probe.units([POLICY_UNIT])[POLICY_UNIT]
     written = cpu_policy.written(probe).get(name, "(not set)")
-    said = "{}, service {}".format(written, unit.file_state or unit.load_state)
-    record.equal(check + ".persisted", "{}, service enabled".format(value), said, hint=APPLY)
+    found = "{}, service {}".format(written, unit.file_state or unit.load_state)
+    record.equal(check + ".persisted", "{}, service enabled".format(value), found, hint=APPLY)
 
 
 def _on(record: Record, check: str, unit: Unit) -> None:

@@ -1,4 +1,4 @@
-"""RoCE per rail: what runs on every adapter, what brings it back, and where the cables end."""
+"""RoCE per rail: the settings in force on every adapter, the files that restore them, and the cabling."""
 
 import ipaddress
 import json
@@ -16,7 +16,7 @@ from clusterctl_validators.rdma_sysfs import read_port
 from clusterctl_validators.record import Record
 
 ROLE = "roce"
-# cma_roce_tos and cma_roce_mode make a folder to read what is in force
+# cma_roce_tos and cma_roce_mode create a folder there to read the values in force.
 WRITABLE = ("/sys/kernel/config",)
 Spec = Mapping[str, Any]
 CONFIG = "/etc/clusterctl/roce.json"
@@ -30,7 +30,7 @@ FILES = {
     "/etc/networkd-dispatcher/routable.d/50-clusterctl-roce": "755",
     "/etc/NetworkManager/dispatcher.d/50-clusterctl-roce": "755",
 }
-# What the script reads, by the variable that declares it.
+# Keys of the configuration file of the script, by variable.
 _WRITTEN = {
     "roce_dcbx": "dcbx",
     "roce_trust": "trust",
@@ -61,7 +61,7 @@ _WRITTEN = {
 
 
 class Rail:
-    """A declared rail on this node. `id` begins every check of it."""
+    """A declared rail on this node. `id` is the prefix of its checks."""
 
     def __init__(self, declared: Mapping[str, Any], probe: Probe) -> None:
         self.device = str(declared["device"])
@@ -74,7 +74,7 @@ class Rail:
 
 
 def _rails(spec: Spec, probe: Probe) -> List[Rail]:
-    """The rails that have an interface; test_link tells of the others."""
+    """The rails that have an interface; test_link reports the others."""
     return [rail for rail in (Rail(r, probe) for r in spec["roce_rails"]) if rail.interface]
 
 
@@ -91,7 +91,7 @@ def test_link(spec: Spec, record: Record, probe: Probe) -> None:
         found = "absent"
         if port:
             found = "{}, {}, {}".format(port.link_layer, port.state, "with an interface" if rail.interface else "without an interface")
-        hint = "LINK_TYPE_P1=2 (mlxconfig) makes the port Ethernet; then cable and switch port of rail {}".format(rail.rail)
+        hint = "LINK_TYPE_P1=2 (mlxconfig) makes the port Ethernet; then check the cable and switch port of rail {}".format(rail.rail)
         record.equal(rail.id + "link", expected, found, severity=Severity.CRITICAL, hint=hint)
 
 
@@ -115,13 +115,13 @@ def _ethtool(spec: Spec, record: Record, probe: Probe, rail: Rail) -> None:
             _read(record, rail.id + "ring_{}.running".format(way), size, rings.get(way), "ethtool -g")
     pause = ethtool_text.pause(probe.run(["ethtool", "-a", rail.interface]).stdout)
     for way in ("rx", "tx"):
-        wanted = "on" if spec["roce_global_pause"] else "off"
-        _read(record, rail.id + "pause_{}.running".format(way), wanted, pause.get(way), "ethtool -a")
+        expected = "on" if spec["roce_global_pause"] else "off"
+        _read(record, rail.id + "pause_{}.running".format(way), expected, pause.get(way), "ethtool -a")
 
 
 def _read(record: Record, check: str, expected: Any, found: Optional[str], source: str) -> None:
     if found is None:
-        record.could_not_run(check, "{} does not tell".format(source))
+        record.could_not_run(check, "{} does not show it".format(source))
     else:
         record.equal(check, expected, found, hint=APPLY)
 
@@ -181,8 +181,8 @@ def test_marks(spec: Spec, record: Record, probe: Probe) -> None:
         path = "/sys/class/infiniband/{}/tc/{}/traffic_class".format(rail.device, rail.port)
         text = probe.read(path)
         found = re.search(r"^(?:Global tclass=)?(\d+)", text or "", re.MULTILINE)
-        said = None if text is None else found.group(1) if found else "none"
-        _read(record, rail.id + "traffic_class.running", spec["roce_traffic_class"], said, path)
+        shown = None if text is None else found.group(1) if found else "none"
+        _read(record, rail.id + "traffic_class.running", spec["roce_traffic_class"], shown, path)
         at = ["-d", rail.device, "-p", str(rail.port)]
         tos = re.search(r"(\d+)\s*$", probe.run(["cma_roce_tos", *at]).stdout)
         _read(record, rail.id + "cma_tos.running", spec["roce_cma_tos"], tos and tos.group(1), "cma_roce_tos")
@@ -195,12 +195,12 @@ def test_gid(spec: Spec, record: Record, probe: Probe) -> None:
     for rail in _rails(spec, probe):
         own = str(ipaddress.ip_interface(rail.address).ip) if rail.address else ""
         gids = roce_gids.routable(roce_gids.read_gids(probe, rail.device, rail.port))
-        fitting = [g for g in gids if own in ("", g.address)]
-        # The look-up counts: any entry of the right address will do unless other settings name an index.
-        chosen = next((g for g in fitting if index in (-1, g.index)), None)
+        matching = [g for g in gids if own in ("", g.address)]
+        # Any entry of the right address will do, unless other settings refer to an index.
+        chosen = next((g for g in matching if index in (-1, g.index)), None)
         expected = "RoCE v2 of {} at {}".format(own or "any address", "any index" if index < 0 else "index {}".format(index))
         found = ", ".join("index {}: {}".format(g.index, g.address) for g in gids) or "none"
-        hint = "an address of the rail gives the GID; an index that differs between nodes: set NCCL_IB_ROCE_VERSION_NUM=2 in place of NCCL_IB_GID_INDEX"
+        hint = "the rail's address creates the GID; if its index differs between nodes, use NCCL_IB_ROCE_VERSION_NUM=2 instead of NCCL_IB_GID_INDEX"
         record.ok(rail.id + "gid", chosen is not None, expected=expected, found=found, severity=Severity.CRITICAL, hint=hint)
 
 
@@ -218,16 +218,16 @@ def test_addresses_and_routes(spec: Spec, record: Record, probe: Probe) -> None:
             record.not_applicable(rail.id + "address", "addresses are not managed")
             continue
         own = ipaddress.ip_interface(rail.address)
-        held = rail_routing.addresses(probe, rail.interface)
-        found = str(own) if str(own) in held else ", ".join(held) or "none"
+        present = rail_routing.addresses(probe, rail.interface)
+        found = str(own) if str(own) in present else ", ".join(present) or "none"
         record.equal(rail.id + "address.running", str(own), found, hint=APPLY)
         if int(spec["roce_table_base"]):
             table = str(int(spec["roce_table_base"]) + rail.rail)
             priority = int(spec["roce_rule_priority_base"]) + rail.rail
             expected = "from {} lookup {}".format(own.ip, table)
             record.equal(rail.id + "rule.running", expected, rail_routing.rules(probe, own.version, priority), hint=APPLY)
-            wanted = rail_routing.wanted_routes(own, rail.interface, rail.gateway)
-            record.equal(rail.id + "routes.running", wanted, rail_routing.routes(probe, own.version, table), hint=APPLY)
+            routes = rail_routing.expected_routes(own, rail.interface, rail.gateway)
+            record.equal(rail.id + "routes.running", routes, rail_routing.routes(probe, own.version, table), hint=APPLY)
 
 
 def test_persistence(spec: Spec, record: Record, probe: Probe) -> None:

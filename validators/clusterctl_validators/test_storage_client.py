@@ -1,4 +1,4 @@
-"""Storage clients: every file system is mounted as declared, answers within its time, and comes back at boot with its settings."""
+"""Storage clients: every file system is mounted as declared, responds in time, and is mounted at boot with its settings."""
 
 import json
 import re
@@ -25,9 +25,9 @@ SCRIPT = "/usr/local/sbin/clusterctl-storage-client"
 SETTINGS = "/etc/clusterctl/storage-client.json"
 SUMS = "/etc/clusterctl/storage-client.sha256"
 MODPROBE_FILE = "/etc/modprobe.d/90-clusterctl-storage-client.conf"
-# well below the time of a whole check, so that a mount that hangs is named and the others still are
+# Well below the limit of a whole check, so that a hanging mount gets a finding of its own and the others are still checked.
 TOUCH_LIMIT_S = 15
-_PROVISION = "`clusterctl provision NODE` puts it back"
+_PROVISION = "run `clusterctl provision NODE`"
 _KIB = {"2M": 2048, "1G": 1048576}
 
 
@@ -70,23 +70,23 @@ def test_mount_units(spec: Spec, record: Record, probe: Probe) -> None:
         _mode(record, probe, at + "mode", path)
         state = states[mount["unit"]]
         record.equal(at + "enabled", "enabled", state.file_state or state.load_state, hint="a reboot would lose the mount: " + _PROVISION)
-        over = probe.glob(path + ".d/*.conf")
-        record.equal(at + "overridden", "by no file", ", ".join(over) or "by no file", hint="a drop-in says otherwise than the unit")
+        drop_ins = probe.glob(path + ".d/*.conf")
+        record.equal(at + "overridden", "by no file", ", ".join(drop_ins) or "by no file", hint="a drop-in overrides the unit")
 
 
 def test_mounts(spec: Spec, record: Record, probe: Probe) -> None:
-    """Mounted as declared; touched only if mounted, because the folder below answers, too."""
+    """Mounted as declared. Only mounted paths are tested, because an empty mount point would respond too."""
     mounts = _mounts(spec)
     if not mounts:
         record.not_applicable("storage_client.mount", "none is declared")
         return
-    # The last of several on one path is the one that is seen.
-    there = {mount.target: mount for mount in probe.mounts()}
-    limits_s = {m["path"]: float(min(m["timeout_s"], TOUCH_LIMIT_S)) for m in mounts if m["path"] in there}
+    # With several mounts on one path the last is visible.
+    mounted = {mount.target: mount for mount in probe.mounts()}
+    limits_s = {m["path"]: float(min(m["timeout_s"], TOUCH_LIMIT_S)) for m in mounts if m["path"] in mounted}
     answers = touch(probe, limits_s)
     for mount in mounts:
         at, severity = "storage_client.mount[{}].".format(mount["name"]), _severity(mount)
-        found = there.get(mount["path"])
+        found = mounted.get(mount["path"])
         record.ok(at + "running", found is not None, expected="mounted", found="mounted" if found else "not mounted", severity=severity)
         if found:
             _running(record, at, mount, found)
@@ -96,18 +96,18 @@ def test_mounts(spec: Spec, record: Record, probe: Probe) -> None:
 
 def _running(record: Record, at: str, mount: Mapping[str, Any], found: Mount) -> None:
     severity, kind = _severity(mount), mount["kind"]
-    # A file system of FUSE may leave its name out.
+    # FUSE file systems may omit their name.
     types = [mount["fstype"], "fuse." + mount["fstype"], re.sub(r"^fuse\..*", "fuse", mount["fstype"])] + (
         ["nfs4"] if kind == "nfs" else []
     )
     record.ok(at + "fstype", found.fstype in types, expected=mount["fstype"], found=found.fstype, severity=severity, hint=_PROVISION)
     if kind in ("weka", "juicefs"):
-        record.not_applicable(at + "source", "{} shows its source in its own words".format(kind))
+        record.not_applicable(at + "source", "{} shows its source in a form of its own".format(kind))
     else:
         same = _plain_source(found.device) == _plain_source(mount["source"])
         record.ok(at + "source", same, expected=mount["source"], found=found.device, severity=severity, hint=_PROVISION)
     wrong = wrong_options(kind, mount["options"], found.options)
-    hint = "the running mount has other options than its unit; for nfs, mounts of one server share their connections. " + _PROVISION
+    hint = "the running mount has other options than its unit; for nfs, mounts from one server share their connections. " + _PROVISION
     record.equal(at + "options", "as declared", ", ".join(wrong) or "as declared", severity=severity, hint=hint)
     if kind == "nfs":
         less = negotiated_down(mount["options"], found.options)
@@ -117,7 +117,7 @@ def _running(record: Record, at: str, mount: Mapping[str, Any], found: Mount) ->
             "as declared",
             words or "as declared",
             severity=Severity.MINOR,
-            hint="the server granted other sizes; correct one of both",
+            hint="the server granted other sizes; correct the declaration or the server",
         )
 
 
@@ -130,35 +130,39 @@ def test_stale_units(spec: Spec, record: Record, probe: Probe) -> None:
     paths = [path for path in probe.glob(UNITS + "/*.mount") if (probe.read(path) or "").startswith(HEADER)]
     stale = sorted({path.rpartition("/")[2] for path in paths} - declared)
     record.equal(
-        "storage_client.stale_units", "none", ", ".join(stale) or "none", hint="no longer declared: `clusterctl provision NODE` unmounts"
+        "storage_client.stale_units", "none", ", ".join(stale) or "none", hint="no longer declared: `clusterctl provision NODE` unmounts it"
     )
 
 
 def test_settings(spec: Spec, record: Record, probe: Probe) -> None:
-    """What the script holds, and that it runs at boot."""
+    """The settings file of the script, and that the script runs at boot."""
     text = probe.read(SETTINGS)
     if not _anything(spec):
         left = [path for path in (SETTINGS, SCRIPT, UNITS + "/" + SERVICE) if probe.glob(path)]
         record.equal("storage_client.settings.persisted", "absent", ", ".join(left) or "absent", hint=_PROVISION)
         return
     modules = spec["storage_client_module_parameters"]
-    asked = {
+    expected = {
         "mounts": _mounts(spec),
         "module_parameters": {m: {k: _parameter(v) for k, v in p.items()} for m, p in modules.items()},
         "tunables": [{k: str(t[k]) for k in ("kind", "name", "value")} for t in spec["storage_client_tunables"]],
     }
     try:
-        said = json.loads(text or "{}")
+        written = json.loads(text or "{}")
     except ValueError:
-        said = {}
-    wrong = "absent" if text is None else ", ".join(key for key in asked if not isinstance(said, dict) or said.get(key) != asked[key])
+        written = {}
+    wrong = (
+        "absent"
+        if text is None
+        else ", ".join(key for key in expected if not isinstance(written, dict) or written.get(key) != expected[key])
+    )
     record.ok("storage_client.settings.persisted", not wrong, expected="as declared", found=wrong or "as declared", hint=_PROVISION)
     if text is not None:
         _mode(record, probe, "storage_client.settings.mode", SETTINGS)
     check_files(record, probe, SUMS, {SCRIPT: "755", UNITS + "/" + SERVICE: "644"}, _PROVISION)
     state = probe.units([SERVICE])[SERVICE]
     record.equal("storage_client.service.enabled", "enabled", state.file_state or state.load_state, hint=_PROVISION)
-    hint = "`journalctl -u {}` says which setting could not be made".format(SERVICE)
+    hint = "`journalctl -u {}` shows which setting failed".format(SERVICE)
     record.ok("storage_client.service.running", state.active_state != "failed", expected="not failed", found=state.active_state, hint=hint)
 
 
@@ -168,13 +172,15 @@ def test_module_parameters(spec: Spec, record: Record, probe: Probe) -> None:
     if not modules:
         record.equal("storage_client.modprobe.persisted", "absent", "absent" if text is None else "present", hint=_PROVISION)
         return
-    wanted = {"options {} {}".format(m, " ".join("{}={}".format(k, _quoted(v)) for k, v in sorted(p.items()))) for m, p in modules.items()}
+    declared = {
+        "options {} {}".format(m, " ".join("{}={}".format(k, _quoted(v)) for k, v in sorted(p.items()))) for m, p in modules.items()
+    }
     lines: Set[str] = {line.strip() for line in (text or "").splitlines() if line.strip() and not line.startswith("#")}
-    wrong = "; ".join(sorted(wanted ^ lines))
+    wrong = "; ".join(sorted(declared ^ lines))
     record.ok(
         "storage_client.modprobe.persisted",
         not wrong,
-        expected="; ".join(sorted(wanted)),
+        expected="; ".join(sorted(declared)),
         found="; ".join(sorted(lines)) or "absent",
         hint=_PROVISION,
     )
@@ -185,10 +191,10 @@ def test_module_parameters(spec: Spec, record: Record, probe: Probe) -> None:
         for name, value in parameters.items():
             check = "storage_client.module[{}].{}.running".format(module, name)
             if not probe.glob(folder):
-                record.not_applicable(check, "the module is not loaded; modprobe.d sets it then")
+                record.not_applicable(check, "the module is not loaded; modprobe.d sets it at load")
                 continue
             found = probe.read("{}/parameters/{}".format(folder, name))
-            record.equal(check, _parameter(value), found, hint="the module was loaded before: " + _PROVISION + ", or reboot the node")
+            record.equal(check, _parameter(value), found, hint="the module was loaded earlier: " + _PROVISION + ", or reboot the node")
 
 
 def test_tunables(spec: Spec, record: Record, probe: Probe) -> None:
@@ -197,7 +203,7 @@ def test_tunables(spec: Spec, record: Record, probe: Probe) -> None:
     for tunable in spec["storage_client_tunables"]:
         kind, name = tunable["kind"], tunable["name"]
         check = "storage_client.tunable[{}:{}].running".format(kind, name)
-        hint = "lost by a remount or a module that was loaded again; `{} apply` sets it".format(SCRIPT)
+        hint = "a remount or a reloaded module resets it; `{} apply` sets it".format(SCRIPT)
         if kind == "lctl":
             result = probe.run(["lctl", "get_param", "-n", name])
             if result.error or result.rc != 0:
@@ -212,14 +218,14 @@ def test_tunables(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def _read_ahead_file(probe: Probe, path: str) -> str:
-    """The file of the mount's own cache settings, found without asking the mount; empty if it is not mounted."""
+    """The file of the mount's own cache settings, found without access to the mount; empty if it is not mounted."""
     rows = [line.split() for line in (probe.read("/proc/self/mountinfo") or "").splitlines()]
     devices = [row[2] for row in rows if row[4] == path]
     return "/sys/class/bdi/{}/read_ahead_kb".format(devices[-1]) if devices else ""
 
 
 def test_hugepages(spec: Spec, record: Record, probe: Probe) -> None:
-    """At least as many as the clients need; the role hugepages judges the whole number."""
+    """At least as many pages as the clients need; the role hugepages checks the exact number."""
     if not spec["storage_client_hugepages"]:
         record.not_applicable("storage_client.hugepages", "none are needed")
     for page in spec["storage_client_hugepages"]:

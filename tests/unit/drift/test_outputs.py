@@ -38,7 +38,7 @@ REPORT = DriftReport(
     ),
     (Lost("n3", NodeStatus.UNREACHABLE, HOSTILE),),
     views={"read-only": 1, "not enforced (not root)": 1},
-    cpu_quotas={"50 % of a core": 1, "not enforced (not asked for)": 1},
+    cpu_quotas={"50 % of a core": 1, "not enforced (not requested)": 1},
 )
 
 
@@ -53,7 +53,7 @@ def test_the_document_has_a_schema() -> None:
 
 def test_the_document_says_how_nodes_were_seen() -> None:
     assert body()["views"] == {"read-only": 1, "not enforced (not root)": 1}
-    assert body()["cpu_quotas"] == {"50 % of a core": 1, "not enforced (not asked for)": 1}
+    assert body()["cpu_quotas"] == {"50 % of a core": 1, "not enforced (not requested)": 1}
 
 
 def test_since_cuts_the_findings_and_not_the_summary(capsys: pytest.CaptureFixture[str]) -> None:

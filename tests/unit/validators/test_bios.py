@@ -62,12 +62,12 @@ def test_both_the_value_in_force_and_the_pending_one_are_judged(
     assert outcomes(name, value, pending=pending) == expected
 
 
-def test_a_finding_says_that_a_reset_is_pending() -> None:
+def test_a_finding_mentions_a_pending_reset() -> None:
     found = findings([{"name": "ProcCStates", "value": "Disabled"}], pending={"ProcCStates": "Disabled"})
-    assert found["bios.attributes[ProcCStates].current"].hint == "a reset is pending that brings it"
+    assert found["bios.attributes[ProcCStates].current"].hint == "a reset is pending that applies it"
 
 
-def test_attributes_that_differ_among_themselves_are_named() -> None:
+def test_attributes_with_different_values_are_listed() -> None:
     found = findings([{"name": "SMTControl", "value": "Disable"}])["bios.attributes[SMTControl].current"]
     assert found.found == "SMTControl_00CB=Auto, SMTControl_703E=Disable"
 
@@ -78,7 +78,7 @@ def test_an_optional_attribute_may_be_absent_and_another_name_counts() -> None:
     assert found["bios.attributes[B].current"].outcome is GOOD
 
 
-def test_overrides_count() -> None:
+def test_overrides_are_applied() -> None:
     found = findings([{"name": "SysProfile", "value": "Custom"}], overrides={"SysProfile": None, "ProcCStates": "Enabled"})
     assert [c for c in found if "attributes[" in c and "vendor" not in c] == [
         "bios.attributes[ProcCStates].current",
@@ -109,12 +109,12 @@ def test_firmware_is_compared_with_its_pin(pin: dict[str, Any], outcome: Outcome
     assert (found.outcome, found.found) == (outcome, shown)
 
 
-def test_a_check_that_breaks_could_not_run() -> None:
+def test_a_check_that_raises_could_not_run() -> None:
     found = check_role("bios", {"bios_overrides": {}, "bios_firmware_pins": {}}, BmcView("dell"))
     assert {f.check: f.outcome for f in found}["bios.test_attributes"] is Outcome.COULD_NOT_RUN
 
 
-def test_nothing_declared_is_not_applicable_and_never_silent() -> None:
+def test_nothing_declared_is_recorded_as_not_applicable() -> None:
     found = check_role("bios", {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}}, BmcView(""))
     assert {f.outcome for f in found} == {Outcome.NOT_APPLICABLE}
 

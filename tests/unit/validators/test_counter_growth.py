@@ -20,12 +20,12 @@ def test_growth_is_never_negative_and_never_more_than_what_is_counted(then: int,
 
 
 @given(st.dictionaries(st.sampled_from("abc"), COUNT), st.dictionaries(st.sampled_from("abc"), COUNT))
-def test_only_what_has_a_limit_is_judged(now: dict[str, int], then: dict[str, int]) -> None:
+def test_only_counters_with_a_limit_are_checked(now: dict[str, int], then: dict[str, int]) -> None:
     assert set(over({"a": 0}, now, then)) <= {"a"}
     assert over({}, now, then) == {}
 
 
-def test_a_limit_is_what_is_still_allowed() -> None:
+def test_growth_up_to_the_limit_is_allowed() -> None:
     assert over({"x": 100, "y": 0}, {"x": 150, "y": 1}, {"x": 50}) == {"y": 1}
     assert over({"x": 99}, {"x": 150}, {"x": 50}) == {"x": 100}
 

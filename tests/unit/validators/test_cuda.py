@@ -51,14 +51,14 @@ def commands() -> dict[str, CommandResult | str]:
 
 def check(
     root: Path,
-    said: dict[str, CommandResult | str] | None = None,
+    outputs: dict[str, CommandResult | str] | None = None,
     *,
-    wanted: dict[str, Any] | None = None,
+    variables: dict[str, Any] | None = None,
     files: dict[str, str | None] | None = None,
 ) -> dict[str, Finding]:
-    """Findings of a node as declared where `said` and `files` differ; None takes a file away."""
+    """Findings of a node that differs from the declared state by `outputs` and `files`; None removes a file."""
     present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
-    return run_checks(module, wanted or spec(), write_files(root, present), {**commands(), **(said or {})})
+    return run_checks(module, variables or spec(), write_files(root, present), {**commands(), **(outputs or {})})
 
 
 def bad(findings: dict[str, Finding]) -> dict[str, str]:
@@ -72,7 +72,7 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("outputs", "found"),
     [
         (
             {"/usr/local/cuda-13.0/bin/nvcc --version": "Cuda compilation tools, release 12.9, V12.9.86\n"},
@@ -90,7 +90,7 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
             {"default.persisted": "/usr/local/cuda-12.8 (manual)"},
         ),
         (
-            # Right today and for the wrong reason: in automatic mode, the link led past the alternative.
+            # Right by accident: in automatic mode, and the link bypasses the alternative.
             {
                 "update-alternatives --display cuda": ALTERNATIVES.format("auto", "/usr/local/cuda-13.0"),
                 "readlink -f /usr/local/cuda": "/usr/local/cuda-12.8\n",
@@ -111,8 +111,8 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
         ({f"stat -c %U %a {module.PROFILE_FILE}": "root 600\n"}, {"profile.mode": "root 600"}),
     ],
 )
-def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
-    faults = bad(check(tmp_path, said))
+def test_tool_output(outputs: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, outputs))
     assert set(faults) == set(found)
     for name, text in found.items():
         assert text in faults[name]
@@ -135,7 +135,7 @@ def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str,
         ),
     ],
 )
-def test_what_a_file_says(files: dict[str, str | None], found: dict[str, str], tmp_path: Path) -> None:
+def test_file_content(files: dict[str, str | None], found: dict[str, str], tmp_path: Path) -> None:
     faults = bad(check(tmp_path, files=files))
     assert set(faults) == set(found)
     for name, text in found.items():
@@ -147,16 +147,16 @@ def test_a_newer_driver_is_good_enough(tmp_path: Path) -> None:
     assert bad(check(tmp_path, files=dict(newer))) == {}
 
 
-def test_nvidias_own_name_of_the_folder_counts(tmp_path: Path) -> None:
-    said: dict[str, CommandResult | str] = {
+def test_nvidias_path_of_the_folder_is_accepted(tmp_path: Path) -> None:
+    outputs: dict[str, CommandResult | str] = {
         " ".join(module.SEARCHED): "/usr/local/cuda/targets/x86_64-linux/lib: (from /etc/ld.so.conf.d/000_cuda.conf:1)\n",
         "readlink -f /usr/local/cuda/lib64 /usr/local/cuda/targets/x86_64-linux/lib": REAL * 2,
     }
-    assert bad(check(tmp_path, said)) == {}
+    assert bad(check(tmp_path, outputs)) == {}
 
 
 def test_forward_compatibility_must_come_first(tmp_path: Path) -> None:
-    wanted = spec(cuda_forward_compatibility=["13.0"])
+    variables = spec(cuda_forward_compatibility=["13.0"])
     files: dict[str, str | None] = {module.COMPAT_FILE: "# Written by clusterctl\n/usr/local/cuda-13.0/compat\n"}
     first = "/usr/local/cuda-13.0/compat: (from /etc/ld.so.conf.d/00-clusterctl-cuda-compat.conf:2)\n"
     readlink = "readlink -f /usr/local/cuda/lib64 "
@@ -164,11 +164,11 @@ def test_forward_compatibility_must_come_first(tmp_path: Path) -> None:
         " ".join(module.SEARCHED): first + SEARCHED,
         readlink + "/usr/local/cuda-13.0/compat /usr/local/cuda/lib64": f"{REAL}/usr/local/cuda-13.0/compat\n{REAL}",
     }
-    assert bad(check(tmp_path, good, wanted=wanted, files=files)) == {}
-    assert set(bad(check(tmp_path / "late", wanted=wanted, files=files))) == {"forward_compatibility.running"}
+    assert bad(check(tmp_path, good, variables=variables, files=files)) == {}
+    assert set(bad(check(tmp_path / "late", variables=variables, files=files))) == {"forward_compatibility.running"}
 
 
-def test_nothing_declared_and_nothing_left(tmp_path: Path) -> None:
+def test_nothing_declared_and_no_leftovers(tmp_path: Path) -> None:
     bare = spec(
         cuda_versions=[],
         cuda_packages=[],
@@ -179,5 +179,5 @@ def test_nothing_declared_and_nothing_left(tmp_path: Path) -> None:
         cuda_linker=False,
     )
     gone: dict[str, str | None] = dict.fromkeys(FILES)
-    assert bad(check(tmp_path, wanted=bare, files=gone)) == {}
-    assert set(bad(check(tmp_path / "left", wanted=bare))) == {"profile.persisted", "linker.persisted"}
+    assert bad(check(tmp_path, variables=bare, files=gone)) == {}
+    assert set(bad(check(tmp_path / "left", variables=bare))) == {"profile.persisted", "linker.persisted"}

@@ -23,8 +23,10 @@ NO_UNIT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\n"
 FILES = {gpu_modes.SCRIPT: SCRIPT, gpu_modes.UNIT_FILE: f"[Service]\nExecStart={gpu_modes.SCRIPT}\n"}
 
 
-def check(root: Path, xml: str, files: dict[str, str] | None = None, said: dict[str, Any] | None = None, **wanted: Any) -> dict[str, str]:
-    """What is not good among the findings of modes and fabric."""
+def check(
+    root: Path, xml: str, files: dict[str, str] | None = None, outputs: dict[str, Any] | None = None, **variables: Any
+) -> dict[str, str]:
+    """Findings of modes and fabric that did not pass."""
     commands: dict[str, CommandResult | str] = {
         QUERY: xml,
         systemctl(gpu_modes.UNIT): unit(),
@@ -33,11 +35,11 @@ def check(root: Path, xml: str, files: dict[str, str] | None = None, said: dict[
         f"stat -c %U %a {gpu_modes.SCRIPT}": "root 755\n",
         f"stat -c %U %a {gpu_modes.UNIT_FILE}": "root 644\n",
         **{systemctl(f"nvidia-{name}.service"): unit() for name in ("persistenced", "dcgm")},
-        **(said or {}),
+        **(outputs or {}),
     }
     findings = run_checks(
         module,
-        declared("nvidia_driver", **{"nvidia_driver_packages": [], **wanted}),
+        declared("nvidia_driver", **{"nvidia_driver_packages": [], **variables}),
         write_files(root, {**FILES, **(files or {})}),
         commands,
     )
@@ -73,7 +75,7 @@ def test_one_gpu_differs(edits: dict[str, str], faults: dict[str, str], tmp_path
     assert check(tmp_path, edit_gpu(smi_xml(), 3, edits)) == faults
 
 
-def test_a_limit_that_the_board_does_not_allow_fails_even_where_it_is_declared(tmp_path: Path) -> None:
+def test_a_declared_limit_outside_the_range_of_the_board_fails(tmp_path: Path) -> None:
     xml = recorded("nvidia-smi/qx-hardware/qx-l40s.xml").read_text()
     assert check(tmp_path, xml, nvidia_driver_power_limit_w=700)["gpu[0].power_limit_w"] == "350"
 
@@ -92,7 +94,7 @@ def test_mig_enabled_as_recorded(tmp_path: Path) -> None:
     assert {name for name in faults if ".mig." in name} == {"gpu[0].mig.running", "gpu[0].mig.pending"}
 
 
-def test_nothing_declared_asks_nothing_of_the_gpus(tmp_path: Path) -> None:
+def test_nothing_declared_queries_no_gpu(tmp_path: Path) -> None:
     xml = edit_gpu(smi_xml(), 0, {"<current_ecc>Enabled": "<current_ecc>Disabled", "<current_mig>Disabled": "<current_mig>Enabled"})
     free: dict[str, Any] = {f"nvidia_driver_{name}": "" for name in ("gsp_firmware", "mig", "ecc")}
     assert check(tmp_path, xml, nvidia_driver_power_limit_w=0, **free) == {"gpu_settings.unit": "present"}
@@ -107,17 +109,17 @@ def test_nothing_declared_asks_nothing_of_the_gpus(tmp_path: Path) -> None:
         ({gpu_modes.UNIT_FILE: "[Service]\nExecStart=/bin/true\n"}, {"gpu_settings.unit.starts": "/bin/true"}),
     ],
 )
-def test_what_the_next_boot_would_do(files: dict[str, str], faults: dict[str, str], tmp_path: Path) -> None:
+def test_settings_of_the_next_boot(files: dict[str, str], faults: dict[str, str], tmp_path: Path) -> None:
     assert check(tmp_path, smi_xml(), files) == faults
 
 
 def test_states_of_units(tmp_path: Path) -> None:
-    said = {
+    outputs = {
         systemctl(gpu_modes.UNIT): unit("failed", "disabled"),
         systemctl("nvidia-imex.service"): unit("inactive", "enabled"),
         f"stat -c %U %a {gpu_modes.SCRIPT}": "root 644\n",
     }
-    assert check(tmp_path, smi_xml(), said=said) == {
+    assert check(tmp_path, smi_xml(), outputs=outputs) == {
         "gpu_settings.service.running": "failed",
         "gpu_settings.service.persisted": "disabled",
         "gpu_settings.script.mode": "root 644",
@@ -127,22 +129,22 @@ def test_states_of_units(tmp_path: Path) -> None:
 
 def test_a_tray_of_a_rack_runs_imex_and_no_fabric_manager(tmp_path: Path) -> None:
     xml = recorded("nvidia-smi/qx-hardware/qx-gb300.xml").read_text()
-    wanted = {
+    variables = {
         "nvidia_driver_fabric": "imex",
         "nvidia_driver_fabric_manager_version": "",
         "nvidia_driver_imex_version": "580.126.20",
         "nvidia_driver_power_limit_w": 0,
     }
-    said: dict[str, Any] = {
+    outputs: dict[str, Any] = {
         "nvidia-imex --version": "IMEX version is: 580.159.04\n",
         systemctl("nvidia-imex.service"): unit("active", "disabled"),
     }
-    assert check(tmp_path, xml, {gpu_modes.SCRIPT: SCRIPT.replace("nvidia-smi --power-limit=700", "")}, said, **wanted) == {
+    assert check(tmp_path, xml, {gpu_modes.SCRIPT: SCRIPT.replace("nvidia-smi --power-limit=700", "")}, outputs, **variables) == {
         "fabricmanager.off": "active enabled",
         "imex.version": "580.159.04",
     }
 
 
-def test_no_answer_is_no_pass(tmp_path: Path) -> None:
-    said = {QUERY: CommandResult(9, stdout="NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")}
-    assert check(tmp_path, "", said=said)["gpu_modes"] == "could not run"
+def test_no_answer_is_not_a_pass(tmp_path: Path) -> None:
+    outputs = {QUERY: CommandResult(9, stdout="NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")}
+    assert check(tmp_path, "", outputs=outputs)["gpu_modes"] == "could not run"

@@ -23,15 +23,15 @@ ANSWERS: dict[str, CommandResult | str] = {
 }
 
 
-def check(root: Path, said: dict[str, CommandResult | str] | None = None, **changes: Any) -> dict[str, Finding]:
-    return run_checks(module, declared("gpu_tools", **changes), root, {DPKG: dpkg(PACKAGES), **ANSWERS, **(said or {})})
+def check(root: Path, outputs: dict[str, CommandResult | str] | None = None, **changes: Any) -> dict[str, Finding]:
+    return run_checks(module, declared("gpu_tools", **changes), root, {DPKG: dpkg(PACKAGES), **ANSWERS, **(outputs or {})})
 
 
 def bad(findings: dict[str, Finding]) -> dict[str, str]:
     return {k: f.found or f.reason for k, f in findings.items() if f.outcome not in GOOD}
 
 
-def test_every_tool_is_there_and_answers(tmp_path: Path) -> None:
+def test_every_tool_is_present_and_works(tmp_path: Path) -> None:
     findings = check(tmp_path)
     assert bad(findings) == {}
     assert len(findings) == 3 * len(PACKAGES)
@@ -57,7 +57,7 @@ def test_a_tool_that_does_not_answer_as_declared(command: str, answer: CommandRe
     assert found in faults[f"gpu_tools.package[{name}].command"]
 
 
-def test_a_tool_that_cannot_be_started_could_not_be_judged(tmp_path: Path) -> None:
+def test_a_tool_that_cannot_be_started_could_not_run(tmp_path: Path) -> None:
     finding = check(tmp_path, {"dcgmi --version": CommandResult(None, error="timed out after 30 s")})
     assert finding["gpu_tools.package[datacenter-gpu-manager-4-cuda13].command"].outcome is Outcome.COULD_NOT_RUN
 

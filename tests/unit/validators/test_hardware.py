@@ -77,14 +77,14 @@ def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_a_fault_of_one_gpu_is_found_and_only_it(case: Path, tmp_path: Path) -> None:
-    said = yaml.safe_load((case / "case.yml").read_text())
-    findings = bad(check(tmp_path, query=edit_gpu(smi_xml(), said["gpu"], said["edits"])))
-    at = f"hardware.gpu[{said['gpu']}]."
-    assert {k: f.found for k, f in findings.items()} == {at + name: found for name, found in said["fails"].items()}
+def test_a_fault_of_one_gpu_is_the_only_failure(case: Path, tmp_path: Path) -> None:
+    outputs = yaml.safe_load((case / "case.yml").read_text())
+    findings = bad(check(tmp_path, query=edit_gpu(smi_xml(), outputs["gpu"], outputs["edits"])))
+    at = f"hardware.gpu[{outputs['gpu']}]."
+    assert {k: f.found for k, f in findings.items()} == {at + name: found for name, found in outputs["fails"].items()}
     for finding in findings.values():
         assert finding.outcome is Outcome.FAIL
-        assert said["hint"] in finding.hint
+        assert outputs["hint"] in finding.hint
         assert "serial 165" in finding.hint
 
 
@@ -100,13 +100,13 @@ def test_seven_of_eight_gpus(tmp_path: Path) -> None:
     assert "XID 79" in findings["hardware.gpus.count"].hint
 
 
-def test_a_gpu_that_the_driver_counts_but_cannot_describe_is_missing(tmp_path: Path) -> None:
+def test_a_gpu_that_the_driver_counts_but_does_not_list_is_missing(tmp_path: Path) -> None:
     xml = without_gpus(smi_xml(), 0).replace("<attached_gpus>7<", "<attached_gpus>8<")
     assert bad(check(tmp_path, query=xml))["hardware.gpus.count"].found == "7"
 
 
 @pytest.mark.parametrize("line", ["Unable to determine the device handle for GPU1: 0000:02:00.0: Unknown Error", "No devices were found"])
-def test_the_words_of_a_lost_gpu_are_a_finding_about_the_hardware(line: str, tmp_path: Path) -> None:
+def test_the_message_of_a_lost_gpu_is_a_hardware_failure(line: str, tmp_path: Path) -> None:
     found = bad(check(tmp_path, query=CommandResult(6, stdout=line + "\n")))
     assert found["hardware.gpus.count"].outcome is Outcome.FAIL
     assert line in found["hardware.gpus.count"].found
@@ -124,7 +124,7 @@ def test_the_words_of_a_lost_gpu_are_a_finding_about_the_hardware(line: str, tmp
         ("<html></html>", "not the XML"),
     ],
 )
-def test_no_answer_of_nvidia_smi_is_no_pass_and_no_failure(answer: CommandResult | str, reason: str, tmp_path: Path) -> None:
+def test_a_failed_nvidia_smi_is_neither_pass_nor_failure(answer: CommandResult | str, reason: str, tmp_path: Path) -> None:
     findings = check(tmp_path, query=answer)
     silent = [k for k in findings if k.startswith("hardware.gpus.") and k not in {"hardware.gpus.on_pci", "hardware.gpus.nvlinks"}]
     assert len(silent) == 6
@@ -143,17 +143,17 @@ def test_a_value_that_is_not_reported_is_not_a_pass(tmp_path: Path) -> None:
     }
 
 
-def test_retired_pages_are_judged_where_rows_cannot_be_remapped(tmp_path: Path) -> None:
+def test_retired_pages_are_checked_without_row_remapping(tmp_path: Path) -> None:
     xml = recorded("nvidia-smi/sparecores/aws-p3.16xlarge.xml").read_text()
     xml = edit_gpu(xml, 1, {"<pending_retirement>No<": "<pending_retirement>Yes<"})
-    wanted = spec(
+    variables = spec(
         hardware_gpu_model="",
         hardware_gpu_memory_min_mib=0,
         hardware_gpu_pcie_gen=3,
         hardware_gpu_power_limit_w=0,
         hardware_gpu_fabric=False,
     )
-    findings = run_checks(module, wanted, lay(tmp_path), commands(query=xml))
+    findings = run_checks(module, variables, lay(tmp_path), commands(query=xml))
     assert findings["hardware.gpu[0].retired_pages.count"].outcome is Outcome.PASS
     assert findings["hardware.gpu[1].retired_pages.pending"].outcome is Outcome.FAIL
     assert "hardware.gpu[0].row_remap.failure" not in findings
@@ -166,7 +166,7 @@ def test_inactive_nvlinks(tmp_path: Path) -> None:
     assert {k: f.found for k, f in bad(check(tmp_path, nvlink="\n".join(lines))).items()} == {"hardware.gpu[2].nvlinks": "17"}
 
 
-def test_a_degraded_hca_is_named_with_rate_and_advice(tmp_path: Path) -> None:
+def test_a_degraded_hca_is_reported_with_rate_and_hint(tmp_path: Path) -> None:
     root = lay(tmp_path, mlx5_3={"rate": "200 Gb/sec (4X HDR)"})
     found = bad(run_checks(module, spec(), root, commands()))
     assert {k: (f.expected, f.found) for k, f in found.items()} == {"hardware.hca[mlx5_3].rate_gbps": ("400", "200")}
@@ -187,7 +187,7 @@ def test_a_port_that_is_not_up(file: str, text: str, aspect: str, tmp_path: Path
     assert set(found) == {f"hardware.hca[mlx5_0].{aspect}"}
 
 
-def test_a_rate_without_a_number_could_not_be_judged(tmp_path: Path) -> None:
+def test_a_rate_without_a_number_could_not_run(tmp_path: Path) -> None:
     found = bad(run_checks(module, spec(), lay(tmp_path, mlx5_0={"rate": "unknown"}), commands()))
     assert found["hardware.hca[mlx5_0].rate_gbps"].outcome is Outcome.COULD_NOT_RUN
 
@@ -211,14 +211,14 @@ def xid_lines(name: str) -> str:
     return BOOTED + recorded(f"dmesg/{name}").read_text(errors="replace")
 
 
-def test_xid_79_asks_for_a_reboot(tmp_path: Path) -> None:
+def test_xid_79_requires_a_reboot(tmp_path: Path) -> None:
     found = bad(check(tmp_path, journal=xid_lines("xid79-154-chain.txt")))
     assert set(found) == {"hardware.xids", "hardware.xid[79]", "hardware.xid[154]"}
     assert "reboot" in found["hardware.xid[79]"].hint
     assert "0000:02:00" in found["hardware.xid[79]"].found
 
 
-def test_a_page_fault_of_a_user_program_fails_no_node(tmp_path: Path) -> None:
+def test_a_page_fault_of_a_user_program_does_not_fail_a_node(tmp_path: Path) -> None:
     findings = check(tmp_path, journal=xid_lines("gpud-dmesg.decode.iso.log.0.txt").replace("): 48,", "): 31,"))
     assert all(f.outcome in GOOD for k, f in findings.items() if k.startswith("hardware.xid["))
     assert "harmless" in findings["hardware.xids"].found
@@ -236,7 +236,7 @@ def test_a_tolerated_xid(tmp_path: Path) -> None:
     assert bad(findings) == {}
 
 
-def test_an_xid_that_no_catalogue_lists_goes_to_support(tmp_path: Path) -> None:
+def test_an_unknown_xid_goes_to_support(tmp_path: Path) -> None:
     found = bad(check(tmp_path, journal=BOOTED + "NVRM: Xid (PCI:0000:1a:00): 999, something new\n"))
     assert "support" in found["hardware.xid[999]"].hint
 
@@ -255,17 +255,17 @@ def test_a_log_that_cannot_be_read_is_not_a_healthy_log(log: CommandResult | str
     assert found.severity is Severity.CRITICAL
 
 
-def test_dmesg_is_read_where_there_is_no_journal(tmp_path: Path) -> None:
-    said = commands()
-    del said[JOURNAL]
-    said["dmesg --time-format iso"] = xid_lines("gpud-dmesg-time-format-iso.log.txt")
-    assert "hardware.xid[48]" in bad(run_checks(module, spec(), lay(tmp_path), said))
+def test_dmesg_is_read_without_a_journal(tmp_path: Path) -> None:
+    outputs = commands()
+    del outputs[JOURNAL]
+    outputs["dmesg --time-format iso"] = xid_lines("gpud-dmesg-time-format-iso.log.txt")
+    assert "hardware.xid[48]" in bad(run_checks(module, spec(), lay(tmp_path), outputs))
 
 
-def test_processors_memory_numa_and_disks_that_are_short(tmp_path: Path) -> None:
-    said = commands(lsblk=json.dumps({"blockdevices": [{"name": "nvme0n1", "type": "disk", "mountpoint": "/"}]}))
-    wanted = spec(hardware_cpu_cores_per_socket=56, hardware_numa_nodes=4)
-    found = bad(run_checks(module, wanted, lay(tmp_path, memory_kib=1980000000), said))
+def test_missing_processors_memory_numa_nodes_and_disks(tmp_path: Path) -> None:
+    outputs = commands(lsblk=json.dumps({"blockdevices": [{"name": "nvme0n1", "type": "disk", "mountpoint": "/"}]}))
+    variables = spec(hardware_cpu_cores_per_socket=56, hardware_numa_nodes=4)
+    found = bad(run_checks(module, variables, lay(tmp_path, memory_kib=1980000000), outputs))
     assert {k: (f.expected, f.found) for k, f in found.items()} == {
         "hardware.cpu.cores_per_socket": ("56", "52"),
         "hardware.numa_nodes": ("4", "2"),
@@ -275,11 +275,11 @@ def test_processors_memory_numa_and_disks_that_are_short(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["", "{}", "Architecture: x86_64", '{"lscpu": 3}'])
-def test_no_answer_of_lscpu(text: str, tmp_path: Path) -> None:
+def test_lscpu_without_output(text: str, tmp_path: Path) -> None:
     assert check(tmp_path, lscpu=text, lsblk=text)["hardware.cpu"].outcome is Outcome.COULD_NOT_RUN
 
 
-def test_nothing_declared_is_nothing_judged(tmp_path: Path) -> None:
+def test_nothing_declared_is_not_checked(tmp_path: Path) -> None:
     nothing = {**dict.fromkeys(spec(), 0), "hardware_hcas": [], "hardware_xids_tolerated": []}
     findings = run_checks(module, nothing, tmp_path, {})
     assert findings

@@ -32,7 +32,7 @@ def test_recorded_disks() -> None:
     assert len(disks) == 17
 
 
-def test_a_disk_with_the_system_on_a_volume_is_no_data_disk() -> None:
+def test_a_disk_with_the_system_on_a_volume_is_not_a_data_disk() -> None:
     text = (
         '{"blockdevices": [{"name": "nvme0n1", "type": "disk", "mountpoint": null, "children": [{"name": "p1", "type": "part", "mountpoint": null,'
         '"children": [{"name": "vg-root", "type": "lvm", "mountpoint": "/"}]}]}, {"name": "nvme1n1", "type": "disk", "mountpoint": "/scratch"}]}'
@@ -41,6 +41,6 @@ def test_a_disk_with_the_system_on_a_volume_is_no_data_disk() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"blockdevices": [1]}', '{"blockdevices": null}', "lsblk: not found"])
-def test_no_answer_is_refused(text: str) -> None:
+def test_no_output_is_refused(text: str) -> None:
     with pytest.raises(UnreadableInventoryError):
         parse_nvme_data_disks(text)

@@ -19,7 +19,7 @@ def test_every_port_of_a_recorded_fabric_is_read(name: str) -> None:
     links = parse_ibnetdiscover(text)
     assert len(links) == sum(line.startswith("[") for line in text.splitlines())
     ends = by_near_end(links)
-    # Every link is told from both of its ends, and both agree.
+    # Every link is listed from both ends, and both agree.
     for link in links:
         back = ends[(link.far.guid, link.far.port)]
         assert (back.far.guid, back.far.port, back.speed) == (link.near.guid, link.near.port, link.speed)
@@ -59,7 +59,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             continue
 
 
-def test_a_cable_that_is_out_is_no_far_end() -> None:
+def test_an_unplugged_cable_has_no_far_end() -> None:
     line = '0x0000000000100001 "  node001"      1    1[  ] ==(                Down/ Polling)==>             [  ] "" ( )\n'
     assert far_end(line, 1) is None
     with pytest.raises(NoPeerError):

@@ -17,7 +17,7 @@ ROLE = load_role(ROOT / "roles" / "kernel")
 
 
 @pytest.mark.parametrize("case", cases("kernel"), ids=lambda c: c.name)
-def test_a_node_is_judged(case: Case, tmp_path: Path) -> None:
+def test_findings_of_a_node(case: Case, tmp_path: Path) -> None:
     found = findings(case, module, tmp_path)
     assert {check: f.outcome.value for check, f in found.items() if f.outcome not in GOOD} == case.outcomes
 
@@ -26,7 +26,7 @@ def test_the_healthy_node_declares_every_argument() -> None:
     assert cases("kernel")[0].declared == set(ROLE.options)
 
 
-def test_every_finding_tells_what_to_do(tmp_path: Path) -> None:
+def test_every_finding_has_a_hint(tmp_path: Path) -> None:
     for case in cases("kernel"):
         found = findings(case, module, tmp_path / case.name)
         assert [c for c, f in found.items() if f.outcome.value == "fail" and not f.hint] == []
@@ -38,7 +38,7 @@ def test_defaults_declare_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("menu", [None, "", "set default=0\nmenuentry 'a' {\n\tchainloader /efi\n}\n"])
-def test_no_boot_menu_is_no_pass(menu: str | None, tmp_path: Path) -> None:
+def test_a_missing_boot_menu_is_not_a_pass(menu: str | None, tmp_path: Path) -> None:
     case = Case("kernel", "no menu", {"files": {"/boot/grub/grub.cfg": menu}}, {})
     with pytest.raises(ProbeError, match="boot menu"):
         findings(case, module, tmp_path)
@@ -55,7 +55,7 @@ args="ro {second}"
 
 
 @pytest.mark.parametrize(("second", "outcome"), [("iommu=pt", "pass"), ("iommu=on", "fail")])
-def test_loader_entries_are_asked_of_grubby(second: str, outcome: str, tmp_path: Path) -> None:
+def test_loader_entries_are_read_with_grubby(second: str, outcome: str, tmp_path: Path) -> None:
     commands = {"grubby --info=ALL": RHEL.format(second=second), "grubby --default-kernel": "/boot/vmlinuz-6.8.0-1046-nvidia\n"}
     spec = {"kernel_cmdline": {"iommu": "pt"}}
     files = {"/boot/loader/entries/a.conf": "title Rocky Linux\n", "/boot/grub/grub.cfg": None}
@@ -64,7 +64,7 @@ def test_loader_entries_are_asked_of_grubby(second: str, outcome: str, tmp_path:
     assert found["kernel.release.persisted"].outcome.value == "pass"
 
 
-def test_grubby_that_fails_is_no_pass(tmp_path: Path) -> None:
+def test_a_failed_grubby_is_not_a_pass(tmp_path: Path) -> None:
     files = {"/boot/loader/entries/a.conf": "title Rocky Linux\n"}
     with pytest.raises(ProbeError, match="grubby"):
         findings(Case("kernel", "rhel", {"files": files}, {}), module, tmp_path)

@@ -44,12 +44,12 @@ def test_address_time_and_detail() -> None:
     assert "double bit" in event.detail
 
 
-def test_a_year_is_part_of_every_time() -> None:
+def test_every_time_has_a_year() -> None:
     events = parse("gpud-dmesg.decode.iso.log.0.txt").xids
     assert {e.time[:4] for e in events} == {"2025"}
 
 
-def test_a_time_without_year_is_no_time() -> None:
+def test_a_time_without_a_year_is_ignored() -> None:
     event = kernel_log.parse("Dec 31 23:59:59 node1 kernel: NVRM: Xid (PCI:0000:19:00): 79, GPU has fallen off the bus.").xids[0]
     assert event.time == ""
 
@@ -78,7 +78,7 @@ def test_any_log_is_read_or_refused(text: str) -> None:
 
 
 class Tools:
-    """Answers by the first word."""
+    """Answers by the name of the command."""
 
     def __init__(self, **answers: CommandResult) -> None:
         self.answers = answers
@@ -116,7 +116,7 @@ def test_no_log_is_not_a_log_without_errors(answers: dict[str, CommandResult]) -
         kernel_log.read(Tools(**answers))
 
 
-def test_the_journal_is_asked_for_this_boot_only() -> None:
+def test_only_this_boot_is_read_from_the_journal() -> None:
     assert kernel_log.JOURNAL[kernel_log.JOURNAL.index("-b") + 1] == "0"
 
 

@@ -30,7 +30,7 @@ def test_one_object_or_a_list_of_them(interface: object) -> None:
     assert {n: (x.name, x.ports) for n, x in found.items()} == {n: ("leaf1", ["swp3", "rail 3"]) for n in ("eth0", "eth1")}
 
 
-def test_nobody_there() -> None:
+def test_no_neighbour() -> None:
     assert parse('{"lldp": {}}') == {}
 
 

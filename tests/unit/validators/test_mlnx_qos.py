@@ -19,7 +19,7 @@ PFC configuration:
 """
 
 
-def test_everything_that_it_shows() -> None:
+def test_all_fields() -> None:
     qos = parse(FULL)
     assert (qos.dcbx, qos.trust, qos.pfc) == ("fw", "dscp", (3, 7))
     assert (qos.priority_of[26], qos.priority_of[0], qos.priority_of.get(48)) == (3, 0, None)
@@ -27,7 +27,7 @@ def test_everything_that_it_shows() -> None:
     assert qos.buffer_sizes == (130944, 130944, 0, 0, 0, 0, 0, 0)
 
 
-def test_an_older_one_shows_less() -> None:
+def test_an_older_version_shows_fewer_fields() -> None:
     qos = parse(
         "Priority trust state: pcp\nPFC configuration:\n\tpriority    0   1   2   3   4   5   6   7\n\tenabled     0   0   0   0   0   0   0   0   \n"
     )

@@ -28,14 +28,14 @@ UNITS = (module.NODE_UNIT, module.DCGM_UNIT)
 NO_UNIT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\n"
 
 
-def rendered(name: str, variables: dict[str, Any]) -> str:
+def rendered(name: str, values: dict[str, Any]) -> str:
     """A template as Ansible renders it."""
     env = jinja2.Environment(trim_blocks=True, autoescape=False)  # noqa: S701 no HTML
-    return env.from_string((TEMPLATES / name).read_text()).render({"__monitoring_counters_file": module.COUNTERS_FILE, **variables})
+    return env.from_string((TEMPLATES / name).read_text()).render({"__monitoring_counters_file": module.COUNTERS_FILE, **values})
 
 
 def ask(url: str, timeout_s: int = 30) -> str:
-    return " ".join(["python3", "-I", "-c", module._ASK, url, str(timeout_s)])
+    return " ".join(["python3", "-I", "-c", module._FETCH, url, str(timeout_s)])
 
 
 def memory(name: str) -> str:
@@ -43,10 +43,10 @@ def memory(name: str) -> str:
 
 
 def check(
-    root: Path, said: dict[str, Any] | None = None, files: dict[str, str] | None = None, wanted: dict[str, Any] | None = None
+    root: Path, outputs: dict[str, Any] | None = None, files: dict[str, str] | None = None, variables: dict[str, Any] | None = None
 ) -> dict[str, str]:
-    """What is wrong with a node that was provisioned for the profile, where `said` and `files` differ."""
-    variables = declared("monitoring", **(wanted or {}))
+    """Failed checks of a provisioned node that differs by `outputs` and `files`."""
+    values = declared("monitoring", **(variables or {}))
     profile = declared("monitoring")
     paths = {
         **{f"/etc/systemd/system/{u}": rendered(f"{u}.j2", profile) for u in UNITS},
@@ -60,19 +60,19 @@ def check(
         "stat -c %U %a /var/lib/clusterctl/metrics": "root 755\n",
         ask(NODE): 'node_exporter_build_info{version="1.7.0"} 1\n',
         ask(DCGM): 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 30\n',
-        **(said or {}),
+        **(outputs or {}),
     }
-    findings = run_checks(module, variables, write_files(root, {**paths, **(files or {})}), commands)
+    findings = run_checks(module, values, write_files(root, {**paths, **(files or {})}), commands)
     bad = {n.removeprefix("monitoring."): f for n, f in findings.items() if f.outcome not in GOOD}
     return {n: "could not run" if f.outcome is Outcome.COULD_NOT_RUN else f.found for n, f in bad.items()}
 
 
-def test_what_the_role_writes_passes(tmp_path: Path) -> None:
+def test_the_files_of_the_role_pass(tmp_path: Path) -> None:
     assert check(tmp_path) == {}
 
 
 @pytest.mark.parametrize(
-    ("said", "faults"),
+    ("outputs", "faults"),
     [
         (
             {systemctl(module.NODE_UNIT): unit("failed", "disabled")},
@@ -96,11 +96,11 @@ def test_what_the_role_writes_passes(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_the_node_says(said: dict[str, Any], faults: dict[str, str], tmp_path: Path) -> None:
-    assert check(tmp_path, said) == faults
+def test_node_output(outputs: dict[str, Any], faults: dict[str, str], tmp_path: Path) -> None:
+    assert check(tmp_path, outputs) == faults
 
 
-def test_a_unit_that_somebody_changed(tmp_path: Path) -> None:
+def test_a_changed_unit(tmp_path: Path) -> None:
     path = f"/etc/systemd/system/{module.NODE_UNIT}"
     text = rendered(f"{module.NODE_UNIT}.j2", declared("monitoring"))
     changed = text.replace("127.0.0.1:9100", ":9100").replace("DynamicUser=yes", "User=root").replace("MemoryMax=512M\n", "")
@@ -108,7 +108,7 @@ def test_a_unit_that_somebody_changed(tmp_path: Path) -> None:
     assert set(faults) == {"node.unit.starts", "node.unit.DynamicUser", "node.unit.MemoryMax"}
 
 
-def test_counters_that_somebody_changed(tmp_path: Path) -> None:
+def test_changed_counters(tmp_path: Path) -> None:
     text = rendered("counters.csv.j2", declared("monitoring")).replace("DCGM_FI_DEV_XID_ERRORS, gauge", "DCGM_FI_DEV_XID_ERRORS, counter")
     assert set(check(tmp_path, files={module.COUNTERS_FILE: text})) == {"dcgm.counters.content"}
 
@@ -122,22 +122,22 @@ def test_zero_false_and_empty(tmp_path: Path) -> None:
         "monitoring_memory_max_mib": 0,
     }
     off = {systemctl(u): NO_UNIT for u in UNITS}
-    assert check(tmp_path, off, wanted=none) == {}
-    assert check(tmp_path / "left", wanted=none) == {"node.service.off": "active enabled", "dcgm.service.off": "active enabled"}
+    assert check(tmp_path, off, variables=none) == {}
+    assert check(tmp_path / "left", variables=none) == {"node.service.off": "active enabled", "dcgm.service.off": "active enabled"}
 
 
-def test_no_memory_limit_and_an_own_host_engine() -> None:
-    variables = declared("monitoring", monitoring_memory_max_mib=0, monitoring_dcgm_host_engine="", monitoring_textfile_dir="")
-    dcgm, node = (rendered(f"{u}.j2", variables) for u in (module.DCGM_UNIT, module.NODE_UNIT))
+def test_no_memory_limit_and_a_separate_host_engine() -> None:
+    values = declared("monitoring", monitoring_memory_max_mib=0, monitoring_dcgm_host_engine="", monitoring_textfile_dir="")
+    dcgm, node = (rendered(f"{u}.j2", values) for u in (module.DCGM_UNIT, module.NODE_UNIT))
     assert "MemoryMax" not in dcgm + node
     assert "DynamicUser" not in dcgm
     assert "--remote-hostengine-info" not in dcgm
     assert "textfile" not in node
 
 
-def test_an_exporter_on_all_addresses_is_asked_on_the_loopback(tmp_path: Path) -> None:
-    wanted = {"monitoring_node_listen": ":9100", "monitoring_dcgm_listen": "0.0.0.0:9400"}
-    assert set(check(tmp_path, wanted=wanted)) == {"node.unit.starts", "dcgm.unit.starts"}
+def test_an_exporter_on_all_addresses_is_queried_on_the_loopback(tmp_path: Path) -> None:
+    variables = {"monitoring_node_listen": ":9100", "monitoring_dcgm_listen": "0.0.0.0:9400"}
+    assert set(check(tmp_path, variables=variables)) == {"node.unit.starts", "dcgm.unit.starts"}
 
 
 class Metrics(BaseHTTPRequestHandler):
@@ -150,10 +150,10 @@ class Metrics(BaseHTTPRequestHandler):
         """Quiet."""
 
 
-def test_the_question_is_really_asked() -> None:
+def test_the_request_is_really_sent() -> None:
     server = HTTPServer(("127.0.0.1", 0), Metrics)
     threading.Thread(target=server.handle_request, daemon=True).start()
-    argv = [sys.executable, "-I", "-c", module._ASK, f"http://127.0.0.1:{server.server_port}/metrics", "5"]
+    argv = [sys.executable, "-I", "-c", module._FETCH, f"http://127.0.0.1:{server.server_port}/metrics", "5"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=30, env={"http_proxy": "http://127.0.0.1:9"})
     server.server_close()
     assert (done.stdout, done.returncode) == ("up 1\n\n", 0)

@@ -24,8 +24,8 @@ def check(
     root: Path, *, files: dict[str, str | None] | None = None, packages: str = "", mode: str = "root 644", **changes: Any
 ) -> dict[str, Finding]:
     present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
-    said = {DPKG: packages or dpkg(PACKAGES), f"stat -c %U %a {module.CONF}": mode + "\n"}
-    return run_checks(module, declared("nccl", **changes), write_files(root, present), said)
+    outputs = {DPKG: packages or dpkg(PACKAGES), f"stat -c %U %a {module.CONF}": mode + "\n"}
+    return run_checks(module, declared("nccl", **changes), write_files(root, present), outputs)
 
 
 def bad(findings: dict[str, Finding]) -> dict[str, str]:
@@ -47,7 +47,7 @@ def test_a_node_as_declared(tmp_path: Path) -> None:
         (CONF.replace("NCCL_IGNORE_CPU_AFFINITY=1\n", ""), {"nccl.conf[NCCL_IGNORE_CPU_AFFINITY]": "not set"}),
     ],
 )
-def test_settings_that_moved(text: str, found: dict[str, str], tmp_path: Path) -> None:
+def test_changed_settings(text: str, found: dict[str, str], tmp_path: Path) -> None:
     assert bad(check(tmp_path, files={module.CONF: text})) == found
 
 
@@ -73,13 +73,13 @@ def test_an_absent_file_names_every_setting(tmp_path: Path) -> None:
         ("/etc/environment.d/50-nccl.conf", "NCCL_DEBUG=INFO"),
     ],
 )
-def test_the_environment_would_win_over_the_file(path: str, line: str, tmp_path: Path) -> None:
+def test_the_environment_overrides_the_file(path: str, line: str, tmp_path: Path) -> None:
     faults = bad(check(tmp_path, files={path: line + "\n"}))
     assert set(faults) == {"nccl.environment"}
     assert path in faults["nccl.environment"]
 
 
-def test_the_environment_may_say_the_same(tmp_path: Path) -> None:
+def test_the_environment_may_have_the_declared_value(tmp_path: Path) -> None:
     same = "#export NCCL_DEBUG=INFO\nexport NCCL_IB_PCI_RELAXED_ORDERING=1\n"
     assert bad(check(tmp_path, files={"/etc/profile.d/nccl.sh": same})) == {}
 

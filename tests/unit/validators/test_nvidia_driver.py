@@ -55,14 +55,14 @@ def commands() -> dict[str, CommandResult | str]:
 
 def check(
     root: Path,
-    said: dict[str, CommandResult | str] | None = None,
+    outputs: dict[str, CommandResult | str] | None = None,
     *,
-    wanted: dict[str, Any] | None = None,
+    variables: dict[str, Any] | None = None,
     files: dict[str, str | None] | None = None,
 ) -> dict[str, Finding]:
-    """Findings of a healthy node where `said` and `files` differ; None takes a file away."""
+    """Findings of a node that differs from a healthy one by `outputs` and `files`; None removes a file."""
     present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
-    return run_checks(module, wanted or spec(), write_files(root, present), {**commands(), **(said or {})})
+    return run_checks(module, variables or spec(), write_files(root, present), {**commands(), **(outputs or {})})
 
 
 def bad(findings: dict[str, Finding]) -> dict[str, str]:
@@ -77,7 +77,7 @@ def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("outputs", "found"),
     [
         (
             {"modinfo -F version nvidia": CommandResult(1, stderr="modinfo: ERROR: Module nvidia not found.")},
@@ -100,8 +100,8 @@ def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
         ({f"stat -c %U %a {module.OPTIONS_FILE}": "root 600\n"}, {"parameters.file.mode": "root 600"}),
     ],
 )
-def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
-    faults = bad(check(tmp_path, said))
+def test_tool_output(outputs: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, outputs))
     assert set(faults) == {f"nvidia_driver.{name}" for name in found}
     for name, text in found.items():
         assert text in faults[f"nvidia_driver.{name}"]
@@ -141,14 +141,14 @@ def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str,
         ),
     ],
 )
-def test_what_a_file_says(files: dict[str, str | None], found: dict[str, str], tmp_path: Path) -> None:
+def test_file_content(files: dict[str, str | None], found: dict[str, str], tmp_path: Path) -> None:
     faults = bad(check(tmp_path, files=files))
     assert set(faults) == {f"nvidia_driver.{name}" for name in found}
     for name, text in found.items():
         assert text in faults[f"nvidia_driver.{name}"]
 
 
-def test_packages_moved_missing_and_not_held(tmp_path: Path) -> None:
+def test_packages_changed_missing_and_not_held(tmp_path: Path) -> None:
     moved = dpkg(
         PACKAGES,
         nvidia_fabricmanager=("580.159.04-1", "hold"),
@@ -162,8 +162,8 @@ def test_packages_moved_missing_and_not_held(tmp_path: Path) -> None:
     }
 
 
-def test_holding_can_be_declined(tmp_path: Path) -> None:
-    faults = bad(check(tmp_path, wanted=spec(nvidia_driver_hold=False)))
+def test_packages_need_not_be_held(tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, variables=spec(nvidia_driver_hold=False)))
     assert set(faults) == {f"nvidia_driver.package[{p['name']}].held" for p in PACKAGES}
 
 
@@ -175,7 +175,7 @@ def test_a_driver_library_that_does_not_match_the_module(tmp_path: Path) -> None
     assert "mismatch" in finding.reason
 
 
-def test_what_nvidia_smi_says_of_the_node(tmp_path: Path) -> None:
+def test_nvidia_smi_output(tmp_path: Path) -> None:
     xml = str(commands()[QUERY])
     xml = edit_gpu(xml, 2, {"<persistence_mode>Enabled<": "<persistence_mode>Disabled<"}).replace(
         "<cuda_version>13.0<", "<cuda_version>12.8<"
@@ -192,7 +192,7 @@ def test_what_nvidia_smi_says_of_the_node(tmp_path: Path) -> None:
 
 
 def test_grace_hopper_is_hopper_to_nvidia_smi(tmp_path: Path) -> None:
-    assert bad(check(tmp_path, wanted=spec(nvidia_driver_gpu_architecture="grace_hopper"))) == {}
+    assert bad(check(tmp_path, variables=spec(nvidia_driver_gpu_architecture="grace_hopper"))) == {}
 
 
 def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
@@ -216,8 +216,8 @@ def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
     gone: dict[str, str | None] = {module.OPTIONS_FILE: None, module.PEERMEM_FILE: None}
     gone |= {gpu_modes.UNIT_FILE: None, gpu_modes.SCRIPT: None}
     off: dict[str, CommandResult | str] = {systemctl(FM): unit("inactive", "disabled")}
-    assert bad(check(tmp_path, off, wanted=bare, files=gone)) == {}
-    left = bad(check(tmp_path / "left", wanted=bare, files={module.NVLSM_FILE: "ib_umad\n"}))
+    assert bad(check(tmp_path, off, variables=bare, files=gone)) == {}
+    left = bad(check(tmp_path / "left", variables=bare, files={module.NVLSM_FILE: "ib_umad\n"}))
     assert left == {
         "nvidia_driver.parameters.file": "present",
         "nvidia_driver.peermem.persisted": "present",
@@ -228,7 +228,7 @@ def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "files", "found"),
+    ("outputs", "files", "found"),
     [
         ({}, {}, {}),
         ({NVLSM: CommandResult(1, stderr="-I- OpenSM 2025.10.12_42349a2_821fcee\n")}, {}, {}),
@@ -246,12 +246,12 @@ def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
     ],
 )
 def test_the_subnet_manager(
-    said: dict[str, CommandResult | str], files: dict[str, str | None], found: dict[str, str], tmp_path: Path
+    outputs: dict[str, CommandResult | str], files: dict[str, str | None], found: dict[str, str], tmp_path: Path
 ) -> None:
     good: dict[str, CommandResult | str] = {NVLSM: "----\nOpenSM 2025.10.12\n", PGREP: "4711\n"}
     good |= {f"stat -c %U %a {module.NVLSM_FILE}": "root 644\n"}
     there: dict[str, str | None] = {module.NVLSM_FILE: "# Written by clusterctl\nib_umad\n", "/sys/module/ib_umad/refcnt": "1"}
-    findings = check(tmp_path, {**good, **said}, wanted=spec(nvidia_driver_nvlsm_version="2025.10.12"), files={**there, **files})
+    findings = check(tmp_path, {**good, **outputs}, variables=spec(nvidia_driver_nvlsm_version="2025.10.12"), files={**there, **files})
     faults = bad(findings)
     assert set(faults) == {f"nvidia_driver.nvlsm.{name}" for name in found}
     for name, text in found.items():
@@ -275,16 +275,16 @@ def test_the_version_of_the_subnet_manager(text: str, version: str) -> None:
 
 
 def test_a_host_engine_that_should_be_off(tmp_path: Path) -> None:
-    wanted = spec(nvidia_driver_dcgm_hostengine=False)
-    assert set(bad(check(tmp_path, wanted=wanted))) == {"nvidia_driver.dcgm.service.running", "nvidia_driver.dcgm.service.persisted"}
-    assert bad(check(tmp_path / "off", {systemctl(DCGM): unit("inactive", "disabled")}, wanted=wanted)) == {}
+    variables = spec(nvidia_driver_dcgm_hostengine=False)
+    assert set(bad(check(tmp_path, variables=variables))) == {"nvidia_driver.dcgm.service.running", "nvidia_driver.dcgm.service.persisted"}
+    assert bad(check(tmp_path / "off", {systemctl(DCGM): unit("inactive", "disabled")}, variables=variables)) == {}
 
 
 def test_a_dnf_repository(tmp_path: Path) -> None:
-    wanted = spec(nvidia_driver_repository={"baseurl": "https://repo.site.example/rhel9", "gpgcheck": True})
+    variables = spec(nvidia_driver_repository={"baseurl": "https://repo.site.example/rhel9", "gpgcheck": True})
     files = {module.DNF_SOURCE: "[nvidia]\nbaseurl = https://repo.site.example/rhel9\n"}
     stat: dict[str, CommandResult | str] = {f"stat -c %U %a {module.DNF_SOURCE}": "root 644\n"}
-    assert bad(check(tmp_path, stat, wanted=wanted, files=dict(files))) == {}
+    assert bad(check(tmp_path, stat, variables=variables, files=dict(files))) == {}
 
 
 def test_garbage_in_proc_is_no_module() -> None:

@@ -44,7 +44,7 @@ def test_a_v100_counts_single_and_double_bits() -> None:
 
 @given(cut=st.integers(min_value=0, max_value=200))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_cut_off_answer_is_never_half_an_answer(cut: int) -> None:
+def test_a_truncated_answer_is_refused(cut: int) -> None:
     text = smi_xml().rstrip()
     with pytest.raises(UnreadableSmiError):
         nvidia_smi.parse_query(text[: len(text) * cut // 201])
@@ -58,11 +58,11 @@ def test_garbage_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("line", recorded("nvidia-smi/lost-gpu-stderr-variants.txt").read_text().splitlines() if RECORDED.exists() else [])
-def test_the_words_of_a_lost_gpu(line: str) -> None:
+def test_the_message_of_a_lost_gpu(line: str) -> None:
     assert UnreadableSmiError(line).lost
 
 
-def test_a_driver_that_is_not_loaded_is_no_lost_gpu() -> None:
+def test_a_driver_that_is_not_loaded_is_not_a_lost_gpu() -> None:
     assert not UnreadableSmiError("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.").lost
 
 
@@ -97,12 +97,12 @@ def test_no_topology() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stdout", "stderr", "rc", "error", "said"),
+    ("stdout", "stderr", "rc", "error", "reason"),
     [
         ("", "", None, "nvidia-smi: No such file or directory", "No such file"),
         ("Failed to initialize NVML\nmore", "", 18, "", "nvidia-smi exit 18: Failed to initialize NVML"),
         ("", "", 255, "", "nvidia-smi exit 255: no output"),
     ],
 )
-def test_why_there_is_no_answer(stdout: str, stderr: str, rc: int | None, error: str, said: str) -> None:
-    assert said in nvidia_smi.explain(stdout, stderr, rc, error)
+def test_why_there_is_no_answer(stdout: str, stderr: str, rc: int | None, error: str, reason: str) -> None:
+    assert reason in nvidia_smi.explain(stdout, stderr, rc, error)

@@ -37,7 +37,7 @@ def spec(**changes: Any) -> dict[str, Any]:
 
 
 def domain(status: str = "UP", down: tuple[int, ...] = (), apart: tuple[tuple[int, int], ...] = ()) -> str:
-    """What `nvidia-imex-ctl -N -j` says; members in `down` are away, pairs in `apart` never met."""
+    """Output of `nvidia-imex-ctl -N -j`; members in `down` are off, pairs in `apart` never connected."""
     nodes = {}
     for i, address in enumerate(MEMBERS):
         met = {str(j): {"host": other, "status": _met(i, j, down, apart), "changed": True} for j, other in enumerate(MEMBERS)}
@@ -53,12 +53,12 @@ def _met(i: int, j: int, down: tuple[int, ...], apart: tuple[tuple[int, int], ..
 
 def check(
     root: Path,
-    said: dict[str, CommandResult | str] | None = None,
+    outputs: dict[str, CommandResult | str] | None = None,
     *,
-    wanted: dict[str, Any] | None = None,
+    variables: dict[str, Any] | None = None,
     files: dict[str, str | None] | None = None,
 ) -> dict[str, Finding]:
-    """Findings of a GB300 tray as declared where `said` and `files` differ; None takes a file away."""
+    """Findings of a GB300 tray that differs from the declared state by `outputs` and `files`; None removes a file."""
     commands: dict[str, CommandResult | str] = {
         QUERY: recorded("nvidia-smi/qx-hardware/qx-gb300.xml").read_text(),
         UNIT: unit(),
@@ -68,7 +68,7 @@ def check(
         **{f"stat -c %U %a {path}": "root 644\n" for path in FILES},
     }
     present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
-    return run_checks(module, wanted or spec(), write_files(root, present), {**commands, **(said or {})})
+    return run_checks(module, variables or spec(), write_files(root, present), {**commands, **(outputs or {})})
 
 
 def bad(findings: dict[str, Finding]) -> dict[str, str]:
@@ -92,7 +92,7 @@ def test_a_recorded_fabric_that_is_degraded_is_found(tmp_path: Path) -> None:
 
 def test_a_node_without_a_domain_has_a_zero_uuid(tmp_path: Path) -> None:
     h200 = recorded("nvidia-smi/sparecores/gcp-a3-ultragpu-8g.xml").read_text()
-    found = bad(check(tmp_path, {QUERY: h200}, wanted=spec(nvlink_domain_gpus=8)))
+    found = bad(check(tmp_path, {QUERY: h200}, variables=spec(nvlink_domain_gpus=8)))
     assert found["cluster_uuid"] == module.NO_DOMAIN
 
 
@@ -117,12 +117,12 @@ def gb300(index: int, **edits: str) -> str:
         ({"clusterUuid": "00000001-0000-0000-0000-000000000001 N/A"}, {"cluster_uuid": "00000001-0000-0000-0000-000000000001, N/A"}),
     ],
 )
-def test_one_gpu_that_is_apart_is_found(tmp_path: Path, edits: dict[str, str], found: dict[str, str]) -> None:
+def test_one_gpu_with_a_different_fabric_is_found(tmp_path: Path, edits: dict[str, str], found: dict[str, str]) -> None:
     assert bad(check(tmp_path, {QUERY: gb300(2, **edits)})) == found
 
 
 @pytest.mark.parametrize(("state", "why"), [("In Progress", "before it is up"), ("Completed", "this driver does not report it")])
-def test_health_that_is_not_told_is_no_pass_and_says_why(tmp_path: Path, state: str, why: str) -> None:
+def test_missing_health_is_not_a_pass_and_has_a_reason(tmp_path: Path, state: str, why: str) -> None:
     text = edit_gpu(gb300(2), 2, {"<summary>Healthy<": "<summary>N/A<", "<state>Completed<": f"<state>{state}<"})
     health = check(tmp_path, {QUERY: text})["nvlink_domain.gpu[2].fabric.health"]
     assert health.outcome is Outcome.COULD_NOT_RUN
@@ -131,13 +131,13 @@ def test_health_that_is_not_told_is_no_pass_and_says_why(tmp_path: Path, state: 
 
 def test_pinned_identity_is_compared(tmp_path: Path) -> None:
     right = spec(nvlink_domain_cluster_uuid="00000001-0000-0000-0000-000000000001", nvlink_domain_clique_id="32766")
-    assert bad(check(tmp_path, wanted=right)) == {}
+    assert bad(check(tmp_path, variables=right)) == {}
     wrong = spec(nvlink_domain_cluster_uuid="00000009-0000-0000-0000-000000000001", nvlink_domain_clique_id="0")
-    assert set(bad(check(tmp_path, wanted=wrong))) == {"cluster_uuid", "clique_id"}
+    assert set(bad(check(tmp_path, variables=wrong))) == {"cluster_uuid", "clique_id"}
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("outputs", "found"),
     [
         ({QUERY: CommandResult(9, stderr="NVIDIA-SMI has failed")}, {"gpus", "fabric", "cluster_uuid"}),
         ({UNIT: unit("failed", "enabled")}, {"imex.service.running"}),
@@ -151,12 +151,12 @@ def test_pinned_identity_is_compared(tmp_path: Path) -> None:
         ({ADDRESSES: "192.168.7.3\n"}, {"imex.connections"}),
     ],
 )
-def test_what_imex_says_is_judged(tmp_path: Path, said: dict[str, CommandResult | str], found: set[str]) -> None:
-    assert set(bad(check(tmp_path, said))) == found
+def test_state_of_imex(tmp_path: Path, outputs: dict[str, CommandResult | str], found: set[str]) -> None:
+    assert set(bad(check(tmp_path, outputs))) == found
 
 
-def test_a_tray_out_is_allowed_where_the_site_says_so(tmp_path: Path) -> None:
-    assert bad(check(tmp_path, {DOMAIN: domain("DEGRADED", down=(7,))}, wanted=spec(nvlink_domain_ready_min=17))) == {}
+def test_a_missing_tray_is_allowed_if_declared(tmp_path: Path) -> None:
+    assert bad(check(tmp_path, {DOMAIN: domain("DEGRADED", down=(7,))}, variables=spec(nvlink_domain_ready_min=17))) == {}
 
 
 @pytest.mark.parametrize(
@@ -178,12 +178,12 @@ def test_a_tray_out_is_allowed_where_the_site_says_so(tmp_path: Path) -> None:
         ({module.CHANNEL0: None}, {"channel0"}),
     ],
 )
-def test_what_a_boot_brings_is_judged(tmp_path: Path, files: dict[str, str | None], found: set[str]) -> None:
+def test_state_after_a_boot(tmp_path: Path, files: dict[str, str | None], found: set[str]) -> None:
     assert set(bad(check(tmp_path, files=files))) == found
 
 
 def test_no_declared_member_never_passes(tmp_path: Path) -> None:
-    found = bad(check(tmp_path, wanted=spec(nvlink_domain_members=[]), files={module.NODES_FILE: ""}))
+    found = bad(check(tmp_path, variables=spec(nvlink_domain_members=[]), files={module.NODES_FILE: ""}))
     assert set(found) == {"imex.nodes.persisted", "imex.nodes.running"}
 
 
@@ -211,20 +211,20 @@ def test_imex_of_the_scheduler_is_off_at_boot_and_between_jobs(
 ) -> None:
     smi = recorded("nvidia-smi/qx-hardware/qx-gb300.xml").read_text()
     text = edit_gpu(smi, 1, {"<processes>": processes}) if processes else smi
-    findings = check(tmp_path, {UNIT: unit(active, file), QUERY: text}, wanted=PER_JOB, files={module.NODES_FILE: None})
+    findings = check(tmp_path, {UNIT: unit(active, file), QUERY: text}, variables=PER_JOB, files={module.NODES_FILE: None})
     assert bad(findings) == found
     running = findings["nvlink_domain.imex.service.running"].outcome
     assert (running is Outcome.NOT_APPLICABLE) == (active == "active" and processes == A_JOB)
 
 
-def test_imex_that_runs_while_nobody_knows_of_jobs_is_no_pass(tmp_path: Path) -> None:
-    findings = check(tmp_path, {UNIT: unit("active", "disabled"), QUERY: CommandResult(9, stderr="failed")}, wanted=PER_JOB)
+def test_running_imex_without_knowledge_of_jobs_is_not_a_pass(tmp_path: Path) -> None:
+    findings = check(tmp_path, {UNIT: unit("active", "disabled"), QUERY: CommandResult(9, stderr="failed")}, variables=PER_JOB)
     assert findings["nvlink_domain.imex.service.running"].outcome is Outcome.COULD_NOT_RUN
 
 
-def test_the_fabric_of_a_tray_is_judged_however_imex_is_started(tmp_path: Path) -> None:
+def test_the_fabric_is_checked_however_imex_is_started(tmp_path: Path) -> None:
     text = gb300(2, state="Completed NotStarted", cliqueId="32766 1")
-    found = bad(check(tmp_path, {UNIT: unit("inactive", "disabled"), QUERY: text}, wanted=PER_JOB, files={module.NODES_FILE: None}))
+    found = bad(check(tmp_path, {UNIT: unit("inactive", "disabled"), QUERY: text}, variables=PER_JOB, files={module.NODES_FILE: None}))
     assert found == {"gpu[2].fabric.state": "NotStarted/Success", "clique_id": "1, 32766"}
 
 

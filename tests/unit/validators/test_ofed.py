@@ -75,14 +75,14 @@ def commands() -> dict[str, CommandResult | str]:
 
 def check(
     root: Path,
-    said: dict[str, CommandResult | str] | None = None,
+    outputs: dict[str, CommandResult | str] | None = None,
     *,
-    wanted: dict[str, Any] | None = None,
+    variables: dict[str, Any] | None = None,
     files: dict[str, str | None] | None = None,
 ) -> dict[str, Finding]:
-    """Findings of a node as declared where `said` and `files` differ; None takes a file away."""
+    """Findings of a node that differs from the declared state by `outputs` and `files`; None removes a file."""
     present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
-    return run_checks(module, wanted or spec(), write_files(root, present), {**commands(), **(said or {})})
+    return run_checks(module, variables or spec(), write_files(root, present), {**commands(), **(outputs or {})})
 
 
 def bad(findings: dict[str, Finding]) -> dict[str, str]:
@@ -96,7 +96,7 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("outputs", "found"),
     [
         ({"ofed_info -s": "OFED-internal-24.10-2.1.8:\n"}, {"release": "OFED-internal-24.10-2.1.8"}),
         ({"ofed_info -s": CommandResult(None, error="ofed_info: No such file or directory")}, {"release": "No such file"}),
@@ -146,8 +146,8 @@ def test_a_node_as_declared_passes(tmp_path: Path) -> None:
         ({f"stat -c %U %a {module.NAMES_RULE}": "root 600\n"}, {"device_names.file.mode": "root 600"}),
     ],
 )
-def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
-    faults = bad(check(tmp_path, said))
+def test_tool_output(outputs: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, outputs))
     assert set(faults) == set(found)
     for name, text in found.items():
         assert text in faults[name]
@@ -167,9 +167,9 @@ def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str,
             {"package[mft].candidate.persisted": "4.30.1"},
         ),
         ({module.CONF: "mlx5_0 512\n"}, {"max_read_request[mlx5_0].persisted": "512"}),
-        ({module.CONF: None}, {"max_read_request.conf.present": "absent", "max_read_request[mlx5_0].persisted": "not asked"}),
-        ({module.UDEV_RULE: "# nothing\n"}, {"max_read_request.rule.content": "another"}),
-        ({module.UNIT_FILE: "[Service]\nExecStart=/bin/true\n"}, {"max_read_request.unit.content": "another"}),
+        ({module.CONF: None}, {"max_read_request.conf.present": "absent", "max_read_request[mlx5_0].persisted": "not set"}),
+        ({module.UDEV_RULE: "# nothing\n"}, {"max_read_request.rule.content": "a different"}),
+        ({module.UNIT_FILE: "[Service]\nExecStart=/bin/true\n"}, {"max_read_request.unit.content": "a different"}),
         ({module.DROPIN: "[Service]\nRestart=on-failure\n"}, {"openibd.dropin.content": "missing: After="}),
         ({module.APT_SOURCE: None}, {"repository.present": "absent"}),
         (
@@ -181,20 +181,20 @@ def test_what_a_tool_says(said: dict[str, CommandResult | str], found: dict[str,
         ({"/sys/class/infiniband/rocep24s0f1/fw_ver": "28.39.3560"}, {"device_names.running": "rocep24s0f1"}),
     ],
 )
-def test_what_a_file_says(files: dict[str, str | None], found: dict[str, str], tmp_path: Path) -> None:
+def test_file_content(files: dict[str, str | None], found: dict[str, str], tmp_path: Path) -> None:
     faults = bad(check(tmp_path, files=files))
     assert set(faults) == set(found)
     for name, text in found.items():
         assert text in faults[name]
 
 
-def test_right_at_the_next_boot_only_asks_for_a_reset(tmp_path: Path) -> None:
+def test_a_value_for_the_next_boot_needs_a_reset(tmp_path: Path) -> None:
     finding = check(tmp_path, {MLXCONFIG: QUERY.format("True(1)", "False(0)")})["ofed.mlxconfig[mlx5_0.SRIOV_EN].running"]
     assert finding.outcome is Outcome.FAIL
     assert "reset the adapter's firmware" in finding.hint
 
 
-def test_a_device_that_did_not_come_up_fails_every_part(tmp_path: Path) -> None:
+def test_a_missing_device_fails_all_its_checks(tmp_path: Path) -> None:
     gone: dict[str, str | None] = {path: None for path in FILES if "/infiniband/" in path}
     assert set(bad(check(tmp_path, files=gone))) == {"firmware[mlx5_0].running", "mlxconfig[mlx5_0]", "max_read_request[mlx5_0].running"}
 
@@ -213,19 +213,19 @@ def test_the_kernels_own_stack(tmp_path: Path) -> None:
         ofed_mlxconfig={"ATS_ENABLED": 0},
     )
     files: dict[str, str | None] = {**dict.fromkeys(f for f in FILES if f.startswith("/etc")), "/sys/module/mlx5_core/taint": ""}
-    said: dict[str, CommandResult | str] = {
+    outputs: dict[str, CommandResult | str] = {
         "modinfo -F filename mlx5_core": f"/lib/modules/{KERNEL}/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko\n",
         f"mstconfig -d {ADDRESS} -e query": QUERY.format("False(0)", "False(0)"),
         f"mstflint -d {ADDRESS} query": FLINT,
     }
-    assert bad(check(tmp_path, said, wanted=bare, files=files)) == {}
-    left = bad(check(tmp_path / "left", said, wanted=bare))
+    assert bad(check(tmp_path, outputs, variables=bare, files=files)) == {}
+    left = bad(check(tmp_path / "left", outputs, variables=bare))
     assert set(left) == {"driver.running", "exclusion.persisted", "device_names.file", "max_read_request.unit", "max_read_request.rule"}
 
 
-def test_a_sites_own_file_is_its_own_business(tmp_path: Path) -> None:
+def test_the_file_of_a_site_is_ignored(tmp_path: Path) -> None:
     rule = 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_FALLBACK"\n'
-    findings = check(tmp_path, wanted=spec(ofed_device_names=""), files={module.NAMES_RULE: rule})
+    findings = check(tmp_path, variables=spec(ofed_device_names=""), files={module.NAMES_RULE: rule})
     assert bad(findings) == {}
     assert findings["ofed.device_names"].outcome is Outcome.NOT_APPLICABLE
 
@@ -233,7 +233,7 @@ def test_a_sites_own_file_is_its_own_business(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["ibp24s0", "ibP2p3s0", "ibp24s0f1v4", "roces5", "rocep24s0f0", "opao3", "iwp1s0", "rdmap0s6", "rocex525400c0fe123455"]
 )
-def test_a_name_that_the_kernel_does_not_give_asks_for_a_reboot(name: str, tmp_path: Path) -> None:
+def test_a_name_that_the_kernel_does_not_assign_needs_a_reboot(name: str, tmp_path: Path) -> None:
     finding = check(tmp_path, files={f"/sys/class/infiniband/{name}/fw_ver": "28.39.3560"})["ofed.device_names.running"]
     assert (finding.outcome, finding.found) == (Outcome.FAIL, name)
     assert finding.hint.startswith("reboot")
@@ -242,41 +242,41 @@ def test_a_name_that_the_kernel_does_not_give_asks_for_a_reboot(name: str, tmp_p
 @pytest.mark.parametrize(
     "name", ["bnxt_re0", "hfi1_0", "irdma0", "mlx4_0", "mlx5_bond_0", "mlx5_ib0", "mana_0", "siw0", "rxe0", "ib_storage"]
 )
-def test_other_drivers_names_are_the_kernels_too(name: str, tmp_path: Path) -> None:
+def test_kernel_names_of_other_drivers_are_accepted(name: str, tmp_path: Path) -> None:
     assert bad(check(tmp_path, files={f"/sys/class/infiniband/{name}/fw_ver": "1"})) == {}
 
 
 @pytest.mark.parametrize(("scheme", "device"), [("pci", "ibp24s0"), ("guid", "ibx946dae0300fe1234")])
 def test_declared_devices_must_have_the_names_of_the_scheme(scheme: str, device: str, tmp_path: Path) -> None:
-    wanted = spec(ofed_device_names=scheme, ofed_devices=[device], ofed_firmware=[], ofed_mlxconfig={}, ofed_max_read_request_bytes=0)
+    variables = spec(ofed_device_names=scheme, ofed_devices=[device], ofed_firmware=[], ofed_mlxconfig={}, ofed_max_read_request_bytes=0)
     files: dict[str, str | None] = {
         module.NAMES_RULE: FILES[module.NAMES_RULE].replace("KERNEL", scheme.upper()),
         module.UNIT_FILE: None,
         module.UDEV_RULE: None,
     }
-    assert bad(check(tmp_path / "before", wanted=wanted, files=files)) == {"device_names.running": "mlx5_0"}
+    assert bad(check(tmp_path / "before", variables=variables, files=files)) == {"device_names.running": "mlx5_0"}
     renamed = {**files, f"/sys/class/infiniband/{device}/fw_ver": "28.39.3560"}
-    assert bad(check(tmp_path / "after", wanted=wanted, files=renamed)) == {}
-    undeclared = check(tmp_path / "none", wanted={**wanted, "ofed_devices": []}, files=files)
+    assert bad(check(tmp_path / "after", variables=variables, files=renamed)) == {}
+    undeclared = check(tmp_path / "none", variables={**variables, "ofed_devices": []}, files=files)
     assert undeclared["ofed.device_names.running"].outcome is Outcome.NOT_APPLICABLE
 
 
 def test_openibd_that_should_be_off(tmp_path: Path) -> None:
-    faults = bad(check(tmp_path, wanted=spec(ofed_openibd=False)))
+    faults = bad(check(tmp_path, variables=spec(ofed_openibd=False)))
     assert set(faults) == {"openibd.dropin", "openibd.persisted"}
 
 
 def test_the_release_of_mlnx_ofed(tmp_path: Path) -> None:
-    wanted = spec(ofed_flavour="mlnx_ofed", ofed_version="24.10-4.1.4.0", ofed_driver_version="24.10-4.1.4")
-    faults = bad(check(tmp_path, {"ofed_info -s": "MLNX_OFED_LINUX-24.10-4.1.4.0:\n"}, wanted=wanted))
+    variables = spec(ofed_flavour="mlnx_ofed", ofed_version="24.10-4.1.4.0", ofed_driver_version="24.10-4.1.4")
+    faults = bad(check(tmp_path, {"ofed_info -s": "MLNX_OFED_LINUX-24.10-4.1.4.0:\n"}, variables=variables))
     assert set(faults) == {"driver.running", "driver.persisted"}
 
 
 def test_a_distribution_with_dnf(tmp_path: Path) -> None:
     files: dict[str, str | None] = {"/etc/dnf/dnf.conf": "[main]\n"}
     dump = f"[baseos]\nexcludepkgs = {', '.join(EXCLUDED)}\n"
-    said: dict[str, CommandResult | str] = {
+    outputs: dict[str, CommandResult | str] = {
         "dnf config-manager --dump baseos": dump,
         "dnf config-manager --dump appstream": "[appstream]\nexcludepkgs = \n",
     }
-    assert set(bad(check(tmp_path, said, files=files))) == {"exclusion[appstream].persisted"}
+    assert set(bad(check(tmp_path, outputs, files=files))) == {"exclusion[appstream].persisted"}

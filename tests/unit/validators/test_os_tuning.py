@@ -17,7 +17,7 @@ ROLE = load_role(ROOT / "roles" / "os_tuning")
 
 
 @pytest.mark.parametrize("case", cases("os_tuning"), ids=lambda c: c.name)
-def test_a_node_is_judged(case: Case, tmp_path: Path) -> None:
+def test_findings_of_a_node(case: Case, tmp_path: Path) -> None:
     found = findings(case, module, tmp_path)
     assert {check: f.outcome.value for check, f in found.items() if f.outcome not in GOOD} == case.outcomes
 
@@ -26,7 +26,7 @@ def test_the_healthy_node_declares_every_argument() -> None:
     assert cases("os_tuning")[0].declared == set(ROLE.options)
 
 
-def test_every_finding_tells_what_to_do(tmp_path: Path) -> None:
+def test_every_finding_has_a_hint(tmp_path: Path) -> None:
     for case in cases("os_tuning"):
         found = findings(case, module, tmp_path / case.name)
         assert [c for c, f in found.items() if f.outcome.value == "fail" and not f.hint] == []
@@ -38,7 +38,7 @@ def test_defaults_declare_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "error"),
     [
         ({"commands": {"chronyc -N -c sources": {"rc": 1, "stdout": "506 Cannot talk to daemon"}}}, "506 Cannot talk"),
         ({"commands": {"chronyc -N -c tracking": "garbage"}}, "1 fields instead of 14"),
@@ -48,9 +48,9 @@ def test_defaults_declare_nothing(tmp_path: Path) -> None:
     ],
     ids=["chrony is silent", "chrony says garbage", "no configuration", "no latencies", "no manager"],
 )
-def test_what_cannot_be_read_is_no_pass(change: dict[str, Any], said: str, tmp_path: Path) -> None:
-    with pytest.raises(ProbeError, match=said):
-        findings(Case("os_tuning", said, change, {}), module, tmp_path)
+def test_an_unreadable_value_is_not_a_pass(change: dict[str, Any], error: str, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match=error):
+        findings(Case("os_tuning", error, change, {}), module, tmp_path)
 
 
 def test_a_node_without_apt_has_no_periodic_jobs(tmp_path: Path) -> None:

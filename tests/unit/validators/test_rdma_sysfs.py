@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Tree:
-    """The recorded tree in the place of /sys/class/infiniband."""
+    """The recorded tree instead of /sys/class/infiniband."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

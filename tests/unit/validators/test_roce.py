@@ -16,7 +16,7 @@ ROLE = load_role(ROOT / "roles" / "roce")
 
 
 @pytest.mark.parametrize("case", cases("roce"), ids=lambda c: c.name)
-def test_a_node_is_judged(case: Case, tmp_path: Path) -> None:
+def test_findings_of_a_node(case: Case, tmp_path: Path) -> None:
     found = findings(case, module, tmp_path)
     assert {check: f.outcome.value for check, f in found.items() if f.outcome not in GOOD} == case.outcomes
 
@@ -25,7 +25,7 @@ def test_the_healthy_node_declares_every_argument() -> None:
     assert cases("roce")[0].declared == set(ROLE.options)
 
 
-def test_every_finding_tells_what_to_do(tmp_path: Path) -> None:
+def test_every_finding_has_a_hint(tmp_path: Path) -> None:
     for case in cases("roce"):
         found = findings(case, module, tmp_path / case.name)
         assert [c for c, f in found.items() if f.outcome.value == "fail" and not f.hint] == []

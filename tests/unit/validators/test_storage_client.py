@@ -108,13 +108,13 @@ def check(
     root: Path,
     *,
     files: dict[str, str | None] | None = None,
-    said: dict[str, Any] | None = None,
+    outputs: dict[str, Any] | None = None,
     states: dict[str, list[str]] | None = None,
     spec: dict[str, Any] | None = None,
 ) -> dict[str, Finding]:
-    """Findings of a node as declared but for these; None takes a file away."""
+    """Findings of a node as declared except for these; None removes a file."""
     present = {path: text for path, text in {**FILES, **(files or {})}.items() if text is not None}
-    commands = Commands({**COMMANDS, **(said or {})}, STATES | (states or {}))
+    commands = Commands({**COMMANDS, **(outputs or {})}, STATES | (states or {}))
     return run_checks(module, SPEC if spec is None else spec, write_files(root, present), commands)
 
 
@@ -147,14 +147,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "smaller reads": ({"files": {MOUNTS: NFS_LINE.replace("1048576", "131072") + FUSE_LINE}}, {"mount[scratch].sizes": "rsize=131072"}),
     "writable": ({"files": {MOUNTS: NFS_LINE + FUSE_LINE.replace(" ro,", " rw,")}}, {"mount[data].options": "no ro"}),
     "hangs": (
-        {"said": {" ".join(argv("/mnt/scratch-1")): CommandResult(None, error="timed out after 20 s")}},
+        {"outputs": {" ".join(argv("/mnt/scratch-1")): CommandResult(None, error="timed out after 20 s")}},
         {"mount[scratch].touch": "timed out"},
     ),
     "daemon dead": (
-        {"said": {" ".join(argv("/data")): CommandResult(1, stderr="Transport endpoint is not connected\n")}},
+        {"outputs": {" ".join(argv("/data")): CommandResult(1, stderr="Transport endpoint is not connected\n")}},
         {"mount[data].touch": "Transport endpoint"},
     ),
-    "silent": ({"said": {" ".join(argv("/data")): ""}}, {"mount[data].touch": "no answer"}),
+    "silent": ({"outputs": {" ".join(argv("/data")): ""}}, {"mount[data].touch": "no answer"}),
     "unit gone": ({"files": {NFS_UNIT: None}}, {"mount[scratch].present": "absent"}),
     "unit changed": (
         {"files": {NFS_UNIT: NFS_TEXT.replace("TimeoutSec=20", "TimeoutSec=0") + "LazyUnmount=yes\n"}},
@@ -163,7 +163,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "unit has a line twice": ({"files": {FUSE_UNIT: FUSE_TEXT + "What=/x\n"}}, {"mount[data].persisted": "What=/srv/data + /x"}),
     "drop-in": ({"files": {FUSE_UNIT + ".d/x.conf": "[Mount]\n"}}, {"mount[data].overridden": "x.conf"}),
     "disabled": ({"states": {"data.mount": ["loaded", "active", "disabled"]}}, {"mount[data].enabled": "disabled"}),
-    "unit's mode": ({"said": {f"stat -c %U %a {FUSE_UNIT}": "root 666\n"}}, {"mount[data].mode": "root 666"}),
+    "unit's mode": ({"outputs": {f"stat -c %U %a {FUSE_UNIT}": "root 666\n"}}, {"mount[data].mode": "root 666"}),
     "stale unit": ({"files": {"/etc/systemd/system/mnt-old.mount": HEADER}}, {"stale_units": "mnt-old.mount"}),
     "settings gone": ({"files": {module.SETTINGS: None}}, {"settings.persisted": "absent"}),
     "settings garbage": ({"files": {module.SETTINGS: "[]"}}, {"settings.persisted": "mounts, module_parameters, tunables"}),
@@ -172,7 +172,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"settings.persisted": "tunables"},
     ),
     "script changed": (
-        {"said": {f"sha256sum --check {module.SUMS}": f"{module.SCRIPT}: FAILED\n{SERVICE_FILE}: OK\n"}},
+        {"outputs": {f"sha256sum --check {module.SUMS}": f"{module.SCRIPT}: FAILED\n{SERVICE_FILE}: OK\n"}},
         {f"files[{module.SCRIPT}].persisted": "changed"},
     ),
     "service": (
@@ -191,10 +191,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"files": {"/proc/sys/sunrpc/tcp_max_slot_table_entries": None}},
         {"tunable[sysctl:sunrpc.tcp_max_slot_table_entries].running": "absent"},
     ),
-    "one of two targets": ({"said": {"lctl get_param -n osc.*.checksums": "0\n1\n"}}, {"tunable[lctl:osc.*.checksums].running": "0, 1"}),
-    "no target": ({"said": {"lctl get_param -n osc.*.checksums": ""}}, {"tunable[lctl:osc.*.checksums].running": "nothing"}),
+    "one of two targets": ({"outputs": {"lctl get_param -n osc.*.checksums": "0\n1\n"}}, {"tunable[lctl:osc.*.checksums].running": "0, 1"}),
+    "no target": ({"outputs": {"lctl get_param -n osc.*.checksums": ""}}, {"tunable[lctl:osc.*.checksums].running": "nothing"}),
     "lctl fails": (
-        {"said": {"lctl get_param -n osc.*.checksums": CommandResult(2, stderr="no")}},
+        {"outputs": {"lctl get_param -n osc.*.checksums": CommandResult(2, stderr="no")}},
         {"tunable[lctl:osc.*.checksums].running": "no"},
     ),
     "read-ahead": ({"files": {"/sys/class/bdi/0:44/read_ahead_kb": "128"}}, {"tunable[read_ahead_kib:/mnt/scratch-1].running": "128"}),
@@ -203,13 +203,13 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"files": {"/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages": "7"}},
         {"hugepages[2M].node0.running": "7"},
     ),
-    "package moved": ({"said": {DPKG: dpkg(PACKAGES, nfs_common=("1:2.7", "hold"))}}, {"package[nfs-common].version": "1:2.7"}),
-    "hold gone": ({"said": {DPKG: dpkg(PACKAGES, nfs_common=("1:2.6.2-4", "install"))}}, {"package[nfs-common].held": "not held"}),
+    "package moved": ({"outputs": {DPKG: dpkg(PACKAGES, nfs_common=("1:2.7", "hold"))}}, {"package[nfs-common].version": "1:2.7"}),
+    "hold gone": ({"outputs": {DPKG: dpkg(PACKAGES, nfs_common=("1:2.6.2-4", "install"))}}, {"package[nfs-common].held": "not held"}),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_not_as_declared_is_told(name: str, tmp_path: Path) -> None:
+def test_differences_are_reported(name: str, tmp_path: Path) -> None:
     changes, found = CASES[name]
     faults = bad(check(tmp_path, **changes))
     assert set(faults) == set(found), faults
@@ -217,32 +217,32 @@ def test_what_is_not_as_declared_is_told(name: str, tmp_path: Path) -> None:
         assert text in faults[key]
 
 
-def test_an_optional_mount_matters_less(tmp_path: Path) -> None:
+def test_an_optional_mount_is_less_severe(tmp_path: Path) -> None:
     findings = check(tmp_path, files={MOUNTS: ""})
     assert findings["storage_client.mount[scratch].running"].severity is Severity.CRITICAL
     assert findings["storage_client.mount[data].running"].severity is Severity.MINOR
 
 
-def test_nothing_declared_and_nothing_left(tmp_path: Path) -> None:
+def test_nothing_declared_and_no_leftovers(tmp_path: Path) -> None:
     bare = load_role(ROOT / "roles" / "storage_client").defaults
     assert bad(check(tmp_path, files={**dict.fromkeys(FILES), MOUNTS: ""}, spec=bare)) == {}
     assert set(bad(check(tmp_path / "left", spec=bare))) == {"stale_units", "settings.persisted", "modprobe.persisted"}
 
 
 @pytest.mark.parametrize("kind", ["nfs", "lustre", "weka", "gpfs", "beegfs", "cephfs", "juicefs"])
-def test_role_and_validator_complete_a_mount_alike(kind: str) -> None:
+def test_role_and_validator_derive_the_same_mount(kind: str) -> None:
     for changes in ({}, {"rdma_port": 20049}, {"options": None, "after": None, "timeout_s": None}, {"options": ["rdma", "_netdev"]}):
         mount = NFS | {"kind": kind} | changes
         assert mount_units.complete(mount) == units.complete(mount)
 
 
-def test_a_touch_of_what_is_no_mount_is_no_answer(tmp_path: Path) -> None:
+def test_a_folder_without_a_mount_does_not_answer(tmp_path: Path) -> None:
     probe = Probe(LocalSource())
     answers = touch(probe, {"/proc": 10, str(tmp_path): 10, "/nonexistent": 10})
     assert answers == {"/proc": "answers", str(tmp_path): "not a mount", "/nonexistent": "No such file or directory"}
 
 
-def test_mounts_that_hang_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_mounts_wait_in_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clusterctl_validators.mount_touch.PROGRAM", "import time; time.sleep(60)")
     start = time.monotonic()
     answers = touch(Probe(LocalSource()), {f"/mnt/{n}": 1 for n in range(4)})
@@ -250,10 +250,10 @@ def test_mounts_that_hang_share_the_time(monkeypatch: pytest.MonkeyPatch) -> Non
     assert time.monotonic() - start < 3
 
 
-def test_a_mount_that_hangs_is_told_before_the_whole_check_runs_out_of_time() -> None:
+def test_a_hanging_mount_is_reported_within_the_limit_of_the_check() -> None:
     assert module.TOUCH_LIMIT_S + 3 < CHECK_TIMEOUT_S
 
 
-def test_the_touch_needs_no_library_of_ours() -> None:
+def test_the_mount_test_imports_no_own_module() -> None:
     ran = subprocess.run([sys.executable, *argv("/proc")[1:]], capture_output=True, text=True, check=True)
     assert ran.stdout == "answers\n"

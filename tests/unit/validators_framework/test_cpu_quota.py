@@ -25,7 +25,7 @@ FOLDER = "system.slice/clusterctl-checks-7.scope"
         (V1, {f"/cpu,cpuacct/{FOLDER}/cpu.cfs_quota_us": "25000\n", f"/cpu,cpuacct/{FOLDER}/cpu.cfs_period_us": "100000\n"}, 25),
     ],
 )
-def test_the_kernel_says_what_it_holds_us_to(tmp_path: Path, membership: str, files: dict[str, str], percent: int) -> None:
+def test_quota_in_force(tmp_path: Path, membership: str, files: dict[str, str], percent: int) -> None:
     assert in_force(membership, str(write_files(tmp_path, files))) == percent
 
 
@@ -39,23 +39,23 @@ def test_the_kernel_says_what_it_holds_us_to(tmp_path: Path, membership: str, fi
         ("", {}),
     ],
 )
-def test_no_limit_is_no_quota(tmp_path: Path, membership: str, files: dict[str, str]) -> None:
-    with pytest.raises(NoQuotaError, match="to no quota"):
+def test_no_limit_means_no_quota(tmp_path: Path, membership: str, files: dict[str, str]) -> None:
+    with pytest.raises(NoQuotaError, match="enforces no quota"):
         in_force(membership, str(write_files(tmp_path, files)))
 
 
 @pytest.fixture
 def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with systemd, whose busctl does as `says` is written: it gets a file `asked`."""
-    says = tmp_path / "bin" / "busctl"
-    says.parent.mkdir()
-    monkeypatch.setenv("PATH", f"{says.parent}:{os.environ['PATH']}")
+    """A machine with systemd, whose busctl does as `busctl` is written: it gets a file `request`."""
+    busctl = tmp_path / "bin" / "busctl"
+    busctl.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{busctl.parent}:{os.environ['PATH']}")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(cpu_quota, "_SYSTEMD", str(tmp_path))
     monkeypatch.setattr(cpu_quota, "_MEMBERSHIP", str(tmp_path / "membership"))
     monkeypatch.setattr(cpu_quota, "_WAIT_S", 0.05)
     (tmp_path / "membership").write_text("0::/user.slice/session-1.scope\n")
-    return says
+    return busctl
 
 
 def script(file: Path, body: str) -> None:
@@ -63,26 +63,26 @@ def script(file: Path, body: str) -> None:
     file.chmod(0o755)
 
 
-def test_the_scope_is_asked_for_with_its_quota(systemd: Path, tmp_path: Path) -> None:
-    script(systemd, f'echo "$@" > {tmp_path}/asked')
-    assert cpu_quota.enter(30) == f"not enforced (systemd did not move us into clusterctl-checks-{os.getpid()}.scope within 0 s)"
-    asked = (tmp_path / "asked").read_text()
-    assert f"clusterctl-checks-{os.getpid()}.scope fail 2 PIDs au 1 {os.getpid()} CPUQuotaPerSecUSec t 300000 0" in asked
+def test_the_scope_is_requested_with_its_quota(systemd: Path, tmp_path: Path) -> None:
+    script(systemd, f'echo "$@" > {tmp_path}/request')
+    assert cpu_quota.enter(30) == f"not enforced (systemd did not move this process into clusterctl-checks-{os.getpid()}.scope within 0 s)"
+    request = (tmp_path / "request").read_text()
+    assert f"clusterctl-checks-{os.getpid()}.scope fail 2 PIDs au 1 {os.getpid()} CPUQuotaPerSecUSec t 300000 0" in request
 
 
 def test_a_scope_without_the_cpu_controller_is_no_quota(systemd: Path, tmp_path: Path) -> None:
     script(systemd, f'echo "0::/nowhere/clusterctl-checks-{os.getpid()}.scope" > {tmp_path}/membership')
-    assert cpu_quota.enter(30) == "not enforced (the kernel holds this control group to no quota)"
+    assert cpu_quota.enter(30) == "not enforced (the kernel enforces no quota on this control group)"
 
 
 @pytest.mark.parametrize(
     ("behaviour", "percent", "reason"),
     [
-        ("printf 'Call failed:\\nAccess denied\\n' >&2; exit 1", 50, "systemd says: Call failed: Access denied"),
-        ("exit 0", 0, "not asked for"),
+        ("printf 'Call failed:\\nAccess denied\\n' >&2; exit 1", 50, "systemd: Call failed: Access denied"),
+        ("exit 0", 0, "not requested"),
     ],
 )
-def test_a_refusal_is_told(systemd: Path, behaviour: str, percent: int, reason: str) -> None:
+def test_a_refusal_is_reported(systemd: Path, behaviour: str, percent: int, reason: str) -> None:
     script(systemd, behaviour)
     assert cpu_quota.enter(percent) == f"not enforced ({reason})"
 
@@ -92,7 +92,7 @@ def test_no_busctl(systemd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cpu_quota.enter(50).startswith("not enforced (busctl: ")
 
 
-def test_a_kernel_that_tells_no_control_group(systemd: Path, tmp_path: Path) -> None:
+def test_a_kernel_without_control_groups(systemd: Path, tmp_path: Path) -> None:
     script(systemd, f"rm {tmp_path}/membership")
     assert cpu_quota.enter(50).startswith("not enforced ([Errno 2] No such file")
 
@@ -100,7 +100,7 @@ def test_a_kernel_that_tells_no_control_group(systemd: Path, tmp_path: Path) -> 
 def test_no_systemd(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(cpu_quota, "_SYSTEMD", str(tmp_path / "absent"))
-    assert cpu_quota.enter(50) == "not enforced (systemd does not run here)"
+    assert cpu_quota.enter(50) == "not enforced (systemd is not running)"
 
 
 def test_not_root(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ def test_dpkg() -> None:
 
 
 @pytest.mark.parametrize("text", ["bash\n", "bash\t1\n", "a\tb\tc\td\te\n"])
-def test_dpkg_that_makes_no_sense_is_an_error(text: str) -> None:
+def test_unexpected_dpkg_output_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="values to unpack"):
         parse_dpkg(text)
 
@@ -96,6 +96,6 @@ def test_units() -> None:
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b", "c", "d"]])
-def test_units_answered_in_another_number_are_not_guessed(names: list[str]) -> None:
-    with pytest.raises(ProbeError, match="asked for"):
+def test_a_wrong_number_of_units_is_an_error(names: list[str]) -> None:
+    with pytest.raises(ProbeError, match="units requested"):
         parse_units(names, BLOCKS)

@@ -50,7 +50,7 @@ def test_a_damaged_copy_is_not_run(place: Path) -> None:
     assert find_code(place) == EXIT_ABSENT
 
 
-def test_what_others_may_write_is_not_run(place: Path) -> None:
+def test_a_file_writable_by_others_is_not_run(place: Path) -> None:
     path = keep(place)
     place.chmod(0o777)
     assert find_code(place) == EXIT_ABSENT
@@ -68,7 +68,7 @@ def test_a_link_is_not_followed(place: Path, tmp_path: Path) -> None:
     assert find_code(tmp_path / "link") == EXIT_ABSENT
 
 
-def test_somebody_elses_folder_is_left_alone(place: Path, tmp_path: Path) -> None:
+def test_a_folder_that_others_can_write_is_not_used(place: Path, tmp_path: Path) -> None:
     place.mkdir(mode=0o777)
     place.chmod(0o777)
     other = tmp_path / "other"
@@ -90,13 +90,13 @@ def test_a_damaged_transfer_is_not_kept(place: Path) -> None:
     assert not place.exists()
 
 
-def test_no_place(tmp_path: Path) -> None:
+def test_no_usable_folder(tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as caught:
         keep(tmp_path / "no" / "such", tmp_path / "folder" / "here")
     assert caught.value.code == EXIT_NO_PLACE
 
 
-def test_old_ones_go(place: Path) -> None:
+def test_old_bundles_are_deleted(place: Path) -> None:
     for n in range(5):
         path = launcher.keep(b"%d" % n, hashlib.sha256(b"%d" % n).hexdigest(), [str(place)])
         os.utime(path, (n, n))
@@ -107,7 +107,7 @@ def test_old_ones_go(place: Path) -> None:
 
 
 @pytest.mark.parametrize(("oldest", "refused"), [("3.8", False), ("3.99", True), ("4.0", True)])
-def test_an_old_python_says_so(oldest: str, refused: bool) -> None:
+def test_an_old_python_is_refused(oldest: str, refused: bool) -> None:
     if not refused:
         launcher.check_python(oldest)
         return

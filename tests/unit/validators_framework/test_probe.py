@@ -24,7 +24,7 @@ class Counting(InventedNode):
         return super().run(argv, timeout_s)
 
 
-def test_each_question_is_asked_once(tmp_path: Path) -> None:
+def test_each_command_runs_once(tmp_path: Path) -> None:
     node = Counting(tmp_path, {"nvidia-smi -q": "text", DPKG: "bash\t1\tinstall\tinstalled\n"})
     probe = Probe(node)
     assert probe.run(["nvidia-smi", "-q"]) is probe.run(["nvidia-smi", "-q"])
@@ -42,22 +42,22 @@ def test_a_file_is_a_snapshot(tmp_path: Path) -> None:
     assert probe.read("/absent") is None
 
 
-def test_rpm_where_there_is_no_dpkg(tmp_path: Path) -> None:
+def test_rpm_without_dpkg(tmp_path: Path) -> None:
     write_files(tmp_path, {"/etc/dnf/plugins/versionlock.list": "kernel-6.1-2.el9"})
     packages = Probe(InventedNode(tmp_path, {RPM: "kernel\t6.1-2.el9\n"})).packages()
     assert packages["kernel"].held
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("outputs", "error"),
     [
         (CommandResult(None, error="timed out after 20 s"), "systemctl: timed out after 20 s"),
         (CommandResult(1, stderr="Failed to connect\n to bus"), "systemctl: Failed to connect to bus"),
         (CommandResult(1), "systemctl: exit status 1"),
     ],
 )
-def test_no_answer_is_not_an_empty_answer(tmp_path: Path, said: CommandResult, error: str) -> None:
-    probe = Probe(InventedNode(tmp_path, {SHOW + "ssh": said}))
+def test_no_answer_is_not_an_empty_answer(tmp_path: Path, outputs: CommandResult, error: str) -> None:
+    probe = Probe(InventedNode(tmp_path, {SHOW + "ssh": outputs}))
     with pytest.raises(ProbeError, match=error):
         probe.units(["ssh"])
     with pytest.raises(ProbeError, match="rpm: "):

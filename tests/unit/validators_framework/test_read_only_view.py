@@ -1,4 +1,4 @@
-"""The view itself, each time in a process of its own: there is no way back out of it."""
+"""The view, each time in a process of its own, because a process cannot leave it."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def child(script: str, *argv: str, prefix: tuple[str, ...] = ()) -> list[str]:
 
 @pytest.fixture
 def enforced() -> None:
-    (said,) = child("print(read_only_view.enter())")
-    if said != "read-only":
-        pytest.skip(f"the view is {said} here")
+    (outputs,) = child("print(read_only_view.enter())")
+    if outputs != "read-only":
+        pytest.skip(f"the view is {outputs} here")
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("enforced")
-def test_nothing_can_be_written_but_what_is_named(folder: Path) -> None:
+def test_only_listed_files_are_writable(folder: Path) -> None:
     for name in ("a1", "a2", "b"):
         (folder / name).mkdir()
     mounts = Path("/proc/self/mountinfo").read_text()
@@ -63,7 +63,7 @@ print([tried(sys.argv[2] + f) for f in ("/a1/x", "/a2/x", "/b/x", "/x")])
 print([tried(f) for f in ("/etc/x", "/proc/sys/vm/swappiness", "/dev/null", "/tmp/x")])
 """
     view, named, others = child(script, str(folder))
-    assert view == f"read-only (but for {folder}/a*)"
+    assert view == f"read-only (except {folder}/a*)"
     refused = "Read-only file system"
     assert named == str(["written", "written", refused, refused])
     assert others == str([refused, refused, "written", "written"])
@@ -72,7 +72,7 @@ print([tried(f) for f in ("/etc/x", "/proc/sys/vm/swappiness", "/dev/null", "/tm
 
 
 @pytest.mark.usefixtures("enforced")
-def test_a_bundle_below_tmp_stays_in_sight(tmp_path: Path) -> None:
+def test_a_bundle_below_tmp_stays_visible(tmp_path: Path) -> None:
     file = tmp_path / "bundle"
     file.write_text("")
     if not str(file).startswith("/tmp/"):
@@ -82,8 +82,8 @@ def test_a_bundle_below_tmp_stays_in_sight(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("enforced")
-def test_what_is_unmounted_outside_is_not_held(folder: Path) -> None:
-    """A check that hangs for ever must not keep a file system mounted that the node's owner takes away."""
+def test_a_mount_removed_outside_is_not_kept_busy(folder: Path) -> None:
+    """A hanging check must not keep a file system busy that an administrator unmounts."""
     script = """
 import subprocess
 path = sys.argv[2]
@@ -101,15 +101,15 @@ subprocess.run(["umount", path], check=True)
 os.write(go_on[1], b"x")
 os.waitpid(pid, 0)
 """
-    said = child(script, str(folder), prefix=("unshare", "--mount", "--propagation", "shared"))
-    assert said == ["read-only True", "False"]
+    outputs = child(script, str(folder), prefix=("unshare", "--mount", "--propagation", "shared"))
+    assert outputs == ["read-only True", "False"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
-def test_without_the_right_to_it_the_checks_run_on() -> None:
+def test_the_checks_run_without_the_privilege_for_a_view() -> None:
     dropped = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")
-    said = child("print(read_only_view.enter()); print(tried('/dev/null'))", prefix=dropped)
-    assert said == ["not enforced (unshare: Operation not permitted)", "written"]
+    outputs = child("print(read_only_view.enter()); print(tried('/dev/null'))", prefix=dropped)
+    assert outputs == ["not enforced (unshare: Operation not permitted)", "written"]
 
 
 def test_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,4 +120,4 @@ def test_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_an_older_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_only_view, "_MOUNT_SETATTR", 9999)
-    assert read_only_view.enter() == "not enforced (mount_setattr: Function not implemented; Linux 5.12 has it)"
+    assert read_only_view.enter() == "not enforced (mount_setattr: Function not implemented; requires Linux 5.12)"

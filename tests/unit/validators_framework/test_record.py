@@ -47,7 +47,7 @@ def test_the_other_outcomes() -> None:
 
 
 @pytest.mark.parametrize("check", ["kernel.release", "ncclx.library", "nccl"])
-def test_a_check_of_another_role_is_not_believed(check: str) -> None:
+def test_a_check_id_of_another_role_could_not_run(check: str) -> None:
     record = Record("nccl")
     record.ok(check, condition=True)
     assert record.findings[0].outcome is Outcome.COULD_NOT_RUN

@@ -53,11 +53,11 @@ def test_answer(bundle: Bundle) -> None:
         ("skip", "example.test_behaviour", "Skipped: no such tool"),
         ("fixture", "example.test_fixture", "OSError: the fixture broke"),
         ("sleep", "example.test_behaviour", "timed out after 0.4 s"),
-        ("cannot be interrupted", "example.test_behaviour", "hangs and cannot be interrupted; its process was left behind"),
+        ("cannot be interrupted", "example.test_behaviour", "hangs and cannot be interrupted; its process was abandoned"),
         ("die", "example.test_behaviour", "the checking process died"),
     ],
 )
-def test_a_check_that_goes_wrong_costs_itself_only(bundle: Bundle, behaviour: str, check: str, reason: str) -> None:
+def test_a_broken_check_affects_no_other_check(bundle: Bundle, behaviour: str, check: str, reason: str) -> None:
     began = time.monotonic()
     found = outcomes(bundle, behaviour, check_timeout_s=0.4, grace_s=0.2)
     assert time.monotonic() - began < 20
@@ -67,14 +67,14 @@ def test_a_check_that_goes_wrong_costs_itself_only(bundle: Bundle, behaviour: st
     assert found["example.host"][0] is Outcome.PASS
 
 
-def test_what_a_check_prints_is_not_the_answer(bundle: Bundle) -> None:
+def test_output_of_a_check_is_not_part_of_the_answer(bundle: Bundle) -> None:
     assert outcomes(bundle, "print")["example.behaviour"] == (Outcome.PASS, "")
 
 
-def test_time_for_the_node_is_up(bundle: Bundle) -> None:
+def test_the_time_limit_of_the_node(bundle: Bundle) -> None:
     found = outcomes(bundle, "sleep", check_timeout_s=5, total_timeout_s=1)
-    assert found["example.test_behaviour"] == (Outcome.COULD_NOT_RUN, "the time for this node is up")
-    assert found["example.test_host"] == (Outcome.COULD_NOT_RUN, "the time for this node is up")
+    assert found["example.test_behaviour"] == (Outcome.COULD_NOT_RUN, "the time limit of this node was reached")
+    assert found["example.test_host"] == (Outcome.COULD_NOT_RUN, "the time limit of this node was reached")
 
 
 @pytest.mark.parametrize(
@@ -121,28 +121,28 @@ def test_nothing_is_written(bundle: Bundle, tmp_path: Path) -> None:
 
 @pytest.fixture
 def view(bundle: Bundle) -> str:
-    """How checks see this machine; skips where they cannot be kept from writing."""
-    said = str(run_bundle(bundle, {"example": GOOD}).data["view"])
-    if said != "read-only":
-        pytest.skip(f"the view is {said} here")
-    return said
+    """The view of the checks on this machine; skips if it is not read-only."""
+    outputs = str(run_bundle(bundle, {"example": GOOD}).data["view"])
+    if outputs != "read-only":
+        pytest.skip(f"the view is {outputs} here")
+    return outputs
 
 
 @pytest.mark.usefixtures("view")
 @pytest.mark.parametrize(
-    ("behaviour", "check", "outcome", "said"),
+    ("behaviour", "check", "outcome", "outputs"),
     [
         ("write a file", "example.test_behaviour", Outcome.COULD_NOT_RUN, "OSError: [Errno 30] Read-only file system"),
         ("write a sysctl", "example.test_behaviour", Outcome.COULD_NOT_RUN, "OSError: [Errno 30] Read-only file system"),
         ("let a command write", "example.touch", Outcome.FAIL, "Read-only file system"),
     ],
 )
-def test_a_check_cannot_write(bundle: Bundle, tmp_path: Path, behaviour: str, check: str, outcome: Outcome, said: str) -> None:
+def test_a_check_cannot_write(bundle: Bundle, tmp_path: Path, behaviour: str, check: str, outcome: Outcome, outputs: str) -> None:
     file = tmp_path / "written"
     spec = {**GOOD, "example_behaviour": behaviour, "example_path": str(file)}
     answer = run_bundle(bundle, {"example": spec})
     found = answer.findings[check]
-    assert (found.outcome, said in found.reason + found.found) == (outcome, True), found
+    assert (found.outcome, outputs in found.reason + found.found) == (outcome, True), found
     assert not file.exists()
     assert answer.findings["example.host"].outcome is Outcome.PASS, "the others go on"
 
@@ -155,6 +155,6 @@ def test_other_pythons(bundle: Bundle, version: str) -> None:
     answer = run_bundle(bundle, {"example": GOOD}, python=str(found[0]))
     assert answer.data["python"].startswith(version), answer.stderr
     checks = dict(answer.findings)
-    if version == "3.8":  # testinfra needs 3.9: the checks that ask for `host` could not run, the others did
+    if version == "3.8":  # testinfra needs 3.9: checks that use `host` could not run, the others did
         assert checks.pop("example.test_host").outcome is Outcome.COULD_NOT_RUN
     assert {f.outcome for c, f in checks.items() if c != "example.value.persisted"} == {Outcome.PASS}

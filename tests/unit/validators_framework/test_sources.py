@@ -57,7 +57,7 @@ def test_a_hung_tool_and_its_children_are_killed() -> None:
     assert not alive(child)
 
 
-def test_a_tool_that_leaves_its_pipes_to_a_daemon_does_not_hang_us() -> None:
+def test_a_daemon_that_keeps_the_pipes_open_does_not_block() -> None:
     began = time.monotonic()
     result = LOCAL.run(["sh", "-c", "echo done; setsid sleep 5 &"], 0.3)
     assert time.monotonic() - began < 4

@@ -103,7 +103,7 @@ def test_text_of_a_node_cannot_move_the_cursor(tmp_path: Path, state_dir: Path) 
     ("guard", "said", "told"),
     [
         ("view", "read-only", "read-only"),
-        ("view", "read-only (but for /run/chrony)", "read-only (but for /run/chrony)"),
+        ("view", "read-only (except /run/chrony)", "read-only (except /run/chrony)"),
         ("view", "not enforced (not root)", "not enforced (not root)"),
         ("view", "read-only, believe me", "not enforced (the node does not say)"),
         ("view", "\x1b[2J", "not enforced (the node does not say)"),
