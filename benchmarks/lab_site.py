@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cpu_cost import CannotMeasureError
 
-from clusterctl_lab.hosts_layer import ssh_args
+from clusterctl_lab.inventory_layer import ssh_args
 from clusterctl_lab.layout import LabPaths, lab_node, lab_rack
 
 if TYPE_CHECKING:

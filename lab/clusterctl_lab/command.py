@@ -7,7 +7,7 @@ import rich_click as click
 from clusterctl.commands.options import load_config, output_option
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.terminal import messages, out
-from clusterctl_lab import breaking, faults, image, node_hardware, rack
+from clusterctl_lab import fault_injection, faults, image, node_hardware, rack
 from clusterctl_lab import view as show
 from clusterctl_lab.layout import DEFAULT_NODES, LabPaths, lab_rack
 
@@ -55,7 +55,7 @@ def down(ctx: click.Context, target: str) -> None:
 @click.pass_context
 def status(ctx: click.Context, target: str | None, output: str) -> None:
     """The nodes of this lab, or of TARGET, with their faults."""
-    show.status(rack.status(_paths(ctx), lab_rack(target) if target else None), output)
+    show.show_status(rack.status(_paths(ctx), lab_rack(target) if target else None), output)
 
 
 @command.command()
@@ -69,12 +69,12 @@ def status(ctx: click.Context, target: str | None, output: str) -> None:
 def fault(ctx: click.Context, *, node: str | None, fault: str | None, device: str, option: str, clear: bool, list_: bool) -> None:
     """Break NODE with FAULT at once, or repair it."""
     if list_:
-        show.catalogue(list(faults.catalogue().values()))
+        show.show_fault_catalogue(list(faults.fault_catalogue().values()))
         return
     if not node or not (fault or clear):
         raise UsageProblemError(detail="name a node and a fault", hint="`clusterctl lab fault --list` shows the faults")
     if clear:
-        taken = breaking.clear(_paths(ctx), node, fault or "", device)
-        messages.note(f"{node}: cleared {', '.join(map(show.fault_words, taken)) or 'nothing'}")
+        taken = fault_injection.clear_faults(_paths(ctx), node, fault or "", device)
+        messages.note(f"{node}: cleared {', '.join(map(show.fault_text, taken)) or 'nothing'}")
         return
-    messages.note(f"{node}: {show.fault_words(breaking.inject(_paths(ctx), node, fault or '', device, option))}")
+    messages.note(f"{node}: {show.fault_text(fault_injection.inject_fault(_paths(ctx), node, fault or '', device, option))}")

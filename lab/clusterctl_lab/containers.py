@@ -20,7 +20,7 @@ LABEL = "clusterctl_lab"
 SEED = "/var/lib/clusterctl-lab"
 BOOT_TIMEOUT_S = 60
 # Not privileged, so no device of the host is there; and without the capabilities that reach past the container.
-_POWERS = (
+_PRIVILEGES = (
     *("--cap-add=ALL", "--cap-drop=SYS_TIME,SYS_MODULE,SYS_RAWIO,SYSLOG,MAC_ADMIN,WAKE_ALARM"),
     *(
         "--security-opt=seccomp=unconfined",
@@ -46,7 +46,7 @@ def lab_id(paths: LabPaths) -> str:
     return hashlib.sha256(str(paths.root).encode()).hexdigest()[:12]
 
 
-def containers(paths: LabPaths, rack: LabRack | None = None) -> dict[str, Container]:
+def lab_containers(paths: LabPaths, rack: LabRack | None = None) -> dict[str, Container]:
     """The containers of this lab by name."""
     filters = ["--filter", f"label={LABEL}={lab_id(paths)}"]
     filters += ["--filter", f"label={LABEL}.rack={rack.group}"] if rack else []
@@ -82,7 +82,7 @@ def ensure_network(rack: LabRack) -> None:
         podman("network", "create", "--disable-dns", "--subnet", rack.subnet, rack.network)
 
 
-def start(paths: LabPaths, rack: LabRack, node: LabNode, image: str) -> None:
+def start_node(paths: LabPaths, rack: LabRack, node: LabNode, image: str) -> None:
     """Create and start one node; podman brings it back when it reboots.
 
     Raises:
@@ -100,7 +100,7 @@ def start(paths: LabPaths, rack: LabRack, node: LabNode, image: str) -> None:
             "--label",
             f"{LABEL}.root={paths.root}",
             *hosts,
-            *_POWERS,
+            *_PRIVILEGES,
         ),
         *("--volume", f"{paths.node_dir(node.name)}:{SEED}:ro", image),
         *("/usr/bin/python3", "-IS", "/opt/clusterctl-lab/image_files/run.py", "boot"),
@@ -127,7 +127,7 @@ def wait_for_ssh(node: LabNode, timeout_s: float = BOOT_TIMEOUT_S) -> None:
     )
 
 
-def remove(names: list[str], rack: LabRack) -> None:
+def remove_containers(names: list[str], rack: LabRack) -> None:
     """Remove containers, and the rack's network unless another lab uses it."""
     if names:
         podman("rm", "--force", "--time", "0", *names)

@@ -40,7 +40,7 @@ class FaultKind:
 
 
 @lru_cache(maxsize=1)
-def catalogue() -> dict[str, FaultKind]:
+def fault_catalogue() -> dict[str, FaultKind]:
     """All faults by name."""
     entries: dict[str, dict[str, Any]] = yaml.safe_load(_CATALOGUE.read_text(encoding="utf-8"))
     return {name: _kind(name, entry) for name, entry in entries.items()}
@@ -52,9 +52,9 @@ def make_fault(name: str, device: str = "", option: str = "", boot_id: str = "",
     Raises:
         UsageProblemError: no such fault, device or option.
     """
-    kind = catalogue().get(name)
+    kind = fault_catalogue().get(name)
     if kind is None:
-        raise UsageProblemError(detail=f"no fault {name!r}", hint=f"one of {', '.join(catalogue())}")
+        raise UsageProblemError(detail=f"no fault {name!r}", hint=f"one of {', '.join(fault_catalogue())}")
     chosen = re.sub(r"^gpu", "", device.lower()) if kind.device == "gpu" else device
     devices = _devices(kind.device, hardware)
     chosen = chosen or (kind.default_device if kind.default_device in devices else devices[-1])

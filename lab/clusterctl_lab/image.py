@@ -9,23 +9,34 @@ from typing import TYPE_CHECKING
 
 from clusterctl_lab.apt_sources import AptSources, host_sources
 from clusterctl_lab.image_context import context_digest, write_context
-from clusterctl_lab.podman import as_root, podman, run
+from clusterctl_lab.podman import as_root, podman, run_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BASE = "localhost/clusterctl-base"
-NODE = "localhost/clusterctl-node"
+BASE_IMAGE = "localhost/clusterctl-base"
+NODE_IMAGE = "localhost/clusterctl-node"
 BUILD_TIMEOUT_S = 900
-KEPT = 4
+KEPT_IMAGES = 4
 
 # What any installed server has; what a role installs comes from the pool below, so that a virgin node lacks it.
-INSTALLED = (
+BASE_PACKAGES = (
     "apt,systemd-sysv,dbus,iproute2,iputils-ping,kmod,openssh-server,procps,python3,python3-apt,python3-debian,sudo,ca-certificates,"
     "pciutils,dmidecode"
 )
 # Real packages that roles may install; they wait in the image, so that nodes need no mirror.
-POOL = ("chrony", "irqbalance", "numactl", "ethtool", "linux-cpupower", "cpufrequtils", "tuned", "nfs-common", "rdma-core", "ibverbs-utils")
+POOL_PACKAGES = (
+    "chrony",
+    "irqbalance",
+    "numactl",
+    "ethtool",
+    "linux-cpupower",
+    "cpufrequtils",
+    "tuned",
+    "nfs-common",
+    "rdma-core",
+    "ibverbs-utils",
+)
 
 
 def ensure_image(tell: Callable[[str], None]) -> str:
@@ -35,22 +46,22 @@ def ensure_image(tell: Callable[[str], None]) -> str:
         LabError: the host has no package source, or the build failed.
     """
     sources = host_sources()
-    base = f"{BASE}:{_base_digest(sources)}"
-    node = f"{NODE}:{_short(base, context_digest())}"
-    if _exists(node):
+    base = f"{BASE_IMAGE}:{_base_digest(sources)}"
+    node = f"{NODE_IMAGE}:{_short_digest(base, context_digest())}"
+    if _image_exists(node):
         return node
-    if not _exists(base):
+    if not _image_exists(base):
         tell(f"building {base} from {sources.suite} packages (about a minute, once)")
         _build_base(base, sources)
     tell(f"building {node}")
     _build_node(node, base)
-    for name in (NODE, BASE):
-        _forget_old(name)
+    for name in (NODE_IMAGE, BASE_IMAGE):
+        _remove_old_images(name)
     return node
 
 
 def _base_digest(sources: AptSources) -> str:
-    return _short(sources.suite, sources.text, INSTALLED, *POOL, _POOL_HOOK, *_OPTIONS)
+    return _short_digest(sources.suite, sources.text, BASE_PACKAGES, *POOL_PACKAGES, _POOL_HOOK, *_OPTIONS)
 
 
 _OPTIONS = (
@@ -72,9 +83,17 @@ def _build_base(name: str, sources: AptSources) -> None:
     with tempfile.TemporaryDirectory(prefix="clusterctl-image-", dir="/var/tmp") as scratch:
         tar, source_file = Path(scratch, "base.tar"), Path(scratch, "host.sources")
         source_file.write_text(sources.text, encoding="utf-8")
-        hook = _POOL_HOOK.format(packages=" ".join(POOL))
-        argv = ["mmdebstrap", *_OPTIONS, f"--include={INSTALLED}", f"--customize-hook={hook}", sources.suite, str(tar), str(source_file)]
-        run(as_root(*argv), timeout_s=BUILD_TIMEOUT_S)
+        hook = _POOL_HOOK.format(packages=" ".join(POOL_PACKAGES))
+        argv = [
+            "mmdebstrap",
+            *_OPTIONS,
+            f"--include={BASE_PACKAGES}",
+            f"--customize-hook={hook}",
+            sources.suite,
+            str(tar),
+            str(source_file),
+        ]
+        run_command(as_root(*argv), timeout_s=BUILD_TIMEOUT_S)
         podman("import", "--change", 'CMD ["/sbin/init"]', str(tar), name, timeout_s=BUILD_TIMEOUT_S)
 
 
@@ -84,16 +103,16 @@ def _build_node(name: str, base: str) -> None:
         podman("build", "--quiet", "--network", "none", "--tag", name, scratch, timeout_s=BUILD_TIMEOUT_S)
 
 
-def _forget_old(name: str) -> None:
+def _remove_old_images(name: str) -> None:
     """Keep the newest images; podman itself keeps those that a container uses."""
     found = podman("images", "--sort", "created", "--filter", f"reference={name}", "--format", "{{.Repository}}:{{.Tag}}").stdout.split()
-    for old in found[KEPT:]:
+    for old in found[KEPT_IMAGES:]:
         podman("rmi", old, check=False)
 
 
-def _exists(name: str) -> bool:
+def _image_exists(name: str) -> bool:
     return podman("image", "exists", name, check=False).returncode == 0
 
 
-def _short(*inputs: str) -> str:
+def _short_digest(*inputs: str) -> str:
     return hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:12]

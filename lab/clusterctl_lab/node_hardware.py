@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from clusterctl_lab.layout import LabNode, LabPaths, LabRack
     from clusterctl_lab.simulator.hardware import Hardware
 
-FILE = "hardware"
+HARDWARE_FILE = "hardware"
 NAMES = tuple(KINDS)
 DEFAULT = HGX_H100.name
 
 
 def hardware_of(paths: LabPaths, node: str) -> Hardware:
     """The kind of a node of this lab; nodes that say nothing are of the default kind."""
-    file = paths.node_dir(node) / FILE
+    file = paths.node_dir(node) / HARDWARE_FILE
     return KINDS[file.read_text(encoding="ascii").strip() if file.exists() else DEFAULT]
 
 
-def choose(paths: LabPaths, node: LabNode, name: str) -> None:
+def set_hardware(paths: LabPaths, node: LabNode, name: str) -> None:
     """Say of a new node what it stands for."""
-    (paths.node_dir(node.name) / FILE).write_text(f"{name}\n", encoding="ascii")
+    (paths.node_dir(node.name) / HARDWARE_FILE).write_text(f"{name}\n", encoding="ascii")
 
 
-def require(paths: LabPaths, rack: LabRack, existing: list[str], name: str) -> None:
+def require_same_hardware(paths: LabPaths, rack: LabRack, existing: list[str], name: str) -> None:
     """Refuse another kind than the rack's nodes have.
 
     Raises:

@@ -23,10 +23,10 @@ def podman(*arguments: str, check: bool = True, timeout_s: float = 120) -> subpr
         LabError: it is not there, did not end in time, or failed while `check` is set.
     """
     argv = as_root("env", f"CONTAINERS_CONF={CONTAINERS_CONF}", "podman", *arguments)
-    return run(argv, check=check, timeout_s=timeout_s)
+    return run_command(argv, check=check, timeout_s=timeout_s)
 
 
-def run(argv: list[str], *, check: bool = True, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+def run_command(argv: list[str], *, check: bool = True, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
     """Run a command of the lab's host side, with the errors of `podman`."""
     try:
         done = subprocess.run(

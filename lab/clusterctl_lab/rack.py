@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl_lab import breaking, containers, faults, hosts_layer, keys, node_hardware
-from clusterctl_lab.bmc import process
+from clusterctl_lab import containers, fault_injection, faults, inventory_layer, node_hardware, ssh_keys
+from clusterctl_lab.bmc import server_process
+from clusterctl_lab.host_requirements import check_host
 from clusterctl_lab.image import ensure_image
 from clusterctl_lab.layout import LabNode, LabPaths, LabRack, lab_node
 from clusterctl_lab.podman import podman
-from clusterctl_lab.requirements import check_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,26 +54,26 @@ def up(
     check_host()
     with _locked(paths):
         image = ensure_image(tell)
-        existing = containers.containers(paths)
+        existing = containers.lab_containers(paths)
         containers.require_free(paths, rack)
-        node_hardware.require(paths, rack, list(existing), hardware)
+        node_hardware.require_same_hardware(paths, rack, list(existing), hardware)
         for name in sorted(n.name for n in rack.nodes if n.name in existing and existing[n.name].image != image):
             tell(f"{name} was made from an older image: `clusterctl lab down` and `up` make it new")
-        keys.ensure_keys(paths, rack.nodes)
+        ssh_keys.ensure_keys(paths, rack.nodes)
         containers.ensure_network(rack)
         gone = [n for n in rack.nodes if n.name not in existing or not existing[n.name].running]
         for node in gone:
             if node.name not in existing:
-                node_hardware.choose(paths, node, hardware)
-            if node.name not in existing and node.slot == breaking.DEFAULT_NODE_SLOT and not healthy:
-                fault = faults.make_fault(breaking.DEFAULT_FAULT)
-                faults.save_faults(paths.node_dir(node.name) / breaking.FILE, [fault])
+                node_hardware.set_hardware(paths, node, hardware)
+            if node.name not in existing and node.slot == fault_injection.DEFAULT_NODE_SLOT and not healthy:
+                fault = faults.make_fault(fault_injection.DEFAULT_FAULT)
+                faults.save_faults(paths.node_dir(node.name) / fault_injection.FAULT_FILE, [fault])
 
         def start(node: LabNode) -> str:
             if node.name in existing:
                 podman("start", node.name)
             else:
-                containers.start(paths, rack, node, image)
+                containers.start_node(paths, rack, node, image)
             containers.wait_for_ssh(node)
             return node.name
 
@@ -82,45 +82,45 @@ def up(
                 for name in pool.map(start, gone):
                     tell(f"{name} is up")
         finally:
-            _follow_up(paths)
+            _sync_inventory_and_bmcs(paths)
     return [n.name for n in gone]
 
 
 def down(paths: LabPaths, rack: LabRack) -> list[str]:
     """Remove the rack's containers, network, BMCs and files. Returns the names of the removed nodes."""
     with _locked(paths):
-        names = list(containers.containers(paths, rack))
-        containers.remove(names, rack)
+        names = list(containers.lab_containers(paths, rack))
+        containers.remove_containers(names, rack)
         for name in names:
             shutil.rmtree(paths.node_dir(name), ignore_errors=True)
-        _follow_up(paths)
+        _sync_inventory_and_bmcs(paths)
     return names
 
 
 def status(paths: LabPaths, rack: LabRack | None = None) -> tuple[NodeStatus, ...]:
     """The nodes of this lab, or of one of its racks."""
-    served = process.running(paths)[1]
+    served = server_process.running_server(paths)[1]
     result = []
-    for c in containers.containers(paths, rack).values():
+    for c in containers.lab_containers(paths, rack).values():
         node = lab_node(c.name)
         boot_id = containers.boot_id(c.name) if c.running else ""
-        broken = breaking.active(paths, c.name, boot_id)
+        broken = fault_injection.active_faults(paths, c.name, boot_id)
         kind = node_hardware.hardware_of(paths, c.name).name
         result.append(NodeStatus(c.name, c.rack, node.address, node.bmc_url, c.running, c.name in served, c.image, broken, kind))
     return tuple(result)
 
 
-def _follow_up(paths: LabPaths) -> None:
+def _sync_inventory_and_bmcs(paths: LabPaths) -> None:
     """Bring inventory layer and BMCs in line with the containers there are."""
     racks: dict[str, list[LabNode]] = {}
-    for container in containers.containers(paths).values():
+    for container in containers.lab_containers(paths).values():
         racks.setdefault(container.rack, []).append(lab_node(container.name))
     if racks:
         numbered = [LabRack(int(group.removeprefix("rack_")), tuple(nodes)) for group, nodes in racks.items()]
-        hosts_layer.write_layer(paths, numbered)
+        inventory_layer.write_layer(paths, numbered)
     else:
-        hosts_layer.remove_layer(paths)
-    process.serve(paths, [node for nodes in racks.values() for node in nodes])
+        inventory_layer.remove_layer(paths)
+    server_process.ensure_serving(paths, [node for nodes in racks.values() for node in nodes])
 
 
 @contextmanager

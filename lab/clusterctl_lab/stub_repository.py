@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from clusterctl_lab.podman import run
+from clusterctl_lab.podman import run_command
 from clusterctl_lab.simulator.dkms import module_version
 from clusterctl_lab.stub_catalogue import CATALOGUE, StubPackage
 
@@ -47,12 +47,12 @@ def build_repository(packages: Sequence[StubPackage], folder: Path) -> list[str]
     return installed
 
 
-def upstream(version: str) -> str:
+def upstream_version(version: str) -> str:
     """`1:4.5.2-1` -> `4.5.2`: the version that the tool itself shows."""
     return version.partition(":")[2].rpartition("-")[0] if ":" in version else version.rpartition("-")[0]
 
 
-def control(package: StubPackage) -> str:
+def control_text(package: StubPackage) -> str:
     """The control file."""
     lines = [f"Package: {package.name}", f"Version: {package.version}", "Architecture: all", "Maintainer: clusterctl lab <lab@localhost>"]
     if package.same_version:
@@ -65,14 +65,14 @@ def _build(package: StubPackage, folder: Path) -> Path:
     tree = folder / "tree"
     scripts = tree / "DEBIAN"
     scripts.mkdir(parents=True)
-    (scripts / "control").write_text(control(package), encoding="utf-8")
-    _write(tree, f"/usr/lib/clusterctl-lab/packages/{package.name}", f"{upstream(package.version)}\n")
+    (scripts / "control").write_text(control_text(package), encoding="utf-8")
+    _write(tree, f"/usr/lib/clusterctl-lab/packages/{package.name}", f"{upstream_version(package.version)}\n")
     for module in package.modules:
-        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(upstream(package.version))}\n")
+        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(upstream_version(package.version))}\n")
     for path in package.files:
-        _write(tree, path.format(version=upstream(package.version)), "")
+        _write(tree, path.format(version=upstream_version(package.version)), "")
     for path, name in package.commands.items():
-        _write(tree, path, _COMMAND.format(module=name, upstream=upstream(package.version)), mode=0o755)
+        _write(tree, path, _COMMAND.format(module=name, upstream=upstream_version(package.version)), mode=0o755)
     for unit in package.units:
         _write(tree, f"/lib/systemd/system/{unit}", (UNITS / unit).read_text(encoding="utf-8"))
     if package.units:
@@ -80,7 +80,7 @@ def _build(package: StubPackage, folder: Path) -> Path:
         _write(tree, "/DEBIAN/postinst", _POSTINST.format(units=names), mode=0o755)
         _write(tree, "/DEBIAN/prerm", _PRERM.format(units=names), mode=0o755)
     target = folder / _file_name(package)
-    run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", str(tree), str(target)])
+    run_command(["dpkg-deb", "--root-owner-group", "-Znone", "--build", str(tree), str(target)])
     shutil.rmtree(tree)
     return target
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from clusterctl_lab.simulator.state import Fault
 
 
-def fault_words(fault: Fault) -> str:
+def fault_text(fault: Fault) -> str:
     """`hca_degraded mlx5_3 0.5`."""
     return " ".join(word for word in (fault.name, fault.device, fault.option) if word)
 
 
-def status(nodes: Sequence[NodeStatus], output: str) -> None:
+def show_status(nodes: Sequence[NodeStatus], output: str) -> None:
     """The nodes of a lab."""
     if output != "table":
         out.emit(output, "lab-status", {"simulated": True, "nodes": [_node(n) for n in nodes]})
@@ -31,14 +31,14 @@ def status(nodes: Sequence[NodeStatus], output: str) -> None:
             n.hardware,
             n.address,
             n.bmc_url if n.bmc else "down",
-            ", ".join(map(fault_words, n.faults)) or "-",
+            ", ".join(map(fault_text, n.faults)) or "-",
         )
         for n in nodes
     ]
     out.table(("NODE", "STATE", "HARDWARE", "ADDRESS", "BMC", "FAULTS"), rows)
 
 
-def catalogue(kinds: Sequence[FaultKind]) -> None:
+def show_fault_catalogue(kinds: Sequence[FaultKind]) -> None:
     """What can be broken."""
     rows = [(k.name, k.default_device or "-", f"{k.option}={k.default_option}" if k.option else "-", k.lasts, k.summary) for k in kinds]
     out.table(("FAULT", "DEVICE", "OPTION", "LASTS", "WHAT"), rows)

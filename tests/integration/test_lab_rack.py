@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl_lab.bmc import process
-from clusterctl_lab.hosts_layer import bmc_credentials
+from clusterctl_lab.bmc import server_process
+from clusterctl_lab.inventory_layer import bmc_credentials
 from clusterctl_lab.layout import lab_node
 from clusterctl_lab.podman import podman
 from support.demo_rack import DemoRack, host_kernel_settings
@@ -228,7 +228,7 @@ def test_down_leaves_nothing(rack: DemoRack, ssh: LabSsh, host_before: dict[str,
     rack.ok("lab", "down", rack.target)
     assert podman("ps", "--all", "--quiet", "--filter", "name=r231-").stdout == ""
     assert podman("network", "exists", "clusterctl-lab-231", check=False).returncode == 1
-    assert process.running(ssh.paths) == (0, [])
+    assert server_process.running_server(ssh.paths) == (0, [])
     assert not (ssh.paths.hosts_dir / "hosts.yml").exists()
     assert not ssh.paths.node_dir(N1).exists()
     assert host_kernel_settings() == host_before

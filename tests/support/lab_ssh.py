@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl_lab.hosts_layer import ssh_args
+from clusterctl_lab.inventory_layer import ssh_args
 from clusterctl_lab.layout import LabPaths, lab_node
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl_lab.bmc.handler import Bmc, BmcHandler
-from clusterctl_lab.hosts_layer import bmc_credentials
+from clusterctl_lab.inventory_layer import bmc_credentials
 from clusterctl_lab.layout import BMC_PORT, LabPaths, lab_node
 from clusterctl_lab.node_hardware import hardware_of
 

@@ -13,12 +13,12 @@ import yaml
 _TABLE = Path(__file__).with_name("bios.yml")
 
 
-class RefusedError(ValueError):
+class BiosSettingError(ValueError):
     """An attribute or a value that this BIOS does not have."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class BiosAttribute:
     """One entry of the attribute registry."""
 
     default: str
@@ -40,11 +40,11 @@ class Bios:
             RefusedError: an unknown attribute or value; nothing is held then.
         """
         for name, value in changes.items():
-            attribute = registry().get(name)
+            attribute = attribute_registry().get(name)
             if attribute is None:
-                raise RefusedError(f"The property {name} is not in the list of valid properties for the resource.")
+                raise BiosSettingError(f"The property {name} is not in the list of valid properties for the resource.")
             if value not in attribute.choices:
-                raise RefusedError(f"The value {value} for the property {name} is not in the list of acceptable values.")
+                raise BiosSettingError(f"The value {value} for the property {name} is not in the list of acceptable values.")
         return replace(self, pending={**self.pending, **changes}, pending_since=self.pending_since or now)
 
     def settle(self, started_at: float) -> Bios:
@@ -55,20 +55,20 @@ class Bios:
 
 
 @lru_cache(maxsize=1)
-def registry() -> dict[str, Attribute]:
+def attribute_registry() -> dict[str, BiosAttribute]:
     """All attributes of this BIOS."""
     table = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
-    return {name: Attribute(entry["default"], tuple(map(str, entry["choices"]))) for name, entry in table.items()}
+    return {name: BiosAttribute(entry["default"], tuple(map(str, entry["choices"]))) for name, entry in table.items()}
 
 
-def load(path: Path) -> Bios:
+def load_bios(path: Path) -> Bios:
     """The settings of a node; factory settings where there is no file yet."""
     if not path.exists():
-        return Bios({name: attribute.default for name, attribute in registry().items()})
+        return Bios({name: attribute.default for name, attribute in attribute_registry().items()})
     return Bios(**json.loads(path.read_text(encoding="utf-8")))
 
 
-def save(path: Path, bios: Bios) -> None:
+def save_bios(path: Path, bios: Bios) -> None:
     """Replace the file in one step."""
     temporary = path.with_suffix(".new")
     temporary.write_text(json.dumps(asdict(bios)), encoding="utf-8")

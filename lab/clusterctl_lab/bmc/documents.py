@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterctl_lab.bmc.bios import registry
+from clusterctl_lab.bmc.bios import attribute_registry
 from clusterctl_lab.bmc.power import ACTIONS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ REGISTRY = "BiosAttributeRegistry.v1_0_0"
 _VERSIONS = {"BIOS": "2.4.4", "BMC": "7.10.50", "CPLD": "1.1.3"}
 
 
-def document(path: str, node: str, bios: Bios, hardware: Hardware, *, on: bool) -> dict[str, Any] | None:
+def resource(path: str, node: str, bios: Bios, hardware: Hardware, *, on: bool) -> dict[str, Any] | None:
     """The resource at `path`; None if there is none."""
     every: dict[str, dict[str, Any]] = {
         ROOT: _service(),
@@ -35,39 +35,39 @@ def document(path: str, node: str, bios: Bios, hardware: Hardware, *, on: bool) 
         CHASSIS: _chassis(node, on=on),
         BIOS: _bios(BIOS, bios.current),
         SETTINGS: _bios(SETTINGS, {**bios.current, **bios.pending}),
-        f"{ROOT}/UpdateService": _thing("UpdateService", f"{ROOT}/UpdateService", FirmwareInventory={"@odata.id": FIRMWARE}),
+        f"{ROOT}/UpdateService": _resource("UpdateService", f"{ROOT}/UpdateService", FirmwareInventory={"@odata.id": FIRMWARE}),
         FIRMWARE: _collection("SoftwareInventory", FIRMWARE, [f"{FIRMWARE}/{name}" for name in _VERSIONS]),
         f"{ROOT}/Registries": _collection("MessageRegistryFile", f"{ROOT}/Registries", [f"{ROOT}/Registries/{REGISTRY}"]),
         f"{ROOT}/Registries/{REGISTRY}": _registry(),
     }
-    every |= {f"{FIRMWARE}/{name}": _thing("SoftwareInventory", f"{FIRMWARE}/{name}", Version=v) for name, v in _VERSIONS.items()}
+    every |= {f"{FIRMWARE}/{name}": _resource("SoftwareInventory", f"{FIRMWARE}/{name}", Version=v) for name, v in _VERSIONS.items()}
     return every.get(path.rstrip("/"))
 
 
-def error(text: str) -> dict[str, Any]:
+def error_document(text: str) -> dict[str, Any]:
     """A Redfish error body."""
     return {"error": {"code": "Base.1.8.GeneralError", "message": text, "@Message.ExtendedInfo": [{"Message": text}]}}
 
 
-def _thing(kind: str, path: str, **values: Any) -> dict[str, Any]:
+def _resource(kind: str, path: str, **values: Any) -> dict[str, Any]:
     name = path.rpartition("/")[2]
     return {"@odata.id": path, "@odata.type": f"#{kind}.v1_0_0.{kind}", "Id": name, "Name": f"{kind} {name} (simulated)", **values}
 
 
 def _collection(kind: str, path: str, members: list[str]) -> dict[str, Any]:
-    body = _thing(f"{kind}Collection", path)
+    body = _resource(f"{kind}Collection", path)
     return {**body, "Members": [{"@odata.id": m} for m in members], "Members@odata.count": len(members)}
 
 
 def _service() -> dict[str, Any]:
     links = {name: {"@odata.id": f"{ROOT}/{name}"} for name in ("Systems", "Managers", "Chassis", "UpdateService", "Registries")}
-    return {**_thing("ServiceRoot", ROOT), "RedfishVersion": "1.15.0", "Vendor": "clusterctl lab", **links}
+    return {**_resource("ServiceRoot", ROOT), "RedfishVersion": "1.15.0", "Vendor": "clusterctl lab", **links}
 
 
 def _system(node: str, hardware: Hardware, *, on: bool) -> dict[str, Any]:
     cores = hardware.sockets * hardware.cores_per_socket
     return {
-        **_thing("ComputerSystem", SYSTEM),
+        **_resource("ComputerSystem", SYSTEM),
         "HostName": node,
         "Manufacturer": "clusterctl lab",
         "Model": f"Simulated {hardware.title}",
@@ -85,17 +85,17 @@ def _system(node: str, hardware: Hardware, *, on: bool) -> dict[str, Any]:
 
 def _manager() -> dict[str, Any]:
     links = {"ManagerForServers": [{"@odata.id": SYSTEM}]}
-    return {**_thing("Manager", MANAGER), "ManagerType": "BMC", "FirmwareVersion": _VERSIONS["BMC"], "Links": links}
+    return {**_resource("Manager", MANAGER), "ManagerType": "BMC", "FirmwareVersion": _VERSIONS["BMC"], "Links": links}
 
 
 def _chassis(node: str, *, on: bool) -> dict[str, Any]:
     links = {"ComputerSystems": [{"@odata.id": SYSTEM}], "ManagedBy": [{"@odata.id": MANAGER}]}
-    body = _thing("Chassis", CHASSIS)
+    body = _resource("Chassis", CHASSIS)
     return {**body, "ChassisType": "RackMount", "SerialNumber": f"SIM-{node.upper()}", "PowerState": "On" if on else "Off", "Links": links}
 
 
 def _bios(path: str, attributes: dict[str, str]) -> dict[str, Any]:
-    body = {**_thing("Bios", path), "AttributeRegistry": REGISTRY, "Attributes": attributes}
+    body = {**_resource("Bios", path), "AttributeRegistry": REGISTRY, "Attributes": attributes}
     if path == BIOS:
         body["@Redfish.Settings"] = {"SettingsObject": {"@odata.id": SETTINGS}, "SupportedApplyTimes": ["OnReset"]}
     return body
@@ -104,6 +104,6 @@ def _bios(path: str, attributes: dict[str, str]) -> dict[str, Any]:
 def _registry() -> dict[str, Any]:
     attributes = [
         {"AttributeName": name, "Type": "Enumeration", "ReadOnly": False, "Value": [{"ValueName": choice} for choice in attribute.choices]}
-        for name, attribute in registry().items()
+        for name, attribute in attribute_registry().items()
     ]
-    return {**_thing("AttributeRegistry", f"{ROOT}/Registries/{REGISTRY}"), "RegistryEntries": {"Attributes": attributes}}
+    return {**_resource("AttributeRegistry", f"{ROOT}/Registries/{REGISTRY}"), "RegistryEntries": {"Attributes": attributes}}

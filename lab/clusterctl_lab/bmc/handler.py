@@ -68,39 +68,39 @@ class BmcHandler(BaseHTTPRequestHandler):
 
     def _get(self) -> None:
         with self.bmc.lock:
-            now = power.power(self.bmc.node)
-            settings = bios.load(self.bmc.settings)
+            now = power.power_state(self.bmc.node)
+            settings = bios.load_bios(self.bmc.settings)
             settled = settings.settle(now.started_at)
             if settled is not settings:
-                bios.save(self.bmc.settings, settled)
-        body = documents.document(self.path.partition("?")[0], self.bmc.node, settled, self.bmc.hardware, on=now.on)
-        self._answer(HTTPStatus.OK if body else HTTPStatus.NOT_FOUND, body or documents.error(f"no resource {self.path}"))
+                bios.save_bios(self.bmc.settings, settled)
+        body = documents.resource(self.path.partition("?")[0], self.bmc.node, settled, self.bmc.hardware, on=now.on)
+        self._answer(HTTPStatus.OK if body else HTTPStatus.NOT_FOUND, body or documents.error_document(f"no resource {self.path}"))
 
     def _patch(self) -> None:
         changes = self._json().get("Attributes")
         if self.path.rstrip("/") != documents.SETTINGS or not isinstance(changes, dict):
-            self._answer(HTTPStatus.BAD_REQUEST, documents.error("PATCH Attributes of the Settings object"))
+            self._answer(HTTPStatus.BAD_REQUEST, documents.error_document("PATCH Attributes of the Settings object"))
             return
         with self.bmc.lock:
-            current = bios.load(self.bmc.settings).settle(power.power(self.bmc.node).started_at)
-            bios.save(self.bmc.settings, current.ask({str(k): str(v) for k, v in changes.items()}, time.time()))
+            current = bios.load_bios(self.bmc.settings).settle(power.power_state(self.bmc.node).started_at)
+            bios.save_bios(self.bmc.settings, current.ask({str(k): str(v) for k, v in changes.items()}, time.time()))
         self._answer(HTTPStatus.NO_CONTENT, None)
 
     def _post(self) -> None:
         kind = str(self._json().get("ResetType"))
         if self.path.rstrip("/") != documents.RESET or kind not in power.ACTIONS:
-            self._answer(HTTPStatus.BAD_REQUEST, documents.error(f"POST {documents.RESET} takes {', '.join(power.ACTIONS)}"))
+            self._answer(HTTPStatus.BAD_REQUEST, documents.error_document(f"POST {documents.RESET} takes {', '.join(power.ACTIONS)}"))
             return
-        power.reset(self.bmc.node, kind)
+        power.reset_node(self.bmc.node, kind)
         self._answer(HTTPStatus.NO_CONTENT, None)
 
     def _guarded(self, action: Any) -> None:
         try:
             action()
-        except (bios.RefusedError, json.JSONDecodeError) as e:
-            self._answer(HTTPStatus.BAD_REQUEST, documents.error(str(e)))
+        except (bios.BiosSettingError, json.JSONDecodeError) as e:
+            self._answer(HTTPStatus.BAD_REQUEST, documents.error_document(str(e)))
         except LabError as e:
-            self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, documents.error(str(e)))
+            self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, documents.error_document(str(e)))
 
     def _known(self) -> bool:
         kind, _, token = self.headers.get("Authorization", "").partition(" ")
@@ -110,7 +110,7 @@ class BmcHandler(BaseHTTPRequestHandler):
             given = b""
         if hmac.compare_digest(given, f"{self.bmc.user}:{self.bmc.password}".encode()):
             return True
-        self._answer(HTTPStatus.UNAUTHORIZED, documents.error("authentication required"))
+        self._answer(HTTPStatus.UNAUTHORIZED, documents.error_document("authentication required"))
         return False
 
     def _json(self) -> dict[str, Any]:

@@ -21,14 +21,14 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class PowerState:
     """`started_at`: seconds of the epoch."""
 
     on: bool
     started_at: float
 
 
-def power(node: str) -> Power:
+def power_state(node: str) -> PowerState:
     """The state of a node's container.
 
     Raises:
@@ -41,10 +41,10 @@ def power(node: str) -> Power:
     digits = "".join(c for c in rest if c.isdigit())[:6] or "0"
     zone = "+00:00" if started.endswith("Z") else started[-6:]
     at = datetime.fromisoformat(f"{whole[:19]}.{digits:0<6}{zone}")
-    return Power(state["Status"] == "running", at.timestamp())
+    return PowerState(state["Status"] == "running", at.timestamp())
 
 
-def reset(node: str, kind: str) -> None:
+def reset_node(node: str, kind: str) -> None:
     """Carry out a reset.
 
     Raises:

@@ -22,7 +22,7 @@ printf '[Unit]\nConditionCapability=\n[Service]\nExecStart=\nExecStart=!/usr/sbi
 # Programs that would show or change the host's kernel.
 for name in dmesg modprobe modinfo lsmod; do
   path=$(command -v "$name")
-  module=modtools
+  module=module_tools
   [ "$name" = dmesg ] && module=dmesg
   rm -f "$path"
   printf '#!/usr/bin/python3 -IS\nimport sys\nsys.path.insert(0, "%s")\nfrom simulator.%s import main\nsys.exit(main(sys.argv))\n' "$lab" "$module" >"$path"

@@ -13,12 +13,25 @@ import sys
 import uuid
 from typing import TYPE_CHECKING
 
-from . import gpu_modes, link_type, machine, modules, nv_config, procfs, rails, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma, update_grub
-from .cmdline import FIRST_BOOT, GRUB_CFG, from_grub_cfg
-from .hugepages import from_cmdline
-from .mounts import bind, move, new_tree
+from . import (
+    ethernet_rails,
+    gpu_modes,
+    kernel_modules,
+    link_type,
+    machine,
+    nv_config,
+    procfs,
+    sysfs_cpu,
+    sysfs_memory,
+    sysfs_pci,
+    sysfs_rdma,
+    update_grub,
+)
+from .cmdline import FIRST_BOOT, GRUB_CFG, cmdline_from_grub_cfg
+from .hugepages import pages_from_cmdline
+from .mounts import bind, move_mount, new_tmpfs
+from .pseudo_files import copy_values, make_links, write_files
 from .state import RUN, read_faults
-from .tree import copy_values, link, write
 
 if TYPE_CHECKING:
     from .hugepages import HugePages
@@ -33,20 +46,20 @@ def main(_argv: list[str], _version: str = "") -> int:
     _boot_folder()
     node = socket.gethostname()
     cmdline = _next_cmdline()
-    pages = from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node)
+    pages = pages_from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node)
     boot_id = str(uuid.uuid4())
     os.makedirs(RUN, exist_ok=True)
     simulated = "The hardware of this node is simulated by clusterctl lab."
-    write(RUN, {"simulated": simulated, "boot_id": boot_id, "hardware": machine.THIS.name})
-    nv_config.boot()
-    link_type.boot()
-    gpu_modes.boot()
+    write_files(RUN, {"simulated": simulated, "boot_id": boot_id, "hardware": machine.THIS.name})
+    nv_config.on_boot()
+    link_type.on_boot()
+    gpu_modes.on_boot()
     _sysfs(node, cmdline, pages)
     _proc_sys(cmdline, boot_id, pages)
     _proc_files(cmdline, pages)
     _identity()
-    problems = modules.boot(cmdline)
-    write(RUN, {"module-problems": "\n".join(problems)})
+    problems = kernel_modules.on_boot(cmdline)
+    write_files(RUN, {"module-problems": "\n".join(problems)})
     _kernel_log()
     os.execv("/sbin/init", ["/sbin/init"])  # noqa: S606 no shell: this process becomes systemd
 
@@ -57,42 +70,42 @@ def _boot_folder() -> None:
     for name in ("vmlinuz", "initrd.img", "config", "System.map"):
         path = f"/boot/{name}-{release}"
         if not os.path.exists(path):
-            write("/boot", {f"{name}-{release}": "simulated"})
+            write_files("/boot", {f"{name}-{release}": "simulated"})
     os.makedirs(f"/lib/modules/{release}", exist_ok=True)
     if not os.path.exists(GRUB_CFG):
-        update_grub.write(update_grub.generate(), GRUB_CFG)
+        update_grub.write_grub_cfg(update_grub.grub_cfg_text(), GRUB_CFG)
 
 
 def _next_cmdline() -> str:
     if os.path.exists(GRUB_CFG):
         with open(GRUB_CFG, encoding="utf-8") as file:
-            return from_grub_cfg(file.read()) or FIRST_BOOT
+            return cmdline_from_grub_cfg(file.read()) or FIRST_BOOT
     return FIRST_BOOT
 
 
 def _sysfs(node: str, cmdline: str, pages: HugePages) -> None:
-    root = new_tree(f"{RUN}/sys")
+    root = new_tmpfs(f"{RUN}/sys")
     faults = read_faults()
-    ethernet = link_type.ethernet()
+    ethernet = link_type.is_ethernet()
     for real in ("fs", "devices/virtual/net") if ethernet else ("fs", "class/net", "devices/virtual/net"):
         os.makedirs(f"{root}/{real}")
         bind(f"/sys/{real}", f"{root}/{real}")
     missing = faults.missing_gpus()
-    write(root, sysfs_cpu.files(cmdline))
-    write(root, sysfs_memory.files(cmdline, pages))
-    write(root, sysfs_rdma.files(node, faults.trained_gbps(), ethernet=ethernet))
-    write(root, sysfs_pci.files(missing))
-    link(root, sysfs_cpu.links() | sysfs_rdma.links() | sysfs_pci.links(missing))
+    write_files(root, sysfs_cpu.files(cmdline))
+    write_files(root, sysfs_memory.files(cmdline, pages))
+    write_files(root, sysfs_rdma.files(node, faults.trained_gbps(), ethernet=ethernet))
+    write_files(root, sysfs_pci.files(missing))
+    make_links(root, sysfs_cpu.links() | sysfs_rdma.links() | sysfs_pci.links(missing))
     for empty in ("module", "block", "class/dmi", "kernel/debug", "kernel/config", "kernel/security", "power"):
         os.makedirs(f"{root}/{empty}", exist_ok=True)
     if ethernet:
-        rails.make(root)
-        rails.refresh_gids(root)
-    move(root, "/sys")
+        ethernet_rails.create_rails(root)
+        ethernet_rails.refresh_gids(root)
+    move_mount(root, "/sys")
 
 
 def _proc_sys(cmdline: str, boot_id: str, pages: HugePages) -> None:
-    root = new_tree(f"{RUN}/proc-sys")
+    root = new_tmpfs(f"{RUN}/proc-sys")
     for name in os.listdir("/proc/sys"):
         if name != "net":
             copy_values(f"/proc/sys/{name}", f"{root}/{name}")
@@ -103,25 +116,27 @@ def _proc_sys(cmdline: str, boot_id: str, pages: HugePages) -> None:
     copy_values("/proc/sys/net/core", f"{root}/net/core")
     neighbours = f"{RUN}/neigh"
     copy_values("/proc/sys/net/ipv4/neigh", neighbours)
-    write(neighbours, procfs.NEIGHBOUR_TABLE)
+    write_files(neighbours, procfs.NEIGHBOUR_TABLE)
     bind(neighbours, f"{root}/net/ipv4/neigh")
-    fresh = procfs.sys_files(cmdline, boot_id, pages.total(pages.default_kib))
-    write(root, fresh)
+    fresh = procfs.proc_sys_files(cmdline, boot_id, pages.total(pages.default_kib))
+    write_files(root, fresh)
     for name in fresh:  # a host without a watchdog shows its switch read-only
         os.chmod(f"{root}/{name}", 0o644)
     for own in _OWN_SYS:
         if os.path.exists(f"/proc/sys/{own}"):
             bind(f"/proc/sys/{own}", f"{root}/{own}")
-    move(root, "/proc/sys")
+    move_mount(root, "/proc/sys")
 
 
 def _proc_files(cmdline: str, pages: HugePages) -> None:
     folder = f"{RUN}/proc"
     os.makedirs(f"{folder}/driver", exist_ok=True)
     os.makedirs(f"{folder}/irq/default", exist_ok=True)
-    write(folder, {"cmdline": cmdline, "meminfo": sysfs_memory.meminfo(pages), "cpuinfo": procfs.cpuinfo(), "sysrq-trigger": ""})
-    write(folder, {"swaps": procfs.SWAPS.encode(), "modules": b"", "irq/default_smp_affinity": machine.cpu_mask(list(range(machine.CPUS)))})
-    write(folder, {"devices": procfs.devices()})
+    write_files(folder, {"cmdline": cmdline, "meminfo": sysfs_memory.meminfo(pages), "cpuinfo": procfs.cpuinfo(), "sysrq-trigger": ""})
+    write_files(
+        folder, {"swaps": procfs.SWAPS.encode(), "modules": b"", "irq/default_smp_affinity": machine.cpu_mask(list(range(machine.CPUS)))}
+    )
+    write_files(folder, {"devices": procfs.devices_text()})
     for name in ("cmdline", "meminfo", "cpuinfo", "swaps", "modules", "driver", "irq", "sysrq-trigger", "devices"):
         if os.path.exists(f"/proc/{name}"):  # a kernel without modules has no /proc/modules
             bind(f"{folder}/{name}", f"/proc/{name}")
@@ -146,7 +161,7 @@ def _kernel_log() -> None:
     os.mkfifo("/dev/kmsg", 0o644)
     if os.fork() == 0:
         os.setsid()
-        errors = os.open(f"{RUN}/labd.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        errors = os.open(f"{RUN}/supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(errors, 2)
-        program = [sys.executable, "-IS", "/opt/clusterctl-lab/image_files/run.py", "labd"]
+        program = [sys.executable, "-IS", "/opt/clusterctl-lab/image_files/run.py", "supervisor"]
         os.execv(program[0], program)  # noqa: S606

@@ -5,28 +5,28 @@ from __future__ import annotations
 import argparse
 import os
 
-from . import nic
+from . import nic_settings
 from .sysfs_rdma import ROOT
 
 
-def tos(argv: list[str]) -> int:
+def tos_command(argv: list[str]) -> int:
     """Show or set (-t) the type of service."""
     asked = _parse(argv, "-t")
-    adapter = nic.load(asked.device)
+    adapter = nic_settings.load_settings(asked.device)
     if asked.value is not None:
         adapter.cma_tos = asked.value
-        nic.save(asked.device, adapter)
+        nic_settings.save_settings(asked.device, adapter)
     print(adapter.cma_tos)
     return 0
 
 
-def mode(argv: list[str]) -> int:
+def mode_command(argv: list[str]) -> int:
     """Show or set (-m) the version."""
     asked = _parse(argv, "-m")
-    adapter = nic.load(asked.device)
+    adapter = nic_settings.load_settings(asked.device)
     if asked.value is not None:
         adapter.cma_version = asked.value
-        nic.save(asked.device, adapter)
+        nic_settings.save_settings(asked.device, adapter)
     print("RoCE v2" if adapter.cma_version == 2 else "IB/RoCE v1")
     return 0
 

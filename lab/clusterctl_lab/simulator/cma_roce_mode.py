@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .cma_roce import mode
+from .cma_roce import mode_command
 
 
 def main(argv: list[str], _version: str) -> int:
     """Show or set it."""
-    return mode(argv)
+    return mode_command(argv)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .cma_roce import tos
+from .cma_roce import tos_command
 
 
 def main(argv: list[str], _version: str) -> int:
     """Show or set it."""
-    return tos(argv)
+    return tos_command(argv)

@@ -18,7 +18,7 @@ HOSTENGINE_PORT = 5555
 NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"
 
 
-def stay(name: str) -> int:
+def run_until_sigterm(name: str) -> int:
     """Hold the flag until systemd ends the program."""
 
     def leave(_number: int, _frame: FrameType | None) -> None:
@@ -27,12 +27,12 @@ def stay(name: str) -> int:
 
     signal.signal(signal.SIGTERM, leave)
     state.set_flag(name, "1")
-    _tell_systemd()
+    _notify_systemd()
     while True:
         signal.pause()
 
 
-def _tell_systemd() -> None:
+def _notify_systemd() -> None:
     """A unit that waits for its program (sd_notify) has it now."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
@@ -45,7 +45,7 @@ def persistenced(version: str) -> int:
     if state.driver_version() != version:
         print("nvidia-persistenced failed to initialize. Check syslog for more details.", file=sys.stderr)
         return 1
-    return stay("persistence")
+    return run_until_sigterm("persistence")
 
 
 def fabricmanager(version: str) -> int:
@@ -61,14 +61,14 @@ def fabricmanager(version: str) -> int:
             file=sys.stderr,
         )
         return 1
-    return _subnet_manager() or stay("fabric")
+    return _start_subnet_manager() or run_until_sigterm("fabric")
 
 
-def _subnet_manager() -> int:
+def _start_subnet_manager() -> int:
     """As nvidia-fabricmanager-start.sh does it on a board whose NVSwitches need one: start it, or say why the fabric manager cannot start."""
     if not machine.THIS.subnet_manager:
         return 0
-    if not state.loaded("ib_umad"):
+    if not state.is_module_loaded("ib_umad"):
         print('Detected NVL5+ system\nKernel module "ib_umad" has not been loaded, fabric manager cannot be started', file=sys.stderr)
         return 1
     if not os.path.exists(NVLSM):

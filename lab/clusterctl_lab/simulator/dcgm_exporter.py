@@ -6,7 +6,7 @@ import os
 import sys
 
 from . import machine, state
-from .metrics_server import option, serve
+from .metrics_server import option_value, serve_metrics
 
 # What this program may see: its unit hides /proc/driver and the folder of the lab's faults.
 DEVICES = "/sys/bus/pci/devices"
@@ -17,20 +17,20 @@ def main(argv: list[str], version: str) -> int:
     if "--version" in argv:
         print(f"DCGM Exporter version {version} (simulated)")
         return 0
-    fields = counters(state.read(option(argv, "-f", "--collectors")))
+    fields = parse_counters(state.read(option_value(argv, "-f", "--collectors")))
     if not fields or not state.driver_version():
         print("Failed to initialize DCGM: no counters or no driver", file=sys.stderr)
         return 1
-    return serve(option(argv, "-a", "--address", default=":9400"), lambda: text(fields))
+    return serve_metrics(option_value(argv, "-a", "--address", default=":9400"), lambda: metrics_text(fields))
 
 
-def counters(csv: str) -> list[tuple[str, str, str]]:
+def parse_counters(csv: str) -> list[tuple[str, str, str]]:
     """Field, type and help of each line."""
     rows = [[cell.strip() for cell in line.split(",", 2)] for line in csv.splitlines() if line.strip() and not line.startswith("#")]
     return [(field, kind, words) for field, kind, words in rows]
 
 
-def text(fields: list[tuple[str, str, str]]) -> str:
+def metrics_text(fields: list[tuple[str, str, str]]) -> str:
     """The metrics of this moment."""
     every = [machine.gpu(os.uname().nodename, index) for index in range(machine.GPUS)]
     present = [gpu for gpu in every if os.path.exists(f"{DEVICES}/{gpu.bus_id[4:].lower()}")]

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import machine, state
 from .daemons import HOSTENGINE_PORT
-from .gpus import GpuView, NoDriverError, gpus, require_all, require_driver
+from .gpus import GpuView, NoDriverError, gpu_views, require_driver, require_no_lost_gpu
 
 # Test -> (category, first level that has it).
 _TESTS = {
@@ -38,14 +38,14 @@ def main(argv: list[str], version: str) -> int:
         print("Error: Unable to connect to host engine. Host engine connection invalid/disconnected.")
         return 255
     try:
-        driver = require_driver(state.installed("nvidia-utils-580"))
-        views = gpus()
-        require_all(views)
+        driver = require_driver(state.installed_version("nvidia-utils-580"))
+        views = gpu_views()
+        require_no_lost_gpu(views)
     except NoDriverError as e:
         print(f"Error: Unable to get the GPUs: {e}")
         return 255
     if words[:1] == ["discovery"]:
-        print(discovery(views), end="")
+        print(discovery_text(views), end="")
         return 0
     if words[:1] == ["diag"]:
         return _diag(words, views, version, driver)
@@ -67,12 +67,12 @@ def _diag(words: list[str], views: list[GpuView], version: str, driver: str) -> 
         print(f'Error: requested test "{level}" was not found among possible test choices.')
         return 226
     print("clusterctl-lab: simulated", file=sys.stderr)
-    report = diagnostic(views, int(level), version, driver, plugins=bool(state.installed(_PLUGINS)))
-    print(json.dumps(report, indent=2) if {"-j", "--json"} & set(words) else table(report))
+    report = diagnostic_document(views, int(level), version, driver, plugins=bool(state.installed_version(_PLUGINS)))
+    print(json.dumps(report, indent=2) if {"-j", "--json"} & set(words) else result_table(report))
     return 0 if _passed(report) else 226
 
 
-def diagnostic(views: list[GpuView], level: int, version: str, driver: str, *, plugins: bool) -> dict[str, Any]:
+def diagnostic_document(views: list[GpuView], level: int, version: str, driver: str, *, plugins: bool) -> dict[str, Any]:
     """The JSON document of DCGM 4; without the CUDA plug-ins only the software tests run."""
     categories: dict[str, list[dict[str, Any]]] = {}
     for name, (category, first) in _TESTS.items():
@@ -112,7 +112,7 @@ def _passed(report: dict[str, Any]) -> bool:
     return all(t["test_summary"]["status"] in ("Pass", "Skip") for t in tests)
 
 
-def table(report: dict[str, Any]) -> str:
+def result_table(report: dict[str, Any]) -> str:
     """The table of `dcgmi diag` without -j."""
     bar = f"+{'-' * 27}+{'-' * 48}+"
     rows = [("Diagnostic", "Result")]
@@ -125,7 +125,7 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join([*lines, bar])
 
 
-def discovery(views: list[GpuView]) -> str:
+def discovery_text(views: list[GpuView]) -> str:
     """`dcgmi discovery -l`."""
     bar = f"+--------+{'-' * 70}+\n"
     text = f"{len(views)} GPUs found.\n{bar}| GPU ID | {'Device Information':<68} |\n{bar}"

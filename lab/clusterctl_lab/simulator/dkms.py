@@ -20,7 +20,7 @@ def module_version(upstream: str) -> str:
 
 def main(argv: list[str], _version: str = "") -> int:
     """`status` lists, `build` finds its source, `install` puts the modules into the kernel's tree, `uninstall` takes them out."""
-    known = {f"{name}/{version}": package for package, name in _PACKAGES.items() if (version := state.installed(package))}
+    known = {f"{name}/{version}": package for package, name in _PACKAGES.items() if (version := state.installed_version(package))}
     verb = argv[1] if len(argv) > 1 else "status"
     if verb == "status":
         print("".join(_row(module, known[module]) for module in sorted(known)), end="")

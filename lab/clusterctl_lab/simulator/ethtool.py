@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from . import nic
+from . import nic_settings
 
 _RING = "RX:\t\t{rx}\nRX Mini:\tn/a\nRX Jumbo:\tn/a\nTX:\t\t{tx}\n"
 
@@ -15,18 +15,18 @@ def main(argv: list[str], version: str) -> int:
     if option == "--version":
         print(f"ethtool version {version} (simulated)")
         return 0
-    device = nic.device_of(name)
+    device = nic_settings.device_of_interface(name)
     if not device or option not in ("-g", "-a", "-G", "-A"):
         print("netlink error: Operation not supported", file=sys.stderr)
         return 1
-    adapter = nic.load(device)
+    adapter = nic_settings.load_settings(device)
     given = dict(zip(words[::2], words[1::2], strict=True))
     if option == "-G":
         adapter.rings |= {way: min(int(n), 8192) for way, n in given.items()}
     if option == "-A":
         adapter.pause |= given
     if option in ("-G", "-A"):
-        nic.save(device, adapter)
+        nic_settings.save_settings(device, adapter)
     if option == "-g":
         most, now = _RING.format(rx=8192, tx=8192), _RING.format(**adapter.rings)
         print(f"Ring parameters for {name}:\nPre-set maximums:\n{most}Current hardware settings:\n{now}")

@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from . import machine, sysfs_pci, sysfs_rdma, tree
+from . import machine, pseudo_files, sysfs_pci, sysfs_rdma
 from .kernel_log import xid_line
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _XIDS = {
 }
 
 
-def announce(fault: Fault, node: str, log: KernelLog) -> None:
+def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
     """Write what the kernel says when a fault happens."""
     if fault.name == "xid":
         gpu = machine.gpu(node, int(fault.device or 0))
@@ -38,20 +38,20 @@ def announce(fault: Fault, node: str, log: KernelLog) -> None:
         log.log(xid_line(gpu.bus_id, 64, _XIDS["64"]), "err")
 
 
-def apply(faults: Faults, root: str = "/sys") -> None:
+def apply_faults(faults: Faults, root: str = "/sys") -> None:
     """Bring link rates and the PCI bus in line with the faults."""
     trained = faults.trained_gbps()
     for name in machine.THIS.hca_names:
         rate = sysfs_rdma.rate_text(trained.get(name, machine.THIS.line_rate_gbps))
-        tree.write(root, {f"class/infiniband/{name}/ports/1/rate": rate})
+        pseudo_files.write_files(root, {f"class/infiniband/{name}/ports/1/rate": rate})
     missing = faults.missing_gpus()
     present, every = sysfs_pci.links(missing), sysfs_pci.links(set())
     for path in every:
         if path not in present and os.path.lexists(f"{root}/{path}"):
             os.unlink(f"{root}/{path}")
     for index in missing:
-        shutil.rmtree(os.path.dirname(f"{root}/{sysfs_pci.folder(machine.THIS.gpu_addresses[index])}"), ignore_errors=True)
+        shutil.rmtree(os.path.dirname(f"{root}/{sysfs_pci.device_folder(machine.THIS.gpu_addresses[index])}"), ignore_errors=True)
     back = {p: t for p, t in present.items() if not os.path.lexists(f"{root}/{p}")}
     if back:
-        tree.write(root, sysfs_pci.files(missing))
-        tree.link(root, back)
+        pseudo_files.write_files(root, sysfs_pci.files(missing))
+        pseudo_files.make_links(root, back)

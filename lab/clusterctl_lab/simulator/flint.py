@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 
 from . import machine
-from .nv_config import hca_of
+from .nv_config import hca_index_of_address
 
 
 def main(argv: list[str], _version: str = "") -> int:
     """Print what lies in the flash of an adapter, as it does where that runs, too; nothing is ever burned."""
     device = next((argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-d", "--device")), "")
-    index = hca_of(device)
+    index = hca_index_of_address(device)
     if index is None:
         print(f"-E- Cannot open Device: {device}. No such file or directory.", file=sys.stderr)
         return 1

@@ -19,19 +19,19 @@ class GpuModes:
     power_w: float = machine.THIS.gpu_power_limit_w
 
 
-def modes(index: int) -> GpuModes:
+def current_modes(index: int) -> GpuModes:
     """The modes of the GPU now."""
     kept = _load(state.INFOROM).get(str(index), {})
-    now = _load(_in_force()).get(str(index), {})
+    now = _load(_current_file()).get(str(index), {})
     ecc = bool(now.get("ecc", True))
     power_w = float(now.get("power_w", machine.THIS.gpu_power_limit_w))
     return GpuModes(ecc=ecc, ecc_pending=bool(kept.get("ecc", ecc)), mig=bool(now.get("mig", False)), power_w=power_w)
 
 
-def boot() -> None:
+def on_boot() -> None:
     """What the boards kept comes into force; the rest is forgotten."""
     kept = _load(state.INFOROM)
-    _save(_in_force(), {index: {"ecc": values["ecc"], "ecc_pending": values["ecc"]} for index, values in kept.items()})
+    _save(_current_file(), {index: {"ecc": values["ecc"], "ecc_pending": values["ecc"]} for index, values in kept.items()})
 
 
 def set_ecc(index: int, *, enabled: bool) -> None:
@@ -41,20 +41,20 @@ def set_ecc(index: int, *, enabled: bool) -> None:
 
 def set_mig(index: int, *, enabled: bool) -> None:
     """Change the MIG mode at once."""
-    _keep(index, replace(modes(index), mig=enabled))
+    _save_current(index, replace(current_modes(index), mig=enabled))
 
 
 def set_power(index: int, watts: float) -> None:
     """Change the power limit at once."""
-    _keep(index, replace(modes(index), power_w=watts))
+    _save_current(index, replace(current_modes(index), power_w=watts))
 
 
-def _in_force() -> str:
+def _current_file() -> str:
     return f"{state.RUN}/gpu-modes.json"
 
 
-def _keep(index: int, values: GpuModes) -> None:
-    _save(_in_force(), _load(_in_force()) | {str(index): asdict(values)})
+def _save_current(index: int, values: GpuModes) -> None:
+    _save(_current_file(), _load(_current_file()) | {str(index): asdict(values)})
 
 
 def _load(path: str) -> dict[str, dict[str, float | bool]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from . import fabric, gpu_modes, machine, state
+from . import gpu_modes, machine, nvlink_fabric, state
 
 # The CUDA version that a driver branch brings.
 _CUDA = {"570": "12.8", "575": "12.9", "580": "13.0", "590": "13.1"}
-LIBRARY = "nvidia-utils-580"
+UTILS_PACKAGE = "nvidia-utils-580"
 
 
 class NoDriverError(Exception):
@@ -56,7 +56,7 @@ def require_driver(library: str) -> str:
     return driver
 
 
-def gpus(node: str = "") -> list[GpuView]:
+def gpu_views(node: str = "") -> list[GpuView]:
     """The GPUs on the bus. NoDriverError if there is none, or if one fell off the bus while in use."""
     node = node or os.uname().nodename
     faults = state.read_faults()
@@ -72,13 +72,13 @@ def gpus(node: str = "") -> list[GpuView]:
             GpuView(
                 gpu=machine.gpu(node, index),
                 minor=minor,
-                fabric=fabric.up(index, faults),
+                fabric=nvlink_fabric.gpu_joined(index, faults),
                 persistence=persistence,
                 remap_failure=bool(ecc),
                 remapped_rows=8 if ecc else 0,
                 uncorrected_now=1 if ecc else 0,
                 lost=index in faults.lost_gpus(),
-                modes=gpu_modes.modes(index),
+                modes=gpu_modes.current_modes(index),
                 gsp=gsp,
             )
         )
@@ -91,7 +91,7 @@ def require_fabric(views: list[GpuView]) -> None:
         raise NoDriverError("[CUDA_ERROR_SYSTEM_NOT_READY] system not yet initialized in expression cuInit(0)", 1)
 
 
-def require_all(views: list[GpuView]) -> None:
+def require_no_lost_gpu(views: list[GpuView]) -> None:
     """NoDriverError if a GPU fell off the bus."""
     for view in views:
         if view.lost:

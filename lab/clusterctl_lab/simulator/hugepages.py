@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .cmdline import words
+from .cmdline import parse_cmdline
 
 SIZES_KIB = {"2M": 2048, "1G": 1048576, "2048K": 2048, "1048576K": 1048576}
 DEFAULT_KIB = 2048
@@ -42,21 +42,21 @@ class HugePages:
         return self.total(size_kib)
 
 
-def from_cmdline(cmdline: str, nodes: int, node_kib: int) -> HugePages:
+def pages_from_cmdline(cmdline: str, nodes: int, node_kib: int) -> HugePages:
     """Huge pages after boot with this command line (`hugepagesz=`, `hugepages=N` or `0:N,1:N`, `default_hugepagesz=`)."""
     result = HugePages(nodes, node_kib)
     size = result.default_kib
-    for name, value in words(cmdline):
+    for name, value in parse_cmdline(cmdline):
         if name in ("hugepagesz", "default_hugepagesz") and value and value.upper() in SIZES_KIB:
             size = SIZES_KIB[value.upper()]
             if name == "default_hugepagesz":
                 result.default_kib = size
         elif name == "hugepages" and value:
-            _ask(result, size, value)
+            _request_pages(result, size, value)
     return result
 
 
-def _ask(pages: HugePages, size_kib: int, value: str) -> None:
+def _request_pages(pages: HugePages, size_kib: int, value: str) -> None:
     if value.isdigit():
         pages.set_total(size_kib, int(value))
         return

@@ -7,7 +7,7 @@ import os
 import sys
 
 from . import machine
-from .fabric_peer import devices, peer
+from .cabling import hca_devices, switch_port
 from .state import read
 from .sysfs_rdma import ROOT
 
@@ -26,21 +26,21 @@ def main(argv: list[str], version: str) -> int:
     parser.add_argument("-V", action="version", version=f"iblinkinfo BUILD VERSION: {version} (simulated)")
     asked = parser.parse_args(argv[1:])
     at = f"{ROOT}/{asked.device}"
-    if asked.device not in devices() or read(f"{at}/ports/{asked.port}/link_layer") != "InfiniBand":
+    if asked.device not in hca_devices() or read(f"{at}/ports/{asked.port}/link_layer") != "InfiniBand":
         print(f"ibwarn: mad_rpc_open_port: can't open UMAD port ({asked.device}:{asked.port})", file=sys.stderr)
         return 1
     if machine.is_switch_hca(asked.device):
         print(f"iblinkinfo: not simulated: {asked.device} reaches only the NVSwitches of this node", file=sys.stderr)
         return 1
-    print("\n".join(lines(asked.device, asked.port, leaf=asked.route != "0")))
+    print("\n".join(link_lines(asked.device, asked.port, leaf=asked.route != "0")))
     return 0
 
 
-def lines(device: str, port: int, *, leaf: bool) -> list[str]:
+def link_lines(device: str, port: int, *, leaf: bool) -> list[str]:
     """The lines of that end."""
     at = f"{ROOT}/{device}"
     index = machine.hca_index(device)
-    end = peer(index)
+    end = switch_port(index)
     guid = read(f"{at}/node_guid").replace(":", "")
     rate = int(read(f"{at}/ports/{port}/rate").partition(" ")[0] or 0)
     own = {"guid": guid, "name": f"{os.uname().nodename} {device}", "lid": int(read(f"{at}/ports/{port}/lid") or "0", 16), "port": port}

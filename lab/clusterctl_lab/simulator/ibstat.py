@@ -28,11 +28,11 @@ def main(argv: list[str], version: str) -> int:
             file=sys.stderr,
         )
         return 255
-    print("".join(text(name) for name in (asked[:1] or names)), end="")
+    print("".join(hca_text(name) for name in (asked[:1] or names)), end="")
     return 0
 
 
-def text(name: str) -> str:
+def hca_text(name: str) -> str:
     """The block of one HCA."""
     at, port = f"{ROOT}/{name}", f"{ROOT}/{name}/ports/1"
     guid = "0x" + state.read(f"{at}/node_guid").replace(":", "")

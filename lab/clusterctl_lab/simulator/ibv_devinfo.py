@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from . import nic
+from . import nic_settings
 from .state import read
 from .sysfs_rdma import ROOT
 
@@ -24,7 +24,7 @@ def main(argv: list[str], _version: str) -> int:
         print(f"No IB device '{asked.device}' found", file=sys.stderr)
         return 255
     for name in [asked.device] if asked.device else names:
-        print(text(name, asked.port))
+        print(device_text(name, asked.port))
     return 0
 
 
@@ -33,12 +33,12 @@ def active_mtu(mtu: int) -> int:
     return max((size for size in _CODES if size <= mtu - 96), default=256)
 
 
-def text(device: str, port: int) -> str:
+def device_text(device: str, port: int) -> str:
     """The block of one device."""
     at = f"{ROOT}/{device}"
     layer = read(f"{at}/ports/{port}/link_layer")
     index = int(device.rpartition("_")[2])
-    size = active_mtu(int(read(f"/sys/class/net/{nic.interface(index)}/mtu") or "0")) if layer == "Ethernet" else 4096
+    size = active_mtu(int(read(f"/sys/class/net/{nic_settings.interface_name(index)}/mtu") or "0")) if layer == "Ethernet" else 4096
     rows = {
         "transport": "InfiniBand (0)",
         "fw_ver": read(f"{at}/fw_ver"),

@@ -26,7 +26,7 @@ def main(argv: list[str], version: str) -> int:
         print(f"IMEX version {version} does not match driver version {driver or 'none'}", file=sys.stderr)
         return 1
     try:
-        return imex_domain.run(read_config(asked.config), version)
+        return imex_domain.run_daemon(read_config(asked.config), version)
     except ImexConfigError as e:
         print(f"nvidia-imex: {e}", file=sys.stderr)
         return 1

@@ -10,13 +10,13 @@ PATH = "/dev/nvidia-caps-imex-channels/channel0"
 MAJOR = 235
 
 
-def make() -> None:
+def create_channel() -> None:
     """As the driver does it when it loads, if its parameter says so."""
     os.makedirs(os.path.dirname(PATH), exist_ok=True)
     if not os.path.exists(PATH):
         os.mknod(PATH, 0o666 | stat.S_IFCHR, os.makedev(MAJOR, 0))
 
 
-def present() -> bool:
+def channel_exists() -> bool:
     """Somebody made it."""
     return os.path.exists(PATH)

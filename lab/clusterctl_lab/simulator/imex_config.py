@@ -17,7 +17,7 @@ class ImexConfigError(Exception):
 
 
 @dataclass(frozen=True)
-class Config:
+class ImexConfig:
     """The settings that are simulated, with their defaults; the others are read over."""
 
     server_port: int = 50000
@@ -26,11 +26,11 @@ class Config:
     nodes_file: str = "/etc/nvidia-imex/nodes_config.cfg"
 
 
-def read_config(path: str) -> Config:
+def read_config(path: str) -> ImexConfig:
     """The KEY=VALUE lines of a file; defaults where there is none. ImexConfigError if a port is none."""
     found = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in _lines(path))}
-    default = Config()
-    return Config(
+    default = ImexConfig()
+    return ImexConfig(
         server_port=_port("SERVER_PORT", found.get("SERVER_PORT"), default.server_port),
         cmd_enabled=found.get("IMEX_CMD_ENABLED") == "1",
         cmd_port=_port("IMEX_CMD_PORT", found.get("IMEX_CMD_PORT"), default.cmd_port),
@@ -45,7 +45,7 @@ def read_members(path: str) -> tuple[str, ...]:
         raise ImexConfigError(f"node configuration file {path} is missing or names no node")
     for address in members:
         try:
-            socket.inet_pton(family(address), address)
+            socket.inet_pton(address_family(address), address)
         except OSError as e:
             raise ImexConfigError(f"node configuration file {path}: not an address: {address}") from e
     return members
@@ -54,7 +54,7 @@ def read_members(path: str) -> tuple[str, ...]:
 def own_address(members: tuple[str, ...]) -> str:
     """The first member that is an address of this machine. ImexConfigError if none is."""
     for address in members:
-        with socket.socket(family(address)) as probe:
+        with socket.socket(address_family(address)) as probe:
             try:
                 probe.bind((address, 0))
             except OSError:  # an address of another machine
@@ -63,7 +63,7 @@ def own_address(members: tuple[str, ...]) -> str:
     raise ImexConfigError(f"none of the nodes is an address of this machine: {', '.join(members)}")
 
 
-def family(address: str) -> socket.AddressFamily:
+def address_family(address: str) -> socket.AddressFamily:
     """IPv4 or IPv6, by how an address is written."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from .imex_config import COMMAND_ADDRESS, CONFIG_FILE, ImexConfigError, read_config
-from .imex_wire import CONNECTED, INVALID, NEVER_CONNECTED, About, Domain, NoAnswerError, Question, Report, ask
+from .imex_protocol import CONNECTED, INVALID, NEVER_CONNECTED, Domain, MemberReport, NoReplyError, Request, RequestKind, send_request
 
 _LETTERS = {INVALID: "I", NEVER_CONNECTED: "N", CONNECTED: "C"}
 _LEGEND = """Connectivity Table Legend:
@@ -32,26 +32,26 @@ def main(argv: list[str], version: str) -> int:
         print(f"nvidia-imex-ctl: not simulated: {' '.join(argv[1:])}", file=sys.stderr)
         return 2
     try:
-        line = _ask_daemon(asked.config, Question(About.STATE if asked.query else About.DOMAIN, version))
+        line = _query_daemon(asked.config, Request(RequestKind.STATE if asked.query else RequestKind.DOMAIN, version))
         if asked.query:
-            print(Report.from_json(line).status)
+            print(MemberReport.from_json(line).status)
         else:
             domain = Domain.from_json(line)
-            print(domain.to_json() if asked.as_json else table(domain))
-    except (ImexConfigError, NoAnswerError) as e:
+            print(domain.to_json() if asked.as_json else domain_table(domain))
+    except (ImexConfigError, NoReplyError) as e:
         print(f"Unable to connect to the IMEX server: {e}", file=sys.stderr)
         return 1
     return 0
 
 
-def _ask_daemon(path: str, question: Question) -> bytes:
+def _query_daemon(path: str, question: Request) -> bytes:
     config = read_config(path)
     if not config.cmd_enabled:
-        raise NoAnswerError(f"IMEX_CMD_ENABLED is not 1 in {path}")
-    return ask(COMMAND_ADDRESS, config.cmd_port, question)
+        raise NoReplyError(f"IMEX_CMD_ENABLED is not 1 in {path}")
+    return send_request(COMMAND_ADDRESS, config.cmd_port, question)
 
 
-def table(domain: Domain) -> str:
+def domain_table(domain: Domain) -> str:
     """The text of `nvidia-imex-ctl -N`."""
     nodes = [f"Node #{i:<3} - {m.address:<15} - {m.status:<20} - Version: {m.version}" for i, m in enumerate(domain.members)]
     columns = "".join(f"{i:<4}" for i in range(len(nodes)))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import daemons
-from .imex_config import COMMAND_ADDRESS, Config, ImexConfigError, family, own_address, read_members
-from .imex_wire import (
+from .imex_config import COMMAND_ADDRESS, ImexConfig, ImexConfigError, address_family, own_address, read_members
+from .imex_protocol import (
     CONNECTED,
     INVALID,
     LINE_MAX,
@@ -19,23 +19,23 @@ from .imex_wire import (
     READY,
     UNAVAILABLE,
     VERSION_MISMATCH,
-    About,
     Domain,
     Member,
-    NoAnswerError,
-    Question,
-    Report,
-    ask,
+    MemberReport,
+    NoReplyError,
+    Request,
+    RequestKind,
+    send_request,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_QUESTION_S = 5.0
+_REQUEST_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
-class Node:
+class DomainNode:
     """One member of the domain, with what it read when it started; `address`: its own."""
 
     version: str
@@ -43,46 +43,46 @@ class Node:
     port: int
     members: tuple[str, ...]
 
-    def answer(self, question: Question) -> str:
+    def answer(self, question: Request) -> str:
         """To another member; one of another version is refused."""
         if question.version != self.version:
-            return Report(self.version, VERSION_MISMATCH).to_json()
-        return (self._connected() if question.about is About.CONNECTIONS else self._state()).to_json()
+            return MemberReport(self.version, VERSION_MISMATCH).to_json()
+        return (self._connected() if question.about is RequestKind.CONNECTIONS else self._state()).to_json()
 
-    def command(self, question: Question) -> str:
+    def command(self, question: Request) -> str:
         """To nvidia-imex-ctl, of whatever version."""
-        return (self.domain() if question.about is About.DOMAIN else self._state()).to_json()
+        return (self.domain() if question.about is RequestKind.DOMAIN else self._state()).to_json()
 
     def domain(self) -> Domain:
         """Every member as it describes itself."""
-        members = [self._row(address, report) for address, report in zip(self.members, self._ask_all(About.CONNECTIONS), strict=True)]
+        members = [self._row(address, report) for address, report in zip(self.members, self._ask_all(RequestKind.CONNECTIONS), strict=True)]
         return Domain(domain_status(members), _timestamp(time.time()), tuple(members))
 
-    def _row(self, address: str, report: Report) -> Member:
+    def _row(self, address: str, report: MemberReport) -> Member:
         # A member that started with another nodes file does not know all of these.
         known = report.status == READY
         met = tuple(report.connections.get(other, NEVER_CONNECTED) if known else INVALID for other in self.members)
         return Member(address, report.status, report.version, met)
 
-    def _state(self) -> Report:
-        return Report(self.version, READY)
+    def _state(self) -> MemberReport:
+        return MemberReport(self.version, READY)
 
-    def _connected(self) -> Report:
-        reports = zip(self.members, self._ask_all(About.STATE), strict=True)
-        return Report(self.version, READY, {a: CONNECTED if r.status == READY else NEVER_CONNECTED for a, r in reports})
+    def _connected(self) -> MemberReport:
+        reports = zip(self.members, self._ask_all(RequestKind.STATE), strict=True)
+        return MemberReport(self.version, READY, {a: CONNECTED if r.status == READY else NEVER_CONNECTED for a, r in reports})
 
-    def _ask_all(self, about: About) -> list[Report]:
+    def _ask_all(self, about: RequestKind) -> list[MemberReport]:
         """At the same time: each that is down costs the whole timeout."""
         with ThreadPoolExecutor(len(self.members)) as pool:
             return list(pool.map(lambda address: self._ask(address, about), self.members))
 
-    def _ask(self, address: str, about: About) -> Report:
+    def _ask(self, address: str, about: RequestKind) -> MemberReport:
         if address == self.address:
-            return self._connected() if about is About.CONNECTIONS else self._state()
+            return self._connected() if about is RequestKind.CONNECTIONS else self._state()
         try:
-            return Report.from_json(ask(address, self.port, Question(about, self.version)))
-        except NoAnswerError:
-            return Report("", UNAVAILABLE)
+            return MemberReport.from_json(send_request(address, self.port, Request(about, self.version)))
+        except NoReplyError:
+            return MemberReport("", UNAVAILABLE)
 
 
 def domain_status(members: Sequence[Member]) -> str:
@@ -105,8 +105,8 @@ class _Server(socketserver.ThreadingTCPServer):
     # A whole rack may ask at once; a connection that finds no place here waits longer than a peer does.
     request_queue_size = 1024
 
-    def __init__(self, address: str, port: int, answer: Callable[[Question], str]) -> None:
-        self.address_family = family(address)
+    def __init__(self, address: str, port: int, answer: Callable[[Request], str]) -> None:
+        self.address_family = address_family(address)
         self.answer = answer
         try:
             super().__init__((address, port), _Handler)
@@ -116,23 +116,23 @@ class _Server(socketserver.ThreadingTCPServer):
 
 class _Handler(socketserver.StreamRequestHandler):
     server: _Server
-    timeout = _QUESTION_S
+    timeout = _REQUEST_TIMEOUT_S
 
     def handle(self) -> None:
         try:
-            question = Question.from_json(self.rfile.readline(LINE_MAX))
+            question = Request.from_json(self.rfile.readline(LINE_MAX))
             self.wfile.write(self.server.answer(question).encode() + b"\n")
-        except (OSError, NoAnswerError):  # one that went away, or spoke of something else, costs nobody else his answer
+        except (OSError, NoReplyError):  # one that went away, or spoke of something else, costs nobody else his answer
             return
 
 
-def run(config: Config, version: str) -> int:
+def run_daemon(config: ImexConfig, version: str) -> int:
     """Answer until systemd ends the program. ImexConfigError if the nodes file is wrong or a port is taken."""
     members = read_members(config.nodes_file)
-    node = Node(version, own_address(members), config.server_port, members)
+    node = DomainNode(version, own_address(members), config.server_port, members)
     servers = [_Server(node.address, node.port, node.answer)]
     if config.cmd_enabled:
         servers.append(_Server(COMMAND_ADDRESS, config.cmd_port, node.command))
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-    return daemons.stay("imex")
+    return daemons.run_until_sigterm("imex")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from . import machine, nv_config
+from .pseudo_files import write_files
 from .state import RUN, read
-from .tree import write
 
 _FILE = "link-type"
 _ETHERNET = "2"
 
 
-def boot() -> None:
+def on_boot() -> None:
     """Read the NV configuration that this boot brought into force."""
-    types = {nv_config.in_force(index)["LINK_TYPE_P1"] for index in range(machine.HCAS)}
-    write(RUN, {_FILE: "ETH" if types == {_ETHERNET} else "IB"})
+    types = {nv_config.current_config(index)["LINK_TYPE_P1"] for index in range(machine.HCAS)}
+    write_files(RUN, {_FILE: "ETH" if types == {_ETHERNET} else "IB"})
 
 
-def ethernet() -> bool:
+def is_ethernet() -> bool:
     """ConnectX-7 comes as InfiniBand."""
     return read(f"{RUN}/{_FILE}") == "ETH"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 
-from . import link_type, nic
-from .fabric_peer import devices, peer
+from . import link_type, nic_settings
+from .cabling import hca_devices, switch_port
 
 
 def main(argv: list[str], version: str) -> int:
@@ -17,13 +17,21 @@ def main(argv: list[str], version: str) -> int:
     if argv[1:] != ["-f", "json"]:
         print("lldpctl: this simulated one knows only `-f json`", file=sys.stderr)
         return 1
-    rows = [_neighbour(int(d.rpartition("_")[2])) for d in devices()] if link_type.ethernet() else []
+    rows = [_neighbour(int(d.rpartition("_")[2])) for d in hca_devices()] if link_type.is_ethernet() else []
     print(json.dumps({"lldp": {"interface": rows} if rows else {}}, indent=2))
     return 0
 
 
 def _neighbour(index: int) -> dict[str, object]:
-    end = peer(index)
+    end = switch_port(index)
     chassis = {end.switch: {"id": {"type": "mac", "value": f"02:00:5e:00:00:{index:02x}"}, "descr": "clusterctl lab (simulated)"}}
     port = {"id": {"type": "ifname", "value": f"swp{end.port}"}, "ttl": "120"}
-    return {nic.interface(index): {"via": "LLDP", "rid": str(index + 1), "age": "0 day, 00:01:00", "chassis": chassis, "port": port}}
+    return {
+        nic_settings.interface_name(index): {
+            "via": "LLDP",
+            "rid": str(index + 1),
+            "age": "0 day, 00:01:00",
+            "chassis": chassis,
+            "port": port,
+        }
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from . import machine, sysfs_memory
-from .hugepages import HugePages, from_cmdline
+from .hugepages import HugePages, pages_from_cmdline
 from .state import RUN, read
 
 _TOTALS = {"/proc/sys/vm/nr_hugepages": 0, "/proc/sys/vm/nr_hugepages_mempolicy": 0}
@@ -17,7 +17,7 @@ class MemoryFiles:
 
     def __init__(self, cmdline: str, root: str = "") -> None:
         self.root = root
-        self.pages: HugePages = from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node)
+        self.pages: HugePages = pages_from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node)
         default = self.pages.default_kib
         self._totals = dict.fromkeys(_TOTALS, default) | {f"/sys/kernel/mm/hugepages/hugepages-{s}kB/nr_hugepages": s for s in _SIZES}
         self._nodes = {

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SIMULATED = "# simulated by clusterctl lab: no real hardware was measured\n"
+SIMULATED_HEADER = "# simulated by clusterctl lab: no real hardware was measured\n"
 
 
-def option(argv: list[str], *names: str, default: str = "") -> str:
+def option_value(argv: list[str], *names: str, default: str = "") -> str:
     """The value of `--name=value` or `--name value`."""
     for word, following in zip(argv, [*argv[1:], ""], strict=False):
         name, equals, value = word.partition("=")
@@ -20,12 +20,12 @@ def option(argv: list[str], *names: str, default: str = "") -> str:
     return default
 
 
-def serve(listen: str, metrics: Callable[[], str]) -> int:
+def serve_metrics(listen: str, metrics: Callable[[], str]) -> int:
     """Answer until the program is ended."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = (SIMULATED + metrics()).encode() if self.path == "/metrics" else b"<a href=/metrics>metrics</a>\n"
+            body = (SIMULATED_HEADER + metrics()).encode() if self.path == "/metrics" else b"<a href=/metrics>metrics</a>\n"
             self.send_response(200)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
             self.send_header("Content-Length", str(len(body)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import nic
+from . import nic_settings
 
 _OWNERS = {"os": "OS", "fw": "Firmware"}
 
@@ -22,19 +22,19 @@ def main(argv: list[str], version: str) -> int:
     parser.add_argument("-d", "--dcbx", choices=["os", "fw"])
     parser.add_argument("-v", "--version", action="version", version=f"mlnx_qos {version} (simulated)")
     asked = parser.parse_args(argv[1:])
-    device = nic.device_of(asked.interface)
+    device = nic_settings.device_of_interface(asked.interface)
     if not device:
         print(f"Interface {asked.interface} is not found or not supported", file=sys.stderr)
         return 1
-    adapter = nic.load(device)
-    change(adapter, asked)
-    if adapter != nic.load(device):  # a query writes nothing
-        nic.save(device, adapter)
-    print(text(adapter), end="")
+    adapter = nic_settings.load_settings(device)
+    apply_options(adapter, asked)
+    if adapter != nic_settings.load_settings(device):  # a query writes nothing
+        nic_settings.save_settings(device, adapter)
+    print(qos_text(adapter), end="")
     return 0
 
 
-def change(adapter: nic.Nic, asked: argparse.Namespace) -> None:
+def apply_options(adapter: nic_settings.NicSettings, asked: argparse.Namespace) -> None:
     """Take over the options that are given."""
     adapter.trust = asked.trust or adapter.trust
     adapter.dcbx = _OWNERS.get(asked.dcbx, adapter.dcbx)
@@ -46,7 +46,7 @@ def change(adapter: nic.Nic, asked: argparse.Namespace) -> None:
             setattr(adapter, name, [int(n) for n in option.split(",")])
 
 
-def text(adapter: nic.Nic) -> str:
+def qos_text(adapter: nic_settings.NicSettings) -> str:
     """The output of mlnx_qos of DOCA-OFED."""
     lines = [f"DCBX mode: {adapter.dcbx} controlled", f"Priority trust state: {adapter.trust}"]
     if adapter.trust == "dscp":

@@ -23,13 +23,13 @@ def bind(source: str, target: str) -> None:
     mount(source, target, flags=BIND | RECURSIVE)
 
 
-def new_tree(target: str) -> str:
+def new_tmpfs(target: str) -> str:
     """An empty tmpfs at a new folder `target`."""
     os.makedirs(target)
     mount("clusterctl-lab", target, "tmpfs", data="mode=755")
     return target
 
 
-def move(source: str, target: str) -> None:
+def move_mount(source: str, target: str) -> None:
     """Move the mount at `source` to `target`."""
     mount(source, target, flags=MOVE)

@@ -7,8 +7,8 @@ import sys
 
 from . import nccl_tests, peers
 
-_ONE = {"-np", "-n", "--np", "--host", "-H", "-x", "--bind-to", "--map-by", "--hostfile", "-hostfile", "--rank-by", "-N"}
-_TWO = {"--mca", "-mca"}
+_OPTIONS_WITH_ONE_VALUE = {"-np", "-n", "--np", "--host", "-H", "-x", "--bind-to", "--map-by", "--hostfile", "-hostfile", "--rank-by", "-N"}
+_OPTIONS_WITH_TWO_VALUES = {"--mca", "-mca"}
 
 
 def main(argv: list[str], version: str) -> int:
@@ -16,15 +16,15 @@ def main(argv: list[str], version: str) -> int:
     if {"--version", "-V"} & set(argv):
         print(f"mpirun (Open MPI) {version}\n\nReport bugs to http://www.open-mpi.org/community/help/\n(simulated)")
         return 0
-    options, program = split(argv[1:])
+    options, program = split_options(argv[1:])
     name = program[0].rpartition("/")[2].removesuffix("_perf") if program else ""
-    if name not in ("all_reduce", "all_gather", "reduce_scatter", "alltoall") or not hosts(options):
+    if name not in ("all_reduce", "all_gather", "reduce_scatter", "alltoall") or not parse_hosts(options):
         print(f"mpirun: not simulated: {' '.join(argv[1:])}", file=sys.stderr)
         return 1
     group: list[tuple[peers.Peer, int]] = []
-    for address, slots in hosts(options):
+    for address, slots in parse_hosts(options):
         try:
-            description = peers.ask(address)
+            description = peers.query_peer(address)
         except peers.PeerError as e:
             print(f"ORTE was unable to reliably start one or more daemons.\n* {e}", file=sys.stderr)
             return 1
@@ -33,19 +33,19 @@ def main(argv: list[str], version: str) -> int:
             return 134
         group.append((description, slots))
     exported = dict(word.split("=", 1) for word in options.get("-x", []) if "=" in word)
-    return nccl_tests.run(name, program[1:], group[0][0].tests, group, {**os.environ, **exported})
+    return nccl_tests.run_group(name, program[1:], group[0][0].tests, group, {**os.environ, **exported})
 
 
-def split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+def split_options(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
     """(option -> its values, the program with its arguments)."""
     options: dict[str, list[str]] = {}
     i = 0
     while i < len(words) and words[i].startswith("-"):
         name, equals, value = words[i].partition("=")
-        if name in _ONE and not equals:
+        if name in _OPTIONS_WITH_ONE_VALUE and not equals:
             options.setdefault(name, []).append(words[i + 1] if i + 1 < len(words) else "")
             i += 1
-        elif name in _TWO:
+        elif name in _OPTIONS_WITH_TWO_VALUES:
             i += 2
         elif equals:
             options.setdefault(name, []).append(value)
@@ -53,7 +53,7 @@ def split(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
     return options, words[i:]
 
 
-def hosts(options: dict[str, list[str]]) -> list[tuple[str, int]]:
+def parse_hosts(options: dict[str, list[str]]) -> list[tuple[str, int]]:
     """(address, slots) of --host, in its order."""
     named = ",".join(options.get("--host", []) + options.get("-H", []))
     parts = [part.rpartition(":") for part in named.split(",") if part]

@@ -7,16 +7,16 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from . import machine, nccl_lines, peers
-from .noise import factor
+from . import machine, nccl_debug_log, peers
+from .device_variation import variation_factor
 
 if TYPE_CHECKING:
     from .peers import Peer
 
 # Bus bandwidth is algorithm bandwidth times this times (n - 1) / n (nccl-tests PERFORMANCE.md).
-_FACTORS = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall": 1}
+_BUS_FACTORS = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall": 1}
 # Against all-reduce, which the switches sum.
-_RELATIVE = {"all_reduce": 1.0, "all_gather": 0.752, "reduce_scatter": 0.755, "alltoall": 0.74}
+_RELATIVE_TO_ALL_REDUCE = {"all_reduce": 1.0, "all_gather": 0.752, "reduce_scatter": 0.755, "alltoall": 0.74}
 _SUFFIX = {"K": 2**10, "M": 2**20, "G": 2**30}
 _HALF_SPEED_BYTES = 32 * 2**20
 
@@ -32,12 +32,12 @@ def main(argv: list[str], version: str) -> int:
             f"\t[-e,--maxbytes <max size in bytes>] \n\t[-n,--iters <iteration count>] \n\t[-c,--check <check iteration count>] \n# nccl-tests {version} (simulated)"
         )
         return 0
-    me = peers.describe()
+    me = peers.describe_self()
     wanted = int(_option(argv, "-g", "--ngpus", "1")) * int(_option(argv, "-t", "--nthreads", "1"))
-    return run(name, argv[1:], version, [(me, min(wanted, machine.GPUS * 4))], dict(os.environ))
+    return run_group(name, argv[1:], version, [(me, min(wanted, machine.GPUS * 4))], dict(os.environ))
 
 
-def run(name: str, words: list[str], version: str, group: list[tuple[Peer, int]], environment: dict[str, str]) -> int:
+def run_group(name: str, words: list[str], version: str, group: list[tuple[Peer, int]], environment: dict[str, str]) -> int:
     """Print what rank 0 of the group prints. `group`: a node's description and its number of ranks."""
     print("clusterctl-lab: simulated", file=sys.stderr)
     problem = _problem(group)
@@ -56,7 +56,7 @@ def run(name: str, words: list[str], version: str, group: list[tuple[Peer, int]]
         *_devices(group),
     ]
     if environment.get("NCCL_DEBUG", "").upper() in ("INFO", "TRACE"):
-        lines += nccl_lines.info(group)
+        lines += nccl_debug_log.info_lines(group)
     lines += [f"NCCL version {nccl}+cuda13.0", "#", *_HEADER]
     table, average = _table(name, low, high, step, group)
     lines += [
@@ -89,11 +89,11 @@ def bus_bandwidth(name: str, group: list[tuple[Peer, int]]) -> float:
     slowest = min(d.nccl_factor for d, _ in group)
     if len(group) == 1:
         ranks = group[0][1]
-        return machine.THIS.node_busbw_gbs * (1.0 if ranks > machine.GPUS // 2 else 0.76) * slowest * _RELATIVE[name]
+        return machine.THIS.node_busbw_gbs * (1.0 if ranks > machine.GPUS // 2 else 0.76) * slowest * _RELATIVE_TO_ALL_REDUCE[name]
     if machine.THIS.rack_nvlink:
-        return machine.THIS.group_busbw_gbs * slowest * _RELATIVE[name]
+        return machine.THIS.group_busbw_gbs * slowest * _RELATIVE_TO_ALL_REDUCE[name]
     network = min(d.slowest_hca for d, _ in group) * (1.0 if all(d.gdr for d, _ in group) else peers.WITHOUT_GDR)
-    return machine.THIS.group_busbw_gbs * network * slowest * _RELATIVE[name]
+    return machine.THIS.group_busbw_gbs * network * slowest * _RELATIVE_TO_ALL_REDUCE[name]
 
 
 def _table(name: str, low: int, high: int, step: int, group: list[tuple[Peer, int]]) -> tuple[list[str], float]:
@@ -103,8 +103,8 @@ def _table(name: str, low: int, high: int, step: int, group: list[tuple[Peer, in
     while size <= high:
         cells = ""
         for place in ("out", "in"):
-            busbw = best * size / (size + _HALF_SPEED_BYTES) * factor(name, str(size), place, spread=0.001)
-            algbw = busbw / (_FACTORS[name] * (ranks - 1) / ranks) if ranks > 1 else busbw
+            busbw = best * size / (size + _HALF_SPEED_BYTES) * variation_factor(name, str(size), place, spread=0.001)
+            algbw = busbw / (_BUS_FACTORS[name] * (ranks - 1) / ranks) if ranks > 1 else busbw
             bandwidths.append(busbw)
             cells += f"  {_time(size / algbw / 1e3)} {algbw:>7.2f} {busbw:>7.2f} {0:>7}"
         rows.append(f"{size:>12} {size // 4:>13} {'float':>9} {reduces:>7} {-1:>7}{cells}")

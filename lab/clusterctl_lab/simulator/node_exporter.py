@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 
 from . import state
-from .metrics_server import option, serve
+from .metrics_server import option_value, serve_metrics
 
 
 def main(argv: list[str], version: str) -> int:
@@ -13,11 +13,11 @@ def main(argv: list[str], version: str) -> int:
     if "--version" in argv:
         print(f"node_exporter, version {version} (simulated)")
         return 0
-    folder = option(argv, "--collector.textfile.directory")
-    return serve(option(argv, "--web.listen-address", default=":9100"), lambda: text(version, folder))
+    folder = option_value(argv, "--collector.textfile.directory")
+    return serve_metrics(option_value(argv, "--web.listen-address", default=":9100"), lambda: metrics_text(version, folder))
 
 
-def text(version: str, folder: str) -> str:
+def metrics_text(version: str, folder: str) -> str:
     """The metrics of this moment."""
     load = (state.read("/proc/loadavg") or "0").split()[0]
     lines = [f'node_exporter_build_info{{version="{version}"}} 1', f"node_load1 {load}"]

@@ -10,7 +10,7 @@ from . import machine, state
 
 # In the flash: survives reboots. In force: a copy that each boot makes.
 FLASH = "/usr/lib/clusterctl-lab/nv-config.json"
-IN_FORCE = f"{state.RUN}/nv-config.json"
+CURRENT = f"{state.RUN}/nv-config.json"
 _BOOLEAN = {"0": "False", "1": "True"}
 _LINK = {"1": "IB", "2": "ETH"}
 # Parameter -> its value from the factory and the names of its values.
@@ -31,18 +31,18 @@ _FACTORY: dict[str, tuple[str, dict[str, str]]] = {
 _HIDDEN = ("MAX_ACC_OUT_READ", "PCI_WR_ORDERING")
 _ARRAY = "ESWITCH_HAIRPIN_DESCRIPTORS"
 # As the machine came: somebody had used virtual functions.
-_FIRST = {"SRIOV_EN": "1"}
+_DELIVERED = {"SRIOV_EN": "1"}
 
 
-def boot() -> None:
+def on_boot() -> None:
     """The flash comes into force."""
-    _save(IN_FORCE, _load(FLASH))
+    _save(CURRENT, _load(FLASH))
 
 
 def main(argv: list[str], _version: str = "") -> int:
     """`-d DEVICE [-e] query` and `-d DEVICE -y set NAME=VALUE...`."""
     device = next((argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-d", "--dev")), "")
-    index = hca_of(device)
+    index = hca_index_of_address(device)
     if index is None:
         print(f"-E- Failed to open device: {device}. Cannot open device", file=sys.stderr)
         return 3
@@ -57,7 +57,7 @@ def main(argv: list[str], _version: str = "") -> int:
     return 3
 
 
-def hca_of(device: str) -> int | None:
+def hca_index_of_address(device: str) -> int | None:
     """The index of an adapter by its PCI address, with or without domain; None if there is none."""
     address = device if device.count(":") > 1 else f"0000:{device}"
     known = machine.THIS.hca_addresses
@@ -65,7 +65,7 @@ def hca_of(device: str) -> int | None:
 
 
 def _listing(device: str, index: int, asked: list[str]) -> str:
-    current, following = _values(IN_FORCE, index), _values(FLASH, index)
+    current, following = _values(CURRENT, index), _values(FLASH, index)
     shown = [n for n in _FACTORY if (not asked or n in asked) and (n not in _HIDDEN or current["ADVANCED_PCI_SETTINGS"] == "1")]
     lines = ["", "Device #1:", "----------", "", f"Device type:        {machine.THIS.hca_family:<20}", f"Device:             {device}", ""]
     lines.append(f"{'Configurations:':<52}{'Default':<21}{'Current':<21}Next Boot")
@@ -81,7 +81,7 @@ def _listing(device: str, index: int, asked: list[str]) -> str:
 
 def _set(index: int, words: list[str]) -> int:
     flash = _load(FLASH)
-    current = _values(IN_FORCE, index)
+    current = _values(CURRENT, index)
     wanted = dict(word.partition("=")[::2] for word in words)
     for name, value in wanted.items():
         if name not in _FACTORY or (name in _HIDDEN and current["ADVANCED_PCI_SETTINGS"] != "1"):
@@ -98,13 +98,13 @@ def _set(index: int, words: list[str]) -> int:
     return 0
 
 
-def in_force(index: int) -> dict[str, str]:
+def current_config(index: int) -> dict[str, str]:
     """The configuration that an adapter runs with."""
-    return _values(IN_FORCE, index)
+    return _values(CURRENT, index)
 
 
 def _values(path: str, index: int) -> dict[str, str]:
-    return {name: default for name, (default, _) in _FACTORY.items()} | _FIRST | _load(path).get(str(index), {})
+    return {name: default for name, (default, _) in _FACTORY.items()} | _DELIVERED | _load(path).get(str(index), {})
 
 
 def _printed(value: str, names: dict[str, str]) -> str:

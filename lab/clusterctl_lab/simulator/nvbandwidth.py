@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from . import gpus, machine, noise, state
+from . import device_variation, gpus, machine, state
 
 # Test case -> (description, GB/s, between GPUs).
 _CASES = {
@@ -27,20 +27,20 @@ def main(argv: list[str], version: str) -> int:
         )
         return 0
     try:
-        driver = gpus.require_driver(state.installed(gpus.LIBRARY))
-        views = gpus.gpus()
-        gpus.require_all(views)
+        driver = gpus.require_driver(state.installed_version(gpus.UTILS_PACKAGE))
+        views = gpus.gpu_views()
+        gpus.require_no_lost_gpu(views)
         gpus.require_fabric(views)
     except gpus.NoDriverError as e:
         print(e, file=sys.stderr)
         return 1
     print("clusterctl-lab: simulated", file=sys.stderr)
-    names = _asked(argv[1:]) or list(_CASES)
+    names = _requested_cases(argv[1:]) or list(_CASES)
     unknown = [n for n in names if n not in _CASES]
     if unknown:
         print(f"ERROR: Testcase {unknown[0]} not found!", file=sys.stderr)
         return 1
-    cases = [case(name, len(views)) for name in names]
+    cases = [run_test_case(name, len(views)) for name in names]
     if {"-j", "--json"} & set(argv):
         whole = {"CUDA Runtime Version": 13000, "Driver Version": driver, "git_version": f"v{version} (simulated)", "testcases": cases}
         print(json.dumps({"nvbandwidth": whole}, indent=1))
@@ -49,7 +49,7 @@ def main(argv: list[str], version: str) -> int:
     return 0
 
 
-def _asked(words: list[str]) -> list[str]:
+def _requested_cases(words: list[str]) -> list[str]:
     names: list[str] = []
     taking = False
     for word in words:
@@ -60,12 +60,15 @@ def _asked(words: list[str]) -> list[str]:
     return names
 
 
-def case(name: str, count: int) -> dict[str, Any]:
+def run_test_case(name: str, count: int) -> dict[str, Any]:
     """One entry of `testcases`."""
     description, gbs, between = _CASES[name]
     node = os.uname().nodename
     rows = range(count) if between else range(1)
-    values = [[None if between and r == c else gbs * noise.factor(node, name, f"{r}-{c}") for c in range(count)] for r in rows]
+    values = [
+        [None if between and r == c else gbs * device_variation.variation_factor(node, name, f"{r}-{c}") for c in range(count)]
+        for r in rows
+    ]
     matrix = [["N/A" if v is None else f"{v:.6g}" for v in row] for row in values]
     total = sum(v for row in values for v in row if v is not None)
     return {"bandwidth_description": description, "bandwidth_matrix": matrix, "name": name, "status": "Passed", "sum": total}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import smi_query, smi_set, smi_text, state
-from .gpus import LIBRARY, NoDriverError, cuda_version, gpus, require_all, require_driver
+from .gpus import UTILS_PACKAGE, NoDriverError, cuda_version, gpu_views, require_driver, require_no_lost_gpu
 
 if TYPE_CHECKING:
     from .gpus import GpuView
 
-_SHOWS = {"-L": smi_text.listing, "--list-gpus": smi_text.listing, "nvlink": smi_text.nvlink, "topo": smi_text.topology}
+_SHOWS = {"-L": smi_text.gpu_list, "--list-gpus": smi_text.gpu_list, "nvlink": smi_text.nvlink_status, "topo": smi_text.topology_matrix}
 
 
 def main(argv: list[str], version: str) -> int:
@@ -24,19 +24,19 @@ def main(argv: list[str], version: str) -> int:
 
 def _answer(words: list[str], version: str) -> int:
     if "--version" in words:
-        print(smi_text.versions(version, state.driver_version()), end="")
+        print(smi_text.version_text(version, state.driver_version()), end="")
         return 0
-    driver = require_driver(state.installed(LIBRARY) or version)
-    views = gpus()
+    driver = require_driver(state.installed_version(UTILS_PACKAGE) or version)
+    views = gpu_views()
     if any(w in ("-pm", "--persistence-mode") or w.startswith("--persistence-mode=") for w in words):
         return _persistence(words)
     if words[:1] not in (["-L"], ["--list-gpus"]):
-        require_all(views)
+        require_no_lost_gpu(views)
     asked = next((w for w in words if w.startswith("--query-")), "")
     if asked:
-        return smi_query.answer(views, driver, asked, words)
-    if smi_set.asked(words)[0]:
-        return smi_set.change(views, words)
+        return smi_query.run_query(views, driver, asked, words)
+    if smi_set.requested_setting(words)[0]:
+        return smi_set.apply_setting(views, words)
     text = _text(words, views, driver)
     print(text or f"Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n({words[0]} is not simulated)\n", end="")
     return 0 if text else 2
@@ -48,14 +48,14 @@ def _text(words: list[str], views: list[GpuView], driver: str) -> str:
     if first in _SHOWS:
         return _SHOWS[first](views)
     if first in ("-q", "--query"):
-        render = smi_text.xml if {"-x", "--xml-format"} & set(words) else smi_text.plain
+        render = smi_text.query_xml if {"-x", "--xml-format"} & set(words) else smi_text.query_text
         return render(views, driver, cuda_version(driver))
-    return "" if words else smi_text.table(views, driver, cuda_version(driver))
+    return "" if words else smi_text.summary_table(views, driver, cuda_version(driver))
 
 
 def _persistence(words: list[str]) -> int:
     state.set_flag("persistence", "1" if words[-1].endswith("1") else "")
-    for view in gpus():
+    for view in gpu_views():
         said = "Enabled" if words[-1].endswith("1") else "Disabled"
         print(f"{said} persistence mode for GPU {view.gpu.bus_id}.")
     print("All done.")

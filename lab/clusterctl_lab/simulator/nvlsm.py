@@ -10,4 +10,4 @@ def main(argv: list[str], version: str) -> int:
     if "--version" in argv:
         print(f"OpenSM {version} (simulated)")
         return 0
-    return daemons.stay("nvlsm")
+    return daemons.run_until_sigterm("nvlsm")

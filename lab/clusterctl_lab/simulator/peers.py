@@ -7,7 +7,7 @@ import os
 import socket
 from dataclasses import asdict, dataclass
 
-from . import fabric, imex_channel, machine, noise, state
+from . import device_variation, imex_channel, machine, nvlink_fabric, state
 
 PORT = 7711
 TIMEOUT_S = 5.0
@@ -43,7 +43,7 @@ class Peer:
         return json.dumps(asdict(self))
 
 
-def describe() -> Peer:
+def describe_self() -> Peer:
     """This node."""
     node = os.uname().nodename
     faults = state.read_faults()
@@ -51,27 +51,27 @@ def describe() -> Peer:
     return Peer(
         node=node,
         driver=state.driver_version(),
-        nccl=state.installed("libnccl2"),
-        tests=state.installed("nccl-tests"),
-        fabric=all(fabric.up(index, faults) for index in range(machine.GPUS)),
-        gdr=machine.THIS.rack_nvlink or state.loaded("nvidia_peermem"),
+        nccl=state.installed_version("libnccl2"),
+        tests=state.installed_version("nccl-tests"),
+        fabric=all(nvlink_fabric.gpu_joined(index, faults) for index in range(machine.GPUS)),
+        gdr=machine.THIS.rack_nvlink or state.is_module_loaded("nvidia_peermem"),
         gpus=[machine.gpu(node, i).bus_id for i in range(machine.GPUS) if i not in faults.missing_gpus() | faults.lost_gpus()],
         slowest_hca=min(factors),
-        nccl_factor=faults.nccl_factor() * noise.factor(node, "nccl"),
-        rack=_not_in_the_rack() if machine.THIS.rack_nvlink else "",
+        nccl_factor=faults.nccl_factor() * device_variation.variation_factor(node, "nccl"),
+        rack=_mnnvl_problem() if machine.THIS.rack_nvlink else "",
     )
 
 
-def _not_in_the_rack() -> str:
+def _mnnvl_problem() -> str:
     """As NCCL says it (src/mnnvl.cc)."""
-    if not imex_channel.present():
+    if not imex_channel.channel_exists():
         return "Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels). Set NCCL_MNNVL_ENABLE=0 to ignore this issue."
     if not state.flag("imex"):
         return "Check the IMEX configuration with `nvidia-imex-ctl -N`. Set NCCL_MNNVL_ENABLE=0 to ignore this issue."
     return ""
 
 
-def ask(address: str, port: int = PORT) -> Peer:
+def query_peer(address: str, port: int = PORT) -> Peer:
     """What the node at an address says of itself. PeerError if it says nothing."""
     try:
         with socket.create_connection((address, port), timeout=TIMEOUT_S) as connection:

@@ -6,8 +6,8 @@ import glob
 import os
 import sys
 
+from .pseudo_files import write_files
 from .sysfs_rdma import ROOT
-from .tree import write
 
 
 def main(argv: list[str], _version: str) -> int:
@@ -20,7 +20,7 @@ def main(argv: list[str], _version: str) -> int:
         print("perfquery: iberror: failed: can't open UMAD port", file=sys.stderr)
         return 1
     if "-R" in argv:
-        write(folder, {os.path.basename(f): 0 for f in files})
+        write_files(folder, {os.path.basename(f): 0 for f in files})
         return 0
     print("# Port counters")
     for file in files:

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import link_type, machine, noise, state
+from . import device_variation, link_type, machine, state
 
 WAIT_S = 60.0
 # Of the line rate, what is left after headers.
@@ -62,14 +62,14 @@ def main(argv: list[str], _version: str) -> int:
         print(f"Version: {_VERSION} (simulated)")
         return 0
     try:
-        options = parse(argv[1:])
-        mine = _describe(options, name)
+        options = parse_command_line(argv[1:])
+        mine = _local_description(options, name)
     except UsageError as e:
         print(e, file=sys.stderr)
         return 1
     print("clusterctl-lab: simulated", file=sys.stderr)
     try:
-        theirs = _meet(options, mine)
+        theirs = _exchange(options, mine)
     except OSError as e:
         print(f"Couldn't connect to {options.server}:{options.port}" if options.server else f" {e}", file=sys.stderr)
         print(" Unable to init the socket connection", file=sys.stderr)
@@ -77,11 +77,11 @@ def main(argv: list[str], _version: str) -> int:
     except ValueError:
         print(" Failed to exchange data between server and clients", file=sys.stderr)
         return 1
-    print(report(name, options, mine, theirs), end="", flush=True)
+    print(result_text(name, options, mine, theirs), end="", flush=True)
     return 0
 
 
-def parse(words: list[str]) -> Options:
+def parse_command_line(words: list[str]) -> Options:
     """Read the command line. UsageError for an option that perftest lacks."""
     values: dict[str, Any] = {}
     rest = list(words)
@@ -105,8 +105,8 @@ def parse(words: list[str]) -> Options:
     return Options(**values)
 
 
-def _describe(options: Options, name: str) -> dict[str, Any]:
-    if not state.loaded("ib_uverbs") or not state.loaded("mlx5_ib"):
+def _local_description(options: Options, name: str) -> dict[str, Any]:
+    if not state.is_module_loaded("ib_uverbs") or not state.is_module_loaded("mlx5_ib"):
         raise UsageError(" Failed to get IB devices list: Function not implemented")
     if machine.is_switch_hca(options.device):
         raise UsageError(f" not simulated: {options.device} reaches only the NVSwitches of this node")
@@ -115,7 +115,7 @@ def _describe(options: Options, name: str) -> dict[str, Any]:
     if "ACTIVE" not in state.read(f"/sys/class/infiniband/{options.device}/ports/1/state"):
         raise UsageError(" Port number 1 state is Down\n Couldn't set the link layer\n Couldn't get context for the device")
     port = f"/sys/class/infiniband/{options.device}/ports/1"
-    if link_type.ethernet() and not state.read(f"{port}/gid_attrs/types/{options.gid_index}"):
+    if link_type.is_ethernet() and not state.read(f"{port}/gid_attrs/types/{options.gid_index}"):
         raise UsageError(" Failed to modify QP to RTR\n Unable to Connect the HCA's through the link")
     node = os.uname().nodename
     rate = machine.THIS.line_rate_gbps * state.read_faults().hca_factor(options.device, machine.THIS.line_rate_gbps)
@@ -124,13 +124,13 @@ def _describe(options: Options, name: str) -> dict[str, Any]:
         "size": options.size,
         "qps": options.qps,
         "lid": machine.hca_lid(node, machine.hca_index(options.device)),
-        "gbps": rate * PAYLOAD * noise.factor(node, options.device),
+        "gbps": rate * PAYLOAD * device_variation.variation_factor(node, options.device),
         "qpns": [random.randrange(0x100, 0x20000) for _ in range(options.qps)],  # noqa: S311 a number to show
         "psns": [random.randrange(0x1000000) for _ in range(options.qps)],  # noqa: S311
     }
 
 
-def _meet(options: Options, mine: dict[str, Any]) -> dict[str, Any]:
+def _exchange(options: Options, mine: dict[str, Any]) -> dict[str, Any]:
     """Exchange descriptions; ValueError if the other side is something else or measures something else."""
     with _connection(options) as connection:
         connection.settimeout(WAIT_S)
@@ -153,7 +153,7 @@ def _connection(options: Options) -> socket.socket:
         return server.accept()[0]
 
 
-def report(name: str, options: Options, mine: dict[str, Any], theirs: dict[str, Any]) -> str:
+def result_text(name: str, options: Options, mine: dict[str, Any], theirs: dict[str, Any]) -> str:
     """The text that perftest prints after the exchange."""
     rows = [
         (" Dual-port       : OFF", f"\t\tDevice         : {options.device}"),
@@ -164,8 +164,8 @@ def report(name: str, options: Options, mine: dict[str, Any], theirs: dict[str, 
         (" TX depth        : 128", "") if options.server else ("", ""),
         (" CQ Moderation   : 1", ""),
         (" Mtu             : 4096[B]", ""),
-        (f" Link type       : {'Ethernet' if link_type.ethernet() else 'IB'}", ""),
-        (f" GID index       : {options.gid_index}", "") if link_type.ethernet() else ("", ""),
+        (f" Link type       : {'Ethernet' if link_type.is_ethernet() else 'IB'}", ""),
+        (f" GID index       : {options.gid_index}", "") if link_type.is_ethernet() else ("", ""),
         (" Max inline data : 0[B]", ""),
         (" rdma_cm QPs\t : OFF", ""),
         (" Data ex. method : Ethernet", ""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import imex_channel, machine
-from .cmdline import last
+from .cmdline import last_value
 
 # What a distribution kernel starts with on this machine; keys are paths below /proc/sys.
 _FRESH: dict[str, str | int] = {
@@ -69,13 +69,13 @@ _FRESH_NET_CORE: dict[str, str | int] = {
 NEIGHBOUR_TABLE: dict[str, str | int | bytes] = {"default/gc_thresh1": 128, "default/gc_thresh2": 512, "default/gc_thresh3": 1024}
 
 
-def sys_files(cmdline: str, boot_id: str, huge_total: int) -> dict[str, str | int | bytes]:
+def proc_sys_files(cmdline: str, boot_id: str, huge_total: int) -> dict[str, str | int | bytes]:
     """Files below /proc/sys, as this boot starts with."""
     result: dict[str, str | int | bytes] = dict(_FRESH)
     result |= {f"net/core/{name}": value for name, value in _FRESH_NET_CORE.items()}
     result |= {"kernel/random/boot_id": boot_id, "vm/nr_hugepages": huge_total, "vm/nr_hugepages_mempolicy": huge_total}
     for word, path in (("nmi_watchdog", "kernel/nmi_watchdog"), ("numa_balancing", "kernel/numa_balancing")):
-        value = last(cmdline, word)
+        value = last_value(cmdline, word)
         if value is not None:
             result[path] = {"enable": 1, "disable": 0}.get(value, value)
     return result
@@ -119,7 +119,7 @@ def _x86(cpu: int) -> dict[str, str | int]:
     }
 
 
-def devices() -> str:
+def devices_text() -> str:
     """/proc/devices, of which programs for GPUs read the character devices."""
     rows = [(1, "mem"), (5, "/dev/tty"), (195, "nvidia"), (231, "infiniband_verbs"), (234, "nvidia-caps"), (509, "nvidia-uvm")]
     rows += [(imex_channel.MAJOR, "nvidia-caps-imex-channels")] if machine.THIS.rack_nvlink else []

@@ -67,7 +67,7 @@ _PATHS = {
 _UNIT = re.compile(r" (MiB|W|C|%|MHz|GB)$")
 
 
-def answer(views: list[GpuView], driver: str, asked: str, words: list[str]) -> int:
+def run_query(views: list[GpuView], driver: str, asked: str, words: list[str]) -> int:
     """Print the table; an unknown field is an error, as with the real tool."""
     kind, _, rest = asked.partition("=")
     if kind not in ("--query-gpu", "--query-remapped-rows"):

@@ -13,7 +13,7 @@ _VERBS = {"-pl": "power", "--power-limit": "power", "-mig": "mig", "--multi-inst
 _SWITCH = {"0": False, "DISABLED": False, "1": True, "ENABLED": True}
 
 
-def asked(words: list[str]) -> tuple[str, str]:
+def requested_setting(words: list[str]) -> tuple[str, str]:
     """What is to be set (`power`, `mig`, `ecc`), and to what; both empty if nothing is."""
     for name, value in _pairs(words):
         if name in _VERBS:
@@ -21,9 +21,9 @@ def asked(words: list[str]) -> tuple[str, str]:
     return "", ""
 
 
-def change(views: list[GpuView], words: list[str]) -> int:
+def apply_setting(views: list[GpuView], words: list[str]) -> int:
     """Set it on the GPUs meant, and say so."""
-    verb, value = asked(words)
+    verb, value = requested_setting(words)
     only = next((v for n, v in _pairs(words) if n in ("-i", "--id")), "")
     chosen = [v for v in views if only in ("", str(v.minor), v.gpu.bus_id, v.gpu.uuid)]
     if not chosen:
@@ -46,7 +46,7 @@ def _power(view: GpuView, value: str) -> str:
         watts = 0
     if not least <= watts <= most:
         return f"Provided power limit {watts:.2f} W is not a valid power limit which should be between {least}.00 W and {most}.00 W for GPU {bus}"
-    before = gpu_modes.modes(view.gpu.index).power_w
+    before = gpu_modes.current_modes(view.gpu.index).power_w
     gpu_modes.set_power(view.gpu.index, watts)
     print(f"Power limit for GPU {bus} was set to {watts:.2f} W from {before:.2f} W.")
     return ""

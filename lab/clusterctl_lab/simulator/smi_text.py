@@ -27,7 +27,7 @@ NIC Legend:
 """
 
 
-def xml(views: list[GpuView], driver: str, cuda: str) -> str:
+def query_xml(views: list[GpuView], driver: str, cuda: str) -> str:
     """`nvidia-smi -q -x`."""
     head = f'<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">\n<nvidia_smi_log>\n\t<timestamp>{time.ctime()}</timestamp>\n'
     head += f"\t<driver_version>{driver}</driver_version>\n\t<cuda_version>{cuda}</cuda_version>\n\t<attached_gpus>{len(views)}</attached_gpus>\n"
@@ -44,7 +44,7 @@ def _xml(tree: Tree, depth: int) -> str:
     return "".join(parts)
 
 
-def plain(views: list[GpuView], driver: str, cuda: str) -> str:
+def query_text(views: list[GpuView], driver: str, cuda: str) -> str:
     """`nvidia-smi -q`."""
     head = f"\n==============NVSMI LOG==============\n\n{'Timestamp':<42}: {time.ctime()}\n{'Driver Version':<42}: {driver}\n"
     head += f"{'CUDA Version':<42}: {cuda}\n\n{'Attached GPUs':<42}: {len(views)}\n"
@@ -59,7 +59,7 @@ def _plain(tree: Tree, indent: int) -> str:
     return "".join(lines)
 
 
-def table(views: list[GpuView], driver: str, cuda: str) -> str:
+def summary_table(views: list[GpuView], driver: str, cuda: str) -> str:
     """`nvidia-smi` without arguments."""
     bar = "+-----------------------------------------+------------------------+----------------------+\n"
     text = f"{time.ctime()}\n+{'-' * 89}+\n| NVIDIA-SMI {driver:<22} Driver Version: {driver:<14} CUDA Version: {cuda:<9}|\n{bar}"
@@ -77,7 +77,7 @@ def table(views: list[GpuView], driver: str, cuda: str) -> str:
     return text
 
 
-def listing(views: list[GpuView]) -> str:
+def gpu_list(views: list[GpuView]) -> str:
     """`nvidia-smi -L`; a GPU that fell off the bus has no name left."""
     lost = "Unable to determine the device handle for GPU{}: {}: Unknown Error\n"
     good = "GPU {}: {} (UUID: {})\n"
@@ -86,13 +86,13 @@ def listing(views: list[GpuView]) -> str:
     )
 
 
-def nvlink(views: list[GpuView]) -> str:
+def nvlink_status(views: list[GpuView]) -> str:
     """`nvidia-smi nvlink -s`."""
     links = "".join(f"\t Link {link}: {machine.THIS.nvlink_gbs} GB/s\n" for link in range(machine.THIS.nvlinks))
     return "".join(f"GPU {v.minor}: {machine.THIS.gpu_model} (UUID: {v.gpu.uuid})\n{links}" for v in views)
 
 
-def topology(views: list[GpuView]) -> str:
+def topology_matrix(views: list[GpuView]) -> str:
     """`nvidia-smi topo -m`: each GPU shares a PCIe switch with the HCA of its rail."""
     gpus = [f"GPU{v.minor}" for v in views]
     nics = [f"NIC{i}" for i in range(machine.HCAS)]
@@ -115,7 +115,7 @@ def _path(slot: int, other: int, near: str = "PIX") -> str:
     return "NODE" if machine.numa_node_of_slot(slot) == machine.numa_node_of_slot(other) else "SYS"
 
 
-def versions(library: str, driver: str) -> str:
+def version_text(library: str, driver: str) -> str:
     """`nvidia-smi --version`."""
     text = f"NVIDIA-SMI version  : {library}\nNVML version        : {library.rpartition('.')[0]}\nDRIVER version      : {driver or 'Not Found'}\n"
     return text + "Hardware            : simulated\n"

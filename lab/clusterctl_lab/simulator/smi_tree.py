@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Union
 
-from . import fabric, machine
+from . import machine, nvlink_fabric
 
 if TYPE_CHECKING:
     from .gpus import GpuView
@@ -152,4 +152,4 @@ def fabric_tree(*, joined: bool) -> Tree:
         return result | {"cliqueId": "N/A", "clusterUuid": "N/A", "health": {"summary": "N/A"}}
     signs = {"bandwidth": "Full", "route_recovery_in_progress": "False", "route_unhealthy": "False", "access_timeout_recovery": "False"}
     health: Tree = {"summary": "Healthy", **signs, "incorrect_configuration": "None"}
-    return result | {"cliqueId": _RACK_CLIQUE, "clusterUuid": fabric.cluster_uuid(os.uname().nodename), "health": health}
+    return result | {"cliqueId": _RACK_CLIQUE, "clusterUuid": nvlink_fabric.cluster_uuid(os.uname().nodename), "health": health}

@@ -86,12 +86,12 @@ def read(path: str) -> str:
         return ""
 
 
-def installed(package: str) -> str:
+def installed_version(package: str) -> str:
     """The upstream version of an installed stub package; empty where it is not installed."""
     return read(f"{PACKAGES}/{package}")
 
 
-def loaded(module: str) -> bool:
+def is_module_loaded(module: str) -> bool:
     """Whether a kernel module is loaded."""
     return os.path.isdir(f"{LOADED}/{module.replace('-', '_')}")
 

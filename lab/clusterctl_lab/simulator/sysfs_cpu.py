@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import machine
-from .cmdline import last
+from .cmdline import last_value
 
 # Out of the box all idle states are on, and a governor of the frequency driver that saves power.
 GOVERNOR = "powersave"
@@ -13,12 +13,12 @@ def files(cmdline: str) -> dict[str, str | int | bytes]:
     """All files, relative to /sys."""
     base = "devices/system/cpu"
     everyone = machine.cpu_list(list(range(machine.CPUS)))
-    isolated = last(cmdline, "isolcpus") or ""
+    isolated = last_value(cmdline, "isolcpus") or ""
     result: dict[str, str | int | bytes] = {f"{base}/{name}": everyone for name in ("online", "possible", "present")}
     result |= {
         f"{base}/offline": "",
         f"{base}/isolated": ",".join(part for part in isolated.split(",") if part[:1].isdigit()),
-        f"{base}/nohz_full": last(cmdline, "nohz_full") or "",
+        f"{base}/nohz_full": last_value(cmdline, "nohz_full") or "",
         f"{base}/kernel_max": 8191,
         f"{base}/smt/active": machine.THIS.threads_per_core - 1,
         f"{base}/smt/control": "on" if machine.THIS.threads_per_core > 1 else "notsupported",
@@ -28,7 +28,7 @@ def files(cmdline: str) -> dict[str, str | int | bytes]:
         f"{base}/vulnerabilities/spectre_v2": _spectre(cmdline),
     }
     if _intel_pstate():
-        status = last(cmdline, "intel_pstate")
+        status = last_value(cmdline, "intel_pstate")
         pstate: dict[str, str | int | bytes] = {
             "status": "active" if status is None else status,
             "no_turbo": 0,
@@ -93,4 +93,4 @@ def _intel_pstate() -> bool:
 
 
 def _spectre(cmdline: str) -> str:
-    return "Vulnerable" if last(cmdline, "mitigations") == "off" else "Mitigation: Enhanced / Automatic IBRS"
+    return "Vulnerable" if last_value(cmdline, "mitigations") == "off" else "Mitigation: Enhanced / Automatic IBRS"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import machine
-from .cmdline import last
+from .cmdline import last_value
 
 if TYPE_CHECKING:
     from .hugepages import HugePages
@@ -35,7 +35,7 @@ def files(cmdline: str, pages: HugePages) -> dict[str, str | int | bytes]:
             f"{base}/node{node}/distance": distances,
         }
     for name, default in _THP_DEFAULT.items():
-        chosen = (last(cmdline, "transparent_hugepage") or default) if name == "enabled" else default
+        chosen = (last_value(cmdline, "transparent_hugepage") or default) if name == "enabled" else default
         result[f"{THP}/{name}"] = bracket(chosen, THP_CHOICES[name])
     result |= {f"{THP}/use_zero_page": 1, f"{THP}/khugepaged/defrag": 1, f"{THP}/khugepaged/scan_sleep_millisecs": 10000}
     result |= {f"{THP}/hpage_pmd_size": 2097152, "kernel/mm/ksm/run": 0}

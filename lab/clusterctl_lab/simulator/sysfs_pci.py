@@ -26,7 +26,7 @@ def files(missing_gpus: set[int]) -> dict[str, str | int | bytes]:
         result |= _device(address, (_NVIDIA, this.nvswitch_pci_id, _NVSWITCH_CLASS), 0, 4, 2)
     for _, address in this.switch_hcas:
         # The mark by which nvidia-fabricmanager-start.sh knows the management functions of NVSwitches.
-        result |= _device(address, hca, 0, this.pcie_gen, 2) | {f"{folder(address)}/vpd": b"\x82\x06\x00SW_MNG\x78"}
+        result |= _device(address, hca, 0, this.pcie_gen, 2) | {f"{device_folder(address)}/vpd": b"\x82\x06\x00SW_MNG\x78"}
     return result
 
 
@@ -35,17 +35,17 @@ def links(missing_gpus: set[int]) -> dict[str, str]:
     this = machine.THIS
     gone = {this.gpu_addresses[i] for i in missing_gpus}
     every = (*this.gpu_addresses, *this.hca_addresses, *this.nvswitch_addresses, *(a for _, a in this.switch_hcas))
-    return {f"bus/pci/devices/{address}": f"../../../{folder(address)}" for address in every if address not in gone}
+    return {f"bus/pci/devices/{address}": f"../../../{device_folder(address)}" for address in every if address not in gone}
 
 
-def folder(address: str) -> str:
+def device_folder(address: str) -> str:
     """Where a PCI function is, relative to /sys: behind a root port of its own."""
     return f"devices/pci{address.rpartition(':')[0]}/{address}"
 
 
 def _device(address: str, ids: tuple[int, int, int], numa: int, gen: int, width: int) -> dict[str, str | int | bytes]:
     vendor, device, code = ids
-    path = folder(address)
+    path = device_folder(address)
     cpus = machine.cpus_of_numa_node(numa)
     return {
         f"{path}/vendor": f"0x{vendor:04x}",

@@ -92,7 +92,7 @@ def links() -> dict[str, str]:
     """`device` of each HCA points at its PCI function."""
     rails = zip(machine.THIS.hca_names, machine.THIS.hca_addresses, strict=True)
     every = (*rails, *machine.THIS.switch_hcas)
-    return {f"class/infiniband/{name}/device": f"../../../{sysfs_pci.folder(address)}" for name, address in every}
+    return {f"class/infiniband/{name}/device": f"../../../{sysfs_pci.device_folder(address)}" for name, address in every}
 
 
 def _hca(path: str, identity: tuple[str, str, str, int], rate_gbps: int) -> dict[str, str | int | bytes]:

@@ -29,19 +29,19 @@ def main(argv: list[str], _version: str = "") -> int:
         target = GRUB_CFG
     print("Generating grub configuration file ...", file=sys.stderr)
     try:
-        text = generate()
+        text = grub_cfg_text()
     except subprocess.CalledProcessError as e:
         print(e.stderr.strip(), file=sys.stderr)
         return e.returncode
     if not target:
         print(text, end="")
         return 0
-    write(text, target)
+    write_grub_cfg(text, target)
     print("done", file=sys.stderr)
     return 0
 
 
-def generate() -> str:
+def grub_cfg_text() -> str:
     """The text of grub.cfg. CalledProcessError if a file of /etc/default is no shell."""
     said = subprocess.run(["/bin/sh", "-c", _READ], check=True, capture_output=True, text=True).stdout
     always, normal, default = said.split("\0")
@@ -60,7 +60,7 @@ def generate() -> str:
     return head + "".join(first) + submenu
 
 
-def write(text: str, target: str) -> None:
+def write_grub_cfg(text: str, target: str) -> None:
     """Replace the file in one step, as update-grub does."""
     os.makedirs(target.rpartition("/")[0] or ".", exist_ok=True)
     with open(f"{target}.new", "w", encoding="utf-8") as file:

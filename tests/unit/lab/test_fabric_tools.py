@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl_lab.simulator import ethtool, iblinkinfo, ibv_devinfo, lldpctl, mlnx_qos, nic, rails, sysfs_rdma
+from clusterctl_lab.simulator import ethernet_rails, ethtool, iblinkinfo, ibv_devinfo, lldpctl, mlnx_qos, nic_settings, sysfs_rdma
 from clusterctl_validators import ethtool_text, ib_links, lldp, roce_gids
 from clusterctl_validators.mlnx_qos import parse
 from clusterctl_validators.probe import Probe
@@ -32,8 +32,10 @@ EIGHT = st.lists(st.integers(0, 7), min_size=8, max_size=8)
     mapping=st.lists(st.integers(0, 7), min_size=64, max_size=64),
 )
 def test_quality_of_service_is_read_back(trust: str, pfc: list[int], buffers: list[int], mapping: list[int]) -> None:
-    adapter = nic.Nic(trust=trust, pfc=pfc, buffer_of=buffers, priority_of=mapping, buffer_sizes=[n * 128 for n in buffers])
-    qos = parse(mlnx_qos.text(adapter))
+    adapter = nic_settings.NicSettings(
+        trust=trust, pfc=pfc, buffer_of=buffers, priority_of=mapping, buffer_sizes=[n * 128 for n in buffers]
+    )
+    qos = parse(mlnx_qos.qos_text(adapter))
     assert (qos.trust, qos.dcbx) == (trust, "os")
     assert qos.pfc == tuple(p for p in range(8) if pfc[p])
     assert qos.buffer_of == tuple(buffers)
@@ -51,7 +53,7 @@ def said(tool: object, *words: str) -> str:
 
 @pytest.fixture
 def adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(nic, "FOLDER", str(tmp_path / "nics"))
+    monkeypatch.setattr(nic_settings, "FOLDER", str(tmp_path / "nics"))
     return tmp_path
 
 
@@ -79,7 +81,7 @@ def test_an_interface_without_an_adapter_has_no_rings(adapters: Path, capsys: py
 
 
 def test_gids_follow_addresses(tmp_path: Path) -> None:
-    files = rails.gid_files("sys/class/infiniband/mlx5_0/ports/1", "ens10np0", ["fe80::1:2", "10.0.0.1", "fd02::1"])
+    files = ethernet_rails.gid_files("sys/class/infiniband/mlx5_0/ports/1", "ens10np0", ["fe80::1:2", "10.0.0.1", "fd02::1"])
     probe = Probe(LocalSource(str(write_files(tmp_path, {path: f"{value!s}\n" for path, value in files.items()}))))
     gids = roce_gids.read_gids(probe, "mlx5_0")
     assert [(g.index, g.address) for g in roce_gids.routable(gids)] == [(3, "10.0.0.1"), (5, "fd02::1")]
@@ -90,13 +92,13 @@ def test_neighbours_and_links_are_read_back(monkeypatch: pytest.MonkeyPatch, tmp
     root = write_files(tmp_path, {f"/{path}": str(value) for path, value in sysfs_rdma.files("r12-n04", {"mlx5_1": 200}).items()})
     at = str(root / "class/infiniband")
     monkeypatch.setattr(iblinkinfo, "ROOT", at)
-    monkeypatch.setattr("clusterctl_lab.simulator.fabric_peer.ROOT", at)
+    monkeypatch.setattr("clusterctl_lab.simulator.cabling.ROOT", at)
     monkeypatch.setattr("os.uname", lambda: type("Uname", (), {"nodename": "r12-n04"}))
     link = ib_links.parse_iblinkinfo(said(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0"))[0]
     assert (link.near.port, link.far.host, link.far.port, link.speed) == (1, "leaf-su1-rail1", 4, "53.125 Gbps")
     back = ib_links.parse_iblinkinfo(said(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0,1", "-n", "0"))[0]
     assert (back.near, back.far) == (link.far, link.near)
-    monkeypatch.setattr("clusterctl_lab.simulator.link_type.ethernet", lambda: True)
+    monkeypatch.setattr("clusterctl_lab.simulator.link_type.is_ethernet", lambda: True)
     found = lldp.parse(said(lldpctl.main, "-f", "json"))
     assert (found["ens17np0"].name, found["ens17np0"].ports) == ("leaf-su1-rail7", ["swp4"])
 

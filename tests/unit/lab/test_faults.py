@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.model.errors import LabError, UsageProblemError
-from clusterctl_lab import breaking, containers, faults
+from clusterctl_lab import containers, fault_injection, faults
 from clusterctl_lab.layout import LabPaths
 from clusterctl_lab.simulator import state
 from clusterctl_lab.simulator.hardware_kinds import GB300_NVL72
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_every_fault_says_what_it_does_how_long_and_how_often() -> None:
-    for kind in faults.catalogue().values():
+    for kind in faults.fault_catalogue().values():
         assert kind.summary
         assert kind.lasts in {"boot", "repair"}
         assert any(c.isdigit() for c in kind.often), kind.name
@@ -23,12 +23,12 @@ def test_every_fault_says_what_it_does_how_long_and_how_often() -> None:
 
 
 def test_the_first_five_faults_are_there() -> None:
-    assert {"hca_degraded", "gpu_missing", "ecc_uncorrectable", "xid", "nccl_slow"} <= set(faults.catalogue())
+    assert {"hca_degraded", "gpu_missing", "ecc_uncorrectable", "xid", "nccl_slow"} <= set(faults.fault_catalogue())
 
 
-@pytest.mark.parametrize("name", list(faults.catalogue()))
+@pytest.mark.parametrize("name", list(faults.fault_catalogue()))
 def test_defaults_make_a_fault(name: str) -> None:
-    kind = faults.catalogue()[name]
+    kind = faults.fault_catalogue()[name]
     made = faults.make_fault(name, boot_id="b1")
     assert (made.device, made.option) == (kind.default_device, kind.default_option)
     assert made.boot_id == ("b1" if kind.lasts == "boot" else "")
@@ -90,23 +90,23 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabPaths:
     found = LabPaths(tmp_path)
     found.node_dir("r12-n04").mkdir(parents=True)
     node = containers.Container("r12-n04", True, "image", "rack_12")
-    monkeypatch.setattr(containers, "containers", lambda _paths: {"r12-n04": node})
+    monkeypatch.setattr(containers, "lab_containers", lambda _paths: {"r12-n04": node})
     monkeypatch.setattr(containers, "boot_id", lambda _name: "b1")
     return found
 
 
 def test_a_fault_is_stored_and_cleared(paths: LabPaths) -> None:
-    breaking.inject(paths, "r12-n04", "hca_degraded")
-    breaking.inject(paths, "r12-n04", "xid")
-    assert [f.name for f in breaking.active(paths, "r12-n04", "b1")] == ["hca_degraded", "xid"]
-    assert [f.name for f in breaking.active(paths, "r12-n04", "b2")] == ["hca_degraded"]
-    assert [f.name for f in breaking.clear(paths, "r12-n04", "hca_degraded")] == ["hca_degraded"]
-    assert [f.name for f in breaking.clear(paths, "r12-n04")] == ["xid"]
-    assert breaking.active(paths, "r12-n04") == ()
+    fault_injection.inject_fault(paths, "r12-n04", "hca_degraded")
+    fault_injection.inject_fault(paths, "r12-n04", "xid")
+    assert [f.name for f in fault_injection.active_faults(paths, "r12-n04", "b1")] == ["hca_degraded", "xid"]
+    assert [f.name for f in fault_injection.active_faults(paths, "r12-n04", "b2")] == ["hca_degraded"]
+    assert [f.name for f in fault_injection.clear_faults(paths, "r12-n04", "hca_degraded")] == ["hca_degraded"]
+    assert [f.name for f in fault_injection.clear_faults(paths, "r12-n04")] == ["xid"]
+    assert fault_injection.active_faults(paths, "r12-n04") == ()
 
 
 def test_a_node_that_is_not_of_this_lab_cannot_be_broken(paths: LabPaths) -> None:
     with pytest.raises(LabError, match="r12-n05 does not run"):
-        breaking.inject(paths, "r12-n05", "gpu_missing")
+        fault_injection.inject_fault(paths, "r12-n05", "gpu_missing")
     with pytest.raises(UsageProblemError, match="not a lab node"):
-        breaking.inject(paths, "node5", "gpu_missing")
+        fault_injection.inject_fault(paths, "node5", "gpu_missing")

@@ -44,7 +44,12 @@ def test_apt_finds_a_package_with_an_epoch(repository: Path, tmp_path: Path) -> 
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "status").touch()
     (tmp_path / "etc" / "sources.list").write_text(f"deb [trusted=yes] file://{repository} ./\n")
-    places = {"": tmp_path, "::Etc": tmp_path / "etc", "::State": tmp_path / "state", "::State::status": tmp_path / "status"}
+    places: dict[str, Path | str] = {
+        "": tmp_path,
+        "::Etc": tmp_path / "etc",
+        "::State": tmp_path / "state",
+        "::State::status": tmp_path / "status",
+    }
     places |= {"::Cache": tmp_path / "cache", "::Bin::methods": "/usr/lib/apt/methods"}
     options = [f"-oDir{name}={path}" for name, path in places.items()]
     for words in (["update"], ["install", "--yes", "--download-only", "tool"]):

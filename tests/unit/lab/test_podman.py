@@ -21,7 +21,7 @@ def test_root_runs_podman_itself_others_through_sudo(monkeypatch: pytest.MonkeyP
 
 def test_a_missing_program_is_told_without_a_traceback() -> None:
     with pytest.raises(LabError, match="no-such-program: not found"):
-        podman.run(["no-such-program"])
+        podman.run_command(["no-such-program"])
 
 
 @pytest.mark.parametrize(
@@ -35,15 +35,15 @@ def test_a_missing_program_is_told_without_a_traceback() -> None:
 )
 def test_podmans_last_words_come_with_a_hint(said: str, hint: str) -> None:
     with pytest.raises(LabError) as caught:
-        podman.run([sys.executable, "-c", f"import sys; print({said!r}, file=sys.stderr); sys.exit(125)"])
+        podman.run_command([sys.executable, "-c", f"import sys; print({said!r}, file=sys.stderr); sys.exit(125)"])
     assert said in str(caught.value)
     assert hint in caught.value.hint
 
 
 def test_a_command_that_hangs_is_ended() -> None:
     with pytest.raises(LabError, match=r"took more than 0\.2 s"):
-        podman.run([sys.executable, "-c", "import time; time.sleep(60)"], timeout_s=0.2)
+        podman.run_command([sys.executable, "-c", "import time; time.sleep(60)"], timeout_s=0.2)
 
 
 def test_failure_is_returned_where_it_is_an_answer() -> None:
-    assert podman.run([sys.executable, "-c", "raise SystemExit(1)"], check=False).returncode == 1
+    assert podman.run_command([sys.executable, "-c", "raise SystemExit(1)"], check=False).returncode == 1

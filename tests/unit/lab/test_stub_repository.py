@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl_lab.stub_catalogue import StubPackage
-from clusterctl_lab.stub_repository import build_repository, upstream
+from clusterctl_lab.stub_repository import build_repository, upstream_version
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ PACKAGE = StubPackage(
     ],
 )
 def test_a_tool_shows_its_upstream_version(version: str, shown: str) -> None:
-    assert upstream(version) == shown
+    assert upstream_version(version) == shown
 
 
 @pytest.fixture(scope="module")

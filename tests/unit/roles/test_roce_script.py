@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_lab.simulator import cma_roce, ethtool, mlnx_qos, nic
+from clusterctl_lab.simulator import cma_roce, ethtool, mlnx_qos, nic_settings
 from support.checks import write_files
 from support.filters import filter_plugin
 from support.roles import ROOT, load_role
@@ -40,7 +40,9 @@ class Network:
     """What `ip` tells and takes of interfaces, addresses, rules and routes."""
 
     def __init__(self) -> None:
-        self.links: dict[str, dict[str, Any]] = {nic.interface(i): {"flags": [], "mtu": 1500, "addr_info": []} for i in range(2)}
+        self.links: dict[str, dict[str, Any]] = {
+            nic_settings.interface_name(i): {"flags": [], "mtu": 1500, "addr_info": []} for i in range(2)
+        }
         self.rules: list[dict[str, Any]] = [{"priority": 32766, "src": "all", "table": "254"}]
         self.routes: dict[str, list[dict[str, str]]] = {}
 
@@ -93,12 +95,12 @@ class Machine:
         self.network = Network()
         self.broken: set[str] = set()
         self.commands: list[tuple[str, ...]] = []
-        monkeypatch.setattr(nic, "FOLDER", str(root / "nics"))
+        monkeypatch.setattr(nic_settings, "FOLDER", str(root / "nics"))
         monkeypatch.setattr(cma_roce, "ROOT", str(root / "sys/class/infiniband"))
         monkeypatch.setattr(self.script, "run", self.command)
         files = {"/run/lock": ""}
         for index in range(2):
-            name = nic.interface(index)
+            name = nic_settings.interface_name(index)
             files |= {f"/sys/class/infiniband/mlx5_{index}/device/net/{name}/dev_port": "0\n"}
             files |= {f"/sys/class/infiniband/mlx5_{index}/{f}": "" for f in ("tc/1/traffic_class", "ports/1/state")}
             files |= {f"/sys/class/net/{name}/ecn/{p}/enable/{k}": "1\n" for p in ("roce_np", "roce_rp") for k in range(8)}
@@ -120,8 +122,8 @@ class Machine:
         tools: dict[str, Callable[[list[str]], int]] = {
             "mlnx_qos": lambda a: mlnx_qos.main(a, ""),
             "ethtool": lambda a: ethtool.main(a, ""),
-            "cma_roce_tos": cma_roce.tos,
-            "cma_roce_mode": cma_roce.mode,
+            "cma_roce_tos": cma_roce.tos_command,
+            "cma_roce_mode": cma_roce.mode_command,
         }
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
@@ -155,7 +157,7 @@ def test_apply_sets_it_all_and_a_second_time_nothing(machine: Machine) -> None:
     machine.commands.clear()
     assert machine.run("apply") == (0, [])
     assert [c for c in machine.commands if {"set", "add", "del", "flush", "-G", "-A", "--trust", "--pfc", "-t", "-m"} & set(c)] == []
-    assert nic.load("mlx5_1").pfc == [0, 0, 0, 1, 0, 0, 0, 0]
+    assert nic_settings.load_settings("mlx5_1").pfc == [0, 0, 0, 1, 0, 0, 0, 0]
     assert (machine.root / "sys/class/net/ens11np0/ecn/roce_rp/enable/3").read_text() == "1\n"
     assert (machine.root / "sys/class/net/ens11np0/ecn/roce_rp/enable/0").read_text() == "0"
 
@@ -164,16 +166,16 @@ def test_apply_sets_it_all_and_a_second_time_nothing(machine: Machine) -> None:
 def test_the_map_of_data_and_of_cnps_is_held_too(machine: Machine, dscp: int) -> None:
     machine.ask({"roce_dscp_to_priority": {46: 7}})
     machine.run("apply")
-    declared = nic.load("mlx5_0").priority_of
-    machine.command("mlnx_qos", "-i", nic.interface(0), "--dscp2prio", f"set,{dscp},0")
+    declared = nic_settings.load_settings("mlx5_0").priority_of
+    machine.command("mlnx_qos", "-i", nic_settings.interface_name(0), "--dscp2prio", f"set,{dscp},0")
     assert machine.run("check") == (1, [f"mlx5_0 dscp_to_priority[{dscp}]: 0, declared {declared[dscp]}"])
     assert machine.run("apply") == (0, [])
-    assert nic.load("mlx5_0").priority_of == declared
+    assert nic_settings.load_settings("mlx5_0").priority_of == declared
 
 
 def test_a_reset_of_one_adapter_is_seen_and_undone(machine: Machine) -> None:
     machine.run("apply")
-    nic.save("mlx5_1", nic.Nic())
+    nic_settings.save_settings("mlx5_1", nic_settings.NicSettings())
     machine.network.links["ens11np0"] = {"flags": [], "mtu": 1500, "addr_info": []}
     code, lines = machine.run("check")
     assert code == 1
@@ -185,7 +187,7 @@ def test_nothing_is_lossless_where_no_priority_is_declared(machine: Machine) -> 
     machine.run("apply")
     machine.ask({"roce_pfc_priorities": [], "roce_ecn_priorities": [], "roce_arp_ignore": -1, "roce_rp_filter": 0})
     assert machine.run("apply") == (0, [])
-    assert nic.load("mlx5_0").pfc == [0] * 8
+    assert nic_settings.load_settings("mlx5_0").pfc == [0] * 8
     assert (machine.root / "sys/class/net/ens10np0/ecn/roce_np/enable/3").read_text() == "0"
     assert (machine.root / "proc/sys/net/ipv4/conf/ens10np0/rp_filter").read_text() == "0"
     assert (machine.root / "proc/sys/net/ipv4/conf/ens10np0/arp_ignore").read_text() == "1"
@@ -194,7 +196,7 @@ def test_nothing_is_lossless_where_no_priority_is_declared(machine: Machine) -> 
 def test_trust_that_is_not_managed_is_left_with_its_map_and_pfc(machine: Machine) -> None:
     machine.ask({"roce_trust": "", "roce_dcbx": ""})
     assert machine.run("apply") == (0, [])
-    assert (nic.load("mlx5_0").trust, nic.load("mlx5_0").pfc) == ("pcp", [0] * 8)
+    assert (nic_settings.load_settings("mlx5_0").trust, nic_settings.load_settings("mlx5_0").pfc) == ("pcp", [0] * 8)
 
 
 def test_a_rule_and_routes_of_other_hands_are_replaced(machine: Machine) -> None:
@@ -238,5 +240,5 @@ def test_declared_numbers_reach_the_interface(machine: Machine, mtu: int) -> Non
     machine.ask({"roce_mtu": mtu, "roce_ring_rx": 2048, "roce_ring_tx": 0, "roce_global_pause": True})
     assert machine.run("apply") == (0, [])
     assert machine.network.links["ens11np0"]["mtu"] == mtu
-    assert nic.load("mlx5_0").rings == {"rx": 2048, "tx": 1024}
-    assert nic.load("mlx5_0").pause == {"rx": "on", "tx": "on"}
+    assert nic_settings.load_settings("mlx5_0").rings == {"rx": 2048, "tx": 1024}
+    assert nic_settings.load_settings("mlx5_0").pause == {"rx": "on", "tx": "on"}

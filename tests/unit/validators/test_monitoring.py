@@ -168,8 +168,8 @@ def test_the_simulated_exporters_show_their_metrics(tmp_path: Path, monkeypatch:
     for address in machine.THIS.gpu_addresses[1:]:
         (tmp_path / address).mkdir()
     (tmp_path / "own.prom").write_text("clusterctl_own 1\n")
-    assert "clusterctl_own 1" in node_exporter.text("1.7.0", str(tmp_path))
-    fields = dcgm_exporter.counters(rendered("counters.csv.j2", declared("monitoring")))
-    text = dcgm_exporter.text(fields)
+    assert "clusterctl_own 1" in node_exporter.metrics_text("1.7.0", str(tmp_path))
+    fields = dcgm_exporter.parse_counters(rendered("counters.csv.j2", declared("monitoring")))
+    text = dcgm_exporter.metrics_text(fields)
     assert len(re.findall(r"^DCGM_FI_DEV_XID_ERRORS\{", text, re.MULTILINE)) == 7
     assert len(fields) == len(declared("monitoring")["monitoring_dcgm_counters"])

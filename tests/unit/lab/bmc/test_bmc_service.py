@@ -36,10 +36,10 @@ class Box:
     resets: list[str] = field(default_factory=list)
     broken: bool = False
 
-    def power(self, _node: str) -> power.Power:
+    def power(self, _node: str) -> power.PowerState:
         if self.broken:
             raise LabError(detail="no such container", hint="")
-        return power.Power(self.on, self.started_at)
+        return power.PowerState(self.on, self.started_at)
 
     def reset(self, _node: str, kind: str) -> None:
         self.resets.append(kind)
@@ -68,8 +68,8 @@ class Client:
 @pytest.fixture
 def box(monkeypatch: pytest.MonkeyPatch) -> Box:
     made = Box()
-    monkeypatch.setattr(power, "power", made.power)
-    monkeypatch.setattr(power, "reset", made.reset)
+    monkeypatch.setattr(power, "power_state", made.power)
+    monkeypatch.setattr(power, "reset_node", made.reset)
     return made
 
 

@@ -20,7 +20,7 @@ from clusterctl_lab.bmc import power
 def test_podmans_times(monkeypatch: pytest.MonkeyPatch, started: str, seconds: float) -> None:
     answer = json.dumps({"Status": "running", "StartedAt": started})
     monkeypatch.setattr(power, "podman", lambda *_words: subprocess.CompletedProcess([], 0, stdout=answer))
-    found = power.power("r1-n01")
+    found = power.power_state("r1-n01")
     assert found.on
     assert found.started_at == pytest.approx(seconds)
 
@@ -28,8 +28,8 @@ def test_podmans_times(monkeypatch: pytest.MonkeyPatch, started: str, seconds: f
 def test_a_reset_is_podmans_restart(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(power, "podman", lambda *words: asked.append(words))
-    power.reset("r1-n01", "ForceRestart")
-    power.reset("r1-n01", "ForceOff")
+    power.reset_node("r1-n01", "ForceRestart")
+    power.reset_node("r1-n01", "ForceOff")
     assert asked == [("restart", "--time", "0", "r1-n01"), ("stop", "--time", "0", "r1-n01")]
     with pytest.raises(KeyError):
-        power.reset("r1-n01", "Nmi")
+        power.reset_node("r1-n01", "Nmi")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl_lab.simulator import (
-    fabric,
     hardware_kinds,
     imex_channel,
     nccl_tests,
     nvidia_smi,
+    nvlink_fabric,
     peers,
     procfs,
     sysfs_cpu,
@@ -64,7 +64,7 @@ def test_its_gpus_read_as_those_of_a_real_tray(capsys: pytest.CaptureFixture[str
 
 
 def test_all_trays_of_a_rack_say_the_same_domain_and_other_racks_another() -> None:
-    assert fabric.cluster_uuid("r20-n01") == fabric.cluster_uuid("r20-n17") != fabric.cluster_uuid("r21-n01")
+    assert nvlink_fabric.cluster_uuid("r20-n01") == nvlink_fabric.cluster_uuid("r20-n17") != nvlink_fabric.cluster_uuid("r21-n01")
 
 
 def test_a_gpu_that_does_not_join_the_fabric_has_no_domain(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,7 +72,7 @@ def test_a_gpu_that_does_not_join_the_fabric_has_no_domain(tray: LabMachine, cap
     gpus = query(capsys).gpus
     assert [g.fabric_state for g in gpus] == ["Completed", "In Progress", "Completed", "Completed"]
     assert (gpus[1].fabric_health, gpus[1].fabric_cluster) == (None, None)
-    assert not peers.describe().fabric
+    assert not peers.describe_self().fabric
 
 
 def test_no_fabric_manager_of_its_own_is_asked(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,8 +82,8 @@ def test_no_fabric_manager_of_its_own_is_asked(tray: LabMachine, capsys: pytest.
 
 def test_over_the_rack_nccl_needs_channel_and_imex(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     def both() -> str:
-        me = peers.describe()
-        nccl_tests.run("all_reduce", ["-b", "1G", "-e", "1G"], "2.17.6", [(me, 4), (me, 4)], {"NCCL_DEBUG": "INFO"})
+        me = peers.describe_self()
+        nccl_tests.run_group("all_reduce", ["-b", "1G", "-e", "1G"], "2.17.6", [(me, 4), (me, 4)], {"NCCL_DEBUG": "INFO"})
         return capsys.readouterr().out
 
     assert "Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels)" in both()
@@ -94,7 +94,7 @@ def test_over_the_rack_nccl_needs_channel_and_imex(tray: LabMachine, capsys: pyt
     said = both()
     assert "via P2P/MNNVL" in said
     assert "NET/IB/" not in said
-    me = peers.describe()
+    me = peers.describe_self()
     assert nccl_tests.bus_bandwidth("all_reduce", [(me, 4), (me, 4)]) > TRAY.line_rate_gbps / 8 * len(TRAY.hca_addresses)
 
 
@@ -120,6 +120,6 @@ def test_its_devices_hang_in_pci_domains_of_their_own() -> None:
 
 @pytest.mark.usefixtures("tray")
 def test_devices_of_channels_are_there_on_a_tray_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert f"{imex_channel.MAJOR} nvidia-caps-imex-channels" in procfs.devices()
+    assert f"{imex_channel.MAJOR} nvidia-caps-imex-channels" in procfs.devices_text()
     stand_for(hardware_kinds.HGX_H100, monkeypatch)
-    assert "imex" not in procfs.devices()
+    assert "imex" not in procfs.devices_text()

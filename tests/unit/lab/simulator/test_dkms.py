@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl_lab.simulator import dkms, modtools, modules
+from clusterctl_lab.simulator import dkms, kernel_modules, module_tools
 from support.lab_machine import LabMachine, lab_machine
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def test_what_is_uninstalled_leaves_the_kernels_own_and_comes_back(node: LabMach
     assert said(capsys, "status") == row
     said(capsys, "uninstall", MODULE)
     assert said(capsys, "status") == f"{MODULE}: added\n"
-    assert modules.available("mlx5_core") == ""
+    assert kernel_modules.available_version("mlx5_core") == ""
     said(capsys, "build", "--force", MODULE)
     assert said(capsys, "status") == f"{MODULE}: added\n"
     said(capsys, "install", "--force", MODULE)
     assert said(capsys, "status") == row
-    assert modules.available("mlx5_core") == "25.10-1.7.1"
+    assert kernel_modules.available_version("mlx5_core") == "25.10-1.7.1"
 
 
 def test_a_module_that_no_package_brings_is_refused(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,10 +55,10 @@ def test_a_module_of_another_kernel_is_told_by_modinfo_until_it_is_built_again(
 ) -> None:
     with (node.root / "modules" / "mlx5_core").open("a") as file:
         file.write("vermagic 6.8.0-1-other SMP\n")
-    modtools.main(["modinfo", "-F", "vermagic", "mlx5_core"])
-    modtools.main(["modinfo", "-F", "version", "mlx5_core"])
+    module_tools.main(["modinfo", "-F", "vermagic", "mlx5_core"])
+    module_tools.main(["modinfo", "-F", "version", "mlx5_core"])
     assert capsys.readouterr().out == "6.8.0-1-other SMP\n25.10-1.7.1\n"
     dkms.main(["dkms", "install", "--force", MODULE])
     capsys.readouterr()
-    modtools.main(["modinfo", "-F", "vermagic", "mlx5_core"])
+    module_tools.main(["modinfo", "-F", "vermagic", "mlx5_core"])
     assert capsys.readouterr().out.split()[0] == os.uname().release

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl_lab.simulator import fault_effects, sysfs_pci, sysfs_rdma, tree
+from clusterctl_lab.simulator import fault_effects, pseudo_files, sysfs_pci, sysfs_rdma
 from clusterctl_lab.simulator.state import Fault, Faults
 
 if TYPE_CHECKING:
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 def test_a_fault_shows_and_goes_again(tmp_path: Path) -> None:
     root = str(tmp_path)
-    tree.write(root, sysfs_rdma.files("n1", {}))
-    tree.write(root, sysfs_pci.files(set()))
-    tree.link(root, sysfs_pci.links(set()))
+    pseudo_files.write_files(root, sysfs_rdma.files("n1", {}))
+    pseudo_files.write_files(root, sysfs_pci.files(set()))
+    pseudo_files.make_links(root, sysfs_pci.links(set()))
     gpu, rate = tmp_path / "bus/pci/devices/0000:c0:00.0", tmp_path / "class/infiniband/mlx5_3/ports/1/rate"
-    fault_effects.apply(Faults((Fault("gpu_missing", "5"), Fault("hca_downtrained", "mlx5_3", "200"))), root)
+    fault_effects.apply_faults(Faults((Fault("gpu_missing", "5"), Fault("hca_downtrained", "mlx5_3", "200"))), root)
     assert not gpu.exists()
     assert rate.read_text() == "200 Gb/sec (4X HDR)\n"
-    fault_effects.apply(Faults(), root)
+    fault_effects.apply_faults(Faults(), root)
     assert (gpu / "vendor").read_text() == "0x10de\n"
     assert rate.read_text() == "400 Gb/sec (4X NDR)\n"
 

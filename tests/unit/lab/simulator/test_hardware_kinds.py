@@ -10,11 +10,11 @@ import yaml
 from clusterctl.adapters.inventory.load import load_profile
 from clusterctl.core.gates.planning.devices import read_hcas
 from clusterctl_lab.simulator import (
-    fabric_peer,
+    cabling,
     hardware_kinds,
     machine,
-    nccl_lines,
-    nic,
+    nccl_debug_log,
+    nic_settings,
     nvidia_smi,
     peers,
     procfs,
@@ -24,7 +24,7 @@ from clusterctl_lab.simulator import (
     sysfs_pci,
     sysfs_rdma,
 )
-from clusterctl_lab.simulator.hugepages import from_cmdline
+from clusterctl_lab.simulator.hugepages import pages_from_cmdline
 from clusterctl_validators import nvidia_smi as parser
 from support.lab_machine import LabMachine, lab_machine, stand_for
 from support.recorded import recorded
@@ -114,11 +114,11 @@ def test_a_board_with_amd_processors_and_eight_numa_nodes(kind: Hardware) -> Non
     assert files["devices/system/cpu/cpu0/cpuidle/state2/name"] == "C2"
     assert not any("intel_pstate" in name for name in files)
     assert "vendor_id\t: AuthenticAMD" in procfs.cpuinfo()
-    memory = sysfs_memory.files("", from_cmdline("", kind.numa_nodes, kind.huge_kib_per_node))
+    memory = sysfs_memory.files("", pages_from_cmdline("", kind.numa_nodes, kind.huge_kib_per_node))
     assert memory["devices/system/node/node7/cpulist"] == "112-127,240-255"
-    assert sysfs_pci.files(set())[f"{sysfs_pci.folder('0000:07:00.0')}/numa_node"] == 3
+    assert sysfs_pci.files(set())[f"{sysfs_pci.device_folder('0000:07:00.0')}/numa_node"] == 3
     assert smi_tree.fabric_tree(joined=True)["state"] == "N/A"
-    assert "NVLS" not in "\n".join(nccl_lines.info([(peers.describe(), 8)]))
+    assert "NVLS" not in "\n".join(nccl_debug_log.info_lines([(peers.describe_self(), 8)]))
 
 
 @pytest.mark.usefixtures("one")
@@ -127,7 +127,7 @@ def test_the_nvswitches_of_b200_are_hcas_beside_those_of_the_rails(kind: Hardwar
     files, links = sysfs_rdma.files("n1", {}), sysfs_rdma.links()
     assert links["class/infiniband/mlx5_11/device"].endswith("0000:08:00.0")
     assert {name.split("/")[2] for name in files} == {*kind.hca_names, "mlx5_8", "mlx5_9", "mlx5_10", "mlx5_11"}
-    assert sysfs_pci.files(set())[f"{sysfs_pci.folder('0000:05:00.0')}/vpd"] == b"\x82\x06\x00SW_MNG\x78"
+    assert sysfs_pci.files(set())[f"{sysfs_pci.device_folder('0000:05:00.0')}/vpd"] == b"\x82\x06\x00SW_MNG\x78"
 
 
 @pytest.mark.usefixtures("one")
@@ -135,8 +135,8 @@ def test_the_nvswitches_of_b200_are_hcas_beside_those_of_the_rails(kind: Hardwar
 def test_names_of_hcas_may_leave_a_number_out(kind: Hardware) -> None:
     assert kind.hca_names == ("mlx5_0", "mlx5_1", "mlx5_3", "mlx5_4")
     assert machine.hca_index("mlx5_4") == 3
-    assert nic.device_of(nic.interface(3)) == "mlx5_4"
-    assert fabric_peer.peer(3, "r20-n01").switch == "leaf-su1-rail3"
-    assert "[3]mlx5_4:1/IB" in nccl_lines.info([(peers.describe(), 4)])[3]
+    assert nic_settings.device_of_interface(nic_settings.interface_name(3)) == "mlx5_4"
+    assert cabling.switch_port(3, "r20-n01").switch == "leaf-su1-rail3"
+    assert "[3]mlx5_4:1/IB" in nccl_debug_log.info_lines([(peers.describe_self(), 4)])[3]
     with pytest.raises(ValueError, match="tuple"):
         machine.hca_index("mlx5_2")

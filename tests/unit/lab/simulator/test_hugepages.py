@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl_lab.simulator.hugepages import HugePages, from_cmdline
+from clusterctl_lab.simulator.hugepages import HugePages, pages_from_cmdline
 
 GIB = 1048576
 
@@ -26,12 +26,12 @@ def test_fresh_machine_has_none() -> None:
     ],
 )
 def test_pages_of_the_command_line(cmdline: str, expected: dict[tuple[int, int], int]) -> None:
-    pages = from_cmdline(cmdline, 2, 100 * GIB)
+    pages = pages_from_cmdline(cmdline, 2, 100 * GIB)
     assert {key: pages.pages[key] for key in expected} == expected
 
 
 def test_default_size() -> None:
-    pages = from_cmdline("default_hugepagesz=1G hugepages=2", 2, 100 * GIB)
+    pages = pages_from_cmdline("default_hugepagesz=1G hugepages=2", 2, 100 * GIB)
     assert (pages.default_kib, pages.total(GIB)) == (GIB, 2)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl_lab.simulator import imex, imex_config, imex_ctl, imex_domain, imex_wire
-from clusterctl_lab.simulator.imex_wire import CONNECTED, INVALID, NEVER_CONNECTED, READY, UNAVAILABLE, VERSION_MISMATCH, Member
+from clusterctl_lab.simulator import imex, imex_config, imex_ctl, imex_domain, imex_protocol
+from clusterctl_lab.simulator.imex_protocol import CONNECTED, INVALID, NEVER_CONNECTED, READY, UNAVAILABLE, VERSION_MISMATCH, Member
 from clusterctl_validators.imex import Domain, parse_domain
 from support.imex_rack import STARTS_S, VERSION, Rack, Tray, free_port
 from support.lab_machine import LabMachine, lab_machine
@@ -178,13 +178,15 @@ def test_the_json_has_the_keys_of_the_real_one(rack: Rack, ctl: Ctl) -> None:
 def test_dead_members_are_waited_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = threading.Barrier(17, timeout=STARTS_S)
 
-    def ask(address: str, _port: int, _question: imex_wire.Question) -> bytes:
+    def ask(address: str, _port: int, _question: imex_protocol.Request) -> bytes:
         asked.wait()  # breaks where they are asked one after the other
-        raise imex_wire.NoAnswerError(address)
+        raise imex_protocol.NoReplyError(address)
 
-    monkeypatch.setattr(imex_domain, "ask", ask)
-    monkeypatch.setattr(imex_domain.Node, "_connected", lambda self: imex_wire.Report(VERSION, READY, {self.address: CONNECTED}))
-    node = imex_domain.Node(VERSION, "10.0.0.1", 50000, tuple(f"10.0.0.{n}" for n in range(1, 19)))
+    monkeypatch.setattr(imex_domain, "send_request", ask)
+    monkeypatch.setattr(
+        imex_domain.DomainNode, "_connected", lambda self: imex_protocol.MemberReport(VERSION, READY, {self.address: CONNECTED})
+    )
+    node = imex_domain.DomainNode(VERSION, "10.0.0.1", 50000, tuple(f"10.0.0.{n}" for n in range(1, 19)))
     domain = node.domain()
     assert (domain.status, [m.status for m in domain.members]) == ("DEGRADED", [READY, *[UNAVAILABLE] * 17])
 
@@ -241,7 +243,7 @@ def test_a_port_that_is_taken_ends_it(node: LabMachine, capsys: pytest.CaptureFi
 
 
 def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
-    assert imex_config.read_config(f"{tmp_path}/none") == imex_config.Config(50000, False, 50005, "/etc/nvidia-imex/nodes_config.cfg")
+    assert imex_config.read_config(f"{tmp_path}/none") == imex_config.ImexConfig(50000, False, 50005, "/etc/nvidia-imex/nodes_config.cfg")
 
 
 @pytest.mark.parametrize("words", ["-q", "-N", "-N -j"])

@@ -58,7 +58,7 @@ def test_dmesg_chooses_levels(log: kernel_log.KernelLog, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("code", ["48", "64", "79", "119"])
 def test_an_xid_is_read_by_the_validators(log: kernel_log.KernelLog, code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    fault_effects.announce(Fault("xid", "3", code), "n1", log)
+    fault_effects.log_fault(Fault("xid", "3", code), "n1", log)
     dmesg.main(["dmesg", "--time-format", "iso"])
     event = parse(capsys.readouterr().out).xids[0]
     assert event.code == int(code)
@@ -67,7 +67,7 @@ def test_an_xid_is_read_by_the_validators(log: kernel_log.KernelLog, code: str, 
 
 
 def test_a_remap_failure_logs_both_xids(log: kernel_log.KernelLog, capsys: pytest.CaptureFixture[str]) -> None:
-    fault_effects.announce(Fault("ecc_uncorrectable", "2"), "n1", log)
-    fault_effects.announce(Fault("hca_degraded", "mlx5_3", "0.5"), "n1", log)
+    fault_effects.log_fault(Fault("ecc_uncorrectable", "2"), "n1", log)
+    fault_effects.log_fault(Fault("hca_degraded", "mlx5_3", "0.5"), "n1", log)
     dmesg.main(["dmesg"])
     assert [e.code for e in parse(capsys.readouterr().out).xids] == [48, 64]

@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def flash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nv_config, "FLASH", str(tmp_path / "flash.json"))
-    monkeypatch.setattr(nv_config, "IN_FORCE", str(tmp_path / "in-force.json"))
+    monkeypatch.setattr(nv_config, "CURRENT", str(tmp_path / "in-force.json"))
     monkeypatch.setattr(link_type, "RUN", str(tmp_path))
 
 
 def boot() -> bool:
-    nv_config.boot()
-    link_type.boot()
-    return link_type.ethernet()
+    nv_config.on_boot()
+    link_type.on_boot()
+    return link_type.is_ethernet()
 
 
 def test_the_link_type_follows_the_flash_at_the_next_boot() -> None:
     assert not boot()
     for address in machine.THIS.hca_addresses:
         assert nv_config.main(["mlxconfig", "-d", address, "-y", "set", "LINK_TYPE_P1=ETH"]) == 0
-    assert not link_type.ethernet(), "set, and not yet in force"
+    assert not link_type.is_ethernet(), "set, and not yet in force"
     assert boot()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl_lab.simulator import machine, procfs, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma, tree
+from clusterctl_lab.simulator import machine, procfs, pseudo_files, sysfs_cpu, sysfs_memory, sysfs_pci, sysfs_rdma
 from clusterctl_lab.simulator.hugepages import HugePages
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.rdma_sysfs import read_port
@@ -42,7 +42,7 @@ def test_identities_follow_from_the_name() -> None:
 
 
 def test_hcas_have_the_files_of_a_real_one(tmp_path: Path) -> None:
-    tree.write(str(tmp_path), sysfs_rdma.files("n1", {}))
+    pseudo_files.write_files(str(tmp_path), sysfs_rdma.files("n1", {}))
     real = recorded("rdma-sysfs/gpud-h100/mlx5_4")
     expected = {p.relative_to(real).as_posix() for p in real.rglob("*") if p.is_file()}
     ours = {p.relative_to(tmp_path / "class/infiniband/mlx5_4").as_posix() for p in (tmp_path / "class/infiniband/mlx5_4").rglob("*")}
@@ -51,15 +51,15 @@ def test_hcas_have_the_files_of_a_real_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("trained", "rate"), [({}, 400), ({"mlx5_2": 200}, 200)])
 def test_a_port_reads_as_the_validators_read_it(tmp_path: Path, trained: dict[str, int], rate: int) -> None:
-    tree.write(str(tmp_path / "sys"), sysfs_rdma.files("n1", trained))
+    pseudo_files.write_files(str(tmp_path / "sys"), sysfs_rdma.files("n1", trained))
     port = read_port(Probe(LocalSource(str(tmp_path))), "mlx5_2")
     assert port is not None
     assert (port.state, port.phys_state, port.rate_gbps, port.link_layer) == ("ACTIVE", "LinkUp", rate, "InfiniBand")
 
 
 def test_lspci_reads_the_bus(tmp_path: Path) -> None:
-    tree.write(str(tmp_path), sysfs_pci.files({5}))
-    tree.link(str(tmp_path), sysfs_pci.links({5}))
+    pseudo_files.write_files(str(tmp_path), sysfs_pci.files({5}))
+    pseudo_files.make_links(str(tmp_path), sysfs_pci.links({5}))
     space = (tmp_path / "bus/pci/devices/0000:1a:00.0/config").read_bytes()
     assert space[:4] == bytes.fromhex("de103023")
     assert not (tmp_path / "bus/pci/devices/0000:c0:00.0").exists()
@@ -79,10 +79,10 @@ def test_meminfo_counts_pages() -> None:
 
 def test_lscpu_sees_two_sockets(tmp_path: Path) -> None:
     """The real lscpu, on the tree."""
-    tree.write(str(tmp_path / "sys"), sysfs_cpu.files(""))
-    tree.write(str(tmp_path / "sys"), sysfs_memory.files("", HugePages(2, 1)))
-    tree.link(str(tmp_path / "sys"), sysfs_cpu.links())
-    tree.write(str(tmp_path / "proc"), {"cpuinfo": procfs.cpuinfo()})
+    pseudo_files.write_files(str(tmp_path / "sys"), sysfs_cpu.files(""))
+    pseudo_files.write_files(str(tmp_path / "sys"), sysfs_memory.files("", HugePages(2, 1)))
+    pseudo_files.make_links(str(tmp_path / "sys"), sysfs_cpu.links())
+    pseudo_files.write_files(str(tmp_path / "proc"), {"cpuinfo": procfs.cpuinfo()})
     try:
         done = subprocess.run(["lscpu", "-J", "--sysroot", str(tmp_path)], capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -93,7 +93,7 @@ def test_lscpu_sees_two_sockets(tmp_path: Path) -> None:
 
 
 def test_the_command_line_shows_in_the_kernel_files() -> None:
-    files = procfs.sys_files("nmi_watchdog=0 numa_balancing=disable", "b", 7)
+    files = procfs.proc_sys_files("nmi_watchdog=0 numa_balancing=disable", "b", 7)
     assert (files["kernel/nmi_watchdog"], files["kernel/numa_balancing"], files["vm/nr_hugepages"]) == ("0", 0, 7)
     memory = sysfs_memory.files("transparent_hugepage=never", HugePages(2, 1))
     assert memory["kernel/mm/transparent_hugepage/enabled"] == "always madvise [never]"

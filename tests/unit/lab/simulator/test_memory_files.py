@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl_lab.simulator import machine, procfs, sysfs_memory, tree
+from clusterctl_lab.simulator import machine, procfs, pseudo_files, sysfs_memory
 from clusterctl_lab.simulator.hugepages import HugePages
 from clusterctl_lab.simulator.memory_files import MemoryFiles
 
@@ -19,9 +19,9 @@ class Written:
     def __init__(self, root: Path) -> None:
         self.root = root
         fresh = HugePages(machine.NUMA_NODES, machine.THIS.huge_kib_per_node)
-        tree.write(f"{root}/sys", sysfs_memory.files("", fresh))
-        tree.write(f"{root}/proc/sys", procfs.sys_files("", "b", 0))
-        tree.write(f"{root}/run/clusterctl-lab/proc", {"meminfo": sysfs_memory.meminfo(fresh)})
+        pseudo_files.write_files(f"{root}/sys", sysfs_memory.files("", fresh))
+        pseudo_files.write_files(f"{root}/proc/sys", procfs.proc_sys_files("", "b", 0))
+        pseudo_files.write_files(f"{root}/run/clusterctl-lab/proc", {"meminfo": sysfs_memory.meminfo(fresh)})
         self.files = MemoryFiles("", str(root))
 
     def write(self, path: str, text: str) -> None:

@@ -90,7 +90,7 @@ def test_help_says_simulated(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.fixture
 def group(node: LabMachine) -> Iterator[dict[str, peers.Peer]]:
     """Two nodes that answer on the loopback, as their supervisors do."""
-    me = peers.describe()
+    me = peers.describe_self()
     nodes = {f"127.0.0.{i}": peers.Peer(**{**me.__dict__, "node": f"n{i}"}) for i in (1, 2)}
     servers: list[socket.socket] = []
     for address in nodes:
@@ -98,7 +98,7 @@ def group(node: LabMachine) -> Iterator[dict[str, peers.Peer]]:
         servers.append(server)
         threading.Thread(target=answer, args=(server, nodes, address), daemon=True).start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(peers.ask, "__defaults__", (servers[0].getsockname()[1],))
+        patch.setattr(peers.query_peer, "__defaults__", (servers[0].getsockname()[1],))
         yield nodes
     for server in servers:
         server.close()
@@ -165,4 +165,4 @@ def test_what_is_not_simulated_is_an_error(words: str, capsys: pytest.CaptureFix
 
 
 def test_hosts_with_and_without_slots() -> None:
-    assert mpirun.hosts({"--host": ["a:8,b:4"], "-H": ["c"]}) == [("a", 8), ("b", 4), ("c", 1)]
+    assert mpirun.parse_hosts({"--host": ["a:8,b:4"], "-H": ["c"]}) == [("a", 8), ("b", 4), ("c", 1)]

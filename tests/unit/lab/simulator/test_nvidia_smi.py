@@ -154,7 +154,7 @@ def test_what_is_set_is_answered_and_a_boot_keeps_ecc_alone(node: LabMachine, sm
     assert (gpus[2].ecc_current, gpus[2].ecc_pending, gpus[1].ecc_pending) == ("Enabled", "Disabled", "Enabled")
     assert {(g.mig_current, g.mig_pending) for g in gpus} == {("Enabled", "Enabled")}
     (node.root / "run" / "gpu-modes.json").unlink()
-    gpu_modes.boot()
+    gpu_modes.on_boot()
     gpus = parse_query(smi("-q -x")).gpus
     assert (gpus[2].ecc_current, gpus[2].ecc_pending) == ("Disabled", "Disabled")
     assert (gpus[2].power_limit_w, gpus[2].mig_current) == (700, "Disabled")

@@ -20,7 +20,7 @@ DEVICE = hardware_kinds.HGX_B200.switch_hcas[0][0]
 def b200(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
     stand_for(hardware_kinds.HGX_B200, monkeypatch)
     root = write_files(tmp_path, {f"/{path}": str(value) for path, value in sysfs_rdma.files("r12-n01", {}).items()})
-    for module in ("iblinkinfo", "fabric_peer"):
+    for module in ("iblinkinfo", "cabling"):
         monkeypatch.setattr(f"clusterctl_lab.simulator.{module}.ROOT", str(root / "class/infiniband"))
     machine = lab_machine(tmp_path, monkeypatch)
     machine.load(ib_uverbs="", mlx5_ib="")

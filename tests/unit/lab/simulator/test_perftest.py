@@ -41,9 +41,9 @@ def pair(capsys: pytest.CaptureFixture[str], server: str, client: str, name: str
     side.start()
     while True:
         try:
-            options = perftest.parse([*client.format(port).split(), "127.0.0.1"])
-            mine = perftest._describe(options, name)
-            theirs = perftest._meet(options, mine)
+            options = perftest.parse_command_line([*client.format(port).split(), "127.0.0.1"])
+            mine = perftest._local_description(options, name)
+            theirs = perftest._exchange(options, mine)
             break
         except ConnectionRefusedError:
             time.sleep(0.01)  # until the server listens
@@ -52,7 +52,7 @@ def pair(capsys: pytest.CaptureFixture[str], server: str, client: str, name: str
             return [*codes, 1], capsys.readouterr().out
     side.join()
     capsys.readouterr()
-    return codes, perftest.report(name, options, mine, theirs)
+    return codes, perftest.result_text(name, options, mine, theirs)
 
 
 def bandwidth(text: str) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.core.parsers import parse_output
-from clusterctl_lab.simulator import container_toolkit, daemons, fabricmanager, ibstat, ibstatus, nvbandwidth, sysfs_rdma, tree
+from clusterctl_lab.simulator import container_toolkit, daemons, fabricmanager, ibstat, ibstatus, nvbandwidth, pseudo_files, sysfs_rdma
 from support.lab_machine import LabMachine, lab_machine
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def test_nvbandwidth_knows_its_testcases(node: LabMachine, capsys: pytest.Captur
 def test_ibstat_and_ibstatus_say_what_sysfs_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tree.write(str(tmp_path), sysfs_rdma.files("n1", {"mlx5_3": 200}))
+    pseudo_files.write_files(str(tmp_path), sysfs_rdma.files("n1", {"mlx5_3": 200}))
     for module in (ibstat, ibstatus):
         monkeypatch.setattr(module, "ROOT", str(tmp_path / "class/infiniband"))
     assert ibstat.main(["ibstat"], "44.0") == 0

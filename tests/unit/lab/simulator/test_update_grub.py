@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl_lab.simulator import update_grub
-from clusterctl_lab.simulator.cmdline import from_grub_cfg
+from clusterctl_lab.simulator.cmdline import cmdline_from_grub_cfg
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,14 +24,14 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_words_of_all_files_reach_the_next_boot(etc: Path) -> None:
     (etc / "grub.d" / "90.cfg").write_text('GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX iommu=pt"\n')
     (etc / "grub.d" / "91.cfg").write_text('GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT hugepagesz=1G hugepages=4"\n')
-    said = from_grub_cfg(update_grub.generate())
+    said = cmdline_from_grub_cfg(update_grub.grub_cfg_text())
     assert said is not None
     assert said.startswith("BOOT_IMAGE=/boot/vmlinuz-6.1.0-9 root=UUID=")
     assert said.endswith("ro iommu=pt quiet hugepagesz=1G hugepages=4")
 
 
 def test_recovery_has_no_tuning(etc: Path) -> None:
-    rescue = update_grub.generate().partition("(recovery mode)")[2]
+    rescue = update_grub.grub_cfg_text().partition("(recovery mode)")[2]
     assert " single" in rescue
     assert "quiet" not in rescue
 
@@ -41,7 +41,7 @@ def test_a_broken_file_stops_it_and_leaves_the_old_one(etc: Path, tmp_path: Path
     target.write_text("old")
     (etc / "grub.d" / "90.cfg").write_text('GRUB_CMDLINE_LINUX="unfinished\n')
     with pytest.raises(subprocess.CalledProcessError):
-        update_grub.generate()
+        update_grub.grub_cfg_text()
     assert update_grub.main(["grub-mkconfig", "-o", str(target)]) != 0
     assert target.read_text() == "old"
 
@@ -49,5 +49,5 @@ def test_a_broken_file_stops_it_and_leaves_the_old_one(etc: Path, tmp_path: Path
 def test_it_writes_in_one_step(etc: Path, tmp_path: Path) -> None:
     target = tmp_path / "boot" / "grub" / "grub.cfg"
     assert update_grub.main(["grub-mkconfig", "-o", str(target)]) == 0
-    assert from_grub_cfg(target.read_text())
+    assert cmdline_from_grub_cfg(target.read_text())
     assert [p.name for p in target.parent.iterdir()] == ["grub.cfg"]

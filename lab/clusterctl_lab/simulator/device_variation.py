@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 
-def factor(*names: str, spread: float = 0.002) -> float:
+def variation_factor(*names: str, spread: float = 0.002) -> float:
     """A number in 1 - spread .. 1 + spread that follows from the names."""
     share = int(hashlib.sha256("/".join(names).encode()).hexdigest()[:8], 16) / 0xFFFFFFFF
     return 1 + spread * (2 * share - 1)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 _CHANNELS = 2
 
 
-def info(group: list[tuple[Peer, int]]) -> list[str]:
+def info_lines(group: list[tuple[Peer, int]]) -> list[str]:
     """Bootstrap, network and channel lines of all ranks, as NCCL 2.2x writes them."""
     lines: list[str] = []
     first = group[0][0]
-    layer = "RoCE" if link_type.ethernet() else "IB"
+    layer = "RoCE" if link_type.is_ethernet() else "IB"
     nics = " ".join(f"[{i}]{name}:1/{layer}" for i, name in enumerate(machine.THIS.hca_names))
     head = f"{first.node}:4000:4000 [0] NCCL INFO "
     lines += [

@@ -6,7 +6,7 @@ import os
 import sys
 
 from . import state
-from .modules import ModuleError, available, load, other_fields, require, unload
+from .kernel_modules import ModuleError, available_version, load_module, modinfo_overrides, require_module, unload_module
 
 
 def main(argv: list[str], _version: str = "") -> int:
@@ -24,11 +24,11 @@ def _modprobe(words: list[str]) -> int:
     for name in names if every else names[:1]:
         try:
             if flags & {"-r", "--remove"}:
-                unload(name)
+                unload_module(name)
             elif flags & {"-n", "--dry-run"}:
-                require(name.replace("-", "_"))
+                require_module(name.replace("-", "_"))
             else:
-                load(name, parameters)
+                load_module(name, parameters)
         except ModuleError as e:
             code = 1
             if not flags & {"-q", "--quiet"}:
@@ -48,7 +48,7 @@ def _modinfo(words: list[str]) -> int:
     names = [w for i, w in enumerate(words) if not w.startswith("-") and (i == 0 or words[i - 1] not in ("-F", "--field"))]
     code = 0
     for name in names:
-        version = available(name.replace("-", "_"))
+        version = available_version(name.replace("-", "_"))
         if version is None:
             print(f"modinfo: ERROR: Module {name} not found.", file=sys.stderr)
             code = 1
@@ -62,7 +62,7 @@ def _modinfo(words: list[str]) -> int:
         }
         rows |= {"version": version} if version else {}
         rows |= {"name": name, "vermagic": f"{release} SMP preempt mod_unload"}
-        rows |= other_fields(name.replace("-", "_"))
+        rows |= modinfo_overrides(name.replace("-", "_"))
         if field:
             print(rows.get(field, ""), end="\n" if field in rows else "")
         else:

@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from clusterctl.model.errors import UsageProblemError
-from clusterctl_lab import hosts_layer, node_hardware
-from clusterctl_lab.keys import ensure_keys
+from clusterctl_lab import inventory_layer, node_hardware
 from clusterctl_lab.layout import LabPaths, lab_rack
+from clusterctl_lab.ssh_keys import ensure_keys
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def paths(tmp_path: Path) -> LabPaths:
     paths = LabPaths(tmp_path / "lab")
     ensure_keys(paths, lab_rack("rack-12", 2).nodes)
-    hosts_layer.write_layer(paths, [lab_rack("rack-12", 2)])
+    inventory_layer.write_layer(paths, [lab_rack("rack-12", 2)])
     return paths
 
 
@@ -34,7 +34,7 @@ def test_the_layer_says_how_to_reach_each_node(paths: LabPaths) -> None:
 
 
 def test_host_keys_are_checked_against_the_labs_own_list(paths: LabPaths) -> None:
-    arguments = hosts_layer.ssh_args(paths)
+    arguments = inventory_layer.ssh_args(paths)
     assert f"UserKnownHostsFile={paths.known_hosts}" in arguments
     assert "StrictHostKeyChecking=yes" in arguments
     keys = [line.split()[2] for line in paths.known_hosts.read_text().splitlines()]
@@ -44,25 +44,25 @@ def test_host_keys_are_checked_against_the_labs_own_list(paths: LabPaths) -> Non
 def test_the_bmc_password_is_random_private_and_not_in_the_hosts_file(paths: LabPaths, tmp_path: Path) -> None:
     secret = paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
-    _, password = hosts_layer.bmc_credentials(paths)
+    _, password = inventory_layer.bmc_credentials(paths)
     assert password not in (paths.hosts_dir / "hosts.yml").read_text()
     other = LabPaths(tmp_path / "other")
     ensure_keys(other, lab_rack("rack-12", 1).nodes)
-    hosts_layer.write_layer(other, [lab_rack("rack-12", 1)])
-    assert hosts_layer.bmc_credentials(other)[1] != password
+    inventory_layer.write_layer(other, [lab_rack("rack-12", 1)])
+    assert inventory_layer.bmc_credentials(other)[1] != password
 
 
 def test_a_second_up_changes_no_key_and_no_password(paths: LabPaths) -> None:
-    before = (paths.known_hosts.read_text(), hosts_layer.bmc_credentials(paths), paths.key.read_text())
+    before = (paths.known_hosts.read_text(), inventory_layer.bmc_credentials(paths), paths.key.read_text())
     ensure_keys(paths, lab_rack("rack-12", 3).nodes)
-    hosts_layer.write_layer(paths, [lab_rack("rack-12", 3)])
-    assert (hosts_layer.bmc_credentials(paths), paths.key.read_text()) == before[1:]
+    inventory_layer.write_layer(paths, [lab_rack("rack-12", 3)])
+    assert (inventory_layer.bmc_credentials(paths), paths.key.read_text()) == before[1:]
     assert paths.known_hosts.read_text().startswith(before[0])
 
 
 def test_two_racks_are_in_one_layer(paths: LabPaths) -> None:
     ensure_keys(paths, lab_rack("rack-13", 1).nodes)
-    hosts_layer.write_layer(paths, [lab_rack("rack-12", 2), lab_rack("rack-13", 1)])
+    inventory_layer.write_layer(paths, [lab_rack("rack-12", 2), lab_rack("rack-13", 1)])
     layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
     assert set(layer["rack_13"]["hosts"]) == {"r13-n01"}
     assert len(layer["clusterctl_lab"]["hosts"]) == 3
@@ -72,8 +72,8 @@ def test_trays_of_a_rack_form_a_domain_and_have_the_profile_of_their_hardware(pa
     rack = lab_rack("rack-13", 2)
     ensure_keys(paths, rack.nodes)
     for node in rack.nodes:
-        node_hardware.choose(paths, node, "gb300_nvl72")
-    hosts_layer.write_layer(paths, [lab_rack("rack-12", 2), rack])
+        node_hardware.set_hardware(paths, node, "gb300_nvl72")
+    inventory_layer.write_layer(paths, [lab_rack("rack-12", 2), rack])
     layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
     assert set(layer["profile_lab"]["hosts"]) == {"r12-n01", "r12-n02"}
     assert set(layer["profile_lab_nvl72"]["hosts"]) == {"r13-n01", "r13-n02"}
@@ -85,19 +85,19 @@ def test_trays_of_a_rack_form_a_domain_and_have_the_profile_of_their_hardware(pa
 
 def test_a_rack_has_one_kind_of_hardware(paths: LabPaths) -> None:
     ensure_keys(paths, lab_rack("rack-13", 1).nodes)
-    node_hardware.choose(paths, lab_rack("rack-13").nodes[0], "gb300_nvl72")
-    node_hardware.require(paths, lab_rack("rack-13"), ["r13-n01"], "gb300_nvl72")
+    node_hardware.set_hardware(paths, lab_rack("rack-13").nodes[0], "gb300_nvl72")
+    node_hardware.require_same_hardware(paths, lab_rack("rack-13"), ["r13-n01"], "gb300_nvl72")
     with pytest.raises(UsageProblemError, match="r13-n01 stands for gb300_nvl72, not hgx_h100") as told:
-        node_hardware.require(paths, lab_rack("rack-13"), ["r13-n01"], "hgx_h100")
+        node_hardware.require_same_hardware(paths, lab_rack("rack-13"), ["r13-n01"], "hgx_h100")
     assert "`clusterctl lab down rack-13`" in told.value.hint
 
 
 def test_the_declared_rack_is_of_the_hardware_that_it_is_declared_as(paths: LabPaths) -> None:
     declared = yaml.safe_load((ROOT / "inventory" / "lab" / "hosts.yml").read_text())["all"]["children"]
     assert list(declared["profile_hgx_h100_ib"]["children"]["profile_lab"]["children"]) == [lab_rack("rack-12").group]
-    node_hardware.require(paths, lab_rack("rack-12"), [], "hgx_h100")
+    node_hardware.require_same_hardware(paths, lab_rack("rack-12"), [], "hgx_h100")
     with pytest.raises(UsageProblemError, match="declares the nodes of rack-12 as hgx_h100, not hgx_b200") as told:
-        node_hardware.require(paths, lab_rack("rack-12"), [], "hgx_b200")
+        node_hardware.require_same_hardware(paths, lab_rack("rack-12"), [], "hgx_b200")
     assert told.value.hint == "`clusterctl lab up rack-13 --hardware hgx_b200`"
 
 
@@ -105,8 +105,8 @@ def test_a_node_with_ethernet_rails_has_an_address_in_the_subnet_of_each(paths: 
     rack = lab_rack("rack-13", 2)
     ensure_keys(paths, rack.nodes)
     for node in rack.nodes:
-        node_hardware.choose(paths, node, "hgx_h100_roce")
-    hosts_layer.write_layer(paths, [rack])
+        node_hardware.set_hardware(paths, node, "hgx_h100_roce")
+    inventory_layer.write_layer(paths, [rack])
     layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
     one, two = (layer["clusterctl_lab"]["hosts"][n] for n in ("r13-n01", "r13-n02"))
     assert [r["device"] for r in one["roce_rails"]] == [f"mlx5_{i}" for i in range(8)]
@@ -115,6 +115,6 @@ def test_a_node_with_ethernet_rails_has_an_address_in_the_subnet_of_each(paths: 
 
 
 def test_after_the_last_rack_nothing_is_left_to_reach(paths: LabPaths) -> None:
-    hosts_layer.remove_layer(paths)
+    inventory_layer.remove_layer(paths)
     assert not (paths.hosts_dir / "hosts.yml").exists()
     assert not paths.known_hosts.exists()

@@ -22,7 +22,7 @@ _START_S = 15.0
 _MODULE = "clusterctl_lab.bmc"
 
 
-def running(paths: LabPaths) -> tuple[int, list[str]]:
+def running_server(paths: LabPaths) -> tuple[int, list[str]]:
     """(process id, its nodes); (0, []) where none runs. A process id that now means something else does not count."""
     try:
         pid = int(paths.bmc_pid.read_text(encoding="ascii"))
@@ -34,16 +34,16 @@ def running(paths: LabPaths) -> tuple[int, list[str]]:
     return pid, [w for w in words[words.index(str(paths.root)) + 1 :] if w]
 
 
-def serve(paths: LabPaths, nodes: Sequence[LabNode]) -> None:
+def ensure_serving(paths: LabPaths, nodes: Sequence[LabNode]) -> None:
     """Let the BMCs of exactly these nodes be served; a process that does so already stays.
 
     Raises:
         LabError: it does not start.
     """
     names = [n.name for n in nodes]
-    if running(paths)[1] == names:
+    if running_server(paths)[1] == names:
         return
-    stop(paths)
+    stop_server(paths)
     if not nodes:
         return
     write_certificate(paths.bmc_certificate, paths.bmc_key, [n.bmc_address for n in nodes])
@@ -65,9 +65,9 @@ def serve(paths: LabPaths, nodes: Sequence[LabNode]) -> None:
         time.sleep(0.05)
 
 
-def stop(paths: LabPaths) -> None:
+def stop_server(paths: LabPaths) -> None:
     """End the process, by its id."""
-    pid = running(paths)[0]
+    pid = running_server(paths)[0]
     if pid:
         os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + _START_S
@@ -80,7 +80,7 @@ def _ended(paths: LabPaths, pid: int) -> bool:
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:  # started by an earlier command: init reaps it
-        return running(paths)[0] == 0
+        return running_server(paths)[0] == 0
 
 
 def _listens(node: LabNode) -> bool:

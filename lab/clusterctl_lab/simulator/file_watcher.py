@@ -13,7 +13,7 @@ _MOVED_TO = 0x80
 _EVENT = struct.Struct("iIII")
 
 
-class Watcher:
+class FileWatcher:
     """`fd` can be selected on (None: call `changed` every POLL_S seconds); `changed` then tells the paths."""
 
     def __init__(self) -> None:

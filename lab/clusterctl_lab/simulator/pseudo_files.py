@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def write(root: str, files: Mapping[str, str | int | bytes]) -> None:
+def write_files(root: str, files: Mapping[str, str | int | bytes]) -> None:
     """Write `{relative path: content}` below `root`; text gets its final newline. Modes: 0644."""
     made: set[str] = set()
     for name, content in files.items():
@@ -23,7 +23,7 @@ def write(root: str, files: Mapping[str, str | int | bytes]) -> None:
             file.write(data)
 
 
-def link(root: str, links: Mapping[str, str]) -> None:
+def make_links(root: str, links: Mapping[str, str]) -> None:
     """Make `{relative path: target}` symbolic links below `root`."""
     for name, target in links.items():
         path = f"{root}/{name}"

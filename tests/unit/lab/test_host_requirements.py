@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.model.errors import LabError
-from clusterctl_lab import requirements
+from clusterctl_lab import host_requirements
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,18 +21,18 @@ def programs(folder: Path, *names: str) -> str:
 
 
 def test_a_bare_machine_lacks_everything(tmp_path: Path) -> None:
-    missing = requirements.missing_packages(str(tmp_path), (str(tmp_path),))
+    missing = host_requirements.missing_packages(str(tmp_path), (str(tmp_path),))
     assert missing == ["podman", "runc", "mmdebstrap", "iptables", "dpkg", "openssh-client", "netavark"]
 
 
 def test_only_what_is_missing_is_named(tmp_path: Path) -> None:
     path = programs(tmp_path, "podman", "runc", "mmdebstrap", "dpkg-deb", "ssh-keygen", "netavark")
-    assert requirements.missing_packages(path, (path,)) == ["iptables"]
+    assert host_requirements.missing_packages(path, (path,)) == ["iptables"]
 
 
 def test_the_hint_is_a_line_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requirements, "missing_packages", lambda: ["podman", "iptables"])
+    monkeypatch.setattr(host_requirements, "missing_packages", lambda: ["podman", "iptables"])
     with pytest.raises(LabError) as caught:
-        requirements.check_host()
+        host_requirements.check_host()
     assert caught.value.hint == "apt-get install --no-install-recommends podman iptables"
     assert os.linesep not in str(caught.value)

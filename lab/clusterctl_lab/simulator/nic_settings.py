@@ -14,7 +14,7 @@ FOLDER = f"{RUN}/nics"
 
 
 @dataclass
-class Nic:
+class NicSettings:
     """Firmware defaults of a ConnectX-7."""
 
     dcbx: str = "OS"
@@ -29,23 +29,23 @@ class Nic:
     cma_version: int = 2
 
 
-def interface(index: int) -> str:
+def interface_name(index: int) -> str:
     """The network interface of HCA `index`."""
     return f"ens{10 + index}np0"
 
 
-def device_of(name: str) -> str:
+def device_of_interface(name: str) -> str:
     """`mlx5_3` of its interface; empty for an interface of no HCA."""
-    return next((machine.hca_name(i) for i in range(machine.HCAS) if interface(i) == name), "")
+    return next((machine.hca_name(i) for i in range(machine.HCAS) if interface_name(i) == name), "")
 
 
-def load(device: str) -> Nic:
+def load_settings(device: str) -> NicSettings:
     """The adapter as it is now."""
     text = read(f"{FOLDER}/{device}.json")
-    return Nic(**json.loads(text)) if text else Nic()
+    return NicSettings(**json.loads(text)) if text else NicSettings()
 
 
-def save(device: str, nic: Nic) -> None:
+def save_settings(device: str, nic: NicSettings) -> None:
     """Remember it until the next reset."""
     os.makedirs(FOLDER, exist_ok=True)
     with open(f"{FOLDER}/{device}.json", "w", encoding="utf-8") as file:

@@ -8,8 +8,8 @@ import shlex
 import shutil
 
 from . import imex_channel, machine, state
-from .cmdline import words
-from .tree import write
+from .cmdline import parse_cmdline
+from .pseudo_files import write_files
 
 # Modules of the distribution's own kernel that roles of a GPU node load; version empty as in the kernel.
 IN_TREE = [
@@ -79,89 +79,89 @@ class ModuleError(Exception):
     """A module cannot be loaded; the text is modprobe's."""
 
 
-def available(name: str) -> str | None:
+def available_version(name: str) -> str | None:
     """The version of a module that could be loaded (empty for one of the kernel's own); None where there is none."""
     found = state.read(f"{state.MODULES}/{name}").partition("\n")[0]
     return found or ("" if name in IN_TREE else None)
 
 
-def other_fields(name: str) -> dict[str, str]:
+def modinfo_overrides(name: str) -> dict[str, str]:
     """What modinfo says otherwise than of a module as it was built here: the further lines `field value` of the module's file."""
     lines = state.read(f"{state.MODULES}/{name}").splitlines()[1:]
     return {field: value for field, _, value in (line.partition(" ") for line in lines)}
 
 
-def require(name: str) -> str:
+def require_module(name: str) -> str:
     """As `available`; ModuleError where there is none."""
-    version = available(name)
+    version = available_version(name)
     if version is None:
         raise ModuleError(f"modprobe: FATAL: Module {name} not found in directory /lib/modules/{os.uname().release}")
     return version
 
 
-def load(name: str, parameters: dict[str, str] | None = None) -> None:
+def load_module(name: str, parameters: dict[str, str] | None = None) -> None:
     """Load a module and what it needs, with the options of modprobe.d and the kernel command line. ModuleError if it cannot be."""
     name = name.replace("-", "_")
-    if state.loaded(name):
+    if state.is_module_loaded(name):
         return
-    version = require(name)
-    if name in _refused():
+    version = require_module(name)
+    if name in _disabled_by_install():
         raise ModuleError(
             f"modprobe: ERROR: ../libkmod/libkmod-module.c:1047 command_do() Error running install command '/bin/false' for module {name}"
         )
     if name in _NEEDS:
-        load(_NEEDS[name])
-    options = {**configured(name), **(parameters or {})}
+        load_module(_NEEDS[name])
+    options = {**configured_options(name), **(parameters or {})}
     files: dict[str, str | int | bytes] = {"refcnt": 0, "initstate": "live", "coresize": 16384, "taint": ""}
     if version:
         files |= {"version": version, "taint": "OE"}
     shown = {**_PARAMETERS.get(name, {}), **options} if name != "nvidia" else {}
     files |= {f"parameters/{key}": value for key, value in shown.items()}
-    write(f"{state.LOADED}/{name}", files)
+    write_files(f"{state.LOADED}/{name}", files)
     os.makedirs(f"{state.LOADED}/{name}/holders", exist_ok=True)
     if name == "nvidia":
         _nvidia_proc(version, options)
         if options.get("NVreg_CreateImexChannel0") == "1" and machine.THIS.rack_nvlink:
-            imex_channel.make()
+            imex_channel.create_channel()
 
 
-def unload(name: str) -> None:
+def unload_module(name: str) -> None:
     """Unload a module. ModuleError if it is not loaded."""
     name = name.replace("-", "_")
-    if not state.loaded(name):
+    if not state.is_module_loaded(name):
         raise ModuleError(f"modprobe: FATAL: Module {name} is not loaded.")
     shutil.rmtree(f"{state.LOADED}/{name}")
 
 
-def boot(cmdline: str) -> list[str]:
+def on_boot(cmdline: str) -> list[str]:
     """Load what a boot loads: the bus's modules that are not blacklisted, then modules-load.d. Returns what could not be loaded."""
     barred = _blacklisted(cmdline)
     problems = []
     for name in _AUTOLOADED:
-        if name not in barred and available(name) is not None and (name not in _NEEDS or state.loaded(_NEEDS[name])):
-            problems += _try(name)
+        if name not in barred and available_version(name) is not None and (name not in _NEEDS or state.is_module_loaded(_NEEDS[name])):
+            problems += _load_or_explain(name)
     for path in sorted(glob.glob("/etc/modules-load.d/*.conf") + glob.glob("/usr/lib/modules-load.d/*.conf")):
         names = [line.strip() for line in state.read(path).splitlines()]
-        problems += [p for n in names if n and n[0] not in "#;" for p in _try(n)]
+        problems += [p for n in names if n and n[0] not in "#;" for p in _load_or_explain(n)]
     return problems
 
 
-def configured(name: str) -> dict[str, str]:
+def configured_options(name: str) -> dict[str, str]:
     """Options of a module from modprobe.d, then the kernel command line; the last one counts."""
     result: dict[str, str] = {}
     for line in _conf_lines():
         if len(line) > 2 and line[0] == "options" and line[1].replace("-", "_") == name:
             result |= dict(word.split("=", 1) for word in line[2:] if "=" in word)
-    for word, value in words(state.read("/proc/cmdline")):
+    for word, value in parse_cmdline(state.read("/proc/cmdline")):
         module, dot, option = word.partition(".")
         if dot and module.replace("-", "_") == name and value is not None:
             result[option] = value
     return result
 
 
-def _try(name: str) -> list[str]:
+def _load_or_explain(name: str) -> list[str]:
     try:
-        load(name)
+        load_module(name)
     except ModuleError as e:
         return [str(e)]
     return []
@@ -170,10 +170,10 @@ def _try(name: str) -> list[str]:
 def _conf_lines() -> list[list[str]]:
     files = {os.path.basename(p): p for pattern in reversed(_CONF) for p in glob.glob(pattern)}
     lines = [line.strip() for name in sorted(files) for line in state.read(files[name]).replace("\\\n", " ").splitlines()]
-    return [_words(line) for line in lines if line and not line.startswith("#")]
+    return [_split_like_modprobe(line) for line in lines if line and not line.startswith("#")]
 
 
-def _words(line: str) -> list[str]:
+def _split_like_modprobe(line: str) -> list[str]:
     """As modprobe reads it: a quote that is never closed is a letter."""
     try:
         return shlex.split(line)
@@ -181,7 +181,7 @@ def _words(line: str) -> list[str]:
         return line.split()
 
 
-def _refused() -> set[str]:
+def _disabled_by_install() -> set[str]:
     return {
         line[1].replace("-", "_")
         for line in _conf_lines()
@@ -191,7 +191,7 @@ def _refused() -> set[str]:
 
 def _blacklisted(cmdline: str) -> set[str]:
     names = {line[1].replace("-", "_") for line in _conf_lines() if len(line) == 2 and line[0] == "blacklist"}
-    for word, value in words(cmdline):
+    for word, value in parse_cmdline(cmdline):
         if word in ("module_blacklist", "modprobe.blacklist") and value:
             names |= {n.replace("-", "_") for n in value.split(",")}
     return names
@@ -209,4 +209,4 @@ def _nvidia_proc(version: str, options: dict[str, str]) -> None:
         gpu = machine.gpu(node, index)
         text = f"Model: \t\t {machine.THIS.gpu_model}\nGPU UUID: \t {gpu.uuid}\nBus Location: \t {gpu.bus_id[4:].lower()}\nGPU Firmware: \t {version}"
         files[f"gpus/{gpu.bus_id[4:].lower()}/information"] = text
-    write(f"{state.RUN}/proc/driver/nvidia", files)
+    write_files(f"{state.RUN}/proc/driver/nvidia", files)

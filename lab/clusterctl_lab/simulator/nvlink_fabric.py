@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .state import Faults
 
 
-def up(index: int, faults: Faults) -> bool:
+def gpu_joined(index: int, faults: Faults) -> bool:
     """Whether the GPU `index` has joined the fabric."""
     joined = bool(state.driver_version()) if machine.THIS.rack_nvlink else bool(state.flag("fabric"))
     return joined and not faults.of("fabric_stuck", str(index))

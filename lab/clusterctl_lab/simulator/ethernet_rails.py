@@ -8,29 +8,31 @@ import os
 import socket
 import subprocess
 
-from . import machine, nic, sysfs_pci, sysfs_rdma
-from .tree import link, write
+from . import machine, nic_settings, sysfs_pci, sysfs_rdma
+from .pseudo_files import make_links, write_files
 
 _ADDRESS_EVENTS = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
 
 
-def make(root: str) -> None:
+def create_rails(root: str) -> None:
     """Add the interfaces, and /sys/class/net with their files; `root` becomes /sys."""
-    _forget()
-    pairs = [f"link add {nic.interface(i)} type veth peer name switch{i}\nlink set switch{i} up" for i in range(machine.HCAS)]
+    _reset_network()
+    pairs = [f"link add {nic_settings.interface_name(i)} type veth peer name switch{i}\nlink set switch{i} up" for i in range(machine.HCAS)]
     _ip(pairs)
-    rails = {nic.interface(i): i for i in range(machine.HCAS)}
+    rails = {nic_settings.interface_name(i): i for i in range(machine.HCAS)}
     others = [n for n in os.listdir("/sys/class/net") if n not in rails]
-    link(root, {f"class/net/{name}": f"../../devices/virtual/net/{name}" for name in others})
+    make_links(root, {f"class/net/{name}": f"../../devices/virtual/net/{name}" for name in others})
     for name, index in rails.items():
-        write(root, _files(name))
-        write(root, {f"{sysfs_pci.folder(machine.THIS.hca_addresses[index])}/net/{name}/dev_port": 0})
-        link(root, {f"class/net/{name}/{file}": f"../../../devices/virtual/net/{name}/{file}" for file in ("mtu", "address", "operstate")})
+        write_files(root, _files(name))
+        write_files(root, {f"{sysfs_pci.device_folder(machine.THIS.hca_addresses[index])}/net/{name}/dev_port": 0})
+        make_links(
+            root, {f"class/net/{name}/{file}": f"../../../devices/virtual/net/{name}/{file}" for file in ("mtu", "address", "operstate")}
+        )
 
 
-def _forget() -> None:
+def _reset_network() -> None:
     """A container keeps its network namespace over a reboot, a machine keeps neither interfaces nor rules."""
-    _ip([f"link del {name}" for name in os.listdir("/sys/class/net") if nic.device_of(name)])
+    _ip([f"link del {name}" for name in os.listdir("/sys/class/net") if nic_settings.device_of_interface(name)])
     _ip(["rule flush", "rule add from all lookup main priority 32766", "rule add from all lookup default priority 32767"])
     _ip(["rule flush", "rule add from all lookup main priority 32766"], "-6")
 
@@ -51,7 +53,7 @@ def _files(name: str) -> dict[str, str | int | bytes]:
     }
 
 
-def address_events() -> socket.socket:
+def address_event_socket() -> socket.socket:
     """A netlink socket that becomes readable when an address comes or goes."""
     events = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     events.bind((0, _ADDRESS_EVENTS))
@@ -63,9 +65,9 @@ def refresh_gids(root: str = "/sys") -> None:
     shown = subprocess.run(["ip", "-j", "addr", "show"], capture_output=True, text=True, check=True).stdout
     addresses = {row["ifname"]: [a["local"] for a in row["addr_info"]] for row in json.loads(shown) if row.get("ifname")}
     for index in range(machine.HCAS):
-        name = nic.interface(index)
+        name = nic_settings.interface_name(index)
         held = sorted(addresses.get(name, []), key=lambda a: (not ipaddress.ip_address(a).is_link_local, a))
-        write(root, gid_files(f"class/infiniband/{machine.hca_name(index)}/ports/1", name, held))
+        write_files(root, gid_files(f"class/infiniband/{machine.hca_name(index)}/ports/1", name, held))
 
 
 def gid_files(port: str, interface: str, addresses: list[str]) -> dict[str, str | int | bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from clusterctl_lab.podman import run
+from clusterctl_lab.podman import run_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,4 +38,4 @@ def known_hosts_text(paths: LabPaths, nodes: Iterable[LabNode]) -> str:
 
 def _ensure(path: Path, comment: str) -> None:
     if not path.exists():
-        run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)])
+        run_command(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)])

@@ -15,14 +15,14 @@ NEVER_CONNECTED = "NEVER_CONNECTED"
 INVALID = "INVALID"
 # A domain of 18 members is 40 KiB.
 LINE_MAX = 1 << 20
-_CONNECT_S = 1.0
+_CONNECT_TIMEOUT_S = 1.0
 
 
-class NoAnswerError(Exception):
+class NoReplyError(Exception):
     """Nobody is there, or what is said is no answer."""
 
 
-class About(Enum):
+class RequestKind(Enum):
     """What is asked for: members answer the first two, the command port the first and the last."""
 
     STATE = "state"
@@ -31,14 +31,14 @@ class About(Enum):
 
 
 # How long each answer may take: the next kind waits for some of the one before.
-ANSWER_S = {About.STATE: 5.0, About.CONNECTIONS: 10.0, About.DOMAIN: 20.0}
+REPLY_TIMEOUT_S = {RequestKind.STATE: 5.0, RequestKind.CONNECTIONS: 10.0, RequestKind.DOMAIN: 20.0}
 
 
 @dataclass(frozen=True)
-class Question:
+class Request:
     """`version`: of the one that asks."""
 
-    about: About
+    about: RequestKind
     version: str
 
     def to_json(self) -> str:
@@ -46,17 +46,17 @@ class Question:
         return json.dumps({"about": self.about.value, "version": self.version})
 
     @classmethod
-    def from_json(cls, line: bytes) -> Question:
+    def from_json(cls, line: bytes) -> Request:
         """NoAnswerError if it is no question."""
         try:
             said = json.loads(line)
-            return cls(About(said["about"]), str(said["version"]))
+            return cls(RequestKind(said["about"]), str(said["version"]))
         except (ValueError, KeyError, TypeError) as e:
-            raise NoAnswerError(f"not a question: {line[:80]!r}") from e
+            raise NoReplyError(f"not a question: {line[:80]!r}") from e
 
 
 @dataclass(frozen=True)
-class Report:
+class MemberReport:
     """What a daemon says of itself; `connections`: address of a member -> state, empty if not asked for or refused."""
 
     version: str
@@ -68,13 +68,13 @@ class Report:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, line: bytes) -> Report:
+    def from_json(cls, line: bytes) -> MemberReport:
         """NoAnswerError if it is no report."""
         try:
             said = json.loads(line)
             return cls(str(said["version"]), str(said["status"]), {str(k): str(v) for k, v in said["connections"].items()})
         except (ValueError, KeyError, TypeError, AttributeError) as e:
-            raise NoAnswerError(f"not a report: {line[:80]!r}") from e
+            raise NoReplyError(f"not a report: {line[:80]!r}") from e
 
 
 @dataclass(frozen=True)
@@ -117,19 +117,19 @@ class Domain:
             )
             return cls(said["status"], said["timestamp"], tuple(rows))
         except (ValueError, KeyError, TypeError, AttributeError) as e:
-            raise NoAnswerError(f"not a domain: {line[:80]!r}") from e
+            raise NoReplyError(f"not a domain: {line[:80]!r}") from e
 
 
-def ask(address: str, port: int, question: Question) -> bytes:
+def send_request(address: str, port: int, question: Request) -> bytes:
     """The line that a daemon answers. NoAnswerError if none comes in time."""
     try:
-        with socket.create_connection((address, port), timeout=_CONNECT_S) as connection:
-            connection.settimeout(ANSWER_S[question.about])
+        with socket.create_connection((address, port), timeout=_CONNECT_TIMEOUT_S) as connection:
+            connection.settimeout(REPLY_TIMEOUT_S[question.about])
             connection.sendall(question.to_json().encode() + b"\n")
             with connection.makefile("rb") as answers:
                 line = answers.readline(LINE_MAX)
     except OSError as e:
-        raise NoAnswerError(f"{address}:{port}: {e}") from e
+        raise NoReplyError(f"{address}:{port}: {e}") from e
     if not line.endswith(b"\n"):
-        raise NoAnswerError(f"{address}:{port}: no answer")
+        raise NoReplyError(f"{address}:{port}: no answer")
     return line

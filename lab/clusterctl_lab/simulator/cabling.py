@@ -10,19 +10,19 @@ from .sysfs_rdma import ROOT
 
 
 @dataclass(frozen=True)
-class Peer:
+class SwitchPort:
     """A switch port; a fault of the lab may have moved the cable there."""
 
     switch: str
     port: int
 
 
-def peer(index: int, node: str | None = None) -> Peer:
+def switch_port(index: int, node: str | None = None) -> SwitchPort:
     """The other end of the cable of the HCA of rail `index`."""
     found = re.search(r"n(\d+)$", node or os.uname().nodename)
-    return Peer(f"leaf-su1-rail{index}", int(found[1]) if found else 1)
+    return SwitchPort(f"leaf-su1-rail{index}", int(found[1]) if found else 1)
 
 
-def devices() -> list[str]:
+def hca_devices() -> list[str]:
     """The HCAs that are there."""
     return sorted(os.listdir(ROOT)) if os.path.isdir(ROOT) else []

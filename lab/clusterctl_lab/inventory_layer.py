@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from clusterctl_lab.keys import known_hosts_text
 from clusterctl_lab.layout import FIRST_HOST
 from clusterctl_lab.node_hardware import hardware_of
+from clusterctl_lab.ssh_keys import known_hosts_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
