@@ -43,10 +43,10 @@ def command(
     from clusterctl.terminal import gates as view  # noqa: PLC0415
     from clusterctl.workflows.burnin.measure_and_judge import run_burnin  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.burnin.recorded import burnin_run  # noqa: PLC0415
-    from clusterctl.workflows.target_filter import load_present  # noqa: PLC0415
+    from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
-    nodes = load_present(config, target, messages.note, limit=limit, vault_ids=vault_ids)
+    nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     names = {n.name for n in nodes}
     found = load_nodes(config.inventory, partners, vault_ids=vault_ids) if partners else ()
     others = tuple(n for n in found if n.name not in names)

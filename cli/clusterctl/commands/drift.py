@@ -38,7 +38,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     from clusterctl.terminal import drift as view  # noqa: PLC0415
     from clusterctl.terminal import findings  # noqa: PLC0415
     from clusterctl.workflows.drift.check_drift import check_drift  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.workflows.target_filter import load_present  # noqa: PLC0415
+    from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
     if given["write_nightly"]:
         from clusterctl.workflows.drift import nightly  # noqa: PLC0415
@@ -47,7 +47,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
         return 0
     config = load_config(ctx, given["inventory"])
     options = _options(given, config.drift_policy)
-    nodes = load_present(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
+    nodes = load_target(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
     args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
     settings = ValidationSettings(concurrency=given["forks"], node_timeout_s=given["timeout_s"], ansible_args=args)
     found = check_drift(config, nodes, options, settings, findings.progress(len(nodes)))

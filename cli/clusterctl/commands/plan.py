@@ -36,10 +36,10 @@ def command(
     """
     from clusterctl.terminal import findings, plan  # noqa: PLC0415
     from clusterctl.workflows import plan as planning  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.workflows.target_filter import load_present  # noqa: PLC0415
+    from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
-    nodes = load_present(config, target, messages.note, limit=limit, vault_ids=vault_ids)
+    nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
     if ansible:
         rehearsed = planning.plan_by_check_mode(config, target, nodes, ansible_args)

@@ -38,11 +38,11 @@ def command(
     Exits with 0 if all is as declared, 6 if a check failed or could not run, 4 if a node was not reached.
     """
     from clusterctl.adapters.validators import ValidationSettings  # noqa: PLC0415
-    from clusterctl.workflows.target_filter import load_present  # noqa: PLC0415
+    from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
     from clusterctl.workflows.validate import read_only_run, validate_recorded  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
-    nodes = load_present(config, target, messages.note, limit=limit, vault_ids=vault_ids)
+    nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
     settings = ValidationSettings(
         concurrency=forks, node_timeout_s=timeout_s, check_timeout_s=check_s, only=only, ansible_args=ansible_args

@@ -1,4 +1,4 @@
-"""What Ansible's own check mode says would change: `plan --ansible`. Typed from events, never from text."""
+"""`plan --ansible`: what Ansible's check mode would change, from its events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CheckMode:
     changes: list[TaskChange] = field(default_factory=list)
 
     def add(self, event: TaskEvent) -> None:
-        """Note a task that would change something."""
+        """Record a task that would change something."""
         if event.status is TaskStatus.OK and event.changed:
             self.changes.append(TaskChange(event.node, event.role, event.task, event.diff))
 

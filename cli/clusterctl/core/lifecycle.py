@@ -1,4 +1,4 @@
-"""The life of a node: states and legal transitions, as data. Explained in docs/explanation/lifecycle.md."""
+"""The lifecycle of a node: legal transitions and next actions, as data. Explained in docs/explanation/lifecycle.md."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LEGAL: dict[State, frozenset[State]] = {
     S.RETIRED: frozenset({S.REGISTERED}),
 }
 
-# Entering one of these makes all older evidence of the node worthless: what was measured is no longer what stands there.
+# Entering one of these voids all older evidence of the node: it may no longer be the machine that was measured.
 VOIDS_EVIDENCE: frozenset[State] = frozenset({S.REGISTERED, S.PROVISIONING, S.QUARANTINED, S.RMA, S.RETIRED})
 
-# States in which a run was at work: a node left in one by a dead run is unfinished.
+# States during a run: a node that a dead run left in one of these is unfinished.
 IN_PROGRESS: frozenset[State] = frozenset({S.PROVISIONING, S.PROVISIONED, S.VALIDATED, S.BURNED_IN})
 
-# States of a node that is not there: nobody asks it, changes it or misses its answer.
+# States of a node that is not present: it is not contacted, changed or counted as missing.
 ABSENT: frozenset[State] = frozenset({S.RMA, S.RETIRED})
 
 MEANING: dict[State, str] = {
@@ -41,13 +41,13 @@ MEANING: dict[State, str] = {
 }
 
 _WAY_OUT: dict[State, str] = {
-    S.REGISTERED: "`clusterctl provision {node}` starts its way into the pool",
-    S.PROVISIONING: "a run is, or was, at work on it: `clusterctl history {node}`; `clusterctl provision {node}` starts again",
-    S.PROVISIONED: "`clusterctl provision {node}` goes on with validation and burn-in",
-    S.VALIDATED: "`clusterctl provision {node}` goes on with burn-in",
+    S.REGISTERED: "`clusterctl provision {node}` brings it into the pool",
+    S.PROVISIONING: "a run is changing it, or was stopped: `clusterctl history {node}`; `clusterctl provision {node}` starts again",
+    S.PROVISIONED: "`clusterctl provision {node}` continues with validation and burn-in",
+    S.VALIDATED: "`clusterctl provision {node}` continues with burn-in",
     S.BURNED_IN: "`clusterctl admit {node}`",
     S.ADMITTED: "`clusterctl drain {node} --reason ...` first: an admitted node is never touched",
-    S.QUARANTINED: "`clusterctl history {node}` says why; repair it, then `clusterctl release {node}` and `clusterctl provision {node}`",
+    S.QUARANTINED: "`clusterctl history {node}` shows why; repair it, then `clusterctl release {node}` and `clusterctl provision {node}`",
     S.DRAINED: "`clusterctl admit {node}` if its evidence is current, else `clusterctl provision {node}`",
     S.RMA: "`clusterctl release {node}` when it is back",
     S.RETIRED: "`clusterctl release {node}` to take it in again",
@@ -55,7 +55,7 @@ _WAY_OUT: dict[State, str] = {
 
 
 def is_legal(current: State, wanted: State) -> bool:
-    """Whether a node may go from `current` to `wanted` in one step."""
+    """Whether the lifecycle allows the transition from `current` to `wanted`."""
     return wanted in LEGAL[current]
 
 

@@ -1,4 +1,4 @@
-"""What somebody probably meant."""
+"""Near misses of a mistyped word."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARGIN = 0.05
 
 
 def near_matches(word: str, known: Iterable[str], limit: int = 3) -> tuple[str, ...]:
-    """Up to `limit` of `known` that are spelt like `word`, best first, and none much worse than the best; `-` and `_` and case count as equal."""
+    """Up to `limit` of `known` that are spelled like `word`, best first, and none much worse than the best; `-` and `_` and case count as equal."""
     by_form: dict[str, str] = {}
     for name in known:
         by_form.setdefault(_form(name), name)

@@ -1,4 +1,4 @@
-"""Takes secrets out of text before it is kept: by the name in front of them, and by value where the value is known. Pure."""
+"""Masks secrets in text before it is stored: by the name in front of them, and by value where the value is known. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Redactor:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Redactor:
-        """Knows the values of all variables whose name says that they are secret."""
+        """A redactor that masks the values of all variables with a secret's name."""
         found = {v for k, v in environment.items() if _SECRET_NAME.search(k) and len(v) >= _SHORTEST}
         return cls(tuple(sorted(found, key=len, reverse=True)))
 

@@ -1,4 +1,4 @@
-"""Waivers: deviations that somebody answers for until a date. Pure."""
+"""Waivers: accepted deviations with an owner and an expiry date. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _pattern(glob: str) -> re.Pattern[str]:
 
 
 def matches(glob: str, check: str) -> bool:
-    """Whether a check id is meant: * is any text, ? one character, everything else itself."""
+    """Whether the waiver covers a check id: * is any text, ? one character, everything else literal."""
     return _pattern(glob).fullmatch(check) is not None
 
 
@@ -69,7 +69,7 @@ def _invalid(node: str, problem: str) -> ConfigError:
 
 
 def apply_waivers(findings: Iterable[Finding], waivers: Iterable[Waiver], today: date) -> tuple[Finding, ...]:
-    """The findings with waived ones marked; one whose waiver has expired fails as before, and says so."""
+    """The findings with waived ones marked; a finding whose waiver has expired still fails, and names the expired waiver."""
     known = tuple(waivers)
     return tuple(f if f.outcome in GOOD else _judge(f, known, today) for f in findings)
 

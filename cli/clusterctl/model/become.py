@@ -1,4 +1,4 @@
-"""The password that a node's sudo asks for. It lives in memory only, and shows itself nowhere."""
+"""The sudo password of a node. It is kept in memory only and never shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class BecomePassword:
-    """What the inventory says of it.
+    """The password from the inventory.
 
     Attributes:
         value: empty = there is none, and sudo must not ask.

@@ -20,7 +20,7 @@ class SpecGroup:
 
 @dataclass(frozen=True, slots=True)
 class InventoryCheck:
-    """What was looked at and found in order. `profiles` are those checked without a node."""
+    """What was checked without finding a problem. `profiles` are those that have no node."""
 
     nodes: int
     specs: int

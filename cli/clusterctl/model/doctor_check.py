@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the doctor. `required`: without it the main job cannot be done."""
+    """One check of the doctor. `required`: provisioning does not work without it."""
 
     name: str
     ok: bool

@@ -1,4 +1,4 @@
-"""The currency of drift: deviations, the policy, the report."""
+"""Deviations, the policy and the report of a drift run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class DriftKind(StrEnum):
-    """Who moved.
+    """What changed.
 
-    DRIFT: the node, while its declared state stayed. PENDING: the declared state, since the node was last worked on.
-    UNKNOWN: nobody can say, for the check could not run.
+    DRIFT: the node, while its declared state stayed the same. PENDING: the declared state, since the node was last provisioned.
+    UNKNOWN: undetermined, because the check could not run.
     """
 
     DRIFT = "drift"
@@ -29,7 +29,7 @@ class DriftKind(StrEnum):
 
 
 class DriftAction(StrEnum):
-    """What the policy does about drift of a severity; HEAL is done only where the operator says so."""
+    """What the policy does about drift of a severity; HEAL needs --heal."""
 
     REPORT = "report"
     DRAIN = "drain"
@@ -38,11 +38,11 @@ class DriftAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One check of one node that does not hold.
+    """One check that fails on one node.
 
     Attributes:
-        then: what the check expected when the node was last worked on; empty where that is not known or is the same.
-        first_seen, last_seen: when a drift run saw it first, without a run in between that saw the check pass.
+        then: what the check expected when the node was last provisioned; empty where that is unknown or the same.
+        first_seen, last_seen: when a drift run first found it, with no run in between in which the check passed.
     """
 
     node: str
@@ -60,7 +60,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A node that gave no findings, and how."""
+    """A node that returned no findings, and why."""
 
     node: str
     status: NodeStatus
@@ -69,7 +69,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Then:
-    """A check at the last validation under the state that the node was last worked on under. `held`: it passed."""
+    """A check at the last validation under the declared state that was last applied. `held`: it passed."""
 
     expected: str
     found: str
@@ -81,8 +81,8 @@ class Known:
     """What the store knows of a node.
 
     Attributes:
-        spec_digest: the declared state it was last worked on under; empty before that.
-        then: its checks when it was last validated under that state; needed only where another state is declared today.
+        spec_digest: the declared state that was last applied; empty before the first time.
+        then: its checks at the last validation under that state; needed only where the declared state has changed since.
     """
 
     state: State
@@ -95,10 +95,10 @@ class DriftReport:
     """What a drift run found.
 
     Attributes:
-        good: (node, check) that were seen to hold; only these end an earlier deviation.
-        nodes: all nodes asked.
+        good: (node, check) that passed; only these end an earlier deviation.
+        nodes: all nodes of the run.
         views: how the checks saw nodes (`NodeFindings.view`) -> how many.
-        cpu_quotas: what held them back there (`NodeFindings.cpu_quota`) -> how many.
+        cpu_quotas: the CPU quota of the checks there (`NodeFindings.cpu_quota`) -> how many.
     """
 
     nodes: tuple[str, ...]
@@ -114,7 +114,7 @@ class DriftReport:
 
     @property
     def exit_code(self) -> ExitCode:
-        """0 nothing moved; 8 drift or pending changes; 6 a check could not run; 4 a node was not reached."""
+        """0 nothing changed; 8 drift or pending changes; 6 a check could not run; 4 a node was not reached."""
         codes = [ExitCode.UNREACHABLE if x.status in _NOT_REACHED else ExitCode.VALIDATOR_FAILED for x in self.lost]
         codes += [ExitCode.VALIDATOR_FAILED if d.kind is DriftKind.UNKNOWN else ExitCode.CHANGES_PENDING for d in self.deviations]
         return worst(codes)

@@ -31,7 +31,7 @@ class ClusterctlError(Exception):
 
 
 class UsageProblemError(ClusterctlError):
-    """The words of the command line cannot be combined like that."""
+    """Options of the command line that cannot be combined."""
 
     hint_template = "{hint}"
     exit_code = ExitCode.USAGE
@@ -78,7 +78,7 @@ class SpecInvalidError(ClusterctlError):
 
 
 class PlanChangedError(ClusterctlError):
-    """The nodes are no longer as a plan says."""
+    """The nodes are no longer as in the plan."""
 
     template = "nodes have changed since the plan in {file} was made:\n{problems}"
     hint_template = "no node was touched; make a new plan: `clusterctl plan {target} --out {file}`"
@@ -86,7 +86,7 @@ class PlanChangedError(ClusterctlError):
 
 
 class LeaseHeldError(ClusterctlError):
-    """Somebody else works on a node."""
+    """Another run holds a node."""
 
     template = "{node} is held by {holder} (run {run_id}) since {since}"
     hint_template = "wait for that run, or see `clusterctl history {node}`; a dead run's lease expires at {expires}"
@@ -102,15 +102,15 @@ class IllegalTransitionError(ClusterctlError):
 
 
 class NodesAbsentError(ClusterctlError):
-    """All nodes of a target are at the vendor's or gone for good."""
+    """All nodes of a target are in RMA or retired."""
 
-    template = "nobody is there to be asked: {nodes}"
+    template = "all nodes of the target are in RMA or retired: {nodes}"
     hint_template = "{hint}"
     exit_code = ExitCode.USAGE
 
 
 class PoolError(ClusterctlError):
-    """The pool cannot be asked or changed, or a change would break its rules."""
+    """The pool cannot be read or changed, or a change would break its rules."""
 
     template = "{detail}"
     hint_template = "{hint}"

@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
 
 
 MEANINGS: dict[ExitCode, str] = {
-    ExitCode.OK: "everything asked for is done and true",
+    ExitCode.OK: "the command did what was requested, and everything is as declared",
     ExitCode.UNEXPECTED: "an unexpected error in clusterctl itself",
     ExitCode.USAGE: "the command line is wrong",
     ExitCode.CONFIG: "inventory, profile or configuration is invalid, or the target is empty",
@@ -48,5 +48,5 @@ PRECEDENCE = (
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:
-    """The code to exit with when several things happened: the first of the documented precedence that occurs."""
+    """The exit code for several outcomes: the first in the documented precedence that occurs."""
     return min(codes, key=PRECEDENCE.index, default=ExitCode.OK)

@@ -1,4 +1,4 @@
-"""What validating one node came to: the border between transport, store, decision and report. Light to import."""
+"""The findings of one node. Imported by light modules: standard library only."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class NodeFindings:
     Attributes:
         detail: what happened where `status` is not OK; may be empty.
         duration_s: wall time of the exec, connection included.
-        view: how the checks saw the node: "read-only" (with what was not), or "not enforced (REASON)"; empty without findings, and in what the
-            store gives back.
-        cpu_quota: what held its checks back: "50 % of a core", or "not enforced (REASON)"; empty as `view` is.
+        view: how the checks saw the node: "read-only" (with the exceptions), or "not enforced (REASON)"; empty without findings, and in
+            findings from the store.
+        cpu_quota: the CPU quota of the checks: "50 % of a core", or "not enforced (REASON)"; empty where `view` is.
     """
 
     node: str
@@ -52,17 +52,17 @@ class NodeFindings:
 HINTS: Mapping[NodeStatus, str] = {
     NodeStatus.UNREACHABLE: "check its power, network and SSH, then run again",
     NodeStatus.AUTH_FAILED: "check ansible_user and its key; for sudo, ansible_become_password and the sudoers of the node; then run again",
-    NodeStatus.HOST_KEY_CHANGED: "if the node is new or was reinstalled on purpose, renew its line in known_hosts; else somebody answers in its place",
-    NodeStatus.TIMED_OUT: "a hung mount or tool on the node; look there, then run again",
+    NodeStatus.HOST_KEY_CHANGED: "if the node is new or was reinstalled on purpose, renew its line in known_hosts; otherwise another host answers at its address",
+    NodeStatus.TIMED_OUT: "a mount or tool on the node may hang; check the node, then run again",
     NodeStatus.PYTHON_MISSING: "install python3 on the node, or set ansible_python_interpreter",
     NodeStatus.BUNDLE_REFUSED: "the node needs a newer Python, or a private folder: /var/lib/clusterctl of mode 0700",
-    NodeStatus.CRASHED: "look at what the node said; a login script that prints, a full disk or a killed process can be behind it",
+    NodeStatus.CRASHED: "see the output of the node; a login script that prints, a full disk or a killed process can be the cause",
 }
 LOST = frozenset({NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT})
 
 
 def findings_exit_code(results: Iterable[NodeFindings]) -> ExitCode:
-    """What validating these nodes came to: all as declared, a node not reached, or a check that failed or could not run."""
+    """The exit code of validating these nodes: all as declared, a node not reached, or a check that failed or could not run."""
     return worst([_exit_code(r) for r in results])
 
 

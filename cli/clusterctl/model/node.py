@@ -1,4 +1,4 @@
-"""What clusterctl knows of a node before touching it: name, place, how to reach it, what it should be."""
+"""A node of the inventory: name, place, connection and declared state."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Connection:
 
     Attributes:
         ssh_args: ansible_ssh_common_args + ansible_ssh_extra_args, split (UserKnownHostsFile, ProxyJump ...).
-        become_method: anything but "sudo" goes through a playbook, too.
-        become_password: one is set, somewhere where Ansible finds it; it is not in here.
-        kind: ansible_connection; anything but "ssh" goes through a playbook.
+        become_method: with any method but "sudo", checks run through a playbook.
+        become_password: a password is set where Ansible finds it; it is not stored here.
+        kind: ansible_connection; with any connection but "ssh", checks run through a playbook.
     """
 
     host: str
@@ -34,13 +34,13 @@ class Connection:
 
     @property
     def by_sudo(self) -> bool:
-        """Whether commands need sudo: somebody else is to run them than who logs in."""
+        """Whether commands need sudo: become_user differs from the login user."""
         return self.become and self.user != self.become_user
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a node stands; empty strings where the inventory does not say. `slot` is its position in the rack."""
+    """The place of a node; empty strings where the inventory does not declare it. `slot` is its position in the rack."""
 
     rack: str = ""
     row: str = ""
@@ -51,7 +51,7 @@ class Place:
 
     @property
     def domain(self) -> str:
-        """Its NVLink domain: the rack, where none is named."""
+        """Its NVLink domain: the rack where none is declared."""
         return self.nvlink_domain or self.rack
 
 

@@ -1,4 +1,4 @@
-"""What became of a playbook run, per node: decided from events and the recap, never from the exit status. Pure."""
+"""The result of a playbook run, per node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class HostStatus(StrEnum):
-    """What became of a node; only OK lets it go on."""
+    """The outcome on a node; only OK lets it continue."""
 
     OK = "ok"
     FAILED = "failed"
@@ -20,7 +20,7 @@ class HostStatus(StrEnum):
 
 
 class PlaybookStatus(StrEnum):
-    """What became of the run as a whole."""
+    """The outcome of the run as a whole."""
 
     COMPLETED = "completed"
     TIMED_OUT = "timed_out"
@@ -39,7 +39,7 @@ class TaskFailure:
 
 @dataclass(frozen=True, slots=True)
 class HostOutcome:
-    """What became of one node.
+    """The outcome on one node.
 
     Attributes:
         ok, changed: numbers of tasks.
@@ -58,11 +58,11 @@ class HostOutcome:
 
 @dataclass(frozen=True, slots=True)
 class PlaybookResult:
-    """What became of a playbook run.
+    """The result of a playbook run.
 
     Attributes:
-        hosts: one entry for each node that was asked for, whatever happened.
-        command_line: the equivalent `ansible-playbook` line, for people.
+        hosts: one entry for each requested node, whatever happened.
+        command_line: the equivalent `ansible-playbook` command, for people.
         detail: why it did not complete; empty otherwise.
     """
 

@@ -1,4 +1,4 @@
-"""One thing that is wrong with the declared state, and where it is written."""
+"""One problem in the declared state, with its file and line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A breach of the schema.
+    """A problem.
 
     Attributes:
         path: the variable and the way into it: `hugepages_pages.1G.node0`, `roce_pfc_priorities[1]`.
@@ -28,7 +28,7 @@ class Problem:
     nodes: tuple[str, ...] = field(default=())
 
     def text(self, here: Path | None = None) -> str:
-        """One line, as a compiler would write it; files below `here` are shown relative to it."""
+        """One line in the form of a compiler message; files below `here` are shown relative to it."""
         file = shown_path(self.file, here)
         place = f"{file}:{self.line}: " if file and self.line else f"{file}: " if file else ""
         path = f"{self.path}: " if self.path else ""

@@ -31,16 +31,16 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProvisionOptions:
-    """What the operator chose.
+    """The options of a provisioning run.
 
     Attributes:
         level: of the burn-in: quick, standard, full.
         roles: only these, empty = those with failing checks.
         all_roles: apply every role even where all checks pass.
-        retest: take quarantined nodes through again though nothing changed.
+        retest: try quarantined nodes again although nothing changed.
         force: even if it takes more of the pool out at once than the circuit breaker allows.
-        reboot: nodes may be rebooted where a role asks for it.
-        partners: names of admitted nodes that measure against the others and are not changed.
+        reboot: nodes may be rebooted where a role requires it.
+        partners: names of admitted nodes to measure with; they are not changed.
         ansible_args: Ansible's own options, as typed.
     """
 
@@ -57,7 +57,7 @@ class ProvisionOptions:
     ansible_args: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; Ansible's own options are left out, they may hold paths of secrets."""
+        """Plain JSON values without Ansible's own options, which may name files with secrets."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items() if k != "ansible_args"}
 
     @classmethod
@@ -78,7 +78,7 @@ class PhaseStarted:
 
 @dataclass(frozen=True, slots=True)
 class NodeMoved:
-    """A node changed its state, or its way ended."""
+    """A node changed its state, or has ended."""
 
     node: str
     state: State
@@ -96,7 +96,7 @@ class TaskSeen:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something to tell that belongs to no single node."""
+    """A message that concerns no single node."""
 
     text: str
 
@@ -106,13 +106,13 @@ Progress = PhaseStarted | NodeMoved | TaskSeen | Note
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """What became of a node.
+    """The result for one node.
 
     Attributes:
         reason: one line, empty for an admitted node.
         reasons: the evidence against it, for the summary.
         changed: tasks that changed the node.
-        duration_s: from the start of the run to the end of its way.
+        duration_s: from the start of the run until the node ended.
     """
 
     node: str
@@ -127,10 +127,10 @@ class NodeResult:
 
 @dataclass(frozen=True, slots=True)
 class ProvisionResult:
-    """What became of a run.
+    """The result of a run.
 
     Attributes:
-        declined: the operator saw the plan and said no; nothing was touched.
+        declined: the operator declined the plan; nothing was touched.
         simulated: numbers come from a lab.
     """
 

@@ -1,4 +1,4 @@
-"""What the store hands out: frozen records, free of SQLAlchemy."""
+"""What the store returns: frozen records without SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NodeRecord:
-    """Where a node stands. Times are UTC, ISO 8601.
+    """The record of a node. Times are UTC, ISO 8601.
 
     Attributes:
         groups: its inventory groups, nearest last.
         reason: why it is in this state.
-        spec_digest: the declared state it was last worked on under (provisioned, admitted ...).
-        declared_digest: the declared state when the inventory was last read; differs from `spec_digest` when the spec moved on.
-        last_run: id of the last run that worked on it.
+        spec_digest: the declared state that was last applied (provisioned, admitted ...).
+        declared_digest: the declared state when the inventory was last read; differs from `spec_digest` when the declared state changed.
+        last_run: id of the last run that included it.
         since: when it entered its state.
-        epoch: counts how often its evidence became worthless; evidence counts only in the epoch it was gathered in.
+        epoch: counts how often its evidence was voided; evidence counts only in the epoch in which it was gathered.
     """
 
     name: str
@@ -42,13 +42,13 @@ class NodeRecord:
 
     @property
     def spec_moved_on(self) -> bool:
-        """Whether the declared state changed since the node was last worked on."""
+        """Whether the declared state changed since it was last applied."""
         return bool(self.spec_digest and self.declared_digest and self.spec_digest != self.declared_digest)
 
 
 @dataclass(frozen=True, slots=True)
 class TransitionRow:
-    """One step of one node: who, in which run, from, to, why, when. `epoch` is the node's afterwards."""
+    """One transition of one node. `epoch` is the node's after it."""
 
     id: int
     node: str
@@ -63,7 +63,7 @@ class TransitionRow:
 
 
 class RunStatus(StrEnum):
-    """How a run stands in the record. RUNNING with a dead process is an unfinished run."""
+    """The recorded status of a run. RUNNING with a dead process is an unfinished run."""
 
     RUNNING = "running"
     DONE = "done"
@@ -82,7 +82,7 @@ class RunRow:
         argv: the command line, without secrets.
         versions: of clusterctl, ansible-core, Python ...
         directory: its run directory; empty where it has none.
-        summary: what came of it, plain JSON values.
+        summary: its result, plain JSON values.
         holder: the process that runs it; None = the process that records it.
     """
 
@@ -134,7 +134,7 @@ class AdmissionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who holds a node until when."""
+    """Which run holds a node, and until when."""
 
     node: str
     run_id: str
@@ -146,7 +146,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class PoolMember:
-    """A node's place in the local pool; `reason` of the last change, with its owner's leader in front."""
+    """A node of the local pool; `reason` of the last change, prefixed with its owner."""
 
     node: str
     member: bool
@@ -156,13 +156,13 @@ class PoolMember:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What checking the newest admission record of a node came to.
+    """The result of checking the newest admission record of a node.
 
     Attributes:
         record: None where the node was never admitted.
         files: how many raw files were checked.
         signed_by: the signer; empty where it is not signed or no allowed signers are known.
-        problems: why it cannot be trusted; empty where it can.
+        problems: why it cannot be trusted; empty if it can.
     """
 
     node: str

@@ -1,4 +1,4 @@
-"""Draining and releasing: the pool and the record change together, in the order that is safe to be killed in."""
+"""Drain and release: pool and record change together, in an order in which being killed is safe."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def drain(
     force: bool = False,
     to: State = State.DRAINED,
 ) -> tuple[Move, ...]:
-    """Take nodes out: first from the pool, then in the record, so that a kill in between leaves nothing admitted in the pool.
+    """Take nodes out: first of the pool, then in the record. Killed in between, no node is in the pool without being admitted.
 
-    `to` is `drained`; or `quarantined`, `rma` or `retired`: then what proved a node good no longer counts.
+    `to` is `drained`; or `quarantined`, `rma` or `retired`: then its evidence no longer counts.
 
     Raises:
         IllegalTransitionError: one of them cannot be drained; none was.
         PoolError: it would take too much of the pool out at once, and `force` is not given; none was.
-        LeaseHeldError: a run works on one of them; none was drained.
+        LeaseHeldError: a run holds one of them; none was drained.
     """
     _check(nodes, to)
     names = [n.name for n in nodes]
     if not force:
-        require_headroom(pool, names, doing="draining", hint="drain fewer, wait, or say --force if it is meant")
+        require_headroom(pool, names, doing="draining", hint="drain fewer, wait, or add --force if this is intended")
     with lease_for(store, names, verb="drain", holder=operator):
         return tuple(_drain(store, pool, n, to, operator=operator, reason=reason) for n in nodes)
 
@@ -55,11 +55,11 @@ def _drain(store: Store, pool: Pool, node: NodeRecord, to: State, *, operator: s
 
 
 def release(store: Store, nodes: Sequence[NodeRecord], *, operator: str, reason: str) -> tuple[Move, ...]:
-    """Let nodes start again as `registered`. Admits nothing.
+    """Return nodes to `registered`. Admits none.
 
     Raises:
-        IllegalTransitionError: one of them is in no state to be released from; none was.
-        LeaseHeldError: a run works on one of them; none was released.
+        IllegalTransitionError: one of them is in a state that cannot be released; none was.
+        LeaseHeldError: a run holds one of them; none was released.
     """
     for node in nodes:
         if node.state not in RELEASABLE:

@@ -1,4 +1,4 @@
-"""A stored run, judged again: its raw records under today's profile, or under the one it was measured with. Touches no node."""
+"""Judges a stored burn-in again: its raw records under today's profile, or under the profile stored with it. Contacts no node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Healing drift: the way of `clusterctl provision`, one node first. Only `clusterctl drift --heal` comes here."""
+"""Heals drift with `provision`, one node first. Only `clusterctl drift --heal` imports this."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from clusterctl.workflows.drift.check_drift import DriftOptions, DriftRun
     from clusterctl.workflows.provision.request import ProgressListener
 
-# enough to tell a bad node from a bad partner
+# enough to distinguish a bad node from a bad partner
 _PARTNERS = 2
 
 
@@ -38,7 +38,7 @@ def heal(names: Sequence[str], partners: Sequence[str], provision: Provision) ->
     canary, rest = names[:1], names[1:]
     first = _one_round(canary, partners, provision)
     if first.code is not ExitCode.OK:
-        why = f"the canary {canary[0]} did not come through"
+        why = f"the canary {canary[0]} was not admitted again"
         return replace(first, actions=(*first.actions, *({"node": n, "action": "left", "detail": why} for n in rest)))
     if rest:
         second = _one_round(rest, partners or canary, provision)
@@ -47,13 +47,13 @@ def heal(names: Sequence[str], partners: Sequence[str], provision: Provision) ->
 
 
 def partners_of(report: DriftReport, records: Mapping[str, NodeRecord]) -> tuple[str, ...]:
-    """Admitted nodes of which nothing bad is known, to measure against."""
+    """Admitted nodes without deviations, to measure with."""
     bad = {d.node for d in report.deviations} | {x.node for x in report.lost}
     return tuple(n for n in report.nodes if n not in bad and records[n].state is State.ADMITTED)[:_PARTNERS]
 
 
 def provisioner(config: Config, vault_ids: tuple[str, ...], audience: ProgressListener) -> Provision:
-    """`provision` over named nodes, with the site's own burn-in: whoever is healed is proven as whoever is new."""
+    """`provision` of named nodes with the site's burn-in: a healed node is tested like a new one."""
 
     def provision(names: Sequence[str], partners: Sequence[str]) -> ProvisionResult:
         request = ProvisionRequest(",".join(names), ProvisionOptions(partners=tuple(partners)), vault_ids=vault_ids)

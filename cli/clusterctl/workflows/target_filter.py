@@ -1,4 +1,4 @@
-"""Who of a target is there to be asked: a node at the vendor's, or gone for good, is not."""
+"""Filters out RMA and retired nodes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
 
 
-def present(store: Store, nodes: Sequence[Node], tell: Callable[[str], None]) -> tuple[Node, ...]:
-    """The nodes without those that are away, who are told of in one line.
+def without_absent_nodes(store: Store, nodes: Sequence[Node], notify: Callable[[str], None]) -> tuple[Node, ...]:
+    """The nodes without those in RMA or retired; these are reported in one line.
 
     Raises:
         NodesAwayError: nobody is left.
@@ -29,14 +29,14 @@ def present(store: Store, nodes: Sequence[Node], tell: Callable[[str], None]) ->
     if len(away) == len(nodes):
         first, state = next(iter(away.items()))
         raise NodesAbsentError(nodes=names, hint=next_action(first, state))
-    tell(f"left out, for they are away: {names}")
+    notify(f"left out, because they are in RMA or retired: {names}")
     return tuple(n for n in nodes if n.name not in away)
 
 
-def load_present(
-    config: Config, target: str, tell: Callable[[str], None], *, limit: str | None = None, vault_ids: tuple[str, ...] = ()
+def load_target(
+    config: Config, target: str, notify: Callable[[str], None], *, limit: str | None = None, vault_ids: tuple[str, ...] = ()
 ) -> tuple[Node, ...]:
-    """`load_nodes`, then `present`.
+    """`load_nodes`, then `without_absent_nodes`.
 
     Raises:
         NodesAwayError: nobody is left.
@@ -44,4 +44,4 @@ def load_present(
     """
     nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)
     with Store.open(config.store_url) as store:
-        return present(store, nodes, tell)
+        return without_absent_nodes(store, nodes, notify)

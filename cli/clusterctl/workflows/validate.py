@@ -42,7 +42,7 @@ def read_only_run(verb: str, target: str, nodes: Sequence[Node], config: Config)
 def validate_recorded(
     run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
 ) -> tuple[NodeFindings, ...]:
-    """As `record_each`; gives the results, in the order of `nodes`. Equal findings are one object, so that a fleet's can be held."""
+    """As `record_each`; returns the results in the order of `nodes`. Equal findings are one object, which keeps a fleet's results in memory."""
     results: dict[str, NodeFindings] = {}
 
     def hold(found: NodeFindings) -> None:
@@ -56,9 +56,9 @@ def validate_recorded(
 def record_each(
     run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
 ) -> None:
-    """Validate and keep the findings, those of many nodes at a time; hold no result.
+    """Validate and save the findings in batches of nodes; keeps no result in memory.
 
-    Findings of a part of the checks (`settings.only`) are no evidence and stay out of the store.
+    Findings of a selection of checks (`settings.only`) are no evidence and are not stored.
     """
     settings = replace(settings, cpu_quota_percent=config.cpu_quota_percent)
     waiting: list[NodeFindings] = []

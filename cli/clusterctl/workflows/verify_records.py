@@ -29,7 +29,7 @@ def _verify(store: Store, name: str, runs: Path, allowed_signers: Path | None) -
         return Verification(name, None, 0, "", ("it has no admission record",))
     record = records[-1]
     if not admission_record.is_intact(record):
-        return Verification(name, record, 0, "", ("its document is not what was digested",))
+        return Verification(name, record, 0, "", ("its document does not match its digest",))
     evidence: dict[str, str] = json.loads(record.document)["evidence"]
     problems = list(_changed(evidence, runs))
     signed_by = ""
@@ -45,6 +45,6 @@ def _changed(evidence: dict[str, str], runs: Path) -> Iterator[str]:
     for file, digest in evidence.items():
         path = runs / file
         if not path.is_file():
-            yield f"{file} is gone"
+            yield f"{file} is missing"
         elif hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            yield f"{file} is not what was recorded"
+            yield f"{file} has changed since it was recorded"

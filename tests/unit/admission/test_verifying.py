@@ -97,7 +97,7 @@ def test_a_changed_record_is_found_with_or_without_its_digest(admitted: Store, t
     forged = admitted.admissions(NAME)[0].document.replace("196.4", "396.4")
     with writing(admitted._engine) as connection:
         connection.execute(update(t.admissions).values(document=forged))
-    assert _verified(admitted, tmp_path, allowed).problems == ("its document is not what was digested",)
+    assert _verified(admitted, tmp_path, allowed).problems == ("its document does not match its digest",)
     with writing(admitted._engine) as connection:
         connection.execute(update(t.admissions).values(digest=admission_record.digest(forged)))
     assert "does not fit" in _verified(admitted, tmp_path, allowed).problems[0]

@@ -84,16 +84,16 @@ def test_the_files_tell_what_holds_after_the_heal(config: Config, monkeypatch: p
     assert {d.node for d in after.report.deviations} == {NAMES[1]}
     said = json.loads((before.directory / "drift.json").read_text())
     assert said["summary"]["drift"] == 2
-    assert said["actions"] == [{**did(NAMES[0]), "detail": "admitted in run 2; mended: hugepages.other, hugepages.pages[1G].running"}]
+    assert said["actions"] == [{**did(NAMES[0]), "detail": "admitted in run 2; repaired: hugepages.other, hugepages.pages[1G].running"}]
     suites = {s.get("name"): s.get("failures") for s in ET.fromstring((before.directory / "drift.xml").read_text())}  # noqa: S314 our own text
     assert suites == {NAMES[0]: "0", NAMES[1]: "2", NAMES[2]: "0"}
     page = (before.directory / "drift.html").read_text()
-    assert "mended: hugepages.other" in page
+    assert "repaired: hugepages.other" in page
     for text in ((before.directory / "drift.prom").read_text(), (tmp_path / "drift.prom").read_text()):
         assert '"drift",severity="major",target="rack-12"} 2.0' in text
         assert f'node="{NAMES[0]}"' not in text
     with Store.open(config.store_url) as store:
-        assert {s.node for s in store.open_drift(NAMES)} == {NAMES[1]}, "what was mended has ended"
+        assert {s.node for s in store.open_drift(NAMES)} == {NAMES[1]}, "what was repaired has ended"
         run = store.run(said["run_id"])
         assert (run.exit_code, run.summary["drift"]) == (ExitCode.CHANGES_PENDING, 2)
 
@@ -133,7 +133,7 @@ def test_what_is_still_bad_is_not_called_mended(config: Config, monkeypatch: pyt
     provisioned(config, findings(GOOD, OTHER, node=NAMES[0]))
     after = drift_run.update_after_healing(before, config, HEAL, Healed((did(NAMES[0], "not healed"),), ExitCode.GATE_FAILED))
     assert [d.check for d in after.report.deviations] == ["hugepages.other"]
-    assert after.body["actions"][0]["detail"] == "admitted in run 2; mended: hugepages.pages[1G].running"
+    assert after.body["actions"][0]["detail"] == "admitted in run 2; repaired: hugepages.pages[1G].running"
     assert after.code is ExitCode.GATE_FAILED
 
 

@@ -1,1 +1,1 @@
-"""Drift: what moved on a node since it was last brought into its declared state. Pure: nothing here reaches a node, a role or the store."""
+"""Drift: what changed on a node since its declared state was last applied. Pure."""

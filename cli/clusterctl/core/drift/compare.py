@@ -1,4 +1,4 @@
-"""Three ways: the node as it is, the state it was last worked on under, the state that is declared today. Pure."""
+"""Three-way comparison: the node as it is, the declared state that was last applied, and the state declared today. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def compare_nodes(results: Iterable[NodeFindings], known: Mapping[str, Known], digests: Mapping[str, str]) -> DriftReport:
-    """Tell drift from pending changes. `digests`: node -> digest of the state declared today, which the results were compared with."""
+    """Separate drift from pending changes. `digests`: node -> digest of the state declared today, which the results were compared with."""
     results = tuple(results)
     answered = [r for r in results if r.status is NodeStatus.OK]
     return DriftReport(
@@ -32,7 +32,7 @@ def compare_nodes(results: Iterable[NodeFindings], known: Mapping[str, Known], d
 
 
 def kind_of(finding: Finding, known: Known, digest: str) -> DriftKind:
-    """Who moved, where a check does not hold.
+    """What changed, where a check fails.
 
     The declared state stayed, as a whole or for this check: the node moved. It changed for this check: the node moved only if it
     no longer says what it said then. A check that was not there then, and a node that was never worked on, wait for their first provisioning.

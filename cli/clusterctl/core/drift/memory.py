@@ -1,4 +1,4 @@
-"""First seen, last seen: the same deviation of two nights is one, until a run sees its check hold. Pure."""
+"""First and last seen: a deviation found in two runs is one until a run in between sees its check pass. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Seen:
 def remember(report: DriftReport, before: Iterable[Seen], now: str) -> tuple[DriftReport, tuple[Seen, ...]]:
     """The report with first and last seen, and what has ended.
 
-    A node that did not answer and a check that could not run end nothing: nobody saw it hold.
+    A node that did not answer and a check that could not run end nothing: the check did not pass.
     """
     before = tuple(before)
     first = {(s.node, s.check): s.first_seen for s in before}

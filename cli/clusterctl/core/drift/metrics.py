@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def textfile(report: DriftReport, target: str, *, ended_at_s: float, duration_s: float) -> str:
-    """Exposition format. Every kind and severity has a sample, so that a rule sees a zero and not an absence."""
+    """Prometheus exposition format. Every kind and severity has a sample, so that alert rules see zero instead of no data."""
     registry = CollectorRegistry()
 
     def gauge(name: str, text: str, *labels: str) -> Gauge:

@@ -1,4 +1,4 @@
-"""What is done about drift, by severity. Pure: it decides, others act."""
+"""What the policy does about drift, by severity. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ORDER = (DriftAction.REPORT, DriftAction.HEAL, DriftAction.DRAIN)
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """Which nodes are drained and healed, in the order of the report; `left`: node -> why a heal was not to be."""
+    """Which nodes are drained and healed, in the order of the report; `left`: node -> why it is not healed."""
 
     drain: tuple[str, ...]
     heal: tuple[str, ...]
@@ -40,7 +40,7 @@ def parse_policy(words: str) -> dict[Severity, DriftAction]:
 
 
 def decide_actions(report: DriftReport, policy: Mapping[Severity, DriftAction], known: Mapping[str, Known], *, heal: bool) -> Decisions:
-    """Drain before heal before report; only drift acts, and only on admitted nodes: the others take no jobs and are somebody's work already.
+    """Drain comes before heal, heal before report. Only drift of admitted nodes is acted on: other nodes take no jobs.
 
     A node with drift to heal is left where healing would do more than mend drift, or could not be judged.
     """
@@ -57,7 +57,7 @@ def decide_actions(report: DriftReport, policy: Mapping[Severity, DriftAction], 
         elif not heal:
             left[node] = "the policy heals it, --heal was not given"
         elif report.of(node, DriftKind.PENDING):
-            left[node] = "its declared state changed, too: healing would apply that; `clusterctl plan` shows it"
+            left[node] = "its declared state changed, too, and healing would apply that; `clusterctl plan` shows it"
         elif report.of(node, DriftKind.UNKNOWN):
             left[node] = "some of its checks could not run"
         else:

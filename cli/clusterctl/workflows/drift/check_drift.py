@@ -1,4 +1,4 @@
-"""A drift run: one round trip per node, compared three ways, recorded; then the drains of the policy. No role can be reached from here."""
+"""A drift run: one round trip per node, a three-way comparison, the record, the drains of the policy. No role is reachable from here."""
 
 from __future__ import annotations
 
@@ -149,9 +149,9 @@ def _replaced(before: DriftReport, now: DriftReport) -> DriftReport:
 
 
 def _with_repaired(action: Mapping[str, str], gone: Collection[tuple[str, str]]) -> dict[str, str]:
-    mended = sorted(check for node, check in gone if node == action["node"])
-    more = f" and {len(mended) - _FEW} more" if len(mended) > _FEW else ""
-    return {**action, "detail": f"{action['detail']}; mended: {', '.join(mended[:_FEW])}{more}"} if mended else dict(action)
+    repaired = sorted(check for node, check in gone if node == action["node"])
+    more = f" and {len(repaired) - _FEW} more" if len(repaired) > _FEW else ""
+    return {**action, "detail": f"{action['detail']}; repaired: {', '.join(repaired[:_FEW])}{more}"} if repaired else dict(action)
 
 
 def _shown(report: DriftReport, options: DriftOptions) -> tuple[Deviation, ...]:

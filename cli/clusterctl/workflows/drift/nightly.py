@@ -1,4 +1,4 @@
-"""The files of a nightly drift run: systemd service and timer, Kubernetes CronJob, Prometheus alert rules. Used as they are or as a start."""
+"""Writes the files for a nightly drift run: systemd service and timer, Kubernetes CronJob, Prometheus alert rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FILES = Path(__file__).parent / "nightly_files"
 
 
 def write(folder: Path) -> tuple[Path, ...]:
-    """Write them into a folder, which is made if need be; files of these names are replaced."""
+    """Write them into a folder, which is created if needed; existing files of these names are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for source in sorted(p for p in FILES.iterdir() if p.is_file()):

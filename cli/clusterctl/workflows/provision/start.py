@@ -26,7 +26,7 @@ from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
 from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT, resumed, save_request, take_over
 from clusterctl.workflows.run import RunStart, recorded_run
-from clusterctl.workflows.target_filter import present
+from clusterctl.workflows.target_filter import without_absent_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,7 +93,7 @@ def _select(config: Config, request: ProvisionRequest, store: Store, listener: P
         target = request.target or ",".join(left.nodes)
     options = request.options
     load = partial(load_nodes, request.inventory, extra_vars=request.extra_vars, vault_ids=request.vault_ids)
-    nodes = present(store, load(target, limit=request.limit), lambda text: listener.notify(Note(text)))
+    nodes = without_absent_nodes(store, load(target, limit=request.limit), lambda text: listener.notify(Note(text)))
     names = {n.name for n in nodes}
     partners = tuple(p for p in load(",".join(options.partners)) if p.name not in names) if options.partners else ()
     today = datetime.now(UTC).date()
