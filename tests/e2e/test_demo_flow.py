@@ -208,7 +208,7 @@ def test_drift_is_told_and_healed_one_node_first(demo: Demo) -> None:
     healed = rack.clusterctl("drift", rack.target, "--policy", "critical=heal,major=heal,minor=heal", "--heal", "-o", "json")
     assert healed.code == ExitCode.OK, healed.err
     assert [(a["node"], a["action"]) for a in healed.json["actions"]] == [(name, "healed") for name in moved]
-    assert all("mended: os_tuning.sysctl[vm.swappiness].running" in a["detail"] for a in healed.json["actions"])
+    assert all("repaired: os_tuning.sysctl[vm.swappiness].running" in a["detail"] for a in healed.json["actions"])
     assert (healed.json["findings"], healed.json["summary"]["drift"]) == ([], 0), "what holds after the heal"
     assert rack.clusterctl("drift", rack.target).code == ExitCode.OK
     assert set(rack.states().values()) == {"admitted"}

@@ -20,17 +20,17 @@ def without_absent_nodes(store: Store, nodes: Sequence[Node], notify: Callable[[
     """The nodes without those in RMA or retired; these are reported in one line.
 
     Raises:
-        NodesAwayError: nobody is left.
+        NodesAbsentError: no node is left.
     """
-    away = {r.name: r.state for r in store.nodes([n.name for n in nodes]) if r.state in ABSENT}
-    if not away:
+    absent = {r.name: r.state for r in store.nodes([n.name for n in nodes]) if r.state in ABSENT}
+    if not absent:
         return tuple(nodes)
-    names = ", ".join(f"{name} ({state.value})" for name, state in away.items())
-    if len(away) == len(nodes):
-        first, state = next(iter(away.items()))
+    names = ", ".join(f"{name} ({state.value})" for name, state in absent.items())
+    if len(absent) == len(nodes):
+        first, state = next(iter(absent.items()))
         raise NodesAbsentError(nodes=names, hint=next_action(first, state))
     notify(f"left out, because they are in RMA or retired: {names}")
-    return tuple(n for n in nodes if n.name not in away)
+    return tuple(n for n in nodes if n.name not in absent)
 
 
 def load_target(
@@ -39,7 +39,7 @@ def load_target(
     """`load_nodes`, then `without_absent_nodes`.
 
     Raises:
-        NodesAwayError: nobody is left.
+        NodesAbsentError: no node is left.
         UnknownTargetError, ConfigError, SpecInvalidError, StoreError: as `load_nodes` and the store.
     """
     nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)

@@ -128,7 +128,7 @@ def test_who_is_out_is_told_where_a_drain_breaks_off(config: Config, monkeypatch
     assert found.body["actions"][1]["detail"] == "the scheduler does not answer"
 
 
-def test_what_is_still_bad_is_not_called_mended(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_still_bad_is_not_reported_as_repaired(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     before = watch(config, monkeypatch, findings(BAD, OTHER, node=NAMES[0]))
     provisioned(config, findings(GOOD, OTHER, node=NAMES[0]))
     after = drift_run.update_after_healing(before, config, HEAL, Healed((did(NAMES[0], "not healed"),), ExitCode.GATE_FAILED))

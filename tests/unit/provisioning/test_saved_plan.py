@@ -52,7 +52,7 @@ def other_check(world: World) -> None:
     world.bad[N2] = {"kernel", "hugepages"}
 
 
-def mended(world: World) -> None:
+def repaired(world: World) -> None:
     world.bad[N2] = set()
 
 
@@ -68,7 +68,7 @@ def away(world: World) -> None:
     ("move", "told"),
     [
         (other_check, "r12-n02: hugepages.value.running: found 0, expected 1; in the plan: is as declared"),
-        (mended, "r12-n02: kernel.value.running: is as declared; in the plan: found 0, expected 1"),
+        (repaired, "r12-n02: kernel.value.running: is as declared; in the plan: found 0, expected 1"),
         (other_spec, "r12-n02: its declared state was changed"),
         (away, "r12-n02 is unreachable, it was ok"),
     ],
