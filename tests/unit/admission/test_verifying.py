@@ -90,7 +90,7 @@ def test_a_changed_raw_file_is_found(admitted: Store, tmp_path: Path) -> None:
     (folder / f"{NAME}.json").write_text("better numbers")
     (folder / "r12-n02.json").unlink()
     problems = _verified(admitted, tmp_path, None).problems
-    assert [p.split("/")[-1] for p in problems] == [f"{NAME}.json is not what was recorded", "r12-n02.json is gone"]
+    assert [p.split("/")[-1] for p in problems] == [f"{NAME}.json has changed since it was recorded", "r12-n02.json is missing"]
 
 
 def test_a_changed_record_is_found_with_or_without_its_digest(admitted: Store, tmp_path: Path, allowed: Path) -> None:
