@@ -66,7 +66,7 @@ def _alternate(lab: Lab, tags: tuple[str, ...], turns: int, before: str | None) 
 
 
 def _bare(lab: Lab, tags: tuple[str, ...]) -> list[str]:
-    """The line that the runner notes as `by hand`."""
+    """The line that the runner reports as `equivalent command`."""
     chosen = ["--tags", ",".join(tags)] if tags else []
     binary = str(Path(sys.executable).parent / "ansible-playbook")
     return [

@@ -36,7 +36,7 @@ def test_the_users_settings_win() -> None:
     assert (made["ANSIBLE_CONFIG"], made["ANSIBLE_ROLES_PATH"]) == ("/mine.cfg", "/mine")
     assert ansible_env.minimal({}, CONTENT)["ANSIBLE_CONFIG"] == "/content/ansible.cfg"
     Path("ansible.cfg").touch()
-    assert "ANSIBLE_CONFIG" not in ansible_env.minimal({}, CONTENT)
+    assert ansible_env.minimal({}, CONTENT)["ANSIBLE_CONFIG"] == str(Path("ansible.cfg").absolute())
 
 
 @pytest.mark.parametrize(("given", "expected"), [({}, "C.UTF-8"), ({"LANG": "C"}, "C.UTF-8"), ({"LANG": "de_DE.UTF-8"}, None)])

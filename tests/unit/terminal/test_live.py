@@ -22,7 +22,7 @@ STORY: Sequence[Progress] = (
     PhaseStarted(Phase.APPLY, (N1, N2), "kernel, nccl"),
     TaskSeen(Phase.APPLY, TaskEvent(N1, "kernel", "Write grub.cfg", TaskStatus.STARTED)),
     TaskSeen(Phase.APPLY, TaskEvent(N1, "kernel", "Write grub.cfg", TaskStatus.OK, changed=True)),
-    Note("by hand: ansible-playbook provision.yml"),
+    Note("equivalent command: ansible-playbook provision.yml"),
     NodeMoved(N1, State.PROVISIONED, Phase.APPLY),
     NodeMoved(N2, State.QUARANTINED, Phase.APPLY, "role kernel: \x1b[2Jno"),
     NodeMoved(N2, State.QUARANTINED, Phase.DONE, "role kernel: \x1b[2Jno"),
@@ -39,7 +39,7 @@ def test_plain_lines_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[s
         "check: r12-n01, r12-n02",
         "apply: r12-n01, r12-n02 (kernel, nccl)",
         "apply: kernel on 1 node: 1 done, 1 changed, 0 s",
-        "by hand: ansible-playbook provision.yml",
+        "equivalent command: ansible-playbook provision.yml",
         "r12-n02 quarantined: role kernel: \\x1b[2Jno",
     ]
 

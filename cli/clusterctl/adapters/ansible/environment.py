@@ -19,19 +19,26 @@ def minimal(environment: Mapping[str, str], content: Path) -> dict[str, str]:
     """What of `environment` an ansible-playbook needs, with our defaults where the user set nothing.
 
     Kept are ANSIBLE_*, the variables ssh and a locale need, and those named in CLUSTERCTL_PASS_ENV (comma separated), for
-    sites that read secrets with `lookup('env', ...)`. An ansible.cfg in the working directory stays in force.
+    sites that read secrets with `lookup('env', ...)`. An ansible.cfg in the working directory goes before ours.
     """
     passed = {name.strip() for name in environment.get(PASS_VARIABLE, "").split(",") if name.strip()}
     kept = {k: v for k, v in environment.items() if k in _KEPT or k in passed or k.startswith(_PREFIXES)}
     kept.setdefault("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     if "utf" not in (kept.get("LC_ALL") or kept.get("LC_CTYPE") or kept.get("LANG") or "").lower():
         kept |= {"LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
-    if not Path("ansible.cfg").is_file():
-        kept.setdefault("ANSIBLE_CONFIG", str(content / "ansible.cfg"))
-    kept.setdefault("ANSIBLE_ROLES_PATH", str(content / "roles"))
-    kept.setdefault("ANSIBLE_HOST_KEY_CHECKING", "True")
     kept.setdefault("ANSIBLE_NOCOLOR", "1")
-    return kept
+    return kept | added_settings(kept, content)
+
+
+def added_settings(environment: Mapping[str, str], content: Path) -> dict[str, str]:
+    """The settings of Ansible that our content needs, without those that `environment` has already."""
+    own_config = Path("ansible.cfg").absolute()
+    needed = {
+        "ANSIBLE_CONFIG": str(own_config if own_config.is_file() else content / "ansible.cfg"),
+        "ANSIBLE_ROLES_PATH": str(content / "roles"),
+        "ANSIBLE_HOST_KEY_CHECKING": "True",
+    }
+    return {name: value for name, value in needed.items() if name not in environment}
 
 
 def executable(name: str) -> str | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.ansible import environment as ansible_env
 from clusterctl.adapters.ansible import events, process_tree
 from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.ansible.equivalent_command import equivalent_command
 from clusterctl.adapters.ansible.tally import Tally
 from clusterctl.adapters.private_directory import private_dir
 from clusterctl.core.redact import Redactor
@@ -178,10 +179,11 @@ class _Run:
 
     def _command_line(self) -> str:
         request = self.request
-        words = ["ansible-playbook", *(w for i in request.inventory for w in ("-i", str(i))), "--limit", self._limit()]
+        words = [w for i in request.inventory for w in ("-i", str(i.absolute()))]
+        words += ["--limit", self._limit()]
         words += ["--tags", ",".join(request.tags)] if request.tags else []
         words += ["--forks", str(request.forks), *self._fixed_args(), str(self._playbook())]
-        return self.redact(shlex.join(words))
+        return self.redact(equivalent_command(words, os.environ))
 
     def _work(self, runner: Any) -> None:
         try:

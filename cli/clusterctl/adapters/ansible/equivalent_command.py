@@ -1,0 +1,31 @@
+"""The command line that does the same without clusterctl: it runs as printed, in any folder and from a shell that has only PATH and HOME."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ansible import environment as ansible_env
+from clusterctl.adapters.ansible.content import content_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# What `--vault-id` and `--vault-password-file` of `provision` become: paths, no passwords.
+_VAULT_FILES = ("ANSIBLE_VAULT_IDENTITY_LIST", "ANSIBLE_VAULT_PASSWORD_FILE")
+
+
+def equivalent_command(words: Sequence[str], environment: Mapping[str, str]) -> str:
+    """`ansible-playbook WORDS`, quoted for a shell, after the settings that clusterctl adds to `environment` for it."""
+    settings = ansible_env.added_settings(environment, content_dir())
+    settings |= {name: environment[name] for name in _VAULT_FILES if environment.get(name)}
+    assignments = (f"{name}={shlex.quote(value)}" for name, value in settings.items())
+    return " ".join([*assignments, shlex.join([_binary(), *words])])
+
+
+def _binary() -> str:
+    """`ansible-playbook`, with its folder where PATH does not lead to it."""
+    name = "ansible-playbook"
+    found = ansible_env.executable(name) or name
+    return name if shutil.which(name) == found else found
