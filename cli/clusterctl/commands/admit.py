@@ -32,23 +32,20 @@ def command(
 
     No node is touched or asked: `clusterctl provision` gathers evidence, and admits by itself.
     """
-    from datetime import UTC, datetime  # noqa: PLC0415 `--help` must not pay for it
-
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415
     from clusterctl.adapters.signing import signer  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.adapters.versions import versions  # noqa: PLC0415
-    from clusterctl.core.gates.gates_profile import profile_of  # noqa: PLC0415
     from clusterctl.terminal import admissions as view  # noqa: PLC0415
-    from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence  # noqa: PLC0415
+    from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.burnin.measure_and_judge import subjects_of  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
     if only_verify:
         return _verify(config, target, output)
     nodes = load_nodes(config.inventory, target, limit=limit)
-    profiles = {n.name: profile_of(n, datetime.now(UTC).date()) for n in nodes}
-    candidates = [Candidate(n, profiles[n.name].levels[level], profiles[n.name].baselines) for n in nodes]
+    candidates = [Candidate(s.node, s.profile.levels[level], s.profile.baselines) for s in subjects_of(nodes)]
     with Store.open(config.store_url) as store:
         store.register(nodes)
         admitter = Admitter(store, load_pool(config.pool, store), config.operator, versions(), signer(config.signing_key))

@@ -41,7 +41,7 @@ def command(
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.raw_records import read_header  # noqa: PLC0415
     from clusterctl.terminal import gates as view  # noqa: PLC0415
-    from clusterctl.workflows.burnin.measure_and_judge import run_burnin  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.burnin.recorded import burnin_run  # noqa: PLC0415
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
@@ -51,8 +51,9 @@ def command(
     found = load_nodes(config.inventory, partners, vault_ids=vault_ids) if partners else ()
     others = tuple(n for n in found if n.name not in names)
     only = tuple(g.strip() for g in gates.split(",") if g.strip()) or None
+    subjects = subjects_of(nodes, others)
     with burnin_run(target, nodes, others, config, in_service=in_service) as run:
-        run.results = run_burnin(nodes, run.rundir, config, level, partners=others, gates=only)
+        run.results = run_burnin(subjects, run.rundir, config, level, gates=only)
     header = read_header(run.rundir.path)
     body = {"run": run.rundir.id, "directory": str(run.rundir.path), "level": level, "gates": list(header.gates)}
     view.show_results("burnin", output, {**body, "pair_coverage": header.pair_coverage}, run.results, [n.name for n in nodes])

@@ -46,7 +46,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class AdmissionEvidence:
     """What a node is admitted on.
 
     Attributes:
@@ -70,7 +70,9 @@ class Admitter:
     versions: Mapping[str, str]
     sign: Signer = unsigned
 
-    def enter_pool(self, candidate: Candidate, verdict: NodeVerdict, evidence: Evidence | None, state: State, step: Transition) -> None:
+    def enter_pool(
+        self, candidate: Candidate, verdict: NodeVerdict, evidence: AdmissionEvidence | None, state: State, step: Transition
+    ) -> None:
         """Bring a node with a passing verdict from `state` into the pool: burned in, record, admitted, pool.
 
         The record comes before the pool: killed in between, a node is admitted and idle, and the same command again puts it in.
@@ -97,7 +99,7 @@ class Admitter:
             step(State.DRAINED, str(e))
             raise
 
-    def _record(self, candidate: Candidate, verdict: NodeVerdict, evidence: Evidence) -> AdmissionRecord:
+    def _record(self, candidate: Candidate, verdict: NodeVerdict, evidence: AdmissionEvidence) -> AdmissionRecord:
         """The admission record, signed, and written into the directories of the runs that gathered its evidence."""
         built = build_record(
             verdict,
@@ -168,8 +170,8 @@ def _applied(store: Store, record: NodeRecord) -> HostOutcome | None:
     return HostOutcome(record.name, HostStatus.OK) if applied else None
 
 
-def _stored_evidence(store: Store, name: str, findings: NodeFindings | None, results: Sequence[GateResult]) -> Evidence | None:
+def _stored_evidence(store: Store, name: str, findings: NodeFindings | None, results: Sequence[GateResult]) -> AdmissionEvidence | None:
     if findings is None:
         return None
     folders = tuple(RunDir.open(Path(store.run(run_id).directory)) for run_id in store.evidence_runs(name))
-    return Evidence(findings, results, folders, {file: digest for d in folders for file, digest in d.digests().items()})
+    return AdmissionEvidence(findings, results, folders, {file: digest for d in folders for file, digest in d.digests().items()})

@@ -15,7 +15,7 @@ from clusterctl.model.gate_result import Outcome, RawRecord
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
 from clusterctl.workflows.burnin import measure
 from clusterctl.workflows.burnin import measure_and_judge as burnin
-from clusterctl.workflows.burnin.measure_and_judge import run_burnin
+from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
 from clusterctl.workflows.judge_again import judge_stored
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, nodes, perftest, plan
 
@@ -108,7 +108,7 @@ def bad(results: Any) -> set[tuple[str, str, str]]:
 
 
 def test_a_healthy_rack_passes_and_every_command_is_on_record(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
-    results = run_burnin(nodes(4, rails=1), rundir, config(tmp_path), "standard")
+    results = run_burnin(subjects_of(nodes(4, rails=1)), rundir, config(tmp_path), "standard")
     assert bad(results) == set()
     assert all(r.simulated for r in results)
     records = read_all(rundir.path)
@@ -122,7 +122,7 @@ def test_a_healthy_rack_passes_and_every_command_is_on_record(fleet: Fleet, rund
 
 def test_a_bad_node_is_named_and_the_group_runs_without_it(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     fleet.slow[("n3", "mlx5_0")] = 196.0
-    results = run_burnin(nodes(4, rails=1), rundir, config(tmp_path), "standard")
+    results = run_burnin(subjects_of(nodes(4, rails=1)), rundir, config(tmp_path), "standard")
     assert bad(results) == {("rdma_pair", "n3", "fail"), ("nccl_group", "n3", "could_not_run")}
     group = next(r for r in read_all(rundir.path) if r.gate == "nccl_group")
     assert group.peers == ("n1", "n2", "n4")
@@ -130,7 +130,7 @@ def test_a_bad_node_is_named_and_the_group_runs_without_it(fleet: Fleet, rundir:
 
 def test_an_unreachable_node_is_missing_evidence_and_the_others_go_on(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     fleet.lost["n2"] = HostStatus.UNREACHABLE
-    results = run_burnin(nodes(4, rails=1), rundir, config(tmp_path), "standard")
+    results = run_burnin(subjects_of(nodes(4, rails=1)), rundir, config(tmp_path), "standard")
     assert bad(results) == {(g, "n2", "could_not_run") for g in ("dcgm_diag", "nccl_node", "rdma_pair", "nccl_group")}
     assert any(measure.NODE_UNREACHABLE in r.detail for r in results)
 
@@ -138,7 +138,7 @@ def test_an_unreachable_node_is_missing_evidence_and_the_others_go_on(fleet: Fle
 @pytest.mark.parametrize("status", [PlaybookStatus.TIMED_OUT, PlaybookStatus.COULD_NOT_START, PlaybookStatus.CANCELLED])
 def test_a_play_that_did_not_complete_proves_nothing(fleet: Fleet, rundir: RunDir, tmp_path: Path, status: PlaybookStatus) -> None:
     fleet.status = status
-    results = run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard")
+    results = run_burnin(subjects_of(nodes(2, rails=1)), rundir, config(tmp_path), "standard")
     assert {r.outcome for r in results} == {Outcome.COULD_NOT_RUN}
     assert any("stopped after 9 s" in r.detail for r in results)
 
@@ -148,18 +148,18 @@ def test_a_play_that_did_not_complete_proves_nothing(fleet: Fleet, rundir: RunDi
 )
 def test_spoilt_records_are_missing_evidence(fleet: Fleet, rundir: RunDir, tmp_path: Path, spoil: Callable[[str], str]) -> None:
     fleet.spoil = spoil
-    results = run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard", gates=["rdma_pair"])
+    results = run_burnin(subjects_of(nodes(2, rails=1)), rundir, config(tmp_path), "standard", gates=["rdma_pair"])
     assert {r.outcome for r in results} == {Outcome.COULD_NOT_RUN}
 
 
 def test_a_record_of_another_command_does_not_count(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     fleet.spoil = lambda t: t.replace("all_reduce_perf", "some_other_perf")
-    results = run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    results = run_burnin(subjects_of(nodes(2, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node"])
     assert {(r.outcome, r.rule) for r in results} == {(Outcome.COULD_NOT_RUN, "complete")}
 
 
 def test_one_node_needs_a_partner_and_says_how(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
-    alone = run_burnin(nodes(1, rails=1), rundir, config(tmp_path), "standard", gates=["rdma_pair", "nccl_group"])
+    alone = run_burnin(subjects_of(nodes(1, rails=1)), rundir, config(tmp_path), "standard", gates=["rdma_pair", "nccl_group"])
     assert {(r.gate, r.outcome) for r in alone} == {(g, Outcome.COULD_NOT_RUN) for g in ("rdma_pair", "nccl_group")}
     assert [r for r in alone if "--partners" not in r.hint] == []
 
@@ -167,26 +167,26 @@ def test_one_node_needs_a_partner_and_says_how(fleet: Fleet, rundir: RunDir, tmp
 def test_partners_are_measured_with_and_not_judged(fleet: Fleet, tmp_path: Path) -> None:
     one, two, three = nodes(3, rails=1)
     fleet.slow[("n1", "mlx5_0")] = 196.0
-    results = run_burnin([one], RunDir.create(tmp_path, "a"), config(tmp_path), "standard", partners=[two, three], gates=["rdma_pair"])
+    results = run_burnin(subjects_of([one], [two, three]), RunDir.create(tmp_path, "a"), config(tmp_path), "standard", gates=["rdma_pair"])
     assert [(r.node, r.outcome) for r in results] == [("n1", Outcome.FAIL)]
     fleet.slow.clear()
-    results = run_burnin([one], RunDir.create(tmp_path, "b"), config(tmp_path), "standard", partners=[two])
+    results = run_burnin(subjects_of([one], [two]), RunDir.create(tmp_path, "b"), config(tmp_path), "standard")
     assert {r.node for r in results} == {"n1"}
     assert bad(results) == set()
 
 
 def test_an_unknown_gate_or_level_is_an_error_before_anything_runs(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown gate 'rdma'"):
-        run_burnin(nodes(2), rundir, config(tmp_path), "standard", gates=["rdma"])
+        run_burnin(subjects_of(nodes(2)), rundir, config(tmp_path), "standard", gates=["rdma"])
     with pytest.raises(ConfigError, match="unknown burn-in level 'slow'"):
-        run_burnin(nodes(2), rundir, config(tmp_path), "slow")
+        run_burnin(subjects_of(nodes(2)), rundir, config(tmp_path), "slow")
     assert fleet.plays == []
 
 
 def test_a_stored_run_is_judged_again_with_the_same_verdict_and_under_new_rules(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     fleet.weak["n2"] = 470.0
     some = nodes(3, rails=1)
-    first = run_burnin(some, rundir, config(tmp_path), "standard")
+    first = run_burnin(subjects_of(some), rundir, config(tmp_path), "standard")
     for load in (None, lambda _: some):
         assert {judge_stored(rundir.path, load).results for _ in range(10)} == {first}
     stricter = [
@@ -199,7 +199,7 @@ def test_a_stored_run_is_judged_again_with_the_same_verdict_and_under_new_rules(
 
 
 def test_baselines_of_a_file_take_the_place_of_the_profiles(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
-    run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    run_burnin(subjects_of(nodes(2, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node"])
     file = tmp_path / "new.yml"
     file.write_text(json.dumps({"gates_baselines": [RDMA_FLOOR, {**NODE_FLOOR, "value": 479.0}, GROUP_FLOOR]}))
     assert {r.outcome for r in judge_stored(rundir.path, None, baselines=file).results if r.rule == "floor"} == {Outcome.FAIL}
@@ -211,7 +211,7 @@ def test_baselines_of_a_file_take_the_place_of_the_profiles(fleet: Fleet, rundir
 def test_a_run_that_is_no_burnin_or_is_damaged_is_an_error(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds no burn-in"):
         judge_stored(rundir.path, None)
-    run_burnin(nodes(2, rails=1), rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    run_burnin(subjects_of(nodes(2, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node"])
     file = rundir.path / "gates" / "nccl_node" / "n1.json"
     whole = file.read_text()
     file.write_text(whole[:100])
@@ -228,7 +228,7 @@ def test_a_run_that_is_no_burnin_or_is_damaged_is_an_error(fleet: Fleet, rundir:
 
 def test_a_node_that_left_the_inventory_is_told_with_the_way_out(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     some = nodes(2, rails=1)
-    run_burnin(some, rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    run_burnin(subjects_of(some), rundir, config(tmp_path), "standard", gates=["nccl_node"])
     with pytest.raises(ConfigError, match="n2 is no longer in the inventory") as told:
         judge_stored(rundir.path, lambda _: some[:1])
     assert "--recorded" in told.value.hint

@@ -1,4 +1,4 @@
-"""Burn-in of a set of nodes: measure, judge, and let only nodes that did well take part in what needs them all."""
+"""Burn-in of a set of nodes: node and pair gates first, then group gates over the nodes that passed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.gate import Scope
-from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.judging.judge import judge, not_passed
 from clusterctl.core.gates.planning.coverage import coverage
 from clusterctl.core.gates.planning.gate_plan import GatePlan, plan_gates
@@ -29,24 +28,6 @@ if TYPE_CHECKING:
     from clusterctl.model.task_event import TaskEvent
 
 
-@dataclass(frozen=True, slots=True)
-class _Burnin:
-    nodes: tuple[Node, ...]
-    partners: tuple[Node, ...]
-    level: Level
-    gates: tuple[str, ...]
-    subjects: tuple[Subject, ...]
-
-
-def expected_gates(node: Node, level: str, today: date | None = None) -> tuple[str, ...]:
-    """The gates that a node's profile asks for at a level.
-
-    Raises:
-        ConfigError: the profile is invalid or has no such level.
-    """
-    return profile_of(node, today or _today()).levels[level_named(level)]
-
-
 def level_named(level: str) -> Level:
     """A burn-in level by its name.
 
@@ -59,53 +40,68 @@ def level_named(level: str) -> Level:
     return found
 
 
+def subjects_of(nodes: Sequence[Node], partners: Sequence[Node] = ()) -> tuple[Subject, ...]:
+    """The subjects of a burn-in: nodes to judge, and partners that are only measured with. A node that is both is judged.
+
+    Raises:
+        ConfigError: a profile is invalid.
+    """
+    today = _today()
+    judged = {n.name for n in nodes}
+    others = (p for p in partners if p.name not in judged)
+    return (*(subject_of(n, today) for n in nodes), *(subject_of(p, today, partner=True) for p in others))
+
+
 def run_burnin(
-    nodes: Sequence[Node],
+    subjects: Sequence[Subject],
     rundir: RunDir,
     config: Config,
     level: str,
     *,
-    partners: Sequence[Node] = (),
     gates: Sequence[str] | None = None,
     on_event: Callable[[TaskEvent], None] | None = None,
 ) -> tuple[GateResult, ...]:
-    """Measure and judge `nodes` at `level`, all its gates or only `gates`; `partners` are measured with and not judged.
+    """Measure the subjects at `level`, all its gates or only `gates`, and judge those that are no partners.
 
-    Node and pair gates come first; a group gate then runs over the nodes that passed those (and the partners), so that a bad
-    node cannot spoil it for the rest. Raw records, plans and results are in the run directory afterwards, whatever happens.
+    Node and pair gates come first. A group gate then runs over the nodes that passed them (and the partners), so that a bad
+    node does not spoil it for the others. Raw records, plans and results are in the run directory afterwards, whatever happens.
 
     Raises:
-        ConfigError: a profile is invalid, or a gate or level is unknown; nothing was measured.
+        ConfigError: a gate or level is unknown; nothing was measured.
         StoreError: the run directory cannot be written.
     """
     chosen = [gate_named(name).name for name in gates or gate_names()]
-    judged = {n.name for n in nodes}
-    others = tuple(p for p in partners if p.name not in judged)
-    today = _today()
-    subjects = (*(subject_of(n, today) for n in nodes), *(subject_of(n, today, partner=True) for n in others))
-    work = _Burnin(tuple(nodes), others, level_named(level), tuple(g for g in gate_names() if g in chosen), subjects)
-    late = tuple(g for g in gate_names(Scope.GROUP) if g in work.gates)
-    early = tuple(g for g in work.gates if g not in late)
-    plan = plan_gates(subjects, work.level, early)
-    impossible: dict[tuple[str, str], Obstacle] = {**plan.impossible}
-    _write_header(work, rundir, plan, impossible)
+    burnin = _Burnin(tuple(subjects), level_named(level), tuple(g for g in gate_names() if g in chosen), rundir)
+    late = tuple(g for g in gate_names(Scope.GROUP) if g in burnin.gates)
+    early = tuple(g for g in burnin.gates if g not in late)
+    plan = plan_gates(subjects, burnin.level, early)
+    burnin.write_header(plan, plan.impossible)
     records: tuple[RawRecord, ...] = measure(plan, rundir, config, "nodes", on_event) if early else ()
-    results = judge(subjects, records, level=work.level, gates=early, impossible=plan.impossible)
+    results = judge(subjects, records, level=burnin.level, gates=early, impossible=plan.impossible)
     if late:
         bad = not_passed(results)
-        second = plan_gates([s for s in subjects if s.name not in bad], work.level, late)
-        impossible |= second.impossible
-        _write_header(work, rundir, plan, impossible)
+        second = plan_gates([s for s in subjects if s.name not in bad], burnin.level, late)
+        impossible = {**plan.impossible, **second.impossible}
+        burnin.write_header(plan, impossible)
         records = (*records, *measure(second, rundir, config, "group", on_event))
-        results = judge(subjects, records, level=work.level, gates=work.gates, impossible=impossible)
+        results = judge(subjects, records, level=burnin.level, gates=burnin.gates, impossible=impossible)
     rundir.write_json("gates/results.json", {"schema_version": 1, "results": [asdict(r) for r in results]})
     return results
 
 
-def _write_header(work: _Burnin, rundir: RunDir, plan: GatePlan, impossible: Mapping[tuple[str, str], Obstacle]) -> None:
-    pairs = coverage((*work.nodes, *work.partners), plan) if set(gate_names(Scope.PAIR)) & set(work.gates) else None
-    header = header_of(work.level, work.gates, work.nodes, work.partners, impossible=impossible, pairs=pairs)
-    rundir.write_json(FILE, header.to_json())
+@dataclass(frozen=True, slots=True)
+class _Burnin:
+    subjects: tuple[Subject, ...]
+    level: Level
+    gates: tuple[str, ...]
+    rundir: RunDir
+
+    def write_header(self, plan: GatePlan, impossible: Mapping[tuple[str, str], Obstacle]) -> None:
+        nodes = [s.node for s in self.subjects if not s.partner]
+        partners = [s.node for s in self.subjects if s.partner]
+        pairs = coverage((*nodes, *partners), plan) if set(gate_names(Scope.PAIR)) & set(self.gates) else None
+        header = header_of(self.level, self.gates, nodes, partners, impossible=impossible, pairs=pairs)
+        self.rundir.write_json(FILE, header.to_json())
 
 
 def _today() -> date:

@@ -9,7 +9,7 @@ from clusterctl.model.errors import PoolError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.state import State
-from clusterctl.workflows.admit import Evidence, refused
+from clusterctl.workflows.admit import AdmissionEvidence, refused
 
 if TYPE_CHECKING:
     from clusterctl.model.verdict import NodeVerdict
@@ -34,11 +34,11 @@ def admit_nodes(context: RunContext) -> None:
         if not verdict.admit:
             context.quarantine(name, Phase.ADMIT, verdict.reasons)
             continue
-        evidence = Evidence(context.findings[name], context.gate_results, (context.rundir,), digests)
+        evidence = AdmissionEvidence(context.findings[name], context.gate_results, (context.rundir,), digests)
         _enter_pool(context, name, verdict, evidence)
 
 
-def _enter_pool(context: RunContext, name: str, verdict: NodeVerdict, evidence: Evidence) -> None:
+def _enter_pool(context: RunContext, name: str, verdict: NodeVerdict, evidence: AdmissionEvidence) -> None:
     def step(to: State, reason: str) -> None:
         context.move(name, to, Phase.ADMIT, reason)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,11 @@ from clusterctl.adapters.signing import signer
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
-from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.provision import Note
 from clusterctl.model.state import State
 from clusterctl.workflows.admit import Admitter, Candidate
-from clusterctl.workflows.burnin.measure_and_judge import run_burnin
+from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from clusterctl.adapters.config import Config
+    from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
     from clusterctl.model.plan import Plan
@@ -77,10 +76,15 @@ def plan_provision(config: Config, request: ProvisionRequest, listener: Progress
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """The request with inventory and options filled in (those of the run it resumes), and its nodes."""
+    """The request with inventory and options filled in (those of the run it resumes), and its nodes.
+
+    Attributes:
+        subjects: every node and partner with its gates profile.
+    """
 
     request: ProvisionRequest
     candidates: dict[str, Candidate]
+    subjects: dict[str, Subject]
     partners: tuple[Node, ...]
 
 
@@ -96,12 +100,12 @@ def _select(config: Config, request: ProvisionRequest, store: Store, listener: P
     nodes = without_absent_nodes(store, load(target, limit=request.limit), lambda text: listener.notify(Note(text)))
     names = {n.name for n in nodes}
     partners = tuple(p for p in load(",".join(options.partners)) if p.name not in names) if options.partners else ()
-    today = datetime.now(UTC).date()
-    profiles = {n.name: profile_of(n, today) for n in (*nodes, *partners)}
+    subjects = {s.name: s for s in subjects_of(nodes, partners)}
     store.register((*nodes, *partners))
     _require_admitted(store, [p.name for p in partners])
+    profiles = {s.name: s.profile for s in subjects.values()}
     candidates = {n.name: Candidate(n, profiles[n.name].levels[options.level], profiles[n.name].baselines) for n in nodes}
-    return _Selected(request, candidates, partners)
+    return _Selected(request, candidates, subjects, partners)
 
 
 def _require_admitted(store: Store, partners: Sequence[str]) -> None:
@@ -118,7 +122,7 @@ def _context(config: Config, store: Store, selected: _Selected, rundir: RunDir, 
 
     def burn_in(nodes: Sequence[Node], partners: Sequence[Node], on_event: Callable[[TaskEvent], None]) -> Sequence[GateResult]:
         site = replace(config, inventory=request.inventory)
-        return run_burnin(nodes, rundir, site, options.level, partners=partners, on_event=on_event)
+        return run_burnin([selected.subjects[n.name] for n in (*nodes, *partners)], rundir, site, options.level, on_event=on_event)
 
     pool = load_pool(config.pool, store)
     services = Services(
