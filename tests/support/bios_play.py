@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from support.redfish_bmc import PASSWORD, USER
-from support.roles import ROOT
+from support.roles import ROLES_ENVIRONMENT
 
 if TYPE_CHECKING:
     from support.redfish_bmc import Bmc
@@ -80,7 +80,7 @@ def play(bmc: Bmc, folder: Path, *, check: bool = False, **variables: Any) -> Pl
     kept = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
     done = subprocess.run(
         [str(Path(sys.executable).with_name("ansible-playbook")), *words],
-        env=kept | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCAL_TEMP": str(folder / "tmp")},
+        env=kept | ROLES_ENVIRONMENT | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCAL_TEMP": str(folder / "tmp")},
         cwd=folder,
         capture_output=True,
         text=True,

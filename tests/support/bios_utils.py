@@ -1,22 +1,22 @@
-"""The module utilities of the role bios, importable as Ansible imports them: `ansible.module_utils.<name>`."""
+"""The module utilities of the role bios, importable as Ansible imports them: as those of a collection."""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING
 
-import ansible.module_utils
+import ansible_collections
 
-from support.roles import ROOT
+from support.roles import COLLECTIONS
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-_FOLDER = str(ROOT / "roles" / "bios" / "module_utils")
+_FOLDER = str(COLLECTIONS / "ansible_collections")
 
 
 def bios_utils(name: str) -> ModuleType:
-    """roles/bios/module_utils/<name>.py."""
-    if _FOLDER not in ansible.module_utils.__path__:
-        ansible.module_utils.__path__.append(_FOLDER)
-    return importlib.import_module(f"ansible.module_utils.{name}")
+    """plugins/module_utils/<name>.py."""
+    if _FOLDER not in ansible_collections.__path__:
+        ansible_collections.__path__.append(_FOLDER)
+    return importlib.import_module(f"ansible_collections.clusterctl.gpu.plugins.module_utils.{name}")

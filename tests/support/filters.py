@@ -1,4 +1,4 @@
-"""Load a role's filter plugin as a module: it is a file of Ansible's, not of a package."""
+"""Load a filter plugin as a module: Ansible finds it by its path, not in a package."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-def filter_plugin(role: str, name: str) -> ModuleType:
-    """roles/<role>/filter_plugins/<name>.py, executed."""
-    path = ROOT / "roles" / role / "filter_plugins" / f"{name}.py"
+def filter_plugin(name: str) -> ModuleType:
+    """plugins/filter/<name>.py, executed."""
+    path = ROOT / "plugins" / "filter" / f"{name}.py"
     found = importlib.util.spec_from_file_location(f"filter_plugin_{name}", path)
     assert found is not None
     assert found.loader is not None

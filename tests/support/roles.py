@@ -9,6 +9,9 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+COLLECTIONS = ROOT / "playbooks" / "collections"
+ROLES_ENVIRONMENT = {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)}
+"""What a playbook outside the tree needs to find the roles and their plugins."""
 
 
 @dataclass(frozen=True)

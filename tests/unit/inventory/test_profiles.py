@@ -97,18 +97,18 @@ def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
         "minor_compatibility": cuda["cuda_minor_compatibility"],
         "forward_compatibility": cuda["cuda_forward_compatibility"],
     }
-    assert filter_plugin("cuda", "cuda_toolkits").errors(wish, cuda["cuda_packages"], catalogue) == []
+    assert filter_plugin("cuda_toolkits").errors(wish, cuda["cuda_packages"], catalogue) == []
     components = ("fabric_manager", "imex", "nvlsm", "persistenced", "dcgm", "container_toolkit")
     versions = {"driver": driver["nvidia_driver_version"], **{c: driver[f"nvidia_driver_{c}_version"] for c in components}}
     module = {"kernel_module": driver["nvidia_driver_kernel_module"], "architecture": driver["nvidia_driver_gpu_architecture"]}
     wanted = {**module, "cuda": driver["nvidia_driver_cuda_version"]}
-    assert filter_plugin("nvidia_driver", "nvidia_tuple").tuple_errors(versions, wanted, driver["nvidia_driver_packages"], catalogue) == []
+    assert filter_plugin("nvidia_tuple").tuple_errors(versions, wanted, driver["nvidia_driver_packages"], catalogue) == []
     modes = {
         **module,
         **{m: driver[f"nvidia_driver_{m}"] for m in ("fabric", "gsp_firmware", "mig", "ecc", "power_limit_w")},
         "parameters": driver["nvidia_driver_module_parameters"],
     }
-    assert filter_plugin("nvidia_driver", "nvidia_modes").mode_errors(modes, versions, catalogue) == []
+    assert filter_plugin("nvidia_modes").mode_errors(modes, versions, catalogue) == []
 
 
 def test_blackwell_boards_have_their_subnet_manager() -> None:

@@ -86,4 +86,4 @@ def test_the_way_to_a_value(path: str, expected: object) -> None:
 
 
 def test_the_roles_that_have_rules() -> None:
-    assert {"roce", "infiniband"} <= set(load_rules(ROOT / "roles"))
+    assert {"roce", "infiniband"} <= set(load_rules(ROOT))

@@ -105,4 +105,4 @@ def test_neighbours_and_links_are_read_back(monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.mark.parametrize("mtu", [1500, 4191, 4192, 9000])
 def test_the_rdma_mtu_is_the_kernels_and_the_rules(mtu: int) -> None:
-    assert ibv_devinfo.active_mtu(mtu) == filter_plugin("roce", "roce_rules").active_mtu(mtu)
+    assert ibv_devinfo.active_mtu(mtu) == filter_plugin("roce_rules").active_mtu(mtu)

@@ -6,7 +6,7 @@ import pytest
 
 from support.filters import filter_plugin
 
-firmware = filter_plugin("bios", "bios_firmware")
+firmware = filter_plugin("bios_firmware")
 
 ENTRIES = [
     {"Id": "BIOS", "Version": "BIOS Date: 08/04/2023 Ver 1.4"},

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.roles import ROOT
+from support.roles import ROLES_ENVIRONMENT
 
 TOOL = shutil.which("update-alternatives", path=f"{os.environ.get('PATH', '')}:/usr/bin:/usr/sbin")
 pytestmark = pytest.mark.skipif(TOOL is None, reason="no update-alternatives on this machine")
@@ -81,7 +81,7 @@ def play(root: Path, folders: list[Path], *options: str) -> tuple[int, str]:
     variables = {"ansible_python_interpreter": sys.executable}
     content = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}]
     (root / "play.json").write_text(json.dumps(content))
-    environment = os.environ | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_HOME": str(root), "ANSIBLE_PIPELINING": "1"}
+    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_HOME": str(root), "ANSIBLE_PIPELINING": "1"}
     argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", *options, str(root / "play.json")]
     done = subprocess.run(argv, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
     changed = re.search(r"changed=(\d+)", done.stdout)

@@ -11,7 +11,7 @@ from support.filters import filter_plugin
 from support.gpu_node import GROUP_VARS, declared
 from support.roles import ROOT
 
-plugin = filter_plugin("cuda", "cuda_toolkits")
+plugin = filter_plugin("cuda_toolkits")
 CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
 CASES = yaml.safe_load((ROOT / "tests/cases/cuda_toolkits/refused.yml").read_text())
 DRIVER = "580.126.20"

@@ -18,7 +18,7 @@ CASES = [
     for role in ("roce", "infiniband", "nvlink_domain")
     for name, case in yaml.safe_load((ROOT / "tests" / "cases" / "fabric_rules" / f"{role}.yml").read_text()).items()
 ]
-RULES = {role: filter_plugin(role, f"{role}_rules") for role in ("roce", "infiniband", "nvlink_domain")}
+RULES = {role: filter_plugin(f"{role}_rules") for role in ("roce", "infiniband", "nvlink_domain")}
 DEFAULTS = {role: load_role(ROOT / "roles" / role).defaults for role in RULES}
 
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from support.gpu_node import GROUP_VARS, declared
-from support.roles import ROOT
+from support.roles import ROLES_ENVIRONMENT
 
 DRIVER = declared("nvidia_driver")
 BLACKWELL = DRIVER | yaml.safe_load((GROUP_VARS / "profile_hgx_b200" / "nvidia_driver.yml").read_text())
@@ -142,7 +142,7 @@ def play(root: Path, attempts: list[dict[str, Any]], *, os_family: str, path: st
         }
     ]
     (root / "play.json").write_text(json.dumps(content))
-    environment = os.environ | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_HOME": str(root), "ANSIBLE_NOCOLOR": "1", "PATH": path}
+    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_HOME": str(root), "ANSIBLE_NOCOLOR": "1", "PATH": path}
     argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "--check", str(root / "play.json")]
     done = subprocess.run(argv, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]

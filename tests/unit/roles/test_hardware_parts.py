@@ -8,7 +8,7 @@ from support.filters import filter_plugin
 from support.gpu_node import declared
 from support.recorded import recorded
 
-plugin = filter_plugin("hardware", "hardware_parts")
+plugin = filter_plugin("hardware_parts")
 GPU = "{i}, NVIDIA H100 80GB HBM3, 81559, 96.00.CF.00.01, 5, 16"
 
 

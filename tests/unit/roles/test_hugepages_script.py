@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCRIPT = ROOT / "roles" / "hugepages" / "files" / "clusterctl-hugepages"
-plugin = filter_plugin("hugepages", "hugepages")
+plugin = filter_plugin("hugepages")
 NODE = "/sys/devices/system/node/node{}/hugepages/hugepages-{}kB/nr_hugepages"
 ASKED = "# size, NUMA node, pages\n2M 1 0\n1G 0 4\n1G 1 8\n"
 

@@ -14,7 +14,7 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-boot = filter_plugin("kernel", "kernel_boot")
+boot = filter_plugin("kernel_boot")
 MENU = """set default="{default}"
 menuentry 'Ubuntu' --class ubuntu $menuentry_id_option 'gnulinux-simple-a' {{
 	linux	/boot/vmlinuz-6.8.0-60-generic root=UUID=a ro {words}

@@ -4,7 +4,7 @@ import pytest
 
 from support.filters import filter_plugin
 
-plugin = filter_plugin("monitoring", "monitoring_drop_ins")
+plugin = filter_plugin("monitoring_drop_ins")
 UNIT = "prometheus-node-exporter.service"
 OWN = f"/run/systemd/system.control/{UNIT}.d/50-MemoryMax.conf"
 ALL = "/etc/systemd/system/service.d/site.conf"

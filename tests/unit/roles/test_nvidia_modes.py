@@ -16,7 +16,7 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-plugin = filter_plugin("nvidia_driver", "nvidia_modes")
+plugin = filter_plugin("nvidia_modes")
 CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
 VERSIONS = {"driver": "580.126.20", "fabric_manager": "580.126.20", "imex": "", "nvlsm": "", "persistenced": "580.126.20"}
 HGX = {

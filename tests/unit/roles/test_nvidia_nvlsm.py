@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.roles import ROOT
+from support.roles import ROLES_ENVIRONMENT
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the role gives its file to root")
 
@@ -57,7 +57,7 @@ def apply(root: Path, *, version: str, loaded: bool = True, pgrep: int = 0, chec
     ]
     done = subprocess.run(
         [*argv, *(["--check"] if check else [])],
-        env=os.environ | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_NOCOLOR": "1"} | environment,
+        env=os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_NOCOLOR": "1"} | environment,
         capture_output=True,
         text=True,
         check=False,

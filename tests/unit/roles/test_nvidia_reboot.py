@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.roles import ROOT
+from support.roles import ROLES_ENVIRONMENT
 
 PLAY = [
     {
@@ -51,7 +51,7 @@ def test_what_is_asked_for(loaded: bool, ecc: str, asked: dict[str, bool], tmp_p
         "__nvidia_driver_params": {},
     }
     argv = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", "-e", json.dumps(given), str(tmp_path / "play.yml")]
-    environment = os.environ | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_PYTHON_INTERPRETER": sys.executable}
+    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_PYTHON_INTERPRETER": sys.executable}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads((tmp_path / "out.json").read_text()) == asked

@@ -11,7 +11,7 @@ from support.filters import filter_plugin
 from support.gpu_node import GROUP_VARS, declared
 from support.roles import ROOT
 
-plugin = filter_plugin("nvidia_driver", "nvidia_tuple")
+plugin = filter_plugin("nvidia_tuple")
 CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())["nvidia_versions"]
 CASES = sorted((ROOT / "tests" / "cases" / "nvidia_tuple").iterdir())
 COMPONENTS = ("driver", "fabric_manager", "imex", "nvlsm", "persistenced", "dcgm", "container_toolkit")

@@ -4,7 +4,7 @@ import pytest
 
 from support.filters import filter_plugin
 
-plugin = filter_plugin("ofed", "ofed_dkms")
+plugin = filter_plugin("ofed_dkms")
 KERNEL = "6.8.0-1046-nvidia"
 OFED = "mlnx-ofed-kernel/25.10.OFED.25.10.1.7.1.1"
 STATUS = [f"{OFED}, {KERNEL}, x86_64: installed", f"nvidia/580.126.20, {KERNEL}, x86_64: installed"]

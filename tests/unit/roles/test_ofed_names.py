@@ -13,9 +13,9 @@ import pytest
 
 from clusterctl_validators.test_ofed import _RENAMED
 from support.filters import filter_plugin
-from support.roles import ROOT
+from support.roles import ROLES_ENVIRONMENT
 
-plugin = filter_plugin("ofed", "ofed_names")
+plugin = filter_plugin("ofed_names")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="the role gives its file to root")
 OURS = "# Written by clusterctl, role ofed; changes are overwritten."
 SITES = 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_FIXED mlx5_ib0"\n'
@@ -100,7 +100,7 @@ def play(root: Path, tasks_from: str, *, check: bool = False, **variables: Any) 
     (root / "play.json").write_text(json.dumps([{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}]))
     given = {"ansible_python_interpreter": sys.executable, **variables}
     argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "-e", json.dumps(given), str(root / "play.json")]
-    environment = os.environ | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_HOME": str(root / "ansible")}
+    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_HOME": str(root / "ansible")}
     argv += ["--check"] if check else []
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -10,7 +10,7 @@ from clusterctl_validators import nv_config
 from support.filters import filter_plugin
 from support.recorded import recorded
 
-plugin = filter_plugin("ofed", "ofed_nv_config")
+plugin = filter_plugin("ofed_nv_config")
 # The two layouts of the tool: columns of 16 and of 21; a value wider than its column, and one that touches the next.
 NARROW = """
 Device #1:

@@ -9,7 +9,7 @@ from support.filters import filter_plugin
 from support.gpu_node import GROUP_VARS, declared
 from support.roles import ROOT
 
-plugin = filter_plugin("ofed", "ofed_stack")
+plugin = filter_plugin("ofed_stack")
 CATALOGUE = yaml.safe_load((GROUP_VARS / "all" / "network_stacks.yml").read_text())["network_stacks"]
 CASES = yaml.safe_load((ROOT / "tests/cases/ofed_stack/refused.yml").read_text())
 H100 = {f"0000:{bus}:00.0": "1021" for bus in ("18", "3d", "50", "5e")}

@@ -12,7 +12,7 @@ import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from support.filters import filter_plugin
-from support.roles import ROOT, load_role
+from support.roles import ROLES_ENVIRONMENT, ROOT, load_role
 
 CASES = {
     f"{role}-{name}": (role, case)
@@ -39,11 +39,11 @@ def refusals(role: str, variables: dict[str, Any]) -> list[str]:
         return list(result.error_messages)
     given = load_role(ROOT / "roles" / role).defaults | variables
     if role == "kernel":
-        errors: list[str] = filter_plugin("kernel", "kernel_boot").cmdline_errors(given["kernel_cmdline"])
+        errors: list[str] = filter_plugin("kernel_boot").cmdline_errors(given["kernel_cmdline"])
     elif role == "hugepages":
-        errors = filter_plugin("hugepages", "hugepages").input_errors(given["hugepages_pages"], given["hugepages_mounts"])
+        errors = filter_plugin("hugepages").input_errors(given["hugepages_pages"], given["hugepages_mounts"])
     else:
-        plugin = filter_plugin("os_tuning", "os_tuning")
+        plugin = filter_plugin("os_tuning")
         errors = plugin.sysctl_errors(given["os_tuning_sysctl"])
         errors += plugin.limit_errors(given["os_tuning_limits"], given["os_tuning_systemd_limits"])
     return errors
@@ -71,12 +71,8 @@ def test_a_role_refuses_before_it_touches_anything(role: str, variables: dict[st
     ]
     (tmp_path / "play.yml").write_text(json.dumps(play))
     (tmp_path / "vars.json").write_text(json.dumps(variables))
-    environment = os.environ | {
-        "ANSIBLE_ROLES_PATH": str(ROOT / "roles"),
-        "ANSIBLE_HOME": str(tmp_path),
-        "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
-        "ANSIBLE_NOCOLOR": "1",
-    }
+    shown = {"ANSIBLE_HOME": str(tmp_path), "ANSIBLE_CALLBACK_RESULT_FORMAT": "json", "ANSIBLE_NOCOLOR": "1"}
+    environment = os.environ | ROLES_ENVIRONMENT | shown
     argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "-e", f"@{tmp_path}/vars.json", "--check"]
     done = subprocess.run([*argv, str(tmp_path / "play.yml")], capture_output=True, text=True, env=environment, check=False, timeout=120)
     assert done.returncode == 2, done.stdout + done.stderr

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCRIPT = ROOT / "roles" / "os_tuning" / "files" / "clusterctl-os-tuning"
-plugin = filter_plugin("os_tuning", "os_tuning")
+plugin = filter_plugin("os_tuning")
 THP = "/sys/kernel/mm/transparent_hugepage/"
 CPU = "/sys/devices/system/cpu/cpu{}/"
 CONF = "thp_enabled=madvise\nthp_defrag=defer+madvise\ngovernor=performance\nidle_latency_max_us=3\n"

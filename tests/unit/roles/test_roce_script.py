@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-rules = filter_plugin("roce", "roce_rules")
+rules = filter_plugin("roce_rules")
 SCRIPT = ROOT / "roles" / "roce" / "files" / "clusterctl_roce.py"
 RAILS = [{"device": "mlx5_0", "rail": 0, "address": "10.0.0.1/31", "gateway": "10.0.0.0"}, {"device": "mlx5_1", "rail": 1}]
 

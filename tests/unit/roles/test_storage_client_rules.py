@@ -15,8 +15,8 @@ from support.roles import ROOT, load_role
 
 ROLE = ROOT / "roles" / "storage_client"
 CASES = yaml.safe_load((ROOT / "tests/cases/storage_client/refused.yml").read_text())
-rules = filter_plugin("storage_client", "storage_client_rules")
-units = filter_plugin("storage_client", "storage_client_units")
+rules = filter_plugin("storage_client_rules")
+units = filter_plugin("storage_client_units")
 GOOD = {"name": "a", "kind": "nfs", "source": "nas:/scratch", "path": "/mnt/a", "options": ["vers=4.2", "hard"], "nconnect": 8}
 NFS = {"storage_client_packages": [{"kind": "nfs", "name": "nfs-common", "version": "1:2.6.2-4"}]}
 

@@ -24,7 +24,7 @@ from support.roles import ROOT, load_role
 if TYPE_CHECKING:
     from pathlib import Path
 
-units = filter_plugin("storage_client", "storage_client_units")
+units = filter_plugin("storage_client_units")
 NFS: dict[str, Any] = {
     "name": "scratch",
     "kind": "nfs",

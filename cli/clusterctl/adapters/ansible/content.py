@@ -6,6 +6,9 @@ from pathlib import Path
 
 from clusterctl.model.errors import ConfigError
 
+PLUGINS = Path("playbooks", "collections", "ansible_collections", "clusterctl", "gpu", "plugins")
+"""Below the content: where Ansible finds `clusterctl.gpu.<filter>` beside a playbook. A checkout has a link there, a wheel the files."""
+
 
 def content_dir() -> Path:
     """The folder that holds `roles/`, `playbooks/` and `inventory/common`.

@@ -89,7 +89,7 @@ class Resolution:
         definitions = Definitions([*(r.defaults for r in roles.values()), *entities], self._encrypted_files(), public)
         own = frozenset(n for h in self._hosts for n in self._variables.host_part(h))
         classes = ClassResolver(self._session.loader, self._variables, definitions, roles, own)
-        rules = load_rules(Path(self._request.content) / "roles")
+        rules = load_rules(Path(self._request.content))
         nodes, connections = [], {}
         for host in self._hosts:
             alone = self._alone(host, places.NAMES)

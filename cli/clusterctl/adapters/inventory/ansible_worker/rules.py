@@ -1,4 +1,4 @@
-"""Rules of roles over values that are each valid, but cannot be true together: `filter_plugins/<role>_rules.py` of the role.
+"""Rules of roles over values that are each valid, but cannot be true together: `plugins/filter/<role>_rules.py`.
 
 The role's own assertions call the same functions, so that a contradiction is refused with the same words wherever it is met.
 """
@@ -9,6 +9,7 @@ import importlib.util
 import re
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.adapters.ansible.content import PLUGINS
 from clusterctl.adapters.inventory.ansible_worker.failures import config_failure
 
 if TYPE_CHECKING:
@@ -17,20 +18,19 @@ if TYPE_CHECKING:
 
     Rule = Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
 
+_SUFFIX = "_rules"
 _STEP = re.compile(r"\[(\d+)\]|\.?([^.\[\]]+)")
 
 
-def load_rules(roles_dir: Path) -> dict[str, Rule]:
+def load_rules(content: Path) -> dict[str, Rule]:
     """The rule of each role that has one: `contradictions(variables)` gives (variable path, message) pairs.
 
     Raises:
         WorkerError: a file of rules has no such function.
     """
     found: dict[str, Rule] = {}
-    for file in sorted(roles_dir.glob("*/filter_plugins/*_rules.py")):
-        role = file.parent.parent.name
-        if file.stem != f"{role}_rules":
-            continue
+    for file in sorted((content / PLUGINS / "filter").glob(f"*{_SUFFIX}.py")):
+        role = file.stem.removesuffix(_SUFFIX)
         spec = importlib.util.spec_from_file_location(f"clusterctl_rules_{role}", file)
         if spec is None or spec.loader is None:
             raise config_failure(f"{file}: cannot be loaded", "correct the role")

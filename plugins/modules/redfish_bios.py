@@ -10,12 +10,12 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.bios_names import same
-from ansible.module_utils.bios_plan import OK, Plan, Wish, make_plan
-from ansible.module_utils.bios_record import Record
-from ansible.module_utils.bios_registry import Registry
-from ansible.module_utils.bios_service import Service, ServiceError, open_service
 from ansible.module_utils.urls import open_url
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_names import same
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_plan import OK, Plan, Wish, make_plan
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_record import Record
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_registry import Registry
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_service import Service, ServiceError, open_service
 
 DOCUMENTATION = r"""
 module: redfish_bios
@@ -40,7 +40,7 @@ author: clusterctl authors
 """
 EXAMPLES = r"""
 - name: Show what a reset would bring
-  redfish_bios:
+  clusterctl.gpu.redfish_bios:
     baseurl: https://198.51.100.11
     username: admin
     password: "{{ bmc_password }}"

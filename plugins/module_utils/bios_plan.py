@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ansible.module_utils.bios_names import matching, near, same
-from ansible.module_utils.bios_registry import Registry, ValueRefusedError
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_names import matching, near, same
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_registry import Registry, ValueRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
