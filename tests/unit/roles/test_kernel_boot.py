@@ -38,7 +38,7 @@ GOOD = "iommu=pt init_on_alloc=0 nosmt console=tty0 console=ttyS0,115200n8"
 def drop_in(tmp_path: Path, declared: dict[str, Any], default_grub: str, times: int = 1) -> tuple[str, str]:
     """The two command lines after grub-mkconfig's way of reading: /etc/default/grub, then the drop-in."""
     env = jinja2.Environment(trim_blocks=True, autoescape=False, loader=jinja2.FileSystemLoader(ROOT / "roles" / "kernel" / "templates"))  # noqa: S701 shell, not HTML
-    env.filters.update(boot.FilterModule().filters())
+    env.filters.update({f"clusterctl.gpu.{name}": function for name, function in boot.FilterModule().filters().items()})
     file = tmp_path / "90-clusterctl.cfg"
     file.write_text(env.get_template("grub.cfg.j2").render(kernel_cmdline=declared))
     script = default_grub + f". {file}\n" * times + 'printf "%s\\0%s" "$GRUB_CMDLINE_LINUX" "$GRUB_CMDLINE_LINUX_DEFAULT"'
