@@ -28,6 +28,7 @@ VERBS: dict[str, str] = {
     "admit": "Admit nodes that have complete, passing evidence.",
     "drain": "Take nodes out of the pool.",
     "release": "Let a quarantined or drained node try again.",
+    "forget": "Delete nodes from the record.",
     "status": "Where nodes stand.",
     "history": "The story of one node.",
     "report": "Write the HTML page of a run.",

@@ -163,6 +163,23 @@ def test_release_of_an_admitted_node_is_wrong(rack: tuple[Store, RunRow], capsys
     assert "hint: `clusterctl drain r12-n01" in said
 
 
+def test_forget_asks_and_deletes(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CLUSTERCTL_YES", raising=False)
+    assert main.call(["forget", "r12-n04"]) == 2
+    assert "add --yes" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("rich_click.confirm", lambda text, **_: "Forget r12-n04, with findings" not in text)
+    assert main.call(["forget", "r12-n04"]) == 8
+    assert main.call(["status", "r12-n04"]) == 0
+    capsys.readouterr()
+    data = run_json(capsys, "forget", "r12-n04", "--yes")
+    assert (data["kind"], [(n["name"], n["state"]) for n in data["nodes"]]) == ("forget", [("r12-n04", "quarantined")])
+    assert main.call(["forget", "r12-n04", "--yes"]) == 3
+    assert main.call(["history", "r12-n04"]) == 3
+    assert main.call(["forget", "rack-12", "--yes"]) == 2
+    assert "r12-n01 is admitted" in capsys.readouterr().err
+
+
 def test_report(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main.call(["report"]) == 0
     path = Path(capsys.readouterr().out.strip())
@@ -229,4 +246,4 @@ def test_admit_verify_names_what_does_not_hold(rack: tuple[Store, RunRow], capsy
     assert main.call(["admit", "r12-n01,r12-n04", "--verify"]) == 6
     said = capsys.readouterr().out
     assert "r12-n04: not proven:\n  it has no admission record" in said
-    assert "gates/rdma_pair/r12-n01.json is not what was recorded" in said
+    assert "gates/rdma_pair/r12-n01.json has changed since it was recorded" in said

@@ -113,3 +113,14 @@ def test_a_server_that_is_down() -> None:
         Store.open("postgresql+psycopg://alice:hunter2@127.0.0.1:1/none")
     assert "hunter2" not in str(caught.value)
     assert "is the server of database_url up" in caught.value.hint
+
+
+def test_a_node_is_forgotten_with_all_that_refers_to_it(store: Store) -> None:
+    burn_in(store, store.run("last"), NAME)
+    LocalPool.create(store).remove(NAME, "gone")
+    store.register([a_node("r12-n02")])
+    store.forget([NAME])
+    assert [n.name for n in store.nodes()] == ["r12-n02"]
+    assert (store.history(NAME), store.findings(NAME), store.admissions(NAME)) == ((), None, ())
+    store.register([a_node()])
+    assert store.node(NAME) is not None

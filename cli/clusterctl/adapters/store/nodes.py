@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.repository import Repository, slices
+from clusterctl.core.lifecycle import next_action
+from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.records import NodeRecord
 from clusterctl.model.state import State
 
@@ -31,6 +33,7 @@ _COLUMNS = (
     t.nodes.c.declared_digest,
     t.nodes.c.epoch,
 )
+_REFERRING = tuple(table for table in t.metadata.sorted_tables if any(key.column is t.nodes.c.name for key in table.foreign_keys))
 
 
 class NodeRepository(Repository):
@@ -64,6 +67,23 @@ class NodeRepository(Repository):
                 facts = _facts(node)
                 if node.name in known and tuple(facts.values()) != known[node.name]:
                     connection.execute(update(t.nodes).where(t.nodes.c.name == node.name).values(**facts))
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Delete nodes and every row that refers to one, all or none. Runs stay, and so do values that findings of other nodes share.
+
+        Raises:
+            IllegalTransitionError: one of them is admitted.
+        """
+        with writing(self._engine) as connection:
+            for part in slices(names):
+                states = select(t.nodes.c.name, t.nodes.c.state).where(t.nodes.c.name.in_(part)).order_by(t.nodes.c.name)
+                for row in connection.execute(states.with_for_update()):
+                    if State(row.state) is State.ADMITTED:
+                        hint = next_action(row.name, State.ADMITTED)
+                        raise IllegalTransitionError(node=row.name, current=row.state, wanted="forgotten", hint=hint)
+                for table in _REFERRING:
+                    connection.execute(delete(table).where(table.c.node.in_(part)))
+                connection.execute(delete(t.nodes).where(t.nodes.c.name.in_(part)))
 
     def node(self, name: str) -> NodeRecord | None:
         """One node, or None if it was never registered."""

@@ -1,0 +1,67 @@
+"""Taking nodes out of the record: everything that refers to them goes in one transaction, a run row says who did it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters import clock
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.adapters.versions import versions
+from clusterctl.core.redact import Redactor
+from clusterctl.model.errors import IllegalTransitionError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.records import RunRow, RunStatus
+from clusterctl.model.state import State
+from clusterctl.workflows.lease import lease_for
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from clusterctl.adapters.pools.base import Pool
+    from clusterctl.adapters.store.store import Store
+    from clusterctl.model.records import NodeRecord
+
+
+def forget(store: Store, pool: Pool, nodes: Sequence[NodeRecord], *, target: str, operator: str, state_dir: Path) -> None:
+    """Delete nodes; what they were is kept in the run directory of this.
+
+    Raises:
+        IllegalTransitionError: one of them is admitted or in the pool; none was deleted.
+        LeaseHeldError: a run works on one of them; none was deleted.
+        StoreError: nothing was deleted.
+    """
+    _refuse_admitted(nodes, pool.members())
+    names = [n.name for n in nodes]
+    with lease_for(store, names, verb="forget", holder=operator):
+        rundir = RunDir.create(state_dir, "forget")
+        rundir.write_json("forgotten.json", {"nodes": [_json(n) for n in nodes]})
+        argv = tuple(Redactor()(word) for word in sys.argv[1:])
+        store.start_run(RunRow(rundir.id, "forget", target, operator, clock.now(), argv, versions(), str(rundir.path)))
+        try:
+            store.forget(names)
+        except BaseException as e:
+            store.finish_run(rundir.id, RunStatus.FAILED, int(getattr(e, "exit_code", ExitCode.UNEXPECTED)), {"error": str(e)})
+            raise
+        store.finish_run(rundir.id, RunStatus.DONE, int(ExitCode.OK), {"forgotten": names})
+
+
+def _refuse_admitted(nodes: Sequence[NodeRecord], members: Collection[str]) -> None:
+    for node in nodes:
+        if node.state is State.ADMITTED or node.name in members:
+            current = node.state.value if node.state is State.ADMITTED else f"{node.state.value}, but in the pool"
+            hint = f"`clusterctl drain {node.name} --reason ...` first"
+            raise IllegalTransitionError(node=node.name, current=current, wanted="forgotten", hint=hint)
+
+
+def _json(node: NodeRecord) -> dict[str, str]:
+    return {
+        "name": node.name,
+        "rack": node.rack,
+        "state": node.state.value,
+        "reason": node.reason,
+        "since": node.since,
+        "last_run": node.last_run,
+        "spec_digest": node.spec_digest,
+    }
