@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from clusterctl.model.records import Lease, NodeRecord, RunRow
+    from clusterctl.model.records import Lease, NodeRecord, RunRow, Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,13 @@ class Overview:
 
     Attributes:
         held: node -> lease of the run that is changing it now.
+        unanswered: node -> its newest validation, of the nodes of which that gave no findings.
         dead_runs: runs whose process is gone.
     """
 
     nodes: Sequence[NodeRecord]
     held: Mapping[str, Lease]
+    unanswered: Mapping[str, Unanswered] = field(default_factory=dict)
     dead_runs: Sequence[Unfinished] = ()
 
     @property

@@ -113,6 +113,22 @@ class RunNodeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The newest validation of a node, where it gave no findings.
+
+    Attributes:
+        status: how it ended, a `NodeStatus` other than `ok`.
+        detail: what happened, in the words of SSH or the node; may be empty.
+    """
+
+    node: str
+    run_id: str
+    status: str
+    detail: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class AdmissionRecord:
     """The evidence on which a node was admitted.
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core import timestamps
+from clusterctl.core.lifecycle import ABSENT
 from clusterctl.model.state import State
 from clusterctl.terminal import out
 from clusterctl.terminal.states import badge, coloured, printable
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clusterctl.model.overview import Overview, Unfinished
-    from clusterctl.model.records import Lease, NodeRecord
+    from clusterctl.model.records import Lease, NodeRecord, Unanswered
 
 # Above this many nodes, the admitted ones of a rack share its heading; the others keep their lines.
 _MANY = 200
@@ -35,7 +36,10 @@ def status_body(overview: Overview) -> dict[str, Any]:
     counts = Counter(n.state for n in overview.nodes)
     return {
         "summary": {s.value: counts[s] for s in State if counts[s]},
-        "nodes": [node_json(n) | {"held_by": _held(held.get(n.name))} for n in overview.nodes],
+        "nodes": [
+            node_json(n) | {"held_by": _held(held.get(n.name)), "unanswered": _unanswered(overview.unanswered.get(n.name))}
+            for n in overview.nodes
+        ],
         "unfinished_runs": [
             {
                 "id": u.run.id,
@@ -73,25 +77,38 @@ def _held(lease: Lease | None) -> dict[str, str] | None:
     return {"holder": lease.holder, "run_id": lease.run_id, "since": lease.acquired_at, "until": lease.expires_at}
 
 
+def _unanswered(last: Unanswered | None) -> dict[str, str] | None:
+    if last is None:
+        return None
+    return {"status": last.status, "detail": last.detail, "run_id": last.run_id, "at": last.at}
+
+
 def _lines(overview: Overview) -> Iterator[str]:
     width = max((len(n.name) for n in overview.nodes), default=0)
     held = overview.held
+    # A node at the vendor's, or gone for good, is not expected to answer.
+    unanswered = {n.name: overview.unanswered[n.name] for n in overview.nodes if n.name in overview.unanswered and n.state not in ABSENT}
     many = len(overview.nodes) > _MANY
     for rack, group in groupby(overview.nodes, key=lambda n: n.rack):
         nodes = tuple(group)
         counts = Counter(n.state for n in nodes)
-        yield f"{rack or 'no rack'}: {', '.join(coloured(f'{counts[s]} {s.value}', s) for s in State if counts[s])}"
+        silent = sum(n.name in unanswered for n in nodes)
+        heading = ", ".join(coloured(f"{counts[s]} {s.value}", s) for s in State if counts[s])
+        yield f"{rack or 'no rack'}: {heading}" + (f" ({silent} gave no answer)" if silent else "")
         for node in nodes:
-            if not (many and node.state is State.ADMITTED and not node.spec_moved_on):
-                yield _line(node, width, held.get(node.name))
+            if not (many and node.state is State.ADMITTED and not node.spec_moved_on and node.name not in unanswered):
+                yield _line(node, width, held.get(node.name), unanswered.get(node.name))
     for dead in overview.unfinished:
         yield from _unfinished(dead)
     if many:
         yield f"{len(overview.nodes)} nodes; admitted ones are counted, not listed: `-o json` lists all"
 
 
-def _line(node: NodeRecord, width: int, lease: Lease | None) -> str:
+def _line(node: NodeRecord, width: int, lease: Lease | None, last: Unanswered | None) -> str:
     told = [printable(node.reason)] if node.reason else []
+    if last is not None:
+        why = f": {printable(last.detail)}" if last.detail else ""
+        told.append(f"{last.status.replace('_', ' ')} at {timestamps.short(last.at)}{why} (run {last.run_id})")
     if node.spec_moved_on:
         told.append("its declared state changed since: `clusterctl plan` says how")
     if lease is not None:

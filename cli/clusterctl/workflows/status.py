@@ -12,7 +12,7 @@ from clusterctl.model.overview import Overview, Unfinished
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from clusterctl.model.records import Lease
+    from clusterctl.model.records import Lease, Unanswered
 
 
 def overview(store_url: str, target: str) -> Overview:
@@ -24,14 +24,17 @@ def overview(store_url: str, target: str) -> Overview:
     """
     found = quick.standing(store_url)
     if found:
-        nodes, leases = found
-        return Overview(match(nodes, target), _held(leases, frozenset()))
+        return Overview(match(found.nodes, target), _held(found.leases, frozenset()), _by_node(found.unanswered))
     from clusterctl.adapters.store import Store  # noqa: PLC0415 SQLAlchemy costs more than all the rest
 
     with Store.open(store_url) as store:
         recorded = match(store.nodes(), target)
         dead = tuple(Unfinished(r, store.left_behind(r.id)) for r in store.unfinished_runs())
-        return Overview(recorded, _held(store.leases(), {u.run.id for u in dead}), dead)
+        return Overview(recorded, _held(store.leases(), {u.run.id for u in dead}), _by_node(store.unanswered()), dead)
+
+
+def _by_node(unanswered: Iterable[Unanswered]) -> dict[str, Unanswered]:
+    return {x.node: x for x in unanswered}
 
 
 def _held(leases: Iterable[Lease], dead_runs: Collection[str]) -> dict[str, Lease]:

@@ -13,9 +13,10 @@ import pytest
 from clusterctl import main
 from clusterctl.adapters import processes
 from clusterctl.adapters.store import quick
+from clusterctl.model.findings import NodeStatus
 from clusterctl.model.holder import Holder
 from clusterctl.model.state import State
-from support.stores import a_node, a_run, fresh
+from support.stores import a_node, a_run, findings, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,9 @@ def test_it_says_what_the_store_says(store: Store, tmp_path: Path) -> None:
     store.start_run(a_run(), ["n1"])
     store.acquire(["n1", "n2"], run_id=a_run().id, holder="alice")
     alter(tmp_path, "UPDATE nodes SET state = 'quarantined', reason = 'why: \u00e9', spec_digest = 'x', epoch = 3 WHERE name = 'n2'")
-    assert quick.standing(url(tmp_path)) == (store.nodes(), store.leases())
+    store.save_findings(a_run().id, findings(node="n1", status=NodeStatus.UNREACHABLE, detail="no route"), findings(node="n2"))
+    assert quick.standing(url(tmp_path)) == quick.Standing(store.nodes(), store.leases(), store.unanswered())
+    assert [x.node for x in store.unanswered()] == ["n1"]
     assert [n.state for n in store.nodes() if n.name == "n2"] == [State.QUARANTINED]
     assert store.unfinished_runs() == ()
 

@@ -12,6 +12,7 @@ from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.repository import Repository, clean, slices
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.records import Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -73,6 +74,15 @@ class EvidenceRepository(Repository):
         query = select(t.validations.c.run_id, t.validations.c.at).where(t.validations.c.node == node).order_by(t.validations.c.id)
         with reading(self._engine) as connection:
             return tuple((r.run_id, r.at) for r in connection.execute(query))
+
+    def unanswered(self) -> tuple[Unanswered, ...]:
+        """The nodes whose newest validation gave no findings, by name."""
+        v, inner = t.validations, t.validations.alias()
+        newest = select(func.max(inner.c.id)).where(inner.c.node == t.nodes.c.name).scalar_subquery()
+        columns = (v.c.node, v.c.run_id, v.c.status, v.c.detail, v.c.at)
+        query = select(*columns).select_from(t.nodes.join(v, v.c.id == newest)).where(v.c.status != NodeStatus.OK.value)
+        with reading(self._engine) as connection:
+            return tuple(Unanswered(*row) for row in connection.execute(query.order_by(v.c.node)))
 
     def save_gate_results(self, run_id: str, results: Iterable[GateResult]) -> None:
         """Record verdicts on registered nodes. A gate saved again (judged or measured again) replaces what reading gives for its nodes."""

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from clusterctl.adapters import clock
 from clusterctl.adapters.processes import is_dead
 from clusterctl.adapters.store.head import HEAD
 from clusterctl.model.holder import Holder
-from clusterctl.model.records import Lease, NodeRecord
+from clusterctl.model.records import Lease, NodeRecord, Unanswered
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
@@ -29,11 +30,24 @@ _NODES = (
     " FROM nodes ORDER BY rack, slot, name"
 )
 _LEASES = "SELECT node, run_id, holder, host, pid, mark, acquired_at, expires_at FROM leases ORDER BY node"
+_UNANSWERED = (
+    "SELECT v.node, v.run_id, v.status, v.detail, v.at FROM nodes n"
+    " JOIN validations v ON v.id = (SELECT max(id) FROM validations WHERE node = n.name) WHERE v.status <> 'ok' ORDER BY v.node"
+)
 _OPEN_RUNS = "SELECT id, host, pid, mark, started_at FROM runs WHERE status = 'running'"
 
 
-def standing(url: str) -> tuple[tuple[NodeRecord, ...], tuple[Lease, ...]] | None:
-    """All nodes and leases, as `Store.nodes()` and `Store.leases()` give them.
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the store knows of all nodes."""
+
+    nodes: tuple[NodeRecord, ...]
+    leases: tuple[Lease, ...]
+    unanswered: tuple[Unanswered, ...]
+
+
+def standing(url: str) -> Standing | None:
+    """All nodes, leases and nodes without an answer, as `Store.nodes()`, `Store.leases()` and `Store.unanswered()` give them.
 
     None where it takes a Store to answer: another database, one that is to be made or converted, a run whose process is gone, and any trouble,
     which a Store explains.
@@ -49,7 +63,7 @@ def standing(url: str) -> tuple[tuple[NodeRecord, ...], tuple[Lease, ...]] | Non
         return None
 
 
-def _read(database: sqlite3.Connection) -> tuple[tuple[NodeRecord, ...], tuple[Lease, ...]] | None:
+def _read(database: sqlite3.Connection) -> Standing | None:
     database.execute("BEGIN")
     if database.execute("SELECT version_num FROM alembic_version").fetchall() != [(HEAD,)]:
         return None
@@ -59,7 +73,8 @@ def _read(database: sqlite3.Connection) -> tuple[tuple[NodeRecord, ...], tuple[L
     for run, host, pid, mark, started_at in database.execute(_OPEN_RUNS):
         if is_dead(Holder(host, pid, mark), started_at, expiry.get(run, ""), now):
             return None
-    return tuple(_node(row) for row in database.execute(_NODES)), leases
+    nodes = tuple(_node(row) for row in database.execute(_NODES))
+    return Standing(nodes, leases, tuple(Unanswered(*row) for row in database.execute(_UNANSWERED)))
 
 
 def _lease(row: Sequence[Any]) -> Lease:
