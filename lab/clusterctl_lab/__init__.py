@@ -1,1 +1,1 @@
-"""A virtual rack: containers with real systemd, sshd and apt, and simulated hardware under them."""
+"""A virtual rack: containers with real systemd, sshd and apt on simulated hardware."""

@@ -1,4 +1,4 @@
-"""The package source of the node image: the host's own Debian or Ubuntu archive, whatever mirror that is."""
+"""The package source of the node image: the Debian or Ubuntu archive that the host itself uses."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ from clusterctl.model.errors import LabError
 
 @dataclass(frozen=True, slots=True)
 class AptSources:
-    """`suite` is the release (bookworm, noble); `text` a deb822 sources file with the host's archive only."""
+    """An apt archive.
+
+    Attributes:
+        suite: name of the release, e.g. bookworm or noble.
+        text: deb822 sources file that lists only the host's archive.
+    """
 
     suite: str
     text: str
 
 
 def host_sources(etc: Path = Path("/etc")) -> AptSources:
-    """Read os-release and apt's sources of this machine; third-party archives are left out.
+    """Read os-release and the apt sources of this machine, without third-party archives.
 
     Raises:
-        LabError: this is no Debian or Ubuntu, or no archive of the release is configured.
+        LabError: the host is neither Debian nor Ubuntu, or apt has no archive of its release.
     """
     suite = _codename(etc / "os-release")
     stanzas = [s for file in _files(etc / "apt") for s in _stanzas(file) if _is_archive(s, suite)]
     if not stanzas:
         raise LabError(
             detail=f"apt has no archive for {suite or 'this system'}",
-            hint="the lab builds its nodes from the packages of a Debian or Ubuntu host: see /etc/apt/sources.list.d",
+            hint="the lab builds its nodes from the archive of a Debian or Ubuntu host: check /etc/apt/sources.list.d",
         )
     return AptSources(suite, "\n".join("".join(f"{k}: {v}\n" for k, v in s.items()) for s in stanzas))
 
@@ -64,7 +69,7 @@ def _fields(lines: list[str]) -> dict[str, str]:
 
 
 def _one_line(line: str) -> dict[str, str]:
-    """`deb [signed-by=/x] URI SUITE COMPONENT...` as deb822 fields; anything else is empty."""
+    """`deb [signed-by=/x] URI SUITE COMPONENT...` as deb822 fields; empty for any other line."""
     head, _, rest = line.strip().partition(" ")
     if head != "deb":
         return {}

@@ -1,4 +1,4 @@
-"""A virtual rack, without hardware."""
+"""A virtual rack for trials and tests without hardware."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ def command() -> None:
 
 @command.command("image")
 def image_() -> None:
-    """Build the node image if it is not there; prints its name."""
+    """Build the node image if it is missing, and print its name."""
     out.print_text(image.ensure_image(messages.note))
 
 
 @command.command()
 @click.argument("target")
-@click.option("--nodes", default=DEFAULT_NODES, show_default=True, help="How many nodes.")
+@click.option("--nodes", default=DEFAULT_NODES, show_default=True, help="Number of nodes.")
 @click.option(
-    "--hardware", type=click.Choice(node_hardware.NAMES), default=node_hardware.DEFAULT, show_default=True, help="What they stand for."
+    "--hardware", type=click.Choice(node_hardware.NAMES), default=node_hardware.DEFAULT, show_default=True, help="Hardware to simulate."
 )
-@click.option("--healthy", is_flag=True, help="Without the degraded HCA that the fourth node has otherwise.")
+@click.option("--healthy", is_flag=True, help="Start without the degraded HCA that the fourth node has by default.")
 @click.pass_context
 def up(ctx: click.Context, *, target: str, nodes: int, hardware: str, healthy: bool) -> None:
-    """Start the nodes of TARGET (`rack-12`); running ones stay as they are."""
+    """Start the nodes of TARGET (`rack-12`); running nodes are left as they are."""
     started = rack.up(_paths(ctx), lab_rack(target, nodes), messages.note, healthy=healthy, hardware=hardware)
-    messages.note(f"{target}: {len(started)} of {nodes} nodes started; every number they show is simulated")
+    messages.note(f"{target}: {len(started)} of {nodes} nodes started; all hardware values and measurements are simulated")
 
 
 @command.command()
 @click.argument("target")
 @click.pass_context
 def down(ctx: click.Context, target: str) -> None:
-    """Remove the nodes of TARGET with their network and BMCs."""
+    """Remove the nodes of TARGET, their network and their BMCs."""
     messages.note(f"{target}: {len(rack.down(_paths(ctx), lab_rack(target)))} nodes removed")
 
 
@@ -54,20 +54,20 @@ def down(ctx: click.Context, target: str) -> None:
 @output_option
 @click.pass_context
 def status(ctx: click.Context, target: str | None, output: str) -> None:
-    """The nodes of this lab, or of TARGET, with their faults."""
+    """Show the nodes of this lab, or of TARGET, with their faults."""
     show.show_status(rack.status(_paths(ctx), lab_rack(target) if target else None), output)
 
 
 @command.command()
 @click.argument("node", required=False)
 @click.argument("fault", required=False)
-@click.option("--device", default="", help="mlx5_0 and on, or a GPU's index.  [default: see --list]")
-@click.option("--option", default="", help="How it breaks: see --list.")
-@click.option("--clear", is_flag=True, help="Repair: FAULT, or every fault if none is named.")
-@click.option("--list", "list_", is_flag=True, help="What can be broken.")
+@click.option("--device", default="", help="HCA (mlx5_0, mlx5_1, ...) or GPU index.  [default: see --list]")
+@click.option("--option", default="", help="Option of the fault, see --list.")
+@click.option("--clear", is_flag=True, help="Clear FAULT, or all faults if none is named.")
+@click.option("--list", "list_", is_flag=True, help="List the faults.")
 @click.pass_context
 def fault(ctx: click.Context, *, node: str | None, fault: str | None, device: str, option: str, clear: bool, list_: bool) -> None:
-    """Break NODE with FAULT at once, or repair it."""
+    """Inject FAULT into NODE, or clear it; takes effect immediately."""
     if list_:
         show.show_fault_catalogue(list(faults.fault_catalogue().values()))
         return

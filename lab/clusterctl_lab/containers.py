@@ -1,4 +1,4 @@
-"""The containers of a lab: start, look, remove. Only those that carry this lab's label are ever touched."""
+"""The containers of a lab: start, list, remove. Only containers with this lab's label are touched."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LABEL = "clusterctl_lab"
 SEED = "/var/lib/clusterctl-lab"
 BOOT_TIMEOUT_S = 60
-# Not privileged, so no device of the host is there; and without the capabilities that reach past the container.
+# Not privileged, so that no host device is visible, and without the capabilities that affect the host.
 _PRIVILEGES = (
     *("--cap-add=ALL", "--cap-drop=SYS_TIME,SYS_MODULE,SYS_RAWIO,SYSLOG,MAC_ADMIN,WAKE_ALARM"),
     *(
@@ -33,7 +33,7 @@ _PRIVILEGES = (
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container of this lab as podman knows it."""
+    """A container of this lab, as podman reports it."""
 
     name: str
     running: bool
@@ -42,12 +42,12 @@ class Container:
 
 
 def lab_id(paths: LabPaths) -> str:
-    """What tells this lab's containers from those of another state directory."""
+    """The label value that distinguishes this lab's containers from those of another state directory."""
     return hashlib.sha256(str(paths.root).encode()).hexdigest()[:12]
 
 
 def lab_containers(paths: LabPaths, rack: LabRack | None = None) -> dict[str, Container]:
-    """The containers of this lab by name."""
+    """The containers of this lab, or of one of its racks, by name."""
     filters = ["--filter", f"label={LABEL}={lab_id(paths)}"]
     filters += ["--filter", f"label={LABEL}.rack={rack.group}"] if rack else []
     rows = json.loads(podman("ps", "--all", "--format", "json", *filters).stdout or "[]")
@@ -56,37 +56,37 @@ def lab_containers(paths: LabPaths, rack: LabRack | None = None) -> dict[str, Co
 
 
 def require_free(paths: LabPaths, rack: LabRack) -> None:
-    """Refuse a rack whose names another lab has taken.
+    """Check that no other lab uses the node names of a rack.
 
     Raises:
-        LabError: it says which state directory that lab belongs to.
+        LabError: another lab uses them; the message names its state directory.
     """
     rows = json.loads(podman("ps", "--all", "--format", "json", "--filter", f"label={LABEL}.rack={rack.group}").stdout or "[]")
-    wanted = {n.name for n in rack.nodes}
-    taken = [r["Labels"] for r in rows if r["Names"][0] in wanted and r["Labels"].get(LABEL) != lab_id(paths)]
+    names = {n.name for n in rack.nodes}
+    taken = [r["Labels"] for r in rows if r["Names"][0] in names and r["Labels"].get(LABEL) != lab_id(paths)]
     if taken:
         target, state_dir = rack.group.replace("_", "-"), Path(taken[0].get(f"{LABEL}.root", "?")).parent
         raise LabError(
-            detail=f"{target} is up already, in the lab of {state_dir}",
-            hint=f"`clusterctl --state-dir {state_dir} lab down {target}` removes it; or choose another rack number",
+            detail=f"{target} is already up in the lab of {state_dir}",
+            hint=f"remove it with `clusterctl --state-dir {state_dir} lab down {target}`, or choose another rack number",
         )
 
 
 def ensure_network(rack: LabRack) -> None:
-    """Make the rack's network if it is not there.
+    """Create the rack's network if it does not exist.
 
     Raises:
-        LabError: its addresses are taken.
+        LabError: another network uses its addresses.
     """
     if podman("network", "exists", rack.network, check=False).returncode:
         podman("network", "create", "--disable-dns", "--subnet", rack.subnet, rack.network)
 
 
 def start_node(paths: LabPaths, rack: LabRack, node: LabNode, image: str) -> None:
-    """Create and start one node; podman brings it back when it reboots.
+    """Create and start one node; podman restarts it when it reboots.
 
     Raises:
-        LabError: the name or the address is taken, or podman failed.
+        LabError: the name or the address is in use, or podman failed.
     """
     hosts = [f"--add-host={other.name}:{other.address}" for other in rack.nodes]
     podman(
@@ -108,10 +108,10 @@ def start_node(paths: LabPaths, rack: LabRack, node: LabNode, image: str) -> Non
 
 
 def wait_for_ssh(node: LabNode, timeout_s: float = BOOT_TIMEOUT_S) -> None:
-    """Return when sshd of the node greets.
+    """Return when the node's sshd sends its banner.
 
     Raises:
-        LabError: it does not within the time limit.
+        LabError: it sends none within `timeout_s`.
     """
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
@@ -122,18 +122,18 @@ def wait_for_ssh(node: LabNode, timeout_s: float = BOOT_TIMEOUT_S) -> None:
         except OSError:
             time.sleep(0.1)
     raise LabError(
-        detail=f"{node.name} ({node.address}) does not answer by SSH within {timeout_s:g} s",
+        detail=f"{node.name} ({node.address}) did not answer on SSH within {timeout_s:g} s",
         hint=f"see `podman exec {node.name} journalctl -b`",
     )
 
 
 def remove_containers(names: list[str], rack: LabRack) -> None:
-    """Remove containers, and the rack's network unless another lab uses it."""
+    """Remove containers, and the rack's network unless it is still in use."""
     if names:
         podman("rm", "--force", "--time", "0", *names)
     podman("network", "rm", rack.network, check=False)
 
 
 def boot_id(name: str) -> str:
-    """The boot id of a running node; empty where it does not run."""
+    """The boot id of a running node; empty if it is not running."""
     return podman("exec", name, "cat", "/proc/sys/kernel/random/boot_id", check=False).stdout.strip()

@@ -1,4 +1,4 @@
-"""`lab fault`: break a node of a running lab, or repair it."""
+"""`lab fault`: injects faults into a node of a running lab, or clears them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from clusterctl_lab.simulator.state import Fault
 
 FAULT_FILE = "faults.json"
-# The rack of the demo has one bad node: rail 3 of the fourth runs at half rate.
+# The demo rack has one bad node: rail 3 of the fourth runs at half rate.
 DEFAULT_NODE_SLOT = 4
 DEFAULT_FAULT = "hca_degraded"
 
 
 def active_faults(paths: LabPaths, node: str, boot_id: str = "") -> tuple[Fault, ...]:
-    """The faults that a node has in the boot `boot_id` (of any boot, if it is empty)."""
+    """The faults of a node in the boot `boot_id`, or in any boot if it is empty."""
     stored = faults.load_faults(paths.node_dir(node) / FAULT_FILE)
     return tuple(f for f in stored if f.boot_id in ("", boot_id or f.boot_id))
 
 
 def inject_fault(paths: LabPaths, node: str, name: str, device: str = "", option: str = "") -> Fault:
-    """Give a node a fault, at once.
+    """Inject a fault into a running node; it takes effect immediately.
 
     Raises:
-        UsageProblemError: no such node, fault, device or option.
-        LabError: the node does not run.
+        UsageProblemError: unknown node, fault, device or option.
+        LabError: the node is not running.
     """
     boot_id = _boot_id(paths, node)
     fault = faults.make_fault(name, device, option, boot_id, hardware_of(paths, node))
@@ -39,11 +39,11 @@ def inject_fault(paths: LabPaths, node: str, name: str, device: str = "", option
 
 
 def clear_faults(paths: LabPaths, node: str, name: str = "", device: str = "") -> tuple[Fault, ...]:
-    """Take faults away: of one device, of a kind, or all. Returns what was taken.
+    """Clear the fault `name` (all faults if empty) on `device` (all devices if empty). Returns the cleared faults.
 
     Raises:
-        UsageProblemError: no such node.
-        LabError: the node does not run.
+        UsageProblemError: unknown node.
+        LabError: the node is not running.
     """
     before = active_faults(paths, node, _boot_id(paths, node))
     after = faults.without_fault(before, name, device) if name else ()
@@ -60,6 +60,7 @@ def _boot_id(paths: LabPaths, node: str) -> str:
     found = containers.boot_id(node) if node in containers.lab_containers(paths) else ""
     if not found:
         raise LabError(
-            detail=f"{node} does not run in this lab", hint="`clusterctl lab status` lists the nodes; `clusterctl lab up` starts them"
+            detail=f"{node} is not running in this lab",
+            hint="`clusterctl lab status` lists the nodes; `clusterctl lab up` starts them",
         )
     return found

@@ -1,4 +1,4 @@
-"""The catalogue of faults, and the file that tells a node which of them it has."""
+"""The catalogue of faults, and the file that lists the faults of a node."""
 
 from __future__ import annotations
 
@@ -26,7 +26,15 @@ _CATALOGUE = Path(__file__).with_name("faults.yml")
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """An entry of the catalogue. `device`: hca, gpu or empty; `lasts`: boot or repair; `often`: a figure with its source."""
+    """An entry of the catalogue.
+
+    Attributes:
+        device: kind of the affected device: hca, gpu, or empty for the whole node.
+        option: name of its option; empty if it has none.
+        choices: valid values of the option.
+        lasts: `boot` if a reboot ends the fault, `repair` if it stays until it is cleared.
+        often: how often the fault occurs in the field, with the source.
+    """
 
     name: str
     summary: str
@@ -47,48 +55,48 @@ def fault_catalogue() -> dict[str, FaultKind]:
 
 
 def make_fault(name: str, device: str = "", option: str = "", boot_id: str = "", hardware: Hardware = HGX_H100) -> Fault:
-    """A fault with the catalogue's defaults filled in. `boot_id` is kept only for a fault that ends with the boot.
+    """A fault with the defaults of the catalogue. `boot_id` is stored only if a reboot ends the fault.
 
     Raises:
-        UsageProblemError: no such fault, device or option.
+        UsageProblemError: unknown fault, device or option.
     """
     kind = fault_catalogue().get(name)
     if kind is None:
-        raise UsageProblemError(detail=f"no fault {name!r}", hint=f"one of {', '.join(fault_catalogue())}")
+        raise UsageProblemError(detail=f"unknown fault {name!r}", hint=f"faults: {', '.join(fault_catalogue())}")
     chosen = re.sub(r"^gpu", "", device.lower()) if kind.device == "gpu" else device
     devices = _devices(kind.device, hardware)
     chosen = chosen or (kind.default_device if kind.default_device in devices else devices[-1])
     if chosen not in devices:
         valid = ", ".join(devices) or "none"
-        raise UsageProblemError(detail=f"{name} has no device {device!r}", hint=f"devices: {valid}")
+        raise UsageProblemError(detail=f"{name}: unknown device {device!r}", hint=f"devices: {valid}")
     value = option or kind.default_option
     if value not in (kind.choices or ("",)):
         allowed = f"{kind.option}: {', '.join(kind.choices)}" if kind.choices else "this fault takes no option"
-        raise UsageProblemError(detail=f"{name} does not take option {option!r}", hint=allowed)
+        raise UsageProblemError(detail=f"{name}: invalid option {option!r}", hint=allowed)
     return Fault(name, chosen, value, boot_id if kind.lasts == "boot" else "")
 
 
 def load_faults(path: Path) -> tuple[Fault, ...]:
-    """The faults of a node's file; those of an earlier boot are still in it."""
+    """The faults in a node's file, including those that ended with an earlier boot."""
     rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return tuple(Fault(r["name"], r["device"], r["option"], r["boot_id"]) for r in rows)
 
 
 def save_faults(path: Path, faults: Sequence[Fault]) -> None:
-    """Replace the file in one step: the node watches it."""
+    """Replace the file atomically, because the node watches it."""
     rows = [{"name": f.name, "device": f.device, "option": f.option, "boot_id": f.boot_id} for f in faults]
     temporary = path.with_suffix(".new")
     temporary.write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    os.replace(temporary, path)  # noqa: PTH105 the one atomic way
+    os.replace(temporary, path)  # noqa: PTH105 the atomic way
 
 
 def with_fault(faults: Sequence[Fault], new: Fault) -> tuple[Fault, ...]:
-    """Add a fault; the same kind on the same device is replaced."""
+    """Add a fault; it replaces a fault of the same kind on the same device."""
     return (*without_fault(faults, new.name, new.device), new)
 
 
 def without_fault(faults: Sequence[Fault], name: str, device: str = "") -> tuple[Fault, ...]:
-    """Take faults of a kind away: those of one device, or all."""
+    """Remove the faults of a kind, on `device` or on all devices if it is empty."""
     return tuple(f for f in faults if f.name != name or (device and f.device != device))
 
 

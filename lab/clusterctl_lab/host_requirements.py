@@ -1,4 +1,4 @@
-"""What the lab needs of its host, checked before anything starts."""
+"""The programs that the lab needs on its host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PROGRAMS = {
     "podman": "podman",
     "runc": "runc",
     "mmdebstrap": "mmdebstrap",
-    "iptables": "iptables",  # netavark calls it, no package depends on it
+    "iptables": "iptables",  # netavark calls it, but does not depend on its package
     "dpkg-deb": "dpkg",
     "ssh-keygen": "openssh-client",
 }
@@ -22,7 +22,12 @@ _SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
 
 
 def missing_packages(path: str | None = None, helper_dirs: tuple[str, ...] = _HELPER_DIRS) -> list[str]:
-    """Debian packages the lab needs and this machine lacks. `path`: where to look for programs."""
+    """Debian packages that the lab needs and this host lacks.
+
+    Args:
+        path: search path for programs; default: PATH and the sbin folders.
+        helper_dirs: folders in which podman looks for netavark.
+    """
     where = path if path is not None else os.environ.get("PATH", "") + ":" + _SBIN
     programs = [package for program, package in _PROGRAMS.items() if not shutil.which(program, path=where)]
     helpers = [package for name, package in _HELPERS.items() if not any((Path(d) / name).exists() for d in helper_dirs)]
@@ -30,10 +35,10 @@ def missing_packages(path: str | None = None, helper_dirs: tuple[str, ...] = _HE
 
 
 def check_host() -> None:
-    """Refuse early where something is missing.
+    """Check that all required programs are installed.
 
     Raises:
-        LabError: with the apt line that puts it right.
+        LabError: some are missing; the hint is the apt command that installs them.
     """
     missing = missing_packages()
     if missing:

@@ -1,4 +1,4 @@
-"""The node image: a base from Debian packages (about a minute, once), and on it the simulated machine (seconds)."""
+"""The node image: a base layer of Debian packages (built once, about a minute) and the simulated machine on top (seconds)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NODE_IMAGE = "localhost/clusterctl-node"
 BUILD_TIMEOUT_S = 900
 KEPT_IMAGES = 4
 
-# What any installed server has; what a role installs comes from the pool below, so that a virgin node lacks it.
+# The packages of a minimal server. Everything else a role must install.
 BASE_PACKAGES = (
     "apt,systemd-sysv,dbus,iproute2,iputils-ping,kmod,openssh-server,procps,python3,python3-apt,python3-debian,sudo,ca-certificates,"
     "pciutils,dmidecode"
 )
-# Real packages that roles may install; they wait in the image, so that nodes need no mirror.
+# Real packages that roles may install. They are stored in the image, so that nodes need no mirror.
 POOL_PACKAGES = (
     "chrony",
     "irqbalance",
@@ -39,8 +39,8 @@ POOL_PACKAGES = (
 )
 
 
-def ensure_image(tell: Callable[[str], None]) -> str:
-    """The name of the node image; builds what is missing.
+def ensure_image(report: Callable[[str], None]) -> str:
+    """Build the missing layers of the node image and return its name. `report` gets progress messages.
 
     Raises:
         LabError: the host has no package source, or the build failed.
@@ -51,9 +51,9 @@ def ensure_image(tell: Callable[[str], None]) -> str:
     if _image_exists(node):
         return node
     if not _image_exists(base):
-        tell(f"building {base} from {sources.suite} packages (about a minute, once)")
+        report(f"building {base} from {sources.suite} packages (once, about a minute)")
         _build_base(base, sources)
-    tell(f"building {node}")
+    report(f"building {node}")
     _build_node(node, base)
     for name in (NODE_IMAGE, BASE_IMAGE):
         _remove_old_images(name)
@@ -71,7 +71,7 @@ _OPTIONS = (
     "--dpkgopt=path-exclude=/usr/share/doc/*",
     "--dpkgopt=path-exclude=/usr/share/locale/*",
 )
-# One package a time: a name that this release lacks must not cost the others.
+# One package at a time, so that a package missing in this release does not affect the others.
 _POOL_HOOK = (
     'mkdir -p "$1/opt/clusterctl-lab/pool"; chroot "$1" apt-get clean; for p in {packages}; do '
     'chroot "$1" apt-get install -y -qq --no-install-recommends --download-only "$p" >/dev/null || echo "no $p in this release" >&2; done; '
@@ -104,7 +104,7 @@ def _build_node(name: str, base: str) -> None:
 
 
 def _remove_old_images(name: str) -> None:
-    """Keep the newest images; podman itself keeps those that a container uses."""
+    """Remove all but the newest images; podman keeps images that a container uses."""
     found = podman("images", "--sort", "created", "--filter", f"reference={name}", "--format", "{{.Repository}}:{{.Tag}}").stdout.split()
     for old in found[KEPT_IMAGES:]:
         podman("rmi", old, check=False)

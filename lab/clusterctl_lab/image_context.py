@@ -1,4 +1,4 @@
-"""What the second image layer is built from: the simulator, its files for the node, the stub packages."""
+"""The build context of the node image: the simulator, its files for the node, the stub packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OTHERS = (_HERE / "stub_repository.py", *sorted(UNITS.glob("*.service")))
 
 
 def context_digest() -> str:
-    """Changes with any file of the layer and any version that the profile pins."""
+    """A digest of all files of the context and of all versions that the profiles pin."""
     digest = hashlib.sha256(repr(stub_packages()).encode())
     for file in _inputs():
         digest.update(f"{file.relative_to(_HERE)}\0".encode())
@@ -28,7 +28,7 @@ def context_digest() -> str:
 
 
 def write_context(folder: Path, base: str) -> None:
-    """Write the build context of `podman build` into `folder`."""
+    """Write the context for `podman build` into `folder`."""
     for source in _SOURCES:
         shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
     installed = build_repository(stub_packages(), folder / "apt")

@@ -1,4 +1,4 @@
-"""The inventory layer of a lab: addresses, keys, BMC; written by `lab up`, read like any other layer."""
+"""The inventory layer of a lab: addresses, SSH keys and BMCs. Written by `lab up`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from clusterctl_lab.layout import LabNode, LabPaths, LabRack
 
 BMC_USER = "clusterctl"
-# Rail k of rack r has the subnet 10.<this + k>.r.0/24, which exists in the nodes only.
+# Rail k of rack r has the subnet 10.<this + k>.r.0/24, which exists only inside the nodes.
 _FIRST_RAIL_NET = 100
 _HEADER = "# Written by `clusterctl lab up`; `clusterctl lab down` removes it.\n"
 
 
 def write_layer(paths: LabPaths, racks: Sequence[LabRack]) -> None:
-    """Write `hosts/hosts.yml`, the BMC secret (0600, random, made once) and `known_hosts` for all racks of this lab."""
+    """Write `hosts/hosts.yml`, `known_hosts` and, once, a random BMC password (mode 0600) for all racks of this lab."""
     nodes = [node for rack in racks for node in rack.nodes]
     paths.known_hosts.write_text(known_hosts_text(paths, nodes), encoding="ascii")
     secret = paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml"
@@ -46,23 +46,23 @@ def bmc_credentials(paths: LabPaths) -> tuple[str, str]:
 
 
 def remove_layer(paths: LabPaths) -> None:
-    """Forget all nodes; the folder stays, for clusterctl.yml names it."""
+    """Remove all nodes from the layer. The folder stays, because clusterctl.yml names it."""
     for file in (paths.hosts_dir / "hosts.yml", paths.known_hosts):
         file.unlink(missing_ok=True)
 
 
 def ssh_args(paths: LabPaths) -> str:
-    """The ssh options that check host keys against the lab's own list."""
+    """The ssh options that check host keys against the lab's known_hosts."""
     return f"-o UserKnownHostsFile={paths.known_hosts} -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null"
 
 
 def node_names(nodes: Iterable[LabNode]) -> str:
-    """For a message."""
+    """Comma-separated names for a message."""
     return ", ".join(n.name for n in nodes)
 
 
 def _profiles(paths: LabPaths, nodes: Sequence[LabNode]) -> dict[str, dict[str, dict[str, None]]]:
-    """The group of variables that each kind of hardware has in the lab, with its nodes."""
+    """The profile group of each kind of hardware, with its nodes."""
     names: dict[str, dict[str, None]] = {}
     for node in nodes:
         names.setdefault(hardware_of(paths, node.name).profile, {})[node.name] = None
@@ -70,12 +70,12 @@ def _profiles(paths: LabPaths, nodes: Sequence[LabNode]) -> dict[str, dict[str, 
 
 
 def _place(rack: LabRack, node: LabNode) -> dict[str, Any]:
-    """Where the node is and answers."""
+    """Address, BMC, rack and slot."""
     return {"ansible_host": node.address, "bmc_url": node.bmc_url, "rack": rack.group.replace("_", "-"), "rack_slot": node.slot}
 
 
 def _rails(paths: LabPaths, rack: LabRack, node: LabNode) -> dict[str, Any]:
-    """A node with Ethernet rails has an address in the subnet of each."""
+    """The addresses of the Ethernet rails, one per subnet; empty for InfiniBand."""
     hardware = hardware_of(paths, node.name)
     if not hardware.ethernet:
         return {}
@@ -85,7 +85,7 @@ def _rails(paths: LabPaths, rack: LabRack, node: LabNode) -> dict[str, Any]:
 
 
 def _domain(paths: LabPaths, rack: LabRack, node: LabNode) -> dict[str, Any]:
-    """What a compute tray must know of its rack: all trays that are up form its NVLink domain, in the order of the rack."""
+    """The NVLink domain of a compute tray: all trays of the rack in slot order; empty for other hardware."""
     if not hardware_of(paths, node.name).rack_nvlink:
         return {}
     members = [other.address for other in sorted(rack.nodes, key=lambda n: n.slot)]
@@ -105,4 +105,4 @@ def _shared(paths: LabPaths) -> dict[str, Any]:
 
 def _write_secret(path: Path, data: dict[str, str]) -> None:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write("# The password of the lab's BMCs on the loopback of this machine.\n" + yaml.safe_dump(data))
+        file.write("# Credentials of the lab's BMCs, which listen on loopback addresses of this machine.\n" + yaml.safe_dump(data))

@@ -1,4 +1,4 @@
-"""Names, addresses and files of a lab rack: all of them follow from the rack's number."""
+"""Names, addresses and files of a lab rack, all derived from the rack's number."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULT_NODES = 6
-# inventory/lab/hosts.yml has its nodes, so that the lab can be looked at before it is up.
+# inventory/lab/hosts.yml declares its nodes, so that commands that only read the inventory work before `lab up`.
 DECLARED_RACK = 12
 MAX_NODES = 64
 BMC_PORT = 8443
-# The last byte of the address of slot k is this + k.
+# The address of slot k ends in this + k.
 FIRST_HOST = 10
 _RACK = re.compile(r"rack[-_](\d{1,3})")
 _NODE = re.compile(r"r(\d{1,3})-n(\d{2})")
@@ -24,13 +24,13 @@ _NODE = re.compile(r"r(\d{1,3})-n(\d{2})")
 
 @dataclass(frozen=True, slots=True)
 class LabPaths:
-    """Where a lab keeps its files: `<state_dir>/lab`."""
+    """The files of a lab, below `<state_dir>/lab`."""
 
     root: Path
 
     @property
     def key(self) -> Path:
-        """The private SSH key that every node of the lab accepts."""
+        """The private SSH key that all nodes accept."""
         return self.root / "id"
 
     @property
@@ -40,37 +40,37 @@ class LabPaths:
 
     @property
     def hosts_dir(self) -> Path:
-        """The inventory layer that says how to reach the nodes."""
+        """The inventory layer of the lab."""
         return self.root / "hosts"
 
     @property
     def bmc_certificate(self) -> Path:
-        """The certificate of the BMCs, and the authority to check it with."""
+        """The self-signed certificate of the BMCs."""
         return self.root / "bmc-ca.pem"
 
     @property
     def bmc_key(self) -> Path:
-        """Its private key."""
+        """The private key of that certificate."""
         return self.root / "bmc-key.pem"
 
     @property
     def bmc_pid(self) -> Path:
-        """The process that serves the BMCs."""
+        """The file with the id of the process that serves the BMCs."""
         return self.root / "bmc.pid"
 
     @property
     def bmc_log(self) -> Path:
-        """What that process says."""
+        """The log of that process."""
         return self.root / "bmc.log"
 
     def node_dir(self, node: str) -> Path:
-        """What a node keeps over reboots outside its own disk: host key, authorized keys, faults, BMC state."""
+        """The files of a node outside its own disk: host key, authorized keys, faults, BMC state."""
         return self.root / "nodes" / node
 
 
 @dataclass(frozen=True, slots=True)
 class LabNode:
-    """A container that stands for a node. `slot` counts from 1; `bmc_address` is on the loopback of this machine."""
+    """A container that simulates a node. `slot` counts from 1; `bmc_address` is a loopback address of this machine."""
 
     name: str
     slot: int
@@ -79,13 +79,13 @@ class LabNode:
 
     @property
     def bmc_url(self) -> str:
-        """Where its Redfish service answers."""
+        """URL of its Redfish service."""
         return f"https://{self.bmc_address}:{BMC_PORT}"
 
 
 @dataclass(frozen=True, slots=True)
 class LabRack:
-    """A rack of lab nodes on a network of its own."""
+    """A rack of lab nodes with its own network."""
 
     number: int
     nodes: tuple[LabNode, ...]
@@ -102,30 +102,32 @@ class LabRack:
 
     @property
     def subnet(self) -> str:
-        """The addresses of that network."""
+        """The subnet of that network."""
         return f"10.89.{self.number}.0/24"
 
 
 def lab_rack(target: str, count: int = DEFAULT_NODES) -> LabRack:
-    """The rack that a target such as `rack-12` names, with `count` nodes.
+    """The rack for a target such as `rack-12`, with `count` nodes.
 
     Raises:
-        UsageProblemError: the target is no `rack-<1..254>`, or the count is not in 1..64.
+        UsageProblemError: the target is not `rack-<1..254>`, or the count is not in 1..64.
     """
     match = _RACK.fullmatch(target)
     number = int(match[1]) if match else 0
     if not 1 <= number <= 254:  # noqa: PLR2004 the third byte of an address
-        raise UsageProblemError(detail=f"{target!r} is not a lab rack", hint="name one of rack-1 .. rack-254")
+        raise UsageProblemError(detail=f"{target!r} is not a lab rack", hint="use rack-1 to rack-254")
     if not 1 <= count <= MAX_NODES:
-        raise UsageProblemError(detail=f"{count} nodes is not in 1..{MAX_NODES}", hint="choose fewer nodes; each takes about 60 MiB")
+        raise UsageProblemError(
+            detail=f"the number of nodes, {count}, is not in 1..{MAX_NODES}", hint="each node takes about 60 MiB of memory"
+        )
     return LabRack(number, tuple(_node(number, slot) for slot in range(1, count + 1)))
 
 
 def lab_node(name: str) -> LabNode:
-    """The node of a name such as `r12-n04`.
+    """The node with a name such as `r12-n04`.
 
     Raises:
-        UsageProblemError: the name is not one of a lab node.
+        UsageProblemError: the name is not that of a lab node.
     """
     match = _NODE.fullmatch(name)
     if not match or not 1 <= int(match[1]) <= 254 or not 1 <= int(match[2]) <= MAX_NODES:  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""Which kind of machine each lab node stands for: a word in the node's folder, which the node reads when it boots."""
+"""The hardware that each lab node simulates: a name in the node's folder, which the node reads at boot."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ DEFAULT = HGX_H100.name
 
 
 def hardware_of(paths: LabPaths, node: str) -> Hardware:
-    """The kind of a node of this lab; nodes that say nothing are of the default kind."""
+    """The hardware that a node of this lab simulates; the default if none was set."""
     file = paths.node_dir(node) / HARDWARE_FILE
     return KINDS[file.read_text(encoding="ascii").strip() if file.exists() else DEFAULT]
 
 
 def set_hardware(paths: LabPaths, node: LabNode, name: str) -> None:
-    """Say of a new node what it stands for."""
+    """Set the hardware that a new node simulates."""
     (paths.node_dir(node.name) / HARDWARE_FILE).write_text(f"{name}\n", encoding="ascii")
 
 
 def require_same_hardware(paths: LabPaths, rack: LabRack, existing: list[str], name: str) -> None:
-    """Refuse another kind than the rack's nodes have.
+    """Check that the existing and the declared nodes of a rack simulate the hardware `name`.
 
     Raises:
-        UsageProblemError: a node of the rack is there already, or declared, and stands for something else.
+        UsageProblemError: one of them simulates other hardware.
     """
     if rack.number == DECLARED_RACK and name != DEFAULT:
         target = rack.group.replace("_", "-")
         raise UsageProblemError(
             detail=f"the lab's inventory declares the nodes of {target} as {DEFAULT}, not {name}",
-            hint=f"`clusterctl lab up rack-{DECLARED_RACK + 1} --hardware {name}`",
+            hint=f"use another rack: `clusterctl lab up rack-{DECLARED_RACK + 1} --hardware {name}`",
         )
     others = [n.name for n in rack.nodes if n.name in existing and hardware_of(paths, n.name).name != name]
     if others:
         target, kind = rack.group.replace("_", "-"), hardware_of(paths, others[0]).name
         raise UsageProblemError(
-            detail=f"{others[0]} stands for {kind}, not {name}",
-            hint=f"`clusterctl lab up {target} --hardware {kind}`, or `clusterctl lab down {target}` first",
+            detail=f"{others[0]} simulates {kind}, not {name}",
+            hint=f"use `clusterctl lab up {target} --hardware {kind}`, or run `clusterctl lab down {target}` first",
         )

@@ -1,4 +1,4 @@
-"""`lab up`, `lab down`, `lab status`: a rack of containers, its inventory layer, its BMCs."""
+"""`lab up`, `lab down`, `lab status`: the containers, the inventory layer and the BMCs of a rack."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from clusterctl_lab.simulator.state import Fault
 
-# Boot is short work for the processor: more at once only queue.
+# Booting is bound by the CPU: more nodes at once are not faster.
 _PARALLEL = 2
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """One node of the lab, for `lab status`. `bmc`: its BMC is being served; `hardware`: the kind of machine it stands for."""
+    """One node of the lab, for `lab status`. `bmc`: its BMC is being served; `hardware`: what it simulates."""
 
     name: str
     rack: str
@@ -41,28 +41,33 @@ class NodeStatus:
 
 
 def up(
-    paths: LabPaths, rack: LabRack, tell: Callable[[str], None], *, healthy: bool = False, hardware: str = node_hardware.DEFAULT
+    paths: LabPaths, rack: LabRack, report: Callable[[str], None], *, healthy: bool = False, hardware: str = node_hardware.DEFAULT
 ) -> list[str]:
-    """Bring every node of the rack up; those that run are left alone. Returns the names of the started nodes.
+    """Start the nodes of the rack that are not running. Returns their names.
 
-    Unless `healthy`, a new fourth node has a degraded HCA. `hardware`: what new nodes stand for, of node_hardware.NAMES.
+    Args:
+        paths: files of the lab.
+        rack: the rack with its nodes.
+        report: gets progress messages.
+        healthy: do not degrade an HCA of a new fourth node.
+        hardware: what new nodes simulate, one of `node_hardware.NAMES`.
 
     Raises:
-        LabError: the host lacks something, a name or address is taken, or a node does not come up.
-        UsageProblemError: the rack is there with other hardware.
+        LabError: the host lacks a program, a name or address is in use, or a node does not come up.
+        UsageProblemError: the rack exists with other hardware.
     """
     check_host()
     with _locked(paths):
-        image = ensure_image(tell)
+        image = ensure_image(report)
         existing = containers.lab_containers(paths)
         containers.require_free(paths, rack)
         node_hardware.require_same_hardware(paths, rack, list(existing), hardware)
         for name in sorted(n.name for n in rack.nodes if n.name in existing and existing[n.name].image != image):
-            tell(f"{name} was made from an older image: `clusterctl lab down` and `up` make it new")
+            report(f"{name} uses an older image: recreate it with `clusterctl lab down` and `clusterctl lab up`")
         ssh_keys.ensure_keys(paths, rack.nodes)
         containers.ensure_network(rack)
-        gone = [n for n in rack.nodes if n.name not in existing or not existing[n.name].running]
-        for node in gone:
+        stopped = [n for n in rack.nodes if n.name not in existing or not existing[n.name].running]
+        for node in stopped:
             if node.name not in existing:
                 node_hardware.set_hardware(paths, node, hardware)
             if node.name not in existing and node.slot == fault_injection.DEFAULT_NODE_SLOT and not healthy:
@@ -79,11 +84,11 @@ def up(
 
         try:
             with ThreadPoolExecutor(_PARALLEL) as pool:
-                for name in pool.map(start, gone):
-                    tell(f"{name} is up")
+                for name in pool.map(start, stopped):
+                    report(f"{name} is up")
         finally:
             _sync_inventory_and_bmcs(paths)
-    return [n.name for n in gone]
+    return [n.name for n in stopped]
 
 
 def down(paths: LabPaths, rack: LabRack) -> list[str]:
@@ -111,7 +116,7 @@ def status(paths: LabPaths, rack: LabRack | None = None) -> tuple[NodeStatus, ..
 
 
 def _sync_inventory_and_bmcs(paths: LabPaths) -> None:
-    """Bring inventory layer and BMCs in line with the containers there are."""
+    """Update the inventory layer and the BMC process to match the existing containers."""
     racks: dict[str, list[LabNode]] = {}
     for container in containers.lab_containers(paths).values():
         racks.setdefault(container.rack, []).append(lab_node(container.name))
@@ -125,7 +130,7 @@ def _sync_inventory_and_bmcs(paths: LabPaths) -> None:
 
 @contextmanager
 def _locked(paths: LabPaths) -> Iterator[None]:
-    """One `lab` command at a time changes a lab."""
+    """Let only one `lab` command at a time change a lab."""
     paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (paths.root / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

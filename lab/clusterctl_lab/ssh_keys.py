@@ -1,4 +1,4 @@
-"""SSH keys of the lab: one for the operator, and a host key of its own for every node."""
+"""SSH keys of the lab: one for the operator, and a host key for each node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOST_KEY = "ssh_host_ed25519_key"
 
 
 def ensure_keys(paths: LabPaths, nodes: Iterable[LabNode]) -> None:
-    """Make what is missing; existing keys stay, so a second `up` changes no identity."""
+    """Create missing keys. Existing keys are kept, so that a second `up` changes no host key."""
     paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
     _ensure(paths.key, "clusterctl-lab")
     for node in nodes:
@@ -28,7 +28,7 @@ def ensure_keys(paths: LabPaths, nodes: Iterable[LabNode]) -> None:
 
 
 def known_hosts_text(paths: LabPaths, nodes: Iterable[LabNode]) -> str:
-    """Lines of a known_hosts file: `address type key`."""
+    """The text of a known_hosts file with the host keys of `nodes`."""
     lines = []
     for node in nodes:
         kind, key = (paths.node_dir(node.name) / f"{HOST_KEY}.pub").read_text(encoding="ascii").split()[:2]

@@ -1,4 +1,4 @@
-"""The stub packages: what the lab's catalogue says, with the versions that the profile pins."""
+"""The stub packages: the lab's catalogue (packages.yml) with the versions that the profiles pin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CATALOGUE = Path(__file__).with_name("packages.yml")
 _GROUPS = "inventory/common/group_vars"
 PINS = (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx")
-# On offer besides: what other kinds of hardware pin.
+# The repository also has the versions that the profiles of other hardware pin.
 MORE_PINS = (
     (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx", f"{_GROUPS}/profile_hgx_b200"),
     (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb300_nvl72"),
@@ -32,12 +32,12 @@ class StubPackage:
     """One version of one package.
 
     Attributes:
-        installed: a new node has this version.
-        same_version: packages it depends on in its own version.
+        installed: a new node has this version installed.
+        same_version: packages that it depends on in its own version.
         commands: installed path -> module of the simulator.
-        units: systemd units it brings, enabled and started at installation as Debian does.
-        modules: kernel modules it brings.
-        files: empty files it brings; `{version}` in a path is the version without its revision.
+        units: its systemd units, enabled and started at installation as Debian does.
+        modules: its kernel modules.
+        files: its empty files; `{version}` in a path is the version without its revision.
     """
 
     name: str
@@ -73,12 +73,12 @@ def stub_packages(catalogue: Path = CATALOGUE, profile: Path | None = None) -> t
 
 
 def pinned_versions(*folders: Path) -> dict[str, str]:
-    """Package -> version, as the roles install them with the variables in these folders, the later ones nearer."""
+    """Package -> version, as roles install it with the variables in these folders; later folders take precedence."""
     variables: dict[str, Any] = {}
     for path in (folder / file for folder in folders for file in (*_PINNED, "kernel.yml")):
         variables |= (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.is_file() else {}
     packages = [p for variable in _PINNED.values() for p in variables.get(variable, [])]
-    # Of a driver's tuple the version may be that of another variable.
+    # A version may be a template that refers to another variable.
     result = {str(p["name"]): Template(str(p["version"]), undefined=StrictUndefined).render(variables) for p in packages}
     # The kernel's packages share one version.
     kernel = [n for n in [variables.get("kernel_package"), *variables.get("kernel_extra_packages", [])] if n]

@@ -1,4 +1,4 @@
-"""Build the stub packages of the lab's apt repository; the image makes its index (image_files/index_repository.py)."""
+"""Builds the stub packages of the lab's apt repository; the image build indexes them (image_files/index_repository.py)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNITS = CATALOGUE.with_name("units")
-# The simulator's modules get the version of the package that brings the command.
+# The simulator gets the version of the package that contains the command.
 _COMMAND = """#!/usr/bin/python3 -IS
 import sys
 sys.path.insert(0, "/opt/clusterctl-lab")
@@ -37,7 +37,7 @@ exit 0
 
 
 def build_repository(packages: Sequence[StubPackage], folder: Path) -> list[str]:
-    """Write `*.deb` into `folder`; returns the file names of those that a new node has installed."""
+    """Write `*.deb` into `folder`. Returns the names of the files that a new node has installed."""
     folder.mkdir(parents=True, exist_ok=True)
     installed = []
     for package in packages:
@@ -48,7 +48,7 @@ def build_repository(packages: Sequence[StubPackage], folder: Path) -> list[str]
 
 
 def upstream_version(version: str) -> str:
-    """`1:4.5.2-1` -> `4.5.2`: the version that the tool itself shows."""
+    """The version that the tool itself shows: `4.5.2` for `1:4.5.2-1`."""
     return version.partition(":")[2].rpartition("-")[0] if ":" in version else version.rpartition("-")[0]
 
 

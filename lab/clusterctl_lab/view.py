@@ -1,4 +1,4 @@
-"""The lab on stdout: its nodes, and what can be broken."""
+"""Prints the nodes of a lab and the catalogue of faults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fault_text(fault: Fault) -> str:
 
 
 def show_status(nodes: Sequence[NodeStatus], output: str) -> None:
-    """The nodes of a lab."""
+    """Print the nodes of a lab."""
     if output != "table":
         out.emit(output, "lab-status", {"simulated": True, "nodes": [_node(n) for n in nodes]})
         return
@@ -39,9 +39,9 @@ def show_status(nodes: Sequence[NodeStatus], output: str) -> None:
 
 
 def show_fault_catalogue(kinds: Sequence[FaultKind]) -> None:
-    """What can be broken."""
+    """Print the faults that can be injected."""
     rows = [(k.name, k.default_device or "-", f"{k.option}={k.default_option}" if k.option else "-", k.lasts, k.summary) for k in kinds]
-    out.table(("FAULT", "DEVICE", "OPTION", "LASTS", "WHAT"), rows)
+    out.table(("FAULT", "DEVICE", "OPTION", "LASTS", "EFFECT"), rows)
 
 
 def _node(node: NodeStatus) -> dict[str, object]:

@@ -96,6 +96,6 @@ def test_the_rack_is_as_declared_again(admitted: DemoRack) -> None:
 def test_a_rack_that_is_up_keeps_its_hardware(rack: DemoRack) -> None:
     done = rack.clusterctl("lab", "up", rack.target, "--nodes", "2")
     assert done.code == ExitCode.USAGE
-    assert "stands for gb300_nvl72, not hgx_h100" in done.err
+    assert "simulates gb300_nvl72, not hgx_h100" in done.err
     hardware = {n["hardware"] for n in rack.ok("lab", "status", rack.target, "-o", "json").json["nodes"]}
     assert hardware == {"gb300_nvl72"}

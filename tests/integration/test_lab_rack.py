@@ -211,7 +211,7 @@ def test_another_lab_does_not_take_the_rack(rack: DemoRack, tmp_path: Path) -> N
     other.write_site()
     done = other.clusterctl("lab", "up", other.target, "--nodes", "1")
     assert done.code == 1
-    assert f"rack-231 is up already, in the lab of {rack.state_dir}" in done.err
+    assert f"rack-231 is already up in the lab of {rack.state_dir}" in done.err
     assert "lab down rack-231" in done.err
     assert other.clusterctl("lab", "down", other.target).code == 0
     assert len(rack.ok("lab", "status", "-o", "json").json["nodes"]) == 2

@@ -1,4 +1,4 @@
-"""`python -m clusterctl_lab.bmc LAB_ROOT NODE...`: the BMCs of these nodes, until a signal ends them."""
+"""`python -m clusterctl_lab.bmc LAB_ROOT NODE...`: serves the BMCs of these nodes until SIGTERM or SIGINT."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _LOG = logging.getLogger(__name__)
 
 
 class TlsServer(ThreadingHTTPServer):
-    """The handshake happens in the request's own thread: a silent client holds up nobody."""
+    """Does the TLS handshake in the thread of the request, so that a silent client does not block the others."""
 
     daemon_threads = True
     tls: ssl.SSLContext
 
     def get_request(self) -> tuple[socket.socket, object]:
-        """Accept; the handshake comes with the first read."""
+        """Accept a connection; the handshake happens at the first read."""
         connection, address = super().get_request()
         return self.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 the signature is socketserver's
-        """A client that breaks off or does not trust the certificate is no news."""
+        """Log in one line that a client disconnected or rejected the certificate."""
         _LOG.info("%s: %s", client_address, sys.exc_info()[1])
 
 
 def main(root: Path, names: list[str]) -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM or SIGINT."""
     paths = LabPaths(root)
     user, password = bmc_credentials(paths)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

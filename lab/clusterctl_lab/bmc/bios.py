@@ -1,4 +1,4 @@
-"""BIOS settings of a node: current, and pending until the next reset. Pure but for the file they are kept in."""
+"""BIOS settings of a node: current and pending values. Pure, except for the file that stores them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TABLE = Path(__file__).with_name("bios.yml")
 
 
 class BiosSettingError(ValueError):
-    """An attribute or a value that this BIOS does not have."""
+    """The BIOS has no such attribute, or does not accept the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +27,21 @@ class BiosAttribute:
 
 @dataclass(frozen=True, slots=True)
 class Bios:
-    """`pending_since`: seconds of the epoch of the oldest pending change; 0 = nothing is pending."""
+    """Current and pending values by attribute.
+
+    Attributes:
+        pending_since: time of the oldest pending change in seconds since the epoch; 0 if nothing is pending.
+    """
 
     current: dict[str, str]
     pending: dict[str, str] = field(default_factory=dict)
     pending_since: float = 0
 
-    def ask(self, changes: dict[str, str], now: float) -> Bios:
-        """Hold changes for the next reset.
+    def stage(self, changes: dict[str, str], now: float) -> Bios:
+        """Make changes pending until the next reset.
 
         Raises:
-            RefusedError: an unknown attribute or value; nothing is held then.
+            BiosSettingError: an attribute or value is unknown; then no change is made.
         """
         for name, value in changes.items():
             attribute = attribute_registry().get(name)
@@ -47,8 +51,8 @@ class Bios:
                 raise BiosSettingError(f"The value {value} for the property {name} is not in the list of acceptable values.")
         return replace(self, pending={**self.pending, **changes}, pending_since=self.pending_since or now)
 
-    def settle(self, started_at: float) -> Bios:
-        """After a start of the node, pending changes are current."""
+    def after_start(self, started_at: float) -> Bios:
+        """The settings after the node started at `started_at`: changes pending by then are current."""
         if not self.pending or started_at <= self.pending_since:
             return self
         return Bios({**self.current, **self.pending})
@@ -56,20 +60,20 @@ class Bios:
 
 @lru_cache(maxsize=1)
 def attribute_registry() -> dict[str, BiosAttribute]:
-    """All attributes of this BIOS."""
+    """All attributes of this BIOS by name."""
     table = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
     return {name: BiosAttribute(entry["default"], tuple(map(str, entry["choices"]))) for name, entry in table.items()}
 
 
 def load_bios(path: Path) -> Bios:
-    """The settings of a node; factory settings where there is no file yet."""
+    """The stored settings of a node, or the factory settings if the file does not exist."""
     if not path.exists():
         return Bios({name: attribute.default for name, attribute in attribute_registry().items()})
     return Bios(**json.loads(path.read_text(encoding="utf-8")))
 
 
 def save_bios(path: Path, bios: Bios) -> None:
-    """Replace the file in one step."""
+    """Replace the file atomically."""
     temporary = path.with_suffix(".new")
     temporary.write_text(json.dumps(asdict(bios)), encoding="utf-8")
-    os.replace(temporary, path)  # noqa: PTH105 the one atomic way
+    os.replace(temporary, path)  # noqa: PTH105 the atomic way

@@ -1,4 +1,4 @@
-"""The certificate of the lab's BMCs: self-signed for their addresses, made anew when the set of nodes changes."""
+"""The certificate of the lab's BMCs: self-signed for their addresses, renewed when the set of nodes changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DAYS = 365
 
 
 def write_certificate(certificate: Path, key: Path, addresses: Sequence[str]) -> None:
-    """Write a key (0600) and a certificate for `addresses`; the certificate is its own authority."""
+    """Write a private key (mode 0600) and a self-signed certificate for `addresses`."""
     private = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "clusterctl lab BMC")])
     now = dt.datetime.now(dt.UTC)

@@ -24,7 +24,7 @@ _VERSIONS = {"BIOS": "2.4.4", "BMC": "7.10.50", "CPLD": "1.1.3"}
 
 
 def resource(path: str, node: str, bios: Bios, hardware: Hardware, *, on: bool) -> dict[str, Any] | None:
-    """The resource at `path`; None if there is none."""
+    """The resource at `path`; None if it does not exist."""
     every: dict[str, dict[str, Any]] = {
         ROOT: _service(),
         f"{ROOT}/Systems": _collection("ComputerSystem", f"{ROOT}/Systems", [SYSTEM]),

@@ -1,4 +1,4 @@
-"""HTTP of one BMC: Basic authentication, GET of documents, PATCH of BIOS settings, POST of a reset."""
+"""HTTP requests to one BMC: Basic authentication, GET of resources, PATCH of BIOS settings, POST of a reset."""
 
 from __future__ import annotations
 
@@ -29,7 +29,14 @@ _BODY_LIMIT = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Bmc:
-    """What one BMC knows: its node, where that node's BIOS settings are kept, who may ask."""
+    """One BMC.
+
+    Attributes:
+        node: name of its node.
+        settings: file that stores the node's BIOS settings.
+        user, password: the only accepted credentials.
+        lock: serializes changes of the settings.
+    """
 
     node: str
     settings: Path
@@ -40,7 +47,7 @@ class Bmc:
 
 
 class BmcHandler(BaseHTTPRequestHandler):
-    """One request. `bmc` is set by a subclass per node."""
+    """Handles one request. Each node has a subclass that sets `bmc`."""
 
     bmc: ClassVar[Bmc]
     protocol_version = "HTTP/1.1"
@@ -48,32 +55,32 @@ class BmcHandler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        """A document; the service root needs no password."""
-        if self.path.rstrip("/") == documents.ROOT or self._known():
-            self._guarded(self._get)
+        """Return a resource; the service root needs no password."""
+        if self.path.rstrip("/") == documents.ROOT or self._authorized():
+            self._run(self._get)
 
     def do_PATCH(self) -> None:
-        """BIOS attributes, held until the next reset."""
-        if self._known():
-            self._guarded(self._patch)
+        """Change BIOS attributes at the next reset."""
+        if self._authorized():
+            self._run(self._patch)
 
     def do_POST(self) -> None:
-        """A reset."""
-        if self._known():
-            self._guarded(self._post)
+        """Reset the node."""
+        if self._authorized():
+            self._run(self._post)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the name is http.server's
-        """Log without headers: those hold the password."""
+        """Log without headers, which contain the password."""
         _LOG.info("%s %s", self.bmc.node, format % args)
 
     def _get(self) -> None:
         with self.bmc.lock:
             now = power.power_state(self.bmc.node)
             settings = bios.load_bios(self.bmc.settings)
-            settled = settings.settle(now.started_at)
-            if settled is not settings:
-                bios.save_bios(self.bmc.settings, settled)
-        body = documents.resource(self.path.partition("?")[0], self.bmc.node, settled, self.bmc.hardware, on=now.on)
+            current = settings.after_start(now.started_at)
+            if current is not settings:
+                bios.save_bios(self.bmc.settings, current)
+        body = documents.resource(self.path.partition("?")[0], self.bmc.node, current, self.bmc.hardware, on=now.on)
         self._answer(HTTPStatus.OK if body else HTTPStatus.NOT_FOUND, body or documents.error_document(f"no resource {self.path}"))
 
     def _patch(self) -> None:
@@ -82,8 +89,8 @@ class BmcHandler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.BAD_REQUEST, documents.error_document("PATCH Attributes of the Settings object"))
             return
         with self.bmc.lock:
-            current = bios.load_bios(self.bmc.settings).settle(power.power_state(self.bmc.node).started_at)
-            bios.save_bios(self.bmc.settings, current.ask({str(k): str(v) for k, v in changes.items()}, time.time()))
+            current = bios.load_bios(self.bmc.settings).after_start(power.power_state(self.bmc.node).started_at)
+            bios.save_bios(self.bmc.settings, current.stage({str(k): str(v) for k, v in changes.items()}, time.time()))
         self._answer(HTTPStatus.NO_CONTENT, None)
 
     def _post(self) -> None:
@@ -94,7 +101,7 @@ class BmcHandler(BaseHTTPRequestHandler):
         power.reset_node(self.bmc.node, kind)
         self._answer(HTTPStatus.NO_CONTENT, None)
 
-    def _guarded(self, action: Any) -> None:
+    def _run(self, action: Any) -> None:
         try:
             action()
         except (bios.BiosSettingError, json.JSONDecodeError) as e:
@@ -102,7 +109,7 @@ class BmcHandler(BaseHTTPRequestHandler):
         except LabError as e:
             self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, documents.error_document(str(e)))
 
-    def _known(self) -> bool:
+    def _authorized(self) -> bool:
         kind, _, token = self.headers.get("Authorization", "").partition(" ")
         try:
             given = base64.b64decode(token, validate=True) if kind == "Basic" else b""

@@ -1,4 +1,4 @@
-"""Power of a node: what a reset does to its container."""
+"""Power state and resets of a node, carried out on its container."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from clusterctl_lab.podman import podman
 
-# Reset type -> podman's words. A graceful stop lets systemd stop its units.
+# Redfish reset type -> podman arguments. A graceful stop lets systemd stop its units.
 ACTIONS: dict[str, tuple[str, ...]] = {
     "On": ("start",),
     "ForceOn": ("start",),
@@ -22,20 +22,20 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PowerState:
-    """`started_at`: seconds of the epoch."""
+    """`started_at` is in seconds since the epoch."""
 
     on: bool
     started_at: float
 
 
 def power_state(node: str) -> PowerState:
-    """The state of a node's container.
+    """The power state of a node, from the state of its container.
 
     Raises:
-        LabError: there is none.
+        LabError: the container does not exist.
     """
     state = json.loads(podman("inspect", "--format", "{{json .State}}", node).stdout)
-    # podman writes nanoseconds, which the standard library does not read
+    # The standard library does not parse podman's nanoseconds.
     started = str(state["StartedAt"])
     whole, _, rest = started.partition(".")
     digits = "".join(c for c in rest if c.isdigit())[:6] or "0"
@@ -45,10 +45,10 @@ def power_state(node: str) -> PowerState:
 
 
 def reset_node(node: str, kind: str) -> None:
-    """Carry out a reset.
+    """Reset a node.
 
     Raises:
-        KeyError: no such reset type.
+        KeyError: unknown reset type.
         LabError: podman failed.
     """
     podman(*ACTIONS[kind], node)

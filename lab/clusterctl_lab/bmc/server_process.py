@@ -1,4 +1,4 @@
-"""Start and end the process that serves a lab's BMCs."""
+"""Starts and stops the process that serves a lab's BMCs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MODULE = "clusterctl_lab.bmc"
 
 
 def running_server(paths: LabPaths) -> tuple[int, list[str]]:
-    """(process id, its nodes); (0, []) where none runs. A process id that now means something else does not count."""
+    """The process id and the nodes that it serves; (0, []) if none runs. A process id that was reused does not count."""
     try:
         pid = int(paths.bmc_pid.read_text(encoding="ascii"))
         words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")
@@ -35,10 +35,10 @@ def running_server(paths: LabPaths) -> tuple[int, list[str]]:
 
 
 def ensure_serving(paths: LabPaths, nodes: Sequence[LabNode]) -> None:
-    """Let the BMCs of exactly these nodes be served; a process that does so already stays.
+    """Serve the BMCs of exactly these nodes. A process that already does so keeps running.
 
     Raises:
-        LabError: it does not start.
+        LabError: the process does not start.
     """
     names = [n.name for n in nodes]
     if running_server(paths)[1] == names:
@@ -61,12 +61,12 @@ def ensure_serving(paths: LabPaths, nodes: Sequence[LabNode]) -> None:
     deadline = time.monotonic() + _START_S
     while not all(_listens(n) for n in nodes):
         if process.poll() is not None or time.monotonic() > deadline:
-            raise LabError(detail="the BMCs do not start", hint=f"see {paths.bmc_log}")
+            raise LabError(detail="the BMC process did not start", hint=f"see {paths.bmc_log}")
         time.sleep(0.05)
 
 
 def stop_server(paths: LabPaths) -> None:
-    """End the process, by its id."""
+    """Stop the process by its id."""
     pid = running_server(paths)[0]
     if pid:
         os.kill(pid, signal.SIGTERM)
@@ -79,7 +79,7 @@ def stop_server(paths: LabPaths) -> None:
 def _ended(paths: LabPaths, pid: int) -> bool:
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:  # started by an earlier command: init reaps it
+    except ChildProcessError:  # started by an earlier command and reaped by init
         return running_server(paths)[0] == 0
 
 

@@ -1,25 +1,25 @@
 #!/bin/sh
-# Runs once in the image: turns a minimal Debian system into a lab node.
+# Runs once during the image build: turns a minimal Debian system into a lab node.
 set -eu
 lab=/opt/clusterctl-lab
 files=$lab/image_files
 
-# Units that would reach the host's kernel, or that a container cannot run.
+# Units that would change the host's kernel, or that a container cannot run.
 systemctl mask --quiet sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount sys-fs-fuse-connections.mount \
   proc-sys-fs-binfmt_misc.automount proc-sys-fs-binfmt_misc.mount systemd-modules-load.service systemd-udevd.service \
   apt-daily.timer apt-daily-upgrade.timer systemd-ask-password-console.path systemd-ask-password-wall.path console-getty.service getty@tty1.service
 
-# A container's hard limits cannot be raised everywhere: a failing limit must not end a login.
+# Not every host lets a container raise its hard limits: a limit that cannot be set must not end a login.
 sed -i 's/^\(session *\)required\( *pam_limits.so\)/\1optional\2/' /etc/pam.d/sshd
 rm -f /etc/ssh/ssh_host_*
 printf 'PermitRootLogin prohibit-password\nPasswordAuthentication no\nUseDNS no\n' >/etc/ssh/sshd_config.d/clusterctl-lab.conf
 
-# Nodes may not set the clock, which is the host's: chronyd measures, but does not move it.
+# The clock belongs to the host: chronyd measures it, but does not set it.
 mkdir -p /etc/systemd/system/chrony.service.d
 printf '[Unit]\nConditionCapability=\n[Service]\nExecStart=\nExecStart=!/usr/sbin/chronyd -x $DAEMON_OPTS\n' \
   >/etc/systemd/system/chrony.service.d/clusterctl-lab.conf
 
-# Programs that would show or change the host's kernel.
+# Replace the programs that would show or change the host's kernel.
 for name in dmesg modprobe modinfo lsmod; do
   path=$(command -v "$name")
   module=module_tools
@@ -35,7 +35,7 @@ printf 'clusterctl lab: the hardware of this node is simulated.\n' >/etc/motd
 
 python3 -m compileall -q "$lab/simulator"
 for repository in apt pool; do python3 "$files/index_repository.py" "$lab/$repository"; done
-# The site's profile names .../apt, .../doca and .../cuda; the same path twice would make apt warn.
+# The lab's profile uses the paths site, doca and cuda; apt warns about a path that is listed twice.
 for name in site doca cuda; do ln -s apt "$lab/$name"; done
 rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
 printf 'deb [trusted=yes] file://%s/site ./\ndeb [trusted=yes] file://%s/pool ./\n' "$lab" "$lab" >/etc/apt/sources.list.d/clusterctl-lab.list

@@ -1,4 +1,4 @@
-"""Write `Packages` of a flat apt repository: index_repository.py FOLDER."""
+"""index_repository.py FOLDER: writes the `Packages` file of a flat apt repository."""
 
 import hashlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Start a program of the simulated machine: run.py NAME [ARGUMENTS], or under NAME by a link to this file."""
+"""run.py NAME [ARGUMENTS]: runs a program of the simulated machine; a link to this file runs the program of the link's name."""
 
 import sys
 

@@ -1,1 +1,1 @@
-"""The simulated machine of a lab node. Standard library only: it runs inside the node as /opt/clusterctl-lab/simulator."""
+"""The simulated machine of a lab node. Uses the standard library only, because it runs inside the node, at /opt/clusterctl-lab/simulator."""

@@ -1,7 +1,6 @@
-"""Boot of a lab node: the machine's own /proc/sys, /sys and kernel log, then systemd.
+"""Boot of a lab node: creates its own /proc/sys, /sys and kernel log, then starts systemd.
 
-Runs as the first process of the container. All writes to kernel settings inside the node reach copies on a tmpfs:
-the host's kernel is never touched.
+Runs as the first process of the container. The node writes kernel settings to copies on a tmpfs, never to the host's kernel.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ if TYPE_CHECKING:
     from .hugepages import HugePages
 
 SEED = "/var/lib/clusterctl-lab"
-# Real files of /proc/sys that belong to this container alone.
+# Files of /proc/sys that the kernel keeps per container.
 _OWN_SYS = ("kernel/random/uuid", "kernel/hostname", "kernel/domainname")
 
 
 def main(_argv: list[str], _version: str = "") -> int:
-    """Make the surface, load modules, start the supervisor, become systemd."""
+    """Create the kernel files, load modules, start the supervisor, then become systemd."""
     _boot_folder()
     node = socket.gethostname()
     cmdline = _next_cmdline()
@@ -65,7 +64,7 @@ def main(_argv: list[str], _version: str = "") -> int:
 
 
 def _boot_folder() -> None:
-    """The running kernel lies in /boot, and a boot loader has been configured."""
+    """Put the running kernel into /boot and configure the boot loader."""
     release = os.uname().release
     for name in ("vmlinuz", "initrd.img", "config", "System.map"):
         path = f"/boot/{name}-{release}"
@@ -111,7 +110,7 @@ def _proc_sys(cmdline: str, boot_id: str, pages: HugePages) -> None:
             copy_values(f"/proc/sys/{name}", f"{root}/{name}")
     for name in os.listdir("/proc/sys/net"):
         os.makedirs(f"{root}/net/{name}", exist_ok=True)
-        if name != "core":  # the other folders belong to the network namespace of this container
+        if name != "core":  # the other folders are per network namespace, so they are this container's own
             bind(f"/proc/sys/net/{name}", f"{root}/net/{name}")
     copy_values("/proc/sys/net/core", f"{root}/net/core")
     neighbours = f"{RUN}/neigh"
@@ -120,7 +119,7 @@ def _proc_sys(cmdline: str, boot_id: str, pages: HugePages) -> None:
     bind(neighbours, f"{root}/net/ipv4/neigh")
     fresh = procfs.proc_sys_files(cmdline, boot_id, pages.total(pages.default_kib))
     write_files(root, fresh)
-    for name in fresh:  # a host without a watchdog shows its switch read-only
+    for name in fresh:  # on a host without a watchdog the watchdog files are read-only
         os.chmod(f"{root}/{name}", 0o644)
     for own in _OWN_SYS:
         if os.path.exists(f"/proc/sys/{own}"):
@@ -143,7 +142,7 @@ def _proc_files(cmdline: str, pages: HugePages) -> None:
 
 
 def _identity() -> None:
-    """The host key and the authorized key come from outside; a key made later in the node stays."""
+    """Install the host key, unless the node already has one, and the authorized key."""
     key = "/etc/ssh/ssh_host_ed25519_key"
     if not os.path.exists(key):
         shutil.copyfile(f"{SEED}/ssh_host_ed25519_key", key)
@@ -155,7 +154,7 @@ def _identity() -> None:
 
 
 def _kernel_log() -> None:
-    """A pipe in the place of /dev/kmsg: journald reads kernel messages of this node from it, never the host's."""
+    """Replace /dev/kmsg by a pipe, so that journald reads the kernel messages of this node instead of the host's."""
     if os.path.lexists("/dev/kmsg"):
         os.unlink("/dev/kmsg")
     os.mkfifo("/dev/kmsg", 0o644)

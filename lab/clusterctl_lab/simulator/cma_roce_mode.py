@@ -6,5 +6,5 @@ from .cma_roce import mode_command
 
 
 def main(argv: list[str], _version: str) -> int:
-    """Show or set it."""
+    """Show or set the default RoCE version."""
     return mode_command(argv)

@@ -6,5 +6,5 @@ from .cma_roce import tos_command
 
 
 def main(argv: list[str], _version: str) -> int:
-    """Show or set it."""
+    """Show or set the default type of service."""
     return tos_command(argv)

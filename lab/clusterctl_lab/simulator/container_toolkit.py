@@ -1,4 +1,4 @@
-"""nvidia-ctk: its version, and the two commands that roles use."""
+"""nvidia-ctk: `--version`, `cdi` and `runtime`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main(argv: list[str], version: str) -> int:
-    """`--version` prints; `cdi` and `runtime` have nothing to do without a container engine in the node."""
+    """Print the version; `cdi` and `runtime` do nothing, because the node has no container engine."""
     if "--version" in argv:
         print(f"NVIDIA Container Toolkit CLI version {version}\ncommit: simulated")
         return 0

@@ -1,4 +1,4 @@
-"""The long-lived programs of the GPU stack: they check what the real ones check, leave a flag, and stay."""
+"""The daemons of the GPU stack: they make the checks of the real ones, set a flag and keep running."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"
 
 
 def run_until_sigterm(name: str) -> int:
-    """Hold the flag until systemd ends the program."""
+    """Set the flag `name`, notify systemd and wait for SIGTERM, which clears the flag."""
 
-    def leave(_number: int, _frame: FrameType | None) -> None:
+    def on_sigterm(_number: int, _frame: FrameType | None) -> None:
         state.set_flag(name, "")
         raise SystemExit(0)
 
-    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGTERM, on_sigterm)
     state.set_flag(name, "1")
     _notify_systemd()
     while True:
@@ -33,7 +33,7 @@ def run_until_sigterm(name: str) -> int:
 
 
 def _notify_systemd() -> None:
-    """A unit that waits for its program (sd_notify) has it now."""
+    """Report readiness to a unit of type notify (sd_notify)."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
@@ -41,7 +41,7 @@ def _notify_systemd() -> None:
 
 
 def persistenced(version: str) -> int:
-    """nvidia-persistenced keeps the driver's state while no client runs."""
+    """nvidia-persistenced: requires the driver of its own version."""
     if state.driver_version() != version:
         print("nvidia-persistenced failed to initialize. Check syslog for more details.", file=sys.stderr)
         return 1
@@ -49,7 +49,7 @@ def persistenced(version: str) -> int:
 
 
 def fabricmanager(version: str) -> int:
-    """nv-fabricmanager refuses any driver but its own version."""
+    """nv-fabricmanager: requires the driver of its own version, and a subnet manager on boards that need one."""
     driver = state.driver_version()
     if not driver:
         print("fabric manager failed to initialize: NVIDIA driver is not loaded", file=sys.stderr)
@@ -65,7 +65,7 @@ def fabricmanager(version: str) -> int:
 
 
 def _start_subnet_manager() -> int:
-    """As nvidia-fabricmanager-start.sh does it on a board whose NVSwitches need one: start it, or say why the fabric manager cannot start."""
+    """Start the subnet manager on boards that need one, as nvidia-fabricmanager-start.sh does. Returns the exit status."""
     if not machine.THIS.subnet_manager:
         return 0
     if not state.is_module_loaded("ib_umad"):
@@ -74,14 +74,14 @@ def _start_subnet_manager() -> int:
     if not os.path.exists(NVLSM):
         print(f"Detected NVL5+ system\n{NVLSM}: not found, fabric manager cannot be started", file=sys.stderr)
         return 1
-    # Nobody waits for it here: one that ended must not look as if it were there.
+    # No parent waits for it: without this a subnet manager that ended would remain as a zombie.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     subprocess.Popen([NVLSM])
     return 0
 
 
 def hostengine() -> int:
-    """nv-hostengine listens for dcgmi on the loopback."""
+    """nv-hostengine: accepts connections of dcgmi on the loopback."""
     with socket.create_server(("127.0.0.1", HOSTENGINE_PORT)) as server:
         while True:
             client, _ = server.accept()

@@ -1,4 +1,4 @@
-"""dcgm-exporter: every field of its counters file, 0 for every GPU on the bus."""
+"""dcgm-exporter: all fields of its counters file, with the value 0 for each GPU on the bus."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 from . import machine, state
 from .metrics_server import option_value, serve_metrics
 
-# What this program may see: its unit hides /proc/driver and the folder of the lab's faults.
+# The unit of this program hides /proc/driver and the folder with the lab's faults, but not sysfs.
 DEVICES = "/sys/bus/pci/devices"
 
 
 def main(argv: list[str], version: str) -> int:
-    """Answer `--version`, or serve; without the counters file or the driver it ends as the real one."""
+    """Print the version, or serve metrics. Fails like the real program without a counters file or a driver."""
     if "--version" in argv:
         print(f"DCGM Exporter version {version} (simulated)")
         return 0
@@ -25,15 +25,15 @@ def main(argv: list[str], version: str) -> int:
 
 
 def parse_counters(csv: str) -> list[tuple[str, str, str]]:
-    """Field, type and help of each line."""
+    """The field, type and help text of each line."""
     rows = [[cell.strip() for cell in line.split(",", 2)] for line in csv.splitlines() if line.strip() and not line.startswith("#")]
     return [(field, kind, words) for field, kind, words in rows]
 
 
 def metrics_text(fields: list[tuple[str, str, str]]) -> str:
-    """The metrics of this moment."""
-    every = [machine.gpu(os.uname().nodename, index) for index in range(machine.GPUS)]
-    present = [gpu for gpu in every if os.path.exists(f"{DEVICES}/{gpu.bus_id[4:].lower()}")]
+    """The current metrics."""
+    gpus = [machine.gpu(os.uname().nodename, index) for index in range(machine.GPUS)]
+    present = [gpu for gpu in gpus if os.path.exists(f"{DEVICES}/{gpu.bus_id[4:].lower()}")]
     lines = []
     for field, kind, words in fields:
         lines += [f"# HELP {field} {words}", f"# TYPE {field} {kind}"]

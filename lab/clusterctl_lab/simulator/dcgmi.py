@@ -11,7 +11,7 @@ from . import machine, state
 from .daemons import HOSTENGINE_PORT
 from .gpus import GpuView, NoDriverError, gpu_views, require_driver, require_no_lost_gpu
 
-# Test -> (category, first level that has it).
+# Test -> (category, lowest level that includes it).
 _TESTS = {
     "software": ("Deployment", 1),
     "memory": ("Hardware", 2),
@@ -28,7 +28,7 @@ _PLUGINS = "datacenter-gpu-manager-4-cuda13"
 
 
 def main(argv: list[str], version: str) -> int:
-    """Answer like the real tool."""
+    """Run a subcommand of dcgmi."""
     words = argv[1:]
     if "--version" in words or "-v" in words:
         print(f"\ndcgmi  version: {version}\n(simulated)")
@@ -73,7 +73,7 @@ def _diag(words: list[str], views: list[GpuView], version: str, driver: str) -> 
 
 
 def diagnostic_document(views: list[GpuView], level: int, version: str, driver: str, *, plugins: bool) -> dict[str, Any]:
-    """The JSON document of DCGM 4; without the CUDA plug-ins only the software tests run."""
+    """The JSON document of DCGM 4. Without the CUDA plug-ins only the software test runs."""
     categories: dict[str, list[dict[str, Any]]] = {}
     for name, (category, first) in _TESTS.items():
         if first <= level:
@@ -113,7 +113,7 @@ def _passed(report: dict[str, Any]) -> bool:
 
 
 def result_table(report: dict[str, Any]) -> str:
-    """The table of `dcgmi diag` without -j."""
+    """The table that `dcgmi diag` prints without -j."""
     bar = f"+{'-' * 27}+{'-' * 48}+"
     rows = [("Diagnostic", "Result")]
     lines = ["Successfully ran diagnostic for group.", bar, f"| {rows[0][0]:<25} | {rows[0][1]:<46} |", bar.replace("-", "=")]
@@ -126,7 +126,7 @@ def result_table(report: dict[str, Any]) -> str:
 
 
 def discovery_text(views: list[GpuView]) -> str:
-    """`dcgmi discovery -l`."""
+    """The output of `dcgmi discovery -l`."""
     bar = f"+--------+{'-' * 70}+\n"
     text = f"{len(views)} GPUs found.\n{bar}| GPU ID | {'Device Information':<68} |\n{bar}"
     for v in views:

@@ -1,4 +1,4 @@
-"""dmesg: prints the kernel log of this machine; the real one would show the host's."""
+"""dmesg: prints the kernel log of this node; the real program would show the host's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAMES = {"0": "emerg", "1": "alert", "2": "crit", "3": "err", "4": "warn", "5":
 
 
 def main(argv: list[str], _version: str = "") -> int:
-    """Options that change the text: -T, --time-format iso|ctime|notime, -t, -x, -l LEVELS; others are taken and ignored."""
+    """Print the log. Supports -T, -t, --time-format iso|ctime|notime and -l LEVELS; ignores other options."""
     style, levels = _options(argv[1:])
     for line in state.read(RING).splitlines():
         priority, wall, since, text = line.split(" ", 3)

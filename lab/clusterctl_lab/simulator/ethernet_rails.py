@@ -1,4 +1,4 @@
-"""Ethernet rails: an interface per HCA, its files in sysfs, and GIDs that follow its addresses."""
+"""Ethernet rails: one network interface per HCA, its files in sysfs, and GIDs derived from its addresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ADDRESS_EVENTS = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
 
 
 def create_rails(root: str) -> None:
-    """Add the interfaces, and /sys/class/net with their files; `root` becomes /sys."""
+    """Create the interfaces, and /sys/class/net with their files below `root`, which becomes /sys."""
     _reset_network()
     pairs = [f"link add {nic_settings.interface_name(i)} type veth peer name switch{i}\nlink set switch{i} up" for i in range(machine.HCAS)]
     _ip(pairs)
@@ -31,7 +31,7 @@ def create_rails(root: str) -> None:
 
 
 def _reset_network() -> None:
-    """A container keeps its network namespace over a reboot, a machine keeps neither interfaces nor rules."""
+    """Remove interfaces and rules of the last boot: a container keeps its network namespace when it reboots."""
     _ip([f"link del {name}" for name in os.listdir("/sys/class/net") if nic_settings.device_of_interface(name)])
     _ip(["rule flush", "rule add from all lookup main priority 32766", "rule add from all lookup default priority 32767"])
     _ip(["rule flush", "rule add from all lookup main priority 32766"], "-6")
@@ -42,7 +42,7 @@ def _ip(lines: list[str], *options: str) -> None:
 
 
 def _files(name: str) -> dict[str, str | int | bytes]:
-    """Congestion control with the firmware's defaults: on for every priority."""
+    """Congestion control with the firmware's defaults: enabled for all priorities."""
     at = f"class/net/{name}/ecn"
     files: dict[str, str | int | bytes] = {f"{at}/{point}/enable/{p}": 1 for point in ("roce_np", "roce_rp") for p in range(8)}
     return files | {
@@ -54,24 +54,24 @@ def _files(name: str) -> dict[str, str | int | bytes]:
 
 
 def address_event_socket() -> socket.socket:
-    """A netlink socket that becomes readable when an address comes or goes."""
+    """A netlink socket that becomes readable when an address is added or removed."""
     events = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     events.bind((0, _ADDRESS_EVENTS))
     return events
 
 
 def refresh_gids(root: str = "/sys") -> None:
-    """Two GIDs per address, version 1 before version 2, as the kernel makes them; the link-local ones first."""
+    """Write two GIDs per address in the kernel's order: link-local addresses first, RoCE v1 before v2."""
     shown = subprocess.run(["ip", "-j", "addr", "show"], capture_output=True, text=True, check=True).stdout
     addresses = {row["ifname"]: [a["local"] for a in row["addr_info"]] for row in json.loads(shown) if row.get("ifname")}
     for index in range(machine.HCAS):
         name = nic_settings.interface_name(index)
-        held = sorted(addresses.get(name, []), key=lambda a: (not ipaddress.ip_address(a).is_link_local, a))
-        write_files(root, gid_files(f"class/infiniband/{machine.hca_name(index)}/ports/1", name, held))
+        ordered = sorted(addresses.get(name, []), key=lambda a: (not ipaddress.ip_address(a).is_link_local, a))
+        write_files(root, gid_files(f"class/infiniband/{machine.hca_name(index)}/ports/1", name, ordered))
 
 
 def gid_files(port: str, interface: str, addresses: list[str]) -> dict[str, str | int | bytes]:
-    """The first sixteen entries; an empty one has no type."""
+    """The files of the first sixteen GID table entries; an empty entry has no type."""
     files: dict[str, str | int | bytes] = {}
     local = [a for a in addresses if ipaddress.ip_address(a).is_link_local] or ["fe80::1"]
     entries = [(a, kind) for a in [*local[:1], *[b for b in addresses if b not in local]] for kind in ("IB/RoCE v1", "RoCE v2")]

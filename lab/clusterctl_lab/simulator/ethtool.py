@@ -1,4 +1,4 @@
-"""ethtool: rings and pause of the Ethernet HCAs; other interfaces of this machine have neither."""
+"""ethtool: ring and pause parameters of the Ethernet HCAs; other interfaces support neither."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _RING = "RX:\t\t{rx}\nRX Mini:\tn/a\nRX Jumbo:\tn/a\nTX:\t\t{tx}\n"
 
 
 def main(argv: list[str], version: str) -> int:
-    """-g, -a, and -G, -A with `rx N tx N` words."""
+    """Show (-g, -a) or set (-G, -A with `rx VALUE tx VALUE`) the parameters."""
     option, name, words = (argv[1] if len(argv) > 1 else "", argv[2] if len(argv) > 2 else "", argv[3:])
     if option == "--version":
         print(f"ethtool version {version} (simulated)")

@@ -6,7 +6,7 @@ from . import daemons
 
 
 def main(argv: list[str], version: str) -> int:
-    """Answer `--version`, or stay."""
+    """Print the version, or run until SIGTERM."""
     if {"--version", "-v"} & set(argv):
         print(f"{argv[0].rpartition('/')[2]}: version {version} (simulated)")
         return 0

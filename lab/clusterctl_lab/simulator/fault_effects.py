@@ -1,4 +1,4 @@
-"""What a fault does to the running machine: kernel log lines, link rates, devices on the bus."""
+"""Effects of a fault on the running machine: kernel log lines, link rates, devices on the PCI bus."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _XIDS = {
 
 
 def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
-    """Write what the kernel says when a fault happens."""
+    """Write the kernel messages of a new fault."""
     if fault.name == "xid":
         gpu = machine.gpu(node, int(fault.device or 0))
         log.log(xid_line(gpu.bus_id, int(fault.option), _XIDS.get(fault.option, "unknown error")), "err")
@@ -39,19 +39,19 @@ def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
 
 
 def apply_faults(faults: Faults, root: str = "/sys") -> None:
-    """Bring link rates and the PCI bus in line with the faults."""
+    """Update link rates and PCI devices in sysfs to match the faults."""
     trained = faults.trained_gbps()
     for name in machine.THIS.hca_names:
         rate = sysfs_rdma.rate_text(trained.get(name, machine.THIS.line_rate_gbps))
         pseudo_files.write_files(root, {f"class/infiniband/{name}/ports/1/rate": rate})
     missing = faults.missing_gpus()
-    present, every = sysfs_pci.links(missing), sysfs_pci.links(set())
-    for path in every:
+    present, complete = sysfs_pci.links(missing), sysfs_pci.links(set())
+    for path in complete:
         if path not in present and os.path.lexists(f"{root}/{path}"):
             os.unlink(f"{root}/{path}")
     for index in missing:
         shutil.rmtree(os.path.dirname(f"{root}/{sysfs_pci.device_folder(machine.THIS.gpu_addresses[index])}"), ignore_errors=True)
-    back = {p: t for p, t in present.items() if not os.path.lexists(f"{root}/{p}")}
-    if back:
+    restored = {p: t for p, t in present.items() if not os.path.lexists(f"{root}/{p}")}
+    if restored:
         pseudo_files.write_files(root, sysfs_pci.files(missing))
-        pseudo_files.make_links(root, back)
+        pseudo_files.make_links(root, restored)

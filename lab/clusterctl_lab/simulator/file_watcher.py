@@ -1,4 +1,4 @@
-"""Which watched file was written, or which watched folder got a new file: by inotify, or by looking where the host has none left."""
+"""Reports writes to watched files and new files in watched folders, through inotify, or by polling if the host has no inotify instance left."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 import os
 import struct
 
-# How often to look, where the kernel does not tell: a host gives all containers of a user 128 inotify instances together.
+# Polling interval without inotify: all containers of a user share the host's limit of 128 instances.
 POLL_S = 0.1
 _CLOSE_WRITE = 0x8
 _MOVED_TO = 0x80
@@ -14,7 +14,7 @@ _EVENT = struct.Struct("iIII")
 
 
 class FileWatcher:
-    """`fd` can be selected on (None: call `changed` every POLL_S seconds); `changed` then tells the paths."""
+    """Watches paths. `fd` becomes readable on a change; if it is None, call `changed` every POLL_S seconds."""
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -24,7 +24,11 @@ class FileWatcher:
         self._stamps: dict[str, tuple[int, int]] = {}
 
     def watch(self, path: str) -> None:
-        """Watch a file or a folder. OSError if it is not there."""
+        """Watch a file or a folder.
+
+        Raises:
+            OSError: it does not exist.
+        """
         if self.fd is None:
             self._stamps[path] = _stamp(path)
             return
@@ -34,15 +38,15 @@ class FileWatcher:
         self._paths[number] = path
 
     def changed(self) -> list[str]:
-        """The watched paths that something happened to, each once, in order."""
-        return self._looked() if self.fd is None else self._told(self.fd)
+        """The watched paths that changed, each once, in order."""
+        return self._poll() if self.fd is None else self._read_events(self.fd)
 
-    def _looked(self) -> list[str]:
+    def _poll(self) -> list[str]:
         found = [path for path, before in self._stamps.items() if _stamp(path) != before]
         self._stamps |= {path: _stamp(path) for path in found}
         return found
 
-    def _told(self, fd: int) -> list[str]:
+    def _read_events(self, fd: int) -> list[str]:
         try:
             data = os.read(fd, 65536)
         except BlockingIOError:

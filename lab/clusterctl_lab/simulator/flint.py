@@ -9,7 +9,7 @@ from .nv_config import hca_index_of_address
 
 
 def main(argv: list[str], _version: str = "") -> int:
-    """Print what lies in the flash of an adapter, as it does where that runs, too; nothing is ever burned."""
+    """Print the firmware in the flash of an adapter, which is also the running firmware. Burning is not simulated."""
     device = next((argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-d", "--device")), "")
     index = hca_index_of_address(device)
     if index is None:

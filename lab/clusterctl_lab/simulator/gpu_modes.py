@@ -1,4 +1,4 @@
-"""Modes that can be set on a GPU: ECC is kept by the board and in force after a boot; MIG (of Hopper) and the power limit end with the boot."""
+"""Modes of the GPUs. The board stores the ECC mode, which takes effect at the next boot; a boot resets MIG mode (Hopper) and power limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import machine, state
 
 @dataclass(frozen=True)
 class GpuModes:
-    """What one GPU was set to; the power limit in W."""
+    """The modes of one GPU."""
 
     ecc: bool = True
     ecc_pending: bool = True
@@ -20,32 +20,32 @@ class GpuModes:
 
 
 def current_modes(index: int) -> GpuModes:
-    """The modes of the GPU now."""
-    kept = _load(state.INFOROM).get(str(index), {})
+    """The current modes of a GPU."""
+    stored = _load(state.INFOROM).get(str(index), {})
     now = _load(_current_file()).get(str(index), {})
     ecc = bool(now.get("ecc", True))
     power_w = float(now.get("power_w", machine.THIS.gpu_power_limit_w))
-    return GpuModes(ecc=ecc, ecc_pending=bool(kept.get("ecc", ecc)), mig=bool(now.get("mig", False)), power_w=power_w)
+    return GpuModes(ecc=ecc, ecc_pending=bool(stored.get("ecc", ecc)), mig=bool(now.get("mig", False)), power_w=power_w)
 
 
 def on_boot() -> None:
-    """What the boards kept comes into force; the rest is forgotten."""
-    kept = _load(state.INFOROM)
-    _save(_current_file(), {index: {"ecc": values["ecc"], "ecc_pending": values["ecc"]} for index, values in kept.items()})
+    """Apply the stored ECC modes and reset the other modes."""
+    stored = _load(state.INFOROM)
+    _save(_current_file(), {index: {"ecc": values["ecc"], "ecc_pending": values["ecc"]} for index, values in stored.items()})
 
 
 def set_ecc(index: int, *, enabled: bool) -> None:
-    """Note the ECC mode on the board, for the next boot."""
+    """Store the ECC mode for the next boot."""
     _save(state.INFOROM, _load(state.INFOROM) | {str(index): {"ecc": enabled}})
 
 
 def set_mig(index: int, *, enabled: bool) -> None:
-    """Change the MIG mode at once."""
+    """Change the MIG mode immediately."""
     _save_current(index, replace(current_modes(index), mig=enabled))
 
 
 def set_power(index: int, watts: float) -> None:
-    """Change the power limit at once."""
+    """Change the power limit immediately."""
     _save_current(index, replace(current_modes(index), power_w=watts))
 
 

@@ -1,4 +1,4 @@
-"""The GPUs of this node as the driver sees them now."""
+"""The GPUs of this node as the driver sees them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from . import gpu_modes, machine, nvlink_fabric, state
 
-# The CUDA version that a driver branch brings.
+# Driver branch -> CUDA version.
 _CUDA = {"570": "12.8", "575": "12.9", "580": "13.0", "590": "13.1"}
 UTILS_PACKAGE = "nvidia-utils-580"
 
 
 class NoDriverError(Exception):
-    """nvidia-smi cannot work; the text and the exit code are its own."""
+    """nvidia-smi cannot run. Has its error message and exit code."""
 
     def __init__(self, text: str, code: int) -> None:
         super().__init__(text)
@@ -22,7 +22,7 @@ class NoDriverError(Exception):
 
 @dataclass(frozen=True)
 class GpuView:
-    """A GPU with what its memory and links have gone through."""
+    """A GPU with its current state. `minor` is its index among the GPUs on the bus; `lost` means that it fell off the bus while in use."""
 
     gpu: machine.Gpu
     minor: int
@@ -37,12 +37,16 @@ class GpuView:
 
 
 def cuda_version(driver: str) -> str:
-    """What nvidia-smi prints as CUDA version of a driver."""
+    """The CUDA version that nvidia-smi prints for a driver."""
     return _CUDA.get(driver.partition(".")[0], "13.0")
 
 
 def require_driver(library: str) -> str:
-    """The version of the loaded driver. NoDriverError if none is loaded or it is not the library's."""
+    """The version of the loaded driver.
+
+    Raises:
+        NoDriverError: no driver is loaded, or its version differs from that of the library.
+    """
     driver = state.driver_version()
     if not driver:
         text = (
@@ -57,7 +61,11 @@ def require_driver(library: str) -> str:
 
 
 def gpu_views(node: str = "") -> list[GpuView]:
-    """The GPUs on the bus. NoDriverError if there is none, or if one fell off the bus while in use."""
+    """The GPUs on the bus.
+
+    Raises:
+        NoDriverError: there is none.
+    """
     node = node or os.uname().nodename
     faults = state.read_faults()
     persistence = bool(state.flag("persistence"))
@@ -86,13 +94,21 @@ def gpu_views(node: str = "") -> list[GpuView]:
 
 
 def require_fabric(views: list[GpuView]) -> None:
-    """NoDriverError, in CUDA's words, if the fabric manager has not brought up every GPU."""
+    """Check that all GPUs have joined the NVLink fabric.
+
+    Raises:
+        NoDriverError: one has not; the message is CUDA's.
+    """
     if not all(view.fabric for view in views):
         raise NoDriverError("[CUDA_ERROR_SYSTEM_NOT_READY] system not yet initialized in expression cuInit(0)", 1)
 
 
 def require_no_lost_gpu(views: list[GpuView]) -> None:
-    """NoDriverError if a GPU fell off the bus."""
+    """Check that no GPU fell off the bus.
+
+    Raises:
+        NoDriverError: one did.
+    """
     for view in views:
         if view.lost:
             raise NoDriverError(f"Unable to determine the device handle for GPU{view.minor}: {view.gpu.bus_id[4:]}: Unknown Error", 15)

@@ -1,4 +1,4 @@
-"""What a kind of machine is made of, as a lab node simulates it."""
+"""The description of the hardware that a lab node simulates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ class Processor:
     """A processor as the kernel describes it.
 
     Attributes:
-        vendor, family, number, stepping, flags: of /proc/cpuinfo; a processor of Arm describes itself otherwise, and has none of them.
-        frequency_driver, governors: of cpufreq; khz: least and most.
-        idle_driver, idle_states: of cpuidle, each state with its exit latency in us.
+        vendor, family, number, stepping, flags: fields of /proc/cpuinfo; empty for Arm processors, which have other fields.
+        frequency_driver, governors: of cpufreq.
+        khz: minimum and maximum frequency.
+        idle_driver, idle_states: of cpuidle; each state has a name and an exit latency in us.
     """
 
     model: str
@@ -30,23 +31,26 @@ class Processor:
 
 @dataclass(frozen=True)
 class Hardware:
-    """One kind of machine.
+    """One kind of simulated machine.
 
     Attributes:
-        profile: the lab's group of variables for it.
-        numa_nodes: of all sockets together, each with as many cores; numa_of_slot: where each GPU hangs, and the HCA of its rail.
-        memory_kib: of the whole machine; huge_kib_per_node: of a NUMA node, what huge pages may take, for the rest is in use.
-        gpu_pci_id, hca_pci_id, nvswitch_pci_id: device number of the PCI function.
-        hca_names: as the kernel calls them, by rail; switch_hcas: further HCAs, which are the management functions of NVSwitches, with their addresses.
-        pcie_gen: of GPUs and HCAs.
-        nvlink_gbs: of one link in one direction, GB/s.
-        nvls: the switches reduce, so that NCCL takes NVLS.
-        rack_nvlink: the NVLink switches are in trays of the rack, which bring up the fabric; otherwise they are on the board.
-        subnet_manager: the fabric manager of the board needs one (nvlsm), for NVSwitches of the fourth generation.
-        ethernet: the rails are for RoCE; the adapters can be either, and come as InfiniBand.
-        fabric_told: what nvidia-smi says of the fabric: nothing, its state, or its health, too.
-        node_busbw_gbs, group_busbw_gbs: all-reduce at large messages over the GPUs of one node, and of several.
-        copies_gbs: nvbandwidth's memory copies: host to device, device to host, both at once, between GPUs.
+        profile: inventory group of the lab with its variables.
+        numa_nodes: number over all sockets; all have the same number of cores.
+        numa_of_slot: NUMA node of each GPU and of the HCA of its rail.
+        memory_kib: memory of the whole machine.
+        huge_kib_per_node: memory of a NUMA node that huge pages may use; the rest is in use.
+        gpu_pci_id, hca_pci_id, nvswitch_pci_id: PCI device ids.
+        hca_names: kernel names of the HCAs, by rail.
+        switch_hcas: names and PCI addresses of further HCAs, the management functions of NVSwitches.
+        pcie_gen: PCIe generation of GPUs and HCAs.
+        nvlink_gbs: bandwidth of one NVLink in one direction in GB/s.
+        nvls: the NVSwitches support NVLink SHARP, so NCCL uses NVLS.
+        rack_nvlink: the NVSwitches are in switch trays of the rack, which bring up the fabric; otherwise they are on the board.
+        subnet_manager: the fabric manager needs a subnet manager (nvlsm), as fourth-generation NVSwitches do.
+        ethernet: the profile uses RoCE. The adapters support both link types and are delivered as InfiniBand.
+        fabric_reporting: what nvidia-smi shows of the fabric: nothing (empty), its `state`, or its state and `health`.
+        node_busbw_gbs, group_busbw_gbs: all-reduce bus bandwidth at large messages within one node and across nodes, in GB/s.
+        copies_gbs: nvbandwidth results in GB/s: host to device, device to host, both at once, between GPUs.
     """
 
     name: str
@@ -82,7 +86,7 @@ class Hardware:
     nvlink_gbs: str
     nvls: bool
     rack_nvlink: bool
-    fabric_told: str
+    fabric_reporting: str
     node_busbw_gbs: float
     group_busbw_gbs: float
     copies_gbs: tuple[float, float, float, float]

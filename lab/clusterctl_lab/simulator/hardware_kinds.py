@@ -1,8 +1,9 @@
-"""The kinds of machine that a lab node can stand for, as data.
+"""The hardware that a lab node can simulate, as data.
 
-GPUs are as `nvidia-smi -q -x` of one prints them: GB300 and GB200 NVIDIA/k8s-test-infra (qx-gb300.xml, qx-gb200.xml), the others SpareCores/sc-inspector-data
-(gcp a2-ultragpu-8g and a3-ultragpu-8g, upcloud GPU-24xCPU-240GB-1xB200). Bandwidths are near what the profiles' sources measured. Boards and firmware of HCAs are
-invented, and PCI addresses, too, but for those of HGX H100, of the GPUs of trays and of DGX A100; a processor's idle latencies are those of its driver or firmware.
+GPU values come from recorded `nvidia-smi -q -x` output: GB300 and GB200 from NVIDIA/k8s-test-infra (qx-gb300.xml, qx-gb200.xml), the others from
+SpareCores/sc-inspector-data (gcp a2-ultragpu-8g and a3-ultragpu-8g, upcloud GPU-24xCPU-240GB-1xB200). Bandwidths are close to the values in the sources of the
+profiles. Idle latencies of processors come from their drivers or firmware. Assumed: boards and firmware of HCAs, and PCI addresses other than those of HGX H100,
+DGX A100 and the GPUs of compute trays.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _EPYC = Processor(
     idle_driver="acpi_idle",
     idle_states=(("POLL", 0), ("C1", 1), ("C2", 400)),
 )
-# The low-power idle states that firmware describes to the kernel on Arm; the latencies are invented.
+# On Arm the firmware describes the low-power idle states (LPI) to the kernel. The latencies are assumed.
 _GRACE = Processor(
     model="Neoverse-V2",
     vendor="",
@@ -97,13 +98,13 @@ HGX_H100 = Hardware(
     nvlink_gbs="26.562",
     nvls=True,
     rack_nvlink=False,
-    fabric_told="state",
+    fabric_reporting="state",
     node_busbw_gbs=481.0,
     group_busbw_gbs=389.0,
     copies_gbs=(55.4, 55.2, 48.9, 394.6),
 )
 HGX_H100_ROCE = replace(HGX_H100, name="hgx_h100_roce", title="HGX H100 with RoCE", profile="profile_lab_hgx_h100_roce", ethernet=True)
-# The same board with other memory.
+# The same board with different GPU memory.
 HGX_H200 = replace(
     HGX_H100,
     name="hgx_h200",
@@ -113,7 +114,7 @@ HGX_H200 = replace(
     gpu_memory_mib=143771,
     gpu_pci_id=0x2335,
 )
-# Two Xeon 8570 in DGX B200. The NVSwitches are no PCI bridges, but manage themselves over HCAs of their own, whose names follow those of the rails.
+# DGX B200 has two Xeon 8570. Its NVSwitches are not PCI bridges; they have HCAs for management, whose names follow those of the rails.
 HGX_B200 = replace(
     HGX_H100,
     name="hgx_b200",
@@ -129,11 +130,11 @@ HGX_B200 = replace(
     switch_hcas=tuple(zip(_mlx5("8 9 10 11"), _addresses("05 06 07 08"), strict=True)),
     nvlink_gbs="53.125",
     subnet_manager=True,
-    fabric_told="health",
+    fabric_reporting="health",
     node_busbw_gbs=842.0,
     copies_gbs=(56.2, 56.8, 49.9, 744.0),
 )
-# Four NUMA nodes per socket (NPS4), of which those with PCIe switches for two GPUs and two HCAs are every second one.
+# Four NUMA nodes per socket (NPS4); every second one has a PCIe switch with two GPUs and two HCAs.
 HGX_A100 = replace(
     HGX_H100,
     name="hgx_a100",
@@ -164,7 +165,7 @@ HGX_A100 = replace(
     nvlinks=12,
     nvlink_gbs="25",
     nvls=False,
-    fabric_told="",
+    fabric_reporting="",
     node_busbw_gbs=233.0,
     group_busbw_gbs=190.0,
     copies_gbs=(24.6, 25.1, 21.9, 273.0),
@@ -198,12 +199,12 @@ GB300_NVL72 = replace(
     pcie_gen=6,
     nvlink_gbs="53.125",
     rack_nvlink=True,
-    fabric_told="health",
+    fabric_reporting="health",
     node_busbw_gbs=681.0,
     group_busbw_gbs=937.0,
     copies_gbs=(195.2, 205.1, 180.3, 798.4),
 )
-# Names and addresses of HCAs: NVIDIA/NVSentinel, docs/nic-health-monitor/link-state-detection.md.
+# Source of HCA names and addresses: NVIDIA/NVSentinel, docs/nic-health-monitor/link-state-detection.md.
 GB200_NVL72 = replace(
     GB300_NVL72,
     name="gb200_nvl72",

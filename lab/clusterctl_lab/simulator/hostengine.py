@@ -6,7 +6,7 @@ from . import daemons
 
 
 def main(argv: list[str], version: str) -> int:
-    """Answer `--version`, or stay."""
+    """Print the version, or run until SIGTERM."""
     if "--version" in argv:
         print(f"Version : {version}\nBuild ID : 0\nBuild Type : simulated")
         return 0

@@ -1,4 +1,4 @@
-"""Huge pages of the simulated machine: asked for at boot or by writing, given as far as memory allows."""
+"""Huge pages of the simulated machine. Requests at boot or by writes to kernel files are met as far as memory allows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ DEFAULT_KIB = 2048
 
 @dataclass
 class HugePages:
-    """Pages by (NUMA node, page size in KiB). `node_kib`: memory of a node that huge pages may take."""
+    """Numbers of allocated pages.
+
+    Attributes:
+        nodes: number of NUMA nodes.
+        node_kib: memory of each NUMA node that huge pages may use.
+        pages: (NUMA node, page size in KiB) -> number of pages.
+        default_kib: default page size.
+    """
 
     nodes: int
     node_kib: int
@@ -25,25 +32,25 @@ class HugePages:
                 self.pages.setdefault((node, size), 0)
 
     def total(self, size_kib: int) -> int:
-        """Pages of a size over all NUMA nodes."""
+        """The number of pages of a size over all NUMA nodes."""
         return sum(n for (_, size), n in self.pages.items() if size == size_kib)
 
-    def set_node(self, node: int, size_kib: int, wanted: int) -> int:
-        """Ask for `wanted` pages on one node; returns how many there are then, which may be fewer."""
-        taken = sum(n * size for (at, size), n in self.pages.items() if at == node and size != size_kib)
-        self.pages[node, size_kib] = max(0, min(wanted, (self.node_kib - taken) // size_kib))
+    def set_node(self, node: int, size_kib: int, requested: int) -> int:
+        """Request a number of pages on one NUMA node. Returns the number allocated, which may be lower."""
+        used = sum(n * size for (at, size), n in self.pages.items() if at == node and size != size_kib)
+        self.pages[node, size_kib] = max(0, min(requested, (self.node_kib - used) // size_kib))
         return self.pages[node, size_kib]
 
-    def set_total(self, size_kib: int, wanted: int) -> int:
-        """Ask for `wanted` pages spread evenly over the nodes, as a write to vm.nr_hugepages does."""
-        share, rest = divmod(max(0, wanted), self.nodes)
+    def set_total(self, size_kib: int, requested: int) -> int:
+        """Request pages spread evenly over the NUMA nodes, as a write to vm.nr_hugepages does. Returns the number allocated."""
+        share, rest = divmod(max(0, requested), self.nodes)
         for node in range(self.nodes):
             self.set_node(node, size_kib, share + (1 if node < rest else 0))
         return self.total(size_kib)
 
 
 def pages_from_cmdline(cmdline: str, nodes: int, node_kib: int) -> HugePages:
-    """Huge pages after boot with this command line (`hugepagesz=`, `hugepages=N` or `0:N,1:N`, `default_hugepagesz=`)."""
+    """The pages after a boot with this command line: `hugepagesz=`, `hugepages=N` or `0:N,1:N`, `default_hugepagesz=`."""
     result = HugePages(nodes, node_kib)
     size = result.default_kib
     for name, value in parse_cmdline(cmdline):

@@ -1,4 +1,4 @@
-"""iblinkinfo -l with a direct route: the link of one port of this machine, or those of its leaf switch."""
+"""iblinkinfo -l with a direct route: the link of one port of this machine, seen from the HCA or from the leaf switch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LINK = '0x{near} "{name:>30}" {lid:6} {port:4}[  ] ==( 4X {speed:>13} Gbps Acti
 
 
 def main(argv: list[str], version: str) -> int:
-    """-D 0 is the own link; -D 0,1 the leaf's, of which this machine knows only its own and the aggregation node's."""
+    """Print the link from the HCA (-D 0) or from the leaf switch (-D 0,1), which shows only the link to this machine."""
     parser = argparse.ArgumentParser(prog="iblinkinfo")
     parser.add_argument("-l", action="store_true")
     parser.add_argument("-C", dest="device", default="mlx5_0")
@@ -24,20 +24,20 @@ def main(argv: list[str], version: str) -> int:
     parser.add_argument("-D", dest="route", default="0")
     parser.add_argument("-n", dest="hops")
     parser.add_argument("-V", action="version", version=f"iblinkinfo BUILD VERSION: {version} (simulated)")
-    asked = parser.parse_args(argv[1:])
-    at = f"{ROOT}/{asked.device}"
-    if asked.device not in hca_devices() or read(f"{at}/ports/{asked.port}/link_layer") != "InfiniBand":
-        print(f"ibwarn: mad_rpc_open_port: can't open UMAD port ({asked.device}:{asked.port})", file=sys.stderr)
+    options = parser.parse_args(argv[1:])
+    at = f"{ROOT}/{options.device}"
+    if options.device not in hca_devices() or read(f"{at}/ports/{options.port}/link_layer") != "InfiniBand":
+        print(f"ibwarn: mad_rpc_open_port: can't open UMAD port ({options.device}:{options.port})", file=sys.stderr)
         return 1
-    if machine.is_switch_hca(asked.device):
-        print(f"iblinkinfo: not simulated: {asked.device} reaches only the NVSwitches of this node", file=sys.stderr)
+    if machine.is_switch_hca(options.device):
+        print(f"iblinkinfo: not simulated: {options.device} reaches only the NVSwitches of this node", file=sys.stderr)
         return 1
-    print("\n".join(link_lines(asked.device, asked.port, leaf=asked.route != "0")))
+    print("\n".join(link_lines(options.device, options.port, leaf=options.route != "0")))
     return 0
 
 
 def link_lines(device: str, port: int, *, leaf: bool) -> list[str]:
-    """The lines of that end."""
+    """The output for one link."""
     at = f"{ROOT}/{device}"
     index = machine.hca_index(device)
     end = switch_port(index)

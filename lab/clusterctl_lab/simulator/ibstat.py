@@ -1,4 +1,4 @@
-"""ibstat: what /sys/class/infiniband says, in its format."""
+"""ibstat: shows /sys/class/infiniband in its format."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ ROOT = "/sys/class/infiniband"
 
 
 def main(argv: list[str], version: str) -> int:
-    """All HCAs, or those named."""
+    """Show all HCAs, or the one named."""
     if "-V" in argv or "--version" in argv:
         print(f"ibstat BUILD VERSION: {version} (simulated)")
         return 0
     names = sorted(os.listdir(ROOT)) if os.path.isdir(ROOT) else []
-    asked = [w for w in argv[1:] if not w.startswith("-")]
+    selected = [w for w in argv[1:] if not w.startswith("-")]
     if "-l" in argv:
         print("\n".join(names))
         return 0
-    if not names or (asked and asked[0] not in names):
+    if not names or (selected and selected[0] not in names):
         print(
             "ibpanic: [1] main: stat of IB device failed: No such file or directory"
-            if asked
+            if selected
             else "ibpanic: [1] main: can't list IB device names",
             file=sys.stderr,
         )
         return 255
-    print("".join(hca_text(name) for name in (asked[:1] or names)), end="")
+    print("".join(hca_text(name) for name in (selected[:1] or names)), end="")
     return 0
 
 
 def hca_text(name: str) -> str:
-    """The block of one HCA."""
+    """The output for one HCA."""
     at, port = f"{ROOT}/{name}", f"{ROOT}/{name}/ports/1"
     guid = "0x" + state.read(f"{at}/node_guid").replace(":", "")
     rows = {

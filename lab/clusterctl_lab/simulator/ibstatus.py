@@ -9,7 +9,7 @@ from .ibstat import ROOT
 
 
 def main(argv: list[str], _version: str) -> int:
-    """All HCAs, or those named."""
+    """Show all HCAs, or those named."""
     names = [w.partition(":")[0] for w in argv[1:]] or (sorted(os.listdir(ROOT)) if os.path.isdir(ROOT) else [])
     for name in names:
         port = f"{ROOT}/{name}/ports/1"

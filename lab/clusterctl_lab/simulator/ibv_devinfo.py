@@ -1,4 +1,4 @@
-"""ibv_devinfo: the port attributes of one HCA that follow from its interface."""
+"""ibv_devinfo: device and port attributes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from . import nic_settings
+from . import machine, nic_settings
 from .state import read
 from .sysfs_rdma import ROOT
 
@@ -14,31 +14,33 @@ _CODES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
 
 
 def main(argv: list[str], _version: str) -> int:
-    """One device with -d; all without."""
+    """Show one device (-d), or all."""
     parser = argparse.ArgumentParser(prog="ibv_devinfo")
     parser.add_argument("-d", dest="device")
     parser.add_argument("-i", dest="port", type=int, default=1)
-    asked = parser.parse_args(argv[1:])
+    options = parser.parse_args(argv[1:])
     names = sorted(os.listdir(ROOT)) if os.path.isdir(ROOT) else []
-    if asked.device and asked.device not in names:
-        print(f"No IB device '{asked.device}' found", file=sys.stderr)
+    if options.device and options.device not in names:
+        print(f"No IB device '{options.device}' found", file=sys.stderr)
         return 255
-    for name in [asked.device] if asked.device else names:
-        print(device_text(name, asked.port))
+    for name in [options.device] if options.device else names:
+        print(device_text(name, options.port))
     return 0
 
 
 def active_mtu(mtu: int) -> int:
-    """The kernel's rule (iboe_get_mtu): the largest that leaves 96 bytes for headers."""
+    """The RDMA MTU for an interface MTU: the largest that leaves 96 bytes for headers (iboe_get_mtu in the kernel)."""
     return max((size for size in _CODES if size <= mtu - 96), default=256)
 
 
 def device_text(device: str, port: int) -> str:
-    """The block of one device."""
+    """The output for one device."""
     at = f"{ROOT}/{device}"
     layer = read(f"{at}/ports/{port}/link_layer")
-    index = int(device.rpartition("_")[2])
-    size = active_mtu(int(read(f"/sys/class/net/{nic_settings.interface_name(index)}/mtu") or "0")) if layer == "Ethernet" else 4096
+    size = 4096
+    if layer == "Ethernet":
+        interface = nic_settings.interface_name(machine.hca_index(device))
+        size = active_mtu(int(read(f"/sys/class/net/{interface}/mtu") or "0"))
     rows = {
         "transport": "InfiniBand (0)",
         "fw_ver": read(f"{at}/fw_ver"),

@@ -10,15 +10,15 @@ from .imex_config import CONFIG_FILE, ImexConfigError, read_config
 
 
 def main(argv: list[str], version: str) -> int:
-    """Answer `--version`, or be a member of the domain until the program is ended."""
+    """Print the version, or run the daemon until SIGTERM."""
     parser = argparse.ArgumentParser(prog="nvidia-imex", allow_abbrev=False)
     parser.add_argument("-c", dest="config", default=CONFIG_FILE)
     parser.add_argument("-v", "--version", action="store_true")
-    asked, others = parser.parse_known_args(argv[1:])
+    options, others = parser.parse_known_args(argv[1:])
     if others:
         print(f"nvidia-imex: not simulated: {' '.join(others)}", file=sys.stderr)
         return 2
-    if asked.version:
+    if options.version:
         print(f"IMEX version is: {version} (simulated)")
         return 0
     driver = state.driver_version()
@@ -26,7 +26,7 @@ def main(argv: list[str], version: str) -> int:
         print(f"IMEX version {version} does not match driver version {driver or 'none'}", file=sys.stderr)
         return 1
     try:
-        return imex_domain.run_daemon(read_config(asked.config), version)
+        return imex_domain.run_daemon(read_config(options.config), version)
     except ImexConfigError as e:
         print(f"nvidia-imex: {e}", file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""The configuration of IMEX, its nodes file, and which of the nodes this machine is."""
+"""The configuration and the nodes file of IMEX, and the address of this machine among the nodes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from . import state
 
 CONFIG_FILE = "/etc/nvidia-imex/config.cfg"
-# Where the daemon takes commands.
+# The daemon accepts commands at this address.
 COMMAND_ADDRESS = "127.0.0.1"
 
 
 class ImexConfigError(Exception):
-    """With these files IMEX does not start."""
+    """The files are invalid; IMEX does not start."""
 
 
 @dataclass(frozen=True)
 class ImexConfig:
-    """The settings that are simulated, with their defaults; the others are read over."""
+    """The simulated settings with their defaults; other settings are ignored."""
 
     server_port: int = 50000
     cmd_enabled: bool = False
@@ -27,7 +27,11 @@ class ImexConfig:
 
 
 def read_config(path: str) -> ImexConfig:
-    """The KEY=VALUE lines of a file; defaults where there is none. ImexConfigError if a port is none."""
+    """The settings in a file; defaults if the file does not exist.
+
+    Raises:
+        ImexConfigError: a port is invalid.
+    """
     found = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in _lines(path))}
     default = ImexConfig()
     return ImexConfig(
@@ -39,7 +43,11 @@ def read_config(path: str) -> ImexConfig:
 
 
 def read_members(path: str) -> tuple[str, ...]:
-    """The addresses of a nodes file, in order. ImexConfigError if it is missing or empty, or a line is no address."""
+    """The addresses in a nodes file, in order.
+
+    Raises:
+        ImexConfigError: the file is missing or empty, or a line is not an address.
+    """
     members = tuple(_lines(path))
     if not members:
         raise ImexConfigError(f"node configuration file {path} is missing or names no node")
@@ -52,7 +60,11 @@ def read_members(path: str) -> tuple[str, ...]:
 
 
 def own_address(members: tuple[str, ...]) -> str:
-    """The first member that is an address of this machine. ImexConfigError if none is."""
+    """The first member that is an address of this machine.
+
+    Raises:
+        ImexConfigError: none is.
+    """
     for address in members:
         with socket.socket(address_family(address)) as probe:
             try:
@@ -64,7 +76,7 @@ def own_address(members: tuple[str, ...]) -> str:
 
 
 def address_family(address: str) -> socket.AddressFamily:
-    """IPv4 or IPv6, by how an address is written."""
+    """AF_INET or AF_INET6, depending on the notation of the address."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 

@@ -1,4 +1,4 @@
-"""The daemon of nvidia-imex: it answers the other members, and to commands says what the domain looks like from here."""
+"""The daemon of nvidia-imex: answers requests of other members and of nvidia-imex-ctl."""
 
 from __future__ import annotations
 
@@ -36,47 +36,49 @@ _REQUEST_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True)
 class DomainNode:
-    """One member of the domain, with what it read when it started; `address`: its own."""
+    """This member of the domain with the configuration that it read at start; `address` is its own."""
 
     version: str
     address: str
     port: int
     members: tuple[str, ...]
 
-    def answer(self, question: Request) -> str:
-        """To another member; one of another version is refused."""
-        if question.version != self.version:
+    def answer(self, request: Request) -> str:
+        """The reply to another member; a member of another version is refused."""
+        if request.version != self.version:
             return MemberReport(self.version, VERSION_MISMATCH).to_json()
-        return (self._connected() if question.about is RequestKind.CONNECTIONS else self._state()).to_json()
+        return (self._connected() if request.about is RequestKind.CONNECTIONS else self._state()).to_json()
 
-    def command(self, question: Request) -> str:
-        """To nvidia-imex-ctl, of whatever version."""
-        return (self.domain() if question.about is RequestKind.DOMAIN else self._state()).to_json()
+    def command(self, request: Request) -> str:
+        """The reply to nvidia-imex-ctl of any version."""
+        return (self.domain() if request.about is RequestKind.DOMAIN else self._state()).to_json()
 
     def domain(self) -> Domain:
-        """Every member as it describes itself."""
-        members = [self._row(address, report) for address, report in zip(self.members, self._ask_all(RequestKind.CONNECTIONS), strict=True)]
+        """The state of all members as they report it."""
+        members = [
+            self._row(address, report) for address, report in zip(self.members, self._query_all(RequestKind.CONNECTIONS), strict=True)
+        ]
         return Domain(domain_status(members), _timestamp(time.time()), tuple(members))
 
     def _row(self, address: str, report: MemberReport) -> Member:
-        # A member that started with another nodes file does not know all of these.
-        known = report.status == READY
-        met = tuple(report.connections.get(other, NEVER_CONNECTED) if known else INVALID for other in self.members)
-        return Member(address, report.status, report.version, met)
+        # A member that started with another nodes file does not report a connection to each of these.
+        ready = report.status == READY
+        connections = tuple(report.connections.get(other, NEVER_CONNECTED) if ready else INVALID for other in self.members)
+        return Member(address, report.status, report.version, connections)
 
     def _state(self) -> MemberReport:
         return MemberReport(self.version, READY)
 
     def _connected(self) -> MemberReport:
-        reports = zip(self.members, self._ask_all(RequestKind.STATE), strict=True)
+        reports = zip(self.members, self._query_all(RequestKind.STATE), strict=True)
         return MemberReport(self.version, READY, {a: CONNECTED if r.status == READY else NEVER_CONNECTED for a, r in reports})
 
-    def _ask_all(self, about: RequestKind) -> list[MemberReport]:
-        """At the same time: each that is down costs the whole timeout."""
+    def _query_all(self, about: RequestKind) -> list[MemberReport]:
+        """Query all members in parallel, because each one that is down takes the whole timeout."""
         with ThreadPoolExecutor(len(self.members)) as pool:
-            return list(pool.map(lambda address: self._ask(address, about), self.members))
+            return list(pool.map(lambda address: self._query(address, about), self.members))
 
-    def _ask(self, address: str, about: RequestKind) -> MemberReport:
+    def _query(self, address: str, about: RequestKind) -> MemberReport:
         if address == self.address:
             return self._connected() if about is RequestKind.CONNECTIONS else self._state()
         try:
@@ -86,7 +88,7 @@ class DomainNode:
 
 
 def domain_status(members: Sequence[Member]) -> str:
-    """UP if all are ready and connected to all, DOWN if none is ready."""
+    """UP if all members are ready and connected to all, DOWN if none is ready, otherwise DEGRADED."""
     ready = [m for m in members if m.status == READY]
     if not ready:
         return "DOWN"
@@ -94,7 +96,7 @@ def domain_status(members: Sequence[Member]) -> str:
 
 
 def _timestamp(now_s: float) -> str:
-    """`9/4/2026 00:00:00.000`."""
+    """The time as `9/4/2026 00:00:00.000`."""
     now = time.localtime(now_s)
     return f"{now.tm_mon}/{now.tm_mday}/{time.strftime('%Y %H:%M:%S', now)}.{int(now_s % 1 * 1000):03}"
 
@@ -102,7 +104,7 @@ def _timestamp(now_s: float) -> str:
 class _Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
-    # A whole rack may ask at once; a connection that finds no place here waits longer than a peer does.
+    # All trays of a rack may connect at once. A connection that does not fit into the queue would exceed the peer's timeout.
     request_queue_size = 1024
 
     def __init__(self, address: str, port: int, answer: Callable[[Request], str]) -> None:
@@ -120,14 +122,18 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         try:
-            question = Request.from_json(self.rfile.readline(LINE_MAX))
-            self.wfile.write(self.server.answer(question).encode() + b"\n")
-        except (OSError, NoReplyError):  # one that went away, or spoke of something else, costs nobody else his answer
+            request = Request.from_json(self.rfile.readline(LINE_MAX))
+            self.wfile.write(self.server.answer(request).encode() + b"\n")
+        except (OSError, NoReplyError):  # a client that disconnects or sends something else must not affect others
             return
 
 
 def run_daemon(config: ImexConfig, version: str) -> int:
-    """Answer until systemd ends the program. ImexConfigError if the nodes file is wrong or a port is taken."""
+    """Answer requests until SIGTERM.
+
+    Raises:
+        ImexConfigError: the nodes file is invalid, or a port is in use.
+    """
     members = read_members(config.nodes_file)
     node = DomainNode(version, own_address(members), config.server_port, members)
     servers = [_Server(node.address, node.port, node.answer)]

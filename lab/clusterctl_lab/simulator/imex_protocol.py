@@ -1,4 +1,4 @@
-"""What IMEX daemons and nvidia-imex-ctl say to each other: a line of JSON asks, a line of JSON answers."""
+"""The protocol between IMEX daemons and nvidia-imex-ctl: one line of JSON as request, one as reply."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _CONNECT_TIMEOUT_S = 1.0
 
 
 class NoReplyError(Exception):
-    """Nobody is there, or what is said is no answer."""
+    """The peer did not reply, or sent an invalid message."""
 
 
 class RequestKind(Enum):
-    """What is asked for: members answer the first two, the command port the first and the last."""
+    """The requested information. Members serve STATE and CONNECTIONS, the command port STATE and DOMAIN."""
 
     STATE = "state"
     CONNECTIONS = "connections"
     DOMAIN = "domain"
 
 
-# How long each answer may take: the next kind waits for some of the one before.
+# Time limits of replies: answering DOMAIN includes CONNECTIONS requests, which include STATE requests.
 REPLY_TIMEOUT_S = {RequestKind.STATE: 5.0, RequestKind.CONNECTIONS: 10.0, RequestKind.DOMAIN: 20.0}
 
 
 @dataclass(frozen=True)
 class Request:
-    """`version`: of the one that asks."""
+    """A request; `version` is that of the sender."""
 
     about: RequestKind
     version: str
@@ -47,17 +47,21 @@ class Request:
 
     @classmethod
     def from_json(cls, line: bytes) -> Request:
-        """NoAnswerError if it is no question."""
+        """Parse a line.
+
+        Raises:
+            NoReplyError: it is not a request.
+        """
         try:
-            said = json.loads(line)
-            return cls(RequestKind(said["about"]), str(said["version"]))
+            message = json.loads(line)
+            return cls(RequestKind(message["about"]), str(message["version"]))
         except (ValueError, KeyError, TypeError) as e:
-            raise NoReplyError(f"not a question: {line[:80]!r}") from e
+            raise NoReplyError(f"not a request: {line[:80]!r}") from e
 
 
 @dataclass(frozen=True)
 class MemberReport:
-    """What a daemon says of itself; `connections`: address of a member -> state, empty if not asked for or refused."""
+    """The state of one daemon; `connections`: address of a member -> state, empty unless requested."""
 
     version: str
     status: str
@@ -69,17 +73,21 @@ class MemberReport:
 
     @classmethod
     def from_json(cls, line: bytes) -> MemberReport:
-        """NoAnswerError if it is no report."""
+        """Parse a line.
+
+        Raises:
+            NoReplyError: it is not a report.
+        """
         try:
-            said = json.loads(line)
-            return cls(str(said["version"]), str(said["status"]), {str(k): str(v) for k, v in said["connections"].items()})
+            message = json.loads(line)
+            return cls(str(message["version"]), str(message["status"]), {str(k): str(v) for k, v in message["connections"].items()})
         except (ValueError, KeyError, TypeError, AttributeError) as e:
             raise NoReplyError(f"not a report: {line[:80]!r}") from e
 
 
 @dataclass(frozen=True)
 class Member:
-    """One row of a domain; `connections`: to each member of the domain, in its order."""
+    """One member of a domain; `connections`: its connection state to each member, in the domain's order."""
 
     address: str
     status: str
@@ -89,45 +97,55 @@ class Member:
 
 @dataclass(frozen=True)
 class Domain:
-    """`status`: UP, DEGRADED or DOWN."""
+    """All members of a domain; `status`: UP, DEGRADED or DOWN."""
 
     status: str
     timestamp: str
     members: tuple[Member, ...]
 
     def to_json(self) -> str:
-        """As `nvidia-imex-ctl -N -j` prints it."""
+        """The output of `nvidia-imex-ctl -N -j`."""
         return json.dumps(
             {"nodes": {str(i): self._node(m) for i, m in enumerate(self.members)}, "timestamp": self.timestamp, "status": self.status}
         )
 
     def _node(self, member: Member) -> dict[str, object]:
         hosts = [m.address for m in self.members]
-        met = {str(i): {"host": h, "status": s, "changed": True} for i, (h, s) in enumerate(zip(hosts, member.connections, strict=True))}
-        return {"status": member.status, "host": member.address, "version": member.version, "connections": met}
+        connections = {
+            str(i): {"host": h, "status": s, "changed": True} for i, (h, s) in enumerate(zip(hosts, member.connections, strict=True))
+        }
+        return {"status": member.status, "host": member.address, "version": member.version, "connections": connections}
 
     @classmethod
     def from_json(cls, line: bytes) -> Domain:
-        """NoAnswerError if it is no domain."""
+        """Parse a line.
+
+        Raises:
+            NoReplyError: it is not a domain.
+        """
         try:
-            said = json.loads(line)
+            message = json.loads(line)
             rows = (
                 Member(n["host"], n["status"], n["version"], tuple(c["status"] for c in n["connections"].values()))
-                for n in said["nodes"].values()
+                for n in message["nodes"].values()
             )
-            return cls(said["status"], said["timestamp"], tuple(rows))
+            return cls(message["status"], message["timestamp"], tuple(rows))
         except (ValueError, KeyError, TypeError, AttributeError) as e:
             raise NoReplyError(f"not a domain: {line[:80]!r}") from e
 
 
-def send_request(address: str, port: int, question: Request) -> bytes:
-    """The line that a daemon answers. NoAnswerError if none comes in time."""
+def send_request(address: str, port: int, request: Request) -> bytes:
+    """The reply of a daemon, one line.
+
+    Raises:
+        NoReplyError: no reply came in time.
+    """
     try:
         with socket.create_connection((address, port), timeout=_CONNECT_TIMEOUT_S) as connection:
-            connection.settimeout(REPLY_TIMEOUT_S[question.about])
-            connection.sendall(question.to_json().encode() + b"\n")
-            with connection.makefile("rb") as answers:
-                line = answers.readline(LINE_MAX)
+            connection.settimeout(REPLY_TIMEOUT_S[request.about])
+            connection.sendall(request.to_json().encode() + b"\n")
+            with connection.makefile("rb") as replies:
+                line = replies.readline(LINE_MAX)
     except OSError as e:
         raise NoReplyError(f"{address}:{port}: {e}") from e
     if not line.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""The kernel log of this machine: lines go to journald through the pipe at /dev/kmsg and to the ring that dmesg prints."""
+"""The kernel log of this machine: lines go to journald through the pipe /dev/kmsg and to the file that dmesg prints."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _LEVELS = {"err": 3, "warn": 4, "notice": 5, "info": 6}
 
 
 class KernelLog:
-    """The writer; there is one, in the supervisor.
+    """Writes the log. Only the supervisor has an instance.
 
-    journald takes what it reads at once for one record, so a line goes into the pipe only when the pipe is empty.
+    journald treats the result of one read as one record, so a line is written to the pipe only when the pipe is empty.
     """
 
     def __init__(self) -> None:
-        self._pipe = os.open(KMSG, os.O_RDWR | os.O_NONBLOCK)  # held open: a writer must never wait for journald
+        self._pipe = os.open(KMSG, os.O_RDWR | os.O_NONBLOCK)  # kept open, so that writing never blocks
         self._waiting: list[bytes] = []
 
     def log(self, text: str, level: str = "info") -> None:
-        """Write one line: to the ring now, to journald as soon as it has read what went before."""
+        """Write one line to dmesg's file immediately and to journald when it has read the previous lines."""
         seconds = time.clock_gettime(time.CLOCK_BOOTTIME)
         priority = _LEVELS[level]
         with open(RING, "a", encoding="utf-8") as ring:
@@ -35,7 +35,7 @@ class KernelLog:
         self._waiting.append(f"{priority},{number},{int(seconds * 1e6)},-;{text}\n".encode())
 
     def pump(self) -> bool:
-        """Hand on a waiting line if journald is ready; True if more wait."""
+        """Send a waiting line if journald is ready. Returns whether more lines wait."""
         unread = bytearray(4)
         fcntl.ioctl(self._pipe, termios.FIONREAD, unread)
         if self._waiting and not int.from_bytes(unread, sys.byteorder):
@@ -44,5 +44,5 @@ class KernelLog:
 
 
 def xid_line(bus_id: str, code: int, text: str) -> str:
-    """`NVRM: Xid (PCI:0000:53:00): 79, ...`, as the driver writes it."""
+    """The driver's message for an XID: `NVRM: Xid (PCI:0000:53:00): 79, ...`."""
     return f"NVRM: Xid (PCI:{bus_id[4:].lower().rpartition('.')[0]}): {code}, {text}"

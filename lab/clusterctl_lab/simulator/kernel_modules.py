@@ -1,4 +1,4 @@
-"""Kernel modules of the simulated machine: modprobe, lsmod, modinfo, and what a boot loads."""
+"""Kernel modules of the simulated machine: loading, unloading, modprobe.d and the modules that a boot loads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import imex_channel, machine, state
 from .cmdline import parse_cmdline
 from .pseudo_files import write_files
 
-# Modules of the distribution's own kernel that roles of a GPU node load; version empty as in the kernel.
+# Modules of the distribution's kernel that roles load. They have no version.
 IN_TREE = [
     "ib_core",
     "ib_uverbs",
@@ -57,12 +57,12 @@ IN_TREE = [
     "xfs",
     "dummy",
 ]
-# What the kernel finds on the bus by itself.
+# Modules that udev loads for devices on the bus.
 _AUTOLOADED = ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs", "nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm")
 _NEEDS = {"nvidia_uvm": "nvidia", "nvidia_modeset": "nvidia", "nvidia_drm": "nvidia_modeset", "nvidia_peermem": "nvidia"}
-# Parameters that /sys/module/*/parameters shows when nothing is set.
+# Default values in /sys/module/*/parameters.
 _PARAMETERS = {"nvidia_uvm": {"uvm_disable_hmm": "N"}, "nvidia_drm": {"modeset": "N"}, "nvidia_peermem": {"peerdirect_support": "0"}}
-# As /proc/driver/nvidia/params shows them.
+# Default values in /proc/driver/nvidia/params.
 _NVIDIA_PARAMS = {
     "RestrictProfilingToAdminUsers": "1",
     "NvLinkDisable": "0",
@@ -76,23 +76,27 @@ _CONF = ("/etc/modprobe.d/*.conf", "/lib/modprobe.d/*.conf")
 
 
 class ModuleError(Exception):
-    """A module cannot be loaded; the text is modprobe's."""
+    """A module cannot be loaded or unloaded. Has modprobe's message."""
 
 
 def available_version(name: str) -> str | None:
-    """The version of a module that could be loaded (empty for one of the kernel's own); None where there is none."""
+    """The version of a module that can be loaded, empty for a module of the kernel; None if there is no such module."""
     found = state.read(f"{state.MODULES}/{name}").partition("\n")[0]
     return found or ("" if name in IN_TREE else None)
 
 
 def modinfo_overrides(name: str) -> dict[str, str]:
-    """What modinfo says otherwise than of a module as it was built here: the further lines `field value` of the module's file."""
+    """Modinfo fields that differ from those of a module built for this kernel: the `field value` lines of the module's file."""
     lines = state.read(f"{state.MODULES}/{name}").splitlines()[1:]
     return {field: value for field, _, value in (line.partition(" ") for line in lines)}
 
 
 def require_module(name: str) -> str:
-    """As `available`; ModuleError where there is none."""
+    """The version of a module as in `available_version`.
+
+    Raises:
+        ModuleError: there is no such module.
+    """
     version = available_version(name)
     if version is None:
         raise ModuleError(f"modprobe: FATAL: Module {name} not found in directory /lib/modules/{os.uname().release}")
@@ -100,7 +104,11 @@ def require_module(name: str) -> str:
 
 
 def load_module(name: str, parameters: dict[str, str] | None = None) -> None:
-    """Load a module and what it needs, with the options of modprobe.d and the kernel command line. ModuleError if it cannot be."""
+    """Load a module and its dependency, with the options of modprobe.d and of the kernel command line.
+
+    Raises:
+        ModuleError: it does not exist, or modprobe.d disables it.
+    """
     name = name.replace("-", "_")
     if state.is_module_loaded(name):
         return
@@ -126,7 +134,11 @@ def load_module(name: str, parameters: dict[str, str] | None = None) -> None:
 
 
 def unload_module(name: str) -> None:
-    """Unload a module. ModuleError if it is not loaded."""
+    """Unload a module.
+
+    Raises:
+        ModuleError: it is not loaded.
+    """
     name = name.replace("-", "_")
     if not state.is_module_loaded(name):
         raise ModuleError(f"modprobe: FATAL: Module {name} is not loaded.")
@@ -134,11 +146,11 @@ def unload_module(name: str) -> None:
 
 
 def on_boot(cmdline: str) -> list[str]:
-    """Load what a boot loads: the bus's modules that are not blacklisted, then modules-load.d. Returns what could not be loaded."""
-    barred = _blacklisted(cmdline)
+    """Load the modules of devices on the bus that are not blacklisted, then those of modules-load.d. Returns modprobe's error messages."""
+    blacklisted = _blacklisted(cmdline)
     problems = []
     for name in _AUTOLOADED:
-        if name not in barred and available_version(name) is not None and (name not in _NEEDS or state.is_module_loaded(_NEEDS[name])):
+        if name not in blacklisted and available_version(name) is not None and (name not in _NEEDS or state.is_module_loaded(_NEEDS[name])):
             problems += _load_or_explain(name)
     for path in sorted(glob.glob("/etc/modules-load.d/*.conf") + glob.glob("/usr/lib/modules-load.d/*.conf")):
         names = [line.strip() for line in state.read(path).splitlines()]
@@ -147,7 +159,7 @@ def on_boot(cmdline: str) -> list[str]:
 
 
 def configured_options(name: str) -> dict[str, str]:
-    """Options of a module from modprobe.d, then the kernel command line; the last one counts."""
+    """The options of a module from modprobe.d and from the kernel command line, which takes precedence."""
     result: dict[str, str] = {}
     for line in _conf_lines():
         if len(line) > 2 and line[0] == "options" and line[1].replace("-", "_") == name:
@@ -174,7 +186,7 @@ def _conf_lines() -> list[list[str]]:
 
 
 def _split_like_modprobe(line: str) -> list[str]:
-    """As modprobe reads it: a quote that is never closed is a letter."""
+    """Split a line like modprobe, for which an unclosed quote is an ordinary character."""
     try:
         return shlex.split(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Whether the HCAs of this machine are InfiniBand or Ethernet: LINK_TYPE_P1 of their NV configuration, as it was at boot. All are of one type."""
+"""The link type of the HCAs, InfiniBand or Ethernet: LINK_TYPE_P1 of their NV configuration at boot. All HCAs have the same."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _ETHERNET = "2"
 
 
 def on_boot() -> None:
-    """Read the NV configuration that this boot brought into force."""
+    """Take the link type from the current NV configuration: Ethernet if all HCAs are set to it."""
     types = {nv_config.current_config(index)["LINK_TYPE_P1"] for index in range(machine.HCAS)}
     write_files(RUN, {_FILE: "ETH" if types == {_ETHERNET} else "IB"})
 
 
 def is_ethernet() -> bool:
-    """ConnectX-7 comes as InfiniBand."""
+    """Whether the HCAs are Ethernet; ConnectX-7 is delivered as InfiniBand."""
     return read(f"{RUN}/{_FILE}") == "ETH"

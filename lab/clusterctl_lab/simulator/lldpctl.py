@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import sys
 
-from . import link_type, nic_settings
+from . import link_type, machine, nic_settings
 from .cabling import hca_devices, switch_port
 
 
 def main(argv: list[str], version: str) -> int:
-    """Only the JSON format."""
+    """Print the neighbours; only the JSON format is simulated."""
     if "-v" in argv:
         print(f"{version} (simulated)")
         return 0
     if argv[1:] != ["-f", "json"]:
         print("lldpctl: this simulated one knows only `-f json`", file=sys.stderr)
         return 1
-    rows = [_neighbour(int(d.rpartition("_")[2])) for d in hca_devices()] if link_type.is_ethernet() else []
+    rails = [machine.hca_index(d) for d in hca_devices() if not machine.is_switch_hca(d)]
+    rows = [_neighbour(rail) for rail in rails] if link_type.is_ethernet() else []
     print(json.dumps({"lldp": {"interface": rows} if rows else {}}, indent=2))
     return 0
 

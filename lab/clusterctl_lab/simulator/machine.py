@@ -1,4 +1,4 @@
-"""The hardware that this lab node stands for, one HCA per GPU and rail; HGX H100 where nothing is said."""
+"""The hardware that this lab node simulates, with one HCA per GPU and rail; HGX H100 by default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from . import hardware_kinds, state
 
-# The name of a kind of hardware: as the lab says it to the first process, and, for programs whose units hide that, as the boot noted it.
+# The file in which the lab names the hardware. The boot copies the name to a flag for programs whose units hide this file.
 KIND = "/var/lib/clusterctl-lab/hardware"
 THIS = hardware_kinds.KINDS[state.flag("hardware") or state.read(KIND) or hardware_kinds.HGX_H100.name]
 NUMA_NODES = THIS.numa_nodes
@@ -18,7 +18,7 @@ HCAS = len(THIS.hca_addresses)
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU of a node; identities follow from the node's name, so they survive reboots."""
+    """One GPU of a node. UUID and serial number are derived from the node's name, so that they survive reboots."""
 
     index: int
     uuid: str
@@ -28,12 +28,12 @@ class Gpu:
 
 
 def cpus_of_numa_node(node: int) -> list[int]:
-    """Logical CPUs of a NUMA node: its cores, then their second threads."""
+    """The logical CPUs of a NUMA node: first the first threads of its cores, then the second threads."""
     return _cpus(node, THIS.sockets * THIS.cores_per_socket // THIS.numa_nodes)
 
 
 def cpus_of_socket(socket: int) -> list[int]:
-    """Logical CPUs of a socket: its cores, then their second threads."""
+    """The logical CPUs of a socket: first the first threads of its cores, then the second threads."""
     return _cpus(socket, THIS.cores_per_socket)
 
 
@@ -43,12 +43,12 @@ def _cpus(part: int, cores: int) -> list[int]:
 
 
 def siblings_of_core(core: int) -> list[int]:
-    """The logical CPUs of a core, which are numbered over all sockets."""
+    """The logical CPUs of a core; cores are numbered over all sockets."""
     return [thread * THIS.sockets * THIS.cores_per_socket + core for thread in range(THIS.threads_per_core)]
 
 
 def numa_node_of_slot(index: int) -> int:
-    """Where a GPU hangs, and the HCA of its rail."""
+    """The NUMA node of a GPU and of the HCA of its rail."""
     return THIS.numa_of_slot[index]
 
 
@@ -61,33 +61,37 @@ def gpu(node: str, index: int) -> Gpu:
 
 
 def hca_name(index: int) -> str:
-    """What the kernel calls the HCA of a rail."""
+    """The kernel's name of the HCA of a rail."""
     return THIS.hca_names[index]
 
 
 def hca_index(name: str) -> int:
-    """The rail of an HCA. ValueError for a device that is no HCA of a rail."""
+    """The rail of an HCA.
+
+    Raises:
+        ValueError: the device is not the HCA of a rail.
+    """
     return THIS.hca_names.index(name)
 
 
 def is_switch_hca(name: str) -> bool:
-    """Whether an RDMA device is the management function of an NVSwitch, which is no rail."""
+    """Whether an RDMA device is the management function of an NVSwitch and not the HCA of a rail."""
     return name in (device for device, _ in THIS.switch_hcas)
 
 
 def hca_guid(node: str, index: int) -> str:
-    """Node GUID of an HCA, as sysfs writes it."""
+    """The node GUID of an HCA in the notation of sysfs."""
     h = hashlib.sha256(f"{node}/{THIS.hca_names[index]}".encode()).hexdigest()
     return f"a088:c203:00{h[:2]}:{h[2:6]}"
 
 
 def hca_lid(node: str, index: int) -> int:
-    """Local id of an HCA's port; fixed, as a subnet manager with a guid2lid file keeps it."""
+    """The local id of an HCA's port; constant, as with a subnet manager that has a guid2lid file."""
     return 16 + int(hashlib.sha256(f"{node}/lid{index}".encode()).hexdigest()[:4], 16) % 40000
 
 
 def cpu_list(cpus: list[int]) -> str:
-    """`0-55,112-167` from a sorted list."""
+    """The notation of the kernel for a sorted list of CPUs, e.g. `0-55,112-167`."""
     parts: list[str] = []
     start = previous = cpus[0]
     for cpu in [*cpus[1:], -1]:
@@ -99,7 +103,7 @@ def cpu_list(cpus: list[int]) -> str:
 
 
 def cpu_mask(cpus: list[int], width: int = CPUS) -> str:
-    """The hexadecimal mask of sysfs, in groups of 32 bits."""
+    """The hexadecimal mask of sysfs for a list of CPUs, in groups of 32 bits."""
     number = sum(1 << cpu for cpu in cpus)
     groups = [f"{(number >> shift) & 0xFFFFFFFF:08x}" for shift in range(0, width, 32)]
     return ",".join(reversed(groups))

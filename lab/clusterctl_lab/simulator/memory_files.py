@@ -1,4 +1,4 @@
-"""Makes the kernel's memory files behave: what is written to one shows in all others, as far as memory allows."""
+"""Keeps the kernel's memory files consistent: a write to one of them updates all others, as far as memory allows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIZES = (2048, 1048576)
 
 
 class MemoryFiles:
-    """Huge pages and transparent huge pages. `root` is where /sys and /proc are, for tests."""
+    """The files of huge pages and transparent huge pages. `root` is the parent of /sys and /proc, for tests."""
 
     def __init__(self, cmdline: str, root: str = "") -> None:
         self.root = root
@@ -30,29 +30,29 @@ class MemoryFiles:
         self._chosen = {path: _bracketed(self._read(path)) for path in self._choices}
 
     def watched(self) -> list[str]:
-        """The files whose writing matters."""
+        """The files that must be watched for writes."""
         return [*self._totals, *self._nodes, *self._choices]
 
     def written(self, path: str) -> None:
-        """Take what somebody wrote to `path` and bring all files in line."""
+        """Apply a write to `path` and update all files."""
         text = self._read(path)
         if path in self._choices:
             self._choose(path, text)
             return
         current = self.pages.total(self._totals[path]) if path in self._totals else self.pages.pages[self._nodes[path]]
-        wanted = int(text) if text.isdigit() else current
-        if wanted == current and text.isdigit():
+        requested = int(text) if text.isdigit() else current
+        if requested == current and text.isdigit():
             return
         if path in self._totals:
-            self.pages.set_total(self._totals[path], wanted)
+            self.pages.set_total(self._totals[path], requested)
         else:
-            self.pages.set_node(*self._nodes[path], wanted)
+            self.pages.set_node(*self._nodes[path], requested)
         self.refresh(path)
 
     def refresh(self, written: str = "") -> None:
-        """Write every file that follows from the number of huge pages, and the one `written`.
+        """Write the files whose value changed, and the file `written`.
 
-        A file whose number stays is left alone: somebody may have written to it a moment ago, and its turn comes.
+        Unchanged files are not rewritten, because that could overwrite a write that has not been processed yet.
         """
         files = {f"/sys/{name}": str(value) for name, value in sysfs_memory.page_files(self.pages).items()}
         for path, value in files.items():
@@ -74,7 +74,7 @@ class MemoryFiles:
         return read(self.root + path)
 
     def _write(self, path: str, text: str) -> None:
-        """In place, and only what differs: the files are mount points, and every write wakes the watcher again."""
+        """Write in place, because the files are mount points, and only if the text differs, because each write triggers the watcher."""
         if self._read(path) == text.strip():
             return
         data = text.encode() + b"\n"

@@ -1,4 +1,4 @@
-"""A tiny exporter: serves what a function returns at /metrics, with a first line that says it is simulated."""
+"""A minimal exporter: serves the text of a function at /metrics, with a first line that marks it as simulated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIMULATED_HEADER = "# simulated by clusterctl lab: no real hardware was measured
 
 
 def option_value(argv: list[str], *names: str, default: str = "") -> str:
-    """The value of `--name=value` or `--name value`."""
+    """The value of an option given as `--name=value` or `--name value`."""
     for word, following in zip(argv, [*argv[1:], ""], strict=False):
         name, equals, value = word.partition("=")
         if name in names:
@@ -21,7 +21,7 @@ def option_value(argv: list[str], *names: str, default: str = "") -> str:
 
 
 def serve_metrics(listen: str, metrics: Callable[[], str]) -> int:
-    """Answer until the program is ended."""
+    """Serve until the program is terminated."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -33,9 +33,9 @@ def serve_metrics(listen: str, metrics: Callable[[], str]) -> int:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the base class names it so
-            """No line per request."""
+            """Do not log requests."""
 
     host, _, port = listen.rpartition(":")
-    with ThreadingHTTPServer((host.strip("[]") or "0.0.0.0", int(port)), Handler) as server:  # noqa: S104 as the real one
+    with ThreadingHTTPServer((host.strip("[]") or "0.0.0.0", int(port)), Handler) as server:  # noqa: S104 like the real exporters
         server.serve_forever()
     return 0

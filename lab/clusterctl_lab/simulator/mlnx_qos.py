@@ -11,7 +11,7 @@ _OWNERS = {"os": "OS", "fw": "Firmware"}
 
 
 def main(argv: list[str], version: str) -> int:
-    """Set what is asked, then show everything, as the real one does."""
+    """Apply the options, then show all settings, as the real tool does."""
     parser = argparse.ArgumentParser(prog="mlnx_qos")
     parser.add_argument("-i", "--interface", required=True)
     parser.add_argument("--trust", choices=["pcp", "dscp"])
@@ -21,33 +21,33 @@ def main(argv: list[str], version: str) -> int:
     parser.add_argument("--prio2buffer")
     parser.add_argument("-d", "--dcbx", choices=["os", "fw"])
     parser.add_argument("-v", "--version", action="version", version=f"mlnx_qos {version} (simulated)")
-    asked = parser.parse_args(argv[1:])
-    device = nic_settings.device_of_interface(asked.interface)
+    options = parser.parse_args(argv[1:])
+    device = nic_settings.device_of_interface(options.interface)
     if not device:
-        print(f"Interface {asked.interface} is not found or not supported", file=sys.stderr)
+        print(f"Interface {options.interface} is not found or not supported", file=sys.stderr)
         return 1
     adapter = nic_settings.load_settings(device)
-    apply_options(adapter, asked)
+    apply_options(adapter, options)
     if adapter != nic_settings.load_settings(device):  # a query writes nothing
         nic_settings.save_settings(device, adapter)
     print(qos_text(adapter), end="")
     return 0
 
 
-def apply_options(adapter: nic_settings.NicSettings, asked: argparse.Namespace) -> None:
-    """Take over the options that are given."""
-    adapter.trust = asked.trust or adapter.trust
-    adapter.dcbx = _OWNERS.get(asked.dcbx, adapter.dcbx)
-    if asked.dscp2prio:
-        word, dscp, priority = asked.dscp2prio.split(",")
-        adapter.priority_of[int(dscp)] = int(priority) if word == "set" else int(dscp) // 8
-    for option, name in ((asked.pfc, "pfc"), (asked.buffer_size, "buffer_sizes"), (asked.prio2buffer, "buffer_of")):
+def apply_options(adapter: nic_settings.NicSettings, options: argparse.Namespace) -> None:
+    """Change the settings for which an option is given."""
+    adapter.trust = options.trust or adapter.trust
+    adapter.dcbx = _OWNERS.get(options.dcbx, adapter.dcbx)
+    if options.dscp2prio:
+        action, dscp, priority = options.dscp2prio.split(",")
+        adapter.priority_of[int(dscp)] = int(priority) if action == "set" else int(dscp) // 8
+    for option, name in ((options.pfc, "pfc"), (options.buffer_size, "buffer_sizes"), (options.prio2buffer, "buffer_of")):
         if option:
             setattr(adapter, name, [int(n) for n in option.split(",")])
 
 
 def qos_text(adapter: nic_settings.NicSettings) -> str:
-    """The output of mlnx_qos of DOCA-OFED."""
+    """The output of mlnx_qos from DOCA-OFED."""
     lines = [f"DCBX mode: {adapter.dcbx} controlled", f"Priority trust state: {adapter.trust}"]
     if adapter.trust == "dscp":
         lines.append("dscp2prio mapping:")

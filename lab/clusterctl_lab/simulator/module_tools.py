@@ -1,4 +1,4 @@
-"""modprobe, lsmod and modinfo: one program under three names."""
+"""modprobe, lsmod and modinfo: one program with three names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .kernel_modules import ModuleError, available_version, load_module, modinfo
 
 
 def main(argv: list[str], _version: str = "") -> int:
-    """Answer as the program under whose name it was called."""
+    """Run the program whose name it was called by."""
     name = argv[0].rpartition("/")[2]
     return {"lsmod": _lsmod, "modinfo": _modinfo}.get(name, _modprobe)(argv[1:])
 

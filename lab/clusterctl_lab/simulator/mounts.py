@@ -1,4 +1,4 @@
-"""The mount system call, without starting a process."""
+"""The mount system call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ RECURSIVE = 16384
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    """Mount; OSError with the target's name if it fails."""
+    """Mount a file system.
+
+    Raises:
+        OSError: with the target's name.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(source.encode(), target.encode(), kind.encode(), flags, data.encode() or None):
         code = ctypes.get_errno()
@@ -19,12 +23,12 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 
 def bind(source: str, target: str) -> None:
-    """Show `source` at `target`, with all that is mounted below it."""
+    """Bind-mount `source` and all mounts below it at `target`."""
     mount(source, target, flags=BIND | RECURSIVE)
 
 
 def new_tmpfs(target: str) -> str:
-    """An empty tmpfs at a new folder `target`."""
+    """Mount an empty tmpfs at the new folder `target`."""
     os.makedirs(target)
     mount("clusterctl-lab", target, "tmpfs", data="mode=755")
     return target

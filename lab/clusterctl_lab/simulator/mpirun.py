@@ -1,4 +1,4 @@
-"""mpirun: finds the nodes of --host, asks each what it is, and answers as rank 0 of the program would."""
+"""mpirun: queries the nodes of --host for their properties and prints the output of rank 0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPTIONS_WITH_TWO_VALUES = {"--mca", "-mca"}
 
 
 def main(argv: list[str], version: str) -> int:
-    """Run an nccl-tests program over several nodes."""
+    """Run an nccl-tests program on several nodes."""
     if {"--version", "-V"} & set(argv):
         print(f"mpirun (Open MPI) {version}\n\nReport bugs to http://www.open-mpi.org/community/help/\n(simulated)")
         return 0
@@ -37,7 +37,7 @@ def main(argv: list[str], version: str) -> int:
 
 
 def split_options(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-    """(option -> its values, the program with its arguments)."""
+    """Split a command line into options (name -> values) and the program with its arguments."""
     options: dict[str, list[str]] = {}
     i = 0
     while i < len(words) and words[i].startswith("-"):
@@ -54,7 +54,7 @@ def split_options(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
 
 
 def parse_hosts(options: dict[str, list[str]]) -> list[tuple[str, int]]:
-    """(address, slots) of --host, in its order."""
+    """The hosts of --host in order, as (address, slots)."""
     named = ",".join(options.get("--host", []) + options.get("-H", []))
     parts = [part.rpartition(":") for part in named.split(",") if part]
     return [(host, int(slots)) if host else (slots, 1) for host, _, slots in parts]

@@ -1,4 +1,4 @@
-"""The lines of NCCL_DEBUG=INFO that tell which way data goes."""
+"""The lines of NCCL_DEBUG=INFO that show the transports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHANNELS = 2
 
 
 def info_lines(group: list[tuple[Peer, int]]) -> list[str]:
-    """Bootstrap, network and channel lines of all ranks, as NCCL 2.2x writes them."""
+    """The bootstrap, network and channel lines of all ranks in the format of NCCL 2.2x."""
     lines: list[str] = []
     first = group[0][0]
     layer = "RoCE" if link_type.is_ethernet() else "IB"

@@ -1,4 +1,4 @@
-"""all_reduce_perf and its sisters on the GPUs of one node; `run` also serves a group started by mpirun."""
+"""all_reduce_perf, all_gather_perf, reduce_scatter_perf and alltoall_perf; `run_group` also serves mpirun."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .device_variation import variation_factor
 if TYPE_CHECKING:
     from .peers import Peer
 
-# Bus bandwidth is algorithm bandwidth times this times (n - 1) / n (nccl-tests PERFORMANCE.md).
+# Bus bandwidth = algorithm bandwidth * factor * (n - 1) / n (nccl-tests PERFORMANCE.md).
 _BUS_FACTORS = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall": 1}
-# Against all-reduce, which the switches sum.
+# Bus bandwidth relative to all-reduce, which the switches accelerate.
 _RELATIVE_TO_ALL_REDUCE = {"all_reduce": 1.0, "all_gather": 0.752, "reduce_scatter": 0.755, "alltoall": 0.74}
 _SUFFIX = {"K": 2**10, "M": 2**20, "G": 2**30}
 _HALF_SPEED_BYTES = 32 * 2**20
 
 
 def main(argv: list[str], version: str) -> int:
-    """Run on this node alone."""
+    """Run on this node only."""
     name = argv[0].rpartition("/")[2].removesuffix("_perf")
     if {"-h", "--help"} & set(argv):
         print(
@@ -33,12 +33,12 @@ def main(argv: list[str], version: str) -> int:
         )
         return 0
     me = peers.describe_self()
-    wanted = int(_option(argv, "-g", "--ngpus", "1")) * int(_option(argv, "-t", "--nthreads", "1"))
-    return run_group(name, argv[1:], version, [(me, min(wanted, machine.GPUS * 4))], dict(os.environ))
+    ranks = int(_option(argv, "-g", "--ngpus", "1")) * int(_option(argv, "-t", "--nthreads", "1"))
+    return run_group(name, argv[1:], version, [(me, min(ranks, machine.GPUS * 4))], dict(os.environ))
 
 
 def run_group(name: str, words: list[str], version: str, group: list[tuple[Peer, int]], environment: dict[str, str]) -> int:
-    """Print what rank 0 of the group prints. `group`: a node's description and its number of ranks."""
+    """Print the output of rank 0. `group` lists each node with its number of ranks."""
     print("clusterctl-lab: simulated", file=sys.stderr)
     problem = _problem(group)
     if problem:
@@ -85,7 +85,7 @@ _HEADER = (
 
 
 def bus_bandwidth(name: str, group: list[tuple[Peer, int]]) -> float:
-    """GB/s at large messages: a group goes at the pace of its slowest node and HCA."""
+    """The bus bandwidth at large messages in GB/s, limited by the slowest node and HCA of the group."""
     slowest = min(d.nccl_factor for d, _ in group)
     if len(group) == 1:
         ranks = group[0][1]

@@ -1,4 +1,4 @@
-"""What an Ethernet adapter of this machine forgets at every reset: quality of service, rings, pause, defaults of the connection manager."""
+"""Settings of an Ethernet HCA that a reset restores to defaults: quality of service, rings, pause, connection manager defaults."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, field
 from . import machine
 from .state import RUN, read
 
-# On a tmpfs, as a reboot resets the adapters.
+# On a tmpfs, because a reboot resets the adapters.
 FOLDER = f"{RUN}/nics"
 
 
 @dataclass
 class NicSettings:
-    """Firmware defaults of a ConnectX-7."""
+    """The settings of one HCA; defaults are those of the ConnectX-7 firmware."""
 
     dcbx: str = "OS"
     trust: str = "pcp"
@@ -35,18 +35,18 @@ def interface_name(index: int) -> str:
 
 
 def device_of_interface(name: str) -> str:
-    """`mlx5_3` of its interface; empty for an interface of no HCA."""
+    """The HCA of a network interface; empty if the interface does not belong to an HCA."""
     return next((machine.hca_name(i) for i in range(machine.HCAS) if interface_name(i) == name), "")
 
 
 def load_settings(device: str) -> NicSettings:
-    """The adapter as it is now."""
+    """The current settings of an HCA."""
     text = read(f"{FOLDER}/{device}.json")
     return NicSettings(**json.loads(text)) if text else NicSettings()
 
 
 def save_settings(device: str, nic: NicSettings) -> None:
-    """Remember it until the next reset."""
+    """Store the settings until the next reset."""
     os.makedirs(FOLDER, exist_ok=True)
     with open(f"{FOLDER}/{device}.json", "w", encoding="utf-8") as file:
         json.dump(asdict(nic), file)

@@ -1,4 +1,4 @@
-"""prometheus-node-exporter: its build, the load, and the files of the text collector."""
+"""prometheus-node-exporter: build information, load, and the files of the textfile collector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .metrics_server import option_value, serve_metrics
 
 
 def main(argv: list[str], version: str) -> int:
-    """Answer `--version`, or serve."""
+    """Print the version, or serve metrics."""
     if "--version" in argv:
         print(f"node_exporter, version {version} (simulated)")
         return 0
@@ -18,7 +18,7 @@ def main(argv: list[str], version: str) -> int:
 
 
 def metrics_text(version: str, folder: str) -> str:
-    """The metrics of this moment."""
+    """The current metrics."""
     load = (state.read("/proc/loadavg") or "0").split()[0]
     lines = [f'node_exporter_build_info{{version="{version}"}} 1', f"node_load1 {load}"]
     lines += [state.read(path) for path in sorted(glob.glob(f"{folder}/*.prom")) if folder]

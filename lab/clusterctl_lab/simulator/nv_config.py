@@ -1,4 +1,4 @@
-"""mlxconfig and mstconfig: an adapter's NV configuration, in the flash and in force. What is set comes into force at the next boot."""
+"""mlxconfig and mstconfig: the NV configuration of the HCAs. A change goes to the flash and takes effect at the next boot."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 
 from . import machine, state
 
-# In the flash: survives reboots. In force: a copy that each boot makes.
+# The flash survives reboots. The current configuration is a copy that each boot makes.
 FLASH = "/usr/lib/clusterctl-lab/nv-config.json"
 CURRENT = f"{state.RUN}/nv-config.json"
 _BOOLEAN = {"0": "False", "1": "True"}
 _LINK = {"1": "IB", "2": "ETH"}
-# Parameter -> its value from the factory and the names of its values.
+# Parameter -> factory default and names of its values.
 _FACTORY: dict[str, tuple[str, dict[str, str]]] = {
     "MEMIC_SIZE_LIMIT": ("1", {"0": "DISABLED", "1": "_256KB"}),
     "NUM_OF_VFS": ("16", {}),
@@ -30,17 +30,17 @@ _FACTORY: dict[str, tuple[str, dict[str, str]]] = {
 }
 _HIDDEN = ("MAX_ACC_OUT_READ", "PCI_WR_ORDERING")
 _ARRAY = "ESWITCH_HAIRPIN_DESCRIPTORS"
-# As the machine came: somebody had used virtual functions.
+# Differences to the factory defaults at delivery: a previous user enabled virtual functions.
 _DELIVERED = {"SRIOV_EN": "1"}
 
 
 def on_boot() -> None:
-    """The flash comes into force."""
+    """Make the configuration in the flash the current one."""
     _save(CURRENT, _load(FLASH))
 
 
 def main(argv: list[str], _version: str = "") -> int:
-    """`-d DEVICE [-e] query` and `-d DEVICE -y set NAME=VALUE...`."""
+    """Run `-d DEVICE [-e] query` or `-d DEVICE -y set NAME=VALUE...`."""
     device = next((argv[i + 1] for i, word in enumerate(argv[:-1]) if word in ("-d", "--dev")), "")
     index = hca_index_of_address(device)
     if index is None:
@@ -58,15 +58,15 @@ def main(argv: list[str], _version: str = "") -> int:
 
 
 def hca_index_of_address(device: str) -> int | None:
-    """The index of an adapter by its PCI address, with or without domain; None if there is none."""
+    """The index of the HCA at a PCI address, with or without domain; None if there is none."""
     address = device if device.count(":") > 1 else f"0000:{device}"
     known = machine.THIS.hca_addresses
     return known.index(address) if address in known else None
 
 
-def _listing(device: str, index: int, asked: list[str]) -> str:
+def _listing(device: str, index: int, selected: list[str]) -> str:
     current, following = _values(CURRENT, index), _values(FLASH, index)
-    shown = [n for n in _FACTORY if (not asked or n in asked) and (n not in _HIDDEN or current["ADVANCED_PCI_SETTINGS"] == "1")]
+    shown = [n for n in _FACTORY if (not selected or n in selected) and (n not in _HIDDEN or current["ADVANCED_PCI_SETTINGS"] == "1")]
     lines = ["", "Device #1:", "----------", "", f"Device type:        {machine.THIS.hca_family:<20}", f"Device:             {device}", ""]
     lines.append(f"{'Configurations:':<52}{'Default':<21}{'Current':<21}Next Boot")
     for name in shown:
@@ -74,7 +74,7 @@ def _listing(device: str, index: int, asked: list[str]) -> str:
         values = [_printed(v, names) for v in (default, current[name], following[name])]
         mark = "*" if len(set(values)) > 1 else " "
         lines.append(f"{mark:<8}{name:<44}" + "".join(f"{value:<21}" for value in values))
-    if not asked:
+    if not selected:
         lines.append(f"{'':<8}{_ARRAY:<44}" + f"{'Array[0..7]':<21}" * 3)
     return "\n".join([*lines, "The '*' shows parameters with next value different from default/current value.", ""])
 
@@ -82,8 +82,8 @@ def _listing(device: str, index: int, asked: list[str]) -> str:
 def _set(index: int, words: list[str]) -> int:
     flash = _load(FLASH)
     current = _values(CURRENT, index)
-    wanted = dict(word.partition("=")[::2] for word in words)
-    for name, value in wanted.items():
+    settings = dict(word.partition("=")[::2] for word in words)
+    for name, value in settings.items():
         if name not in _FACTORY or (name in _HIDDEN and current["ADVANCED_PCI_SETTINGS"] != "1"):
             print(f"-E- The Device doesn't support {name} parameter", file=sys.stderr)
             return 3
@@ -99,7 +99,7 @@ def _set(index: int, words: list[str]) -> int:
 
 
 def current_config(index: int) -> dict[str, str]:
-    """The configuration that an adapter runs with."""
+    """The current configuration of an HCA."""
     return _values(CURRENT, index)
 
 

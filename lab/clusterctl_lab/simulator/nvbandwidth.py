@@ -20,7 +20,7 @@ _CASES = {
 
 
 def main(argv: list[str], version: str) -> int:
-    """Run the test cases of -t, or all."""
+    """Run the test cases given with -t, or all."""
     if {"-h", "--help"} & set(argv):
         print(
             f"nvbandwidth Version: v{version} (simulated)\nnvbandwidth CLI:\n  -h [ --help ]  Produce help message\n  -t [ --testcase ] arg  Testcase(s) to run\n  -j [ --json ]  Print output in json format"
@@ -61,7 +61,7 @@ def _requested_cases(words: list[str]) -> list[str]:
 
 
 def run_test_case(name: str, count: int) -> dict[str, Any]:
-    """One entry of `testcases`."""
+    """The result of one test case, an entry of `testcases` in the JSON document."""
     description, gbs, between = _CASES[name]
     node = os.uname().nodename
     rows = range(count) if between else range(1)

@@ -1,4 +1,4 @@
-"""nvcc: its release; it compiles nothing."""
+"""nvcc: `--version` only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main(argv: list[str], version: str) -> int:
-    """`--version` prints what the toolkit's compiler does; `version` is the toolkit's, e.g. 13.0.2."""
+    """Print the version of the toolkit, e.g. 13.0.2; compiling is not simulated."""
     if "--version" in argv or "-V" in argv:
         release = ".".join(version.split(".")[:2])
         print("nvcc: NVIDIA (R) Cuda compiler driver (simulated)")

@@ -14,15 +14,15 @@ _SHOWS = {"-L": smi_text.gpu_list, "--list-gpus": smi_text.gpu_list, "nvlink": s
 
 
 def main(argv: list[str], version: str) -> int:
-    """Answer like the real tool; its own errors go to stdout, as there."""
+    """Run nvidia-smi; its error messages go to stdout, as with the real tool."""
     try:
-        return _answer(argv[1:], version)
+        return _run(argv[1:], version)
     except NoDriverError as e:
         print(e)
         return e.code
 
 
-def _answer(words: list[str], version: str) -> int:
+def _run(words: list[str], version: str) -> int:
     if "--version" in words:
         print(smi_text.version_text(version, state.driver_version()), end="")
         return 0
@@ -32,9 +32,9 @@ def _answer(words: list[str], version: str) -> int:
         return _persistence(words)
     if words[:1] not in (["-L"], ["--list-gpus"]):
         require_no_lost_gpu(views)
-    asked = next((w for w in words if w.startswith("--query-")), "")
-    if asked:
-        return smi_query.run_query(views, driver, asked, words)
+    query = next((w for w in words if w.startswith("--query-")), "")
+    if query:
+        return smi_query.run_query(views, driver, query, words)
     if smi_set.requested_setting(words)[0]:
         return smi_set.apply_setting(views, words)
     text = _text(words, views, driver)
@@ -43,7 +43,7 @@ def _answer(words: list[str], version: str) -> int:
 
 
 def _text(words: list[str], views: list[GpuView], driver: str) -> str:
-    """What a listing prints; empty for a command line that is not simulated."""
+    """The output of a listing; empty for a command line that is not simulated."""
     first = words[0] if words else ""
     if first in _SHOWS:
         return _SHOWS[first](views)
@@ -56,7 +56,7 @@ def _text(words: list[str], views: list[GpuView], driver: str) -> str:
 def _persistence(words: list[str]) -> int:
     state.set_flag("persistence", "1" if words[-1].endswith("1") else "")
     for view in gpu_views():
-        said = "Enabled" if words[-1].endswith("1") else "Disabled"
-        print(f"{said} persistence mode for GPU {view.gpu.bus_id}.")
+        mode = "Enabled" if words[-1].endswith("1") else "Disabled"
+        print(f"{mode} persistence mode for GPU {view.gpu.bus_id}.")
     print("All done.")
     return 0

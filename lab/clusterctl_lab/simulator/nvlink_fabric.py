@@ -1,4 +1,4 @@
-"""The NVLink fabric as a GPU of this machine sees it: brought up by the fabric manager of the board, or by the switch trays of the rack."""
+"""The NVLink fabric, brought up by the fabric manager of the board or by the switch trays of the rack."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def gpu_joined(index: int, faults: Faults) -> bool:
 
 
 def cluster_uuid(node: str) -> str:
-    """The same for all nodes of a rack, by the rack's name in theirs."""
+    """The cluster UUID of a node, derived from the rack in its name, so that all nodes of a rack have the same."""
     return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{node.partition('-')[0]}.clusterctl-lab.invalid"))

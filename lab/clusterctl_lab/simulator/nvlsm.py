@@ -1,4 +1,4 @@
-"""nvlsm, the NVLink subnet manager of boards with NVSwitches of the fourth generation: an OpenSM that the fabric manager's unit starts."""
+"""nvlsm, the NVLink subnet manager for boards with fourth-generation NVSwitches. It is an OpenSM that the fabric manager's unit starts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from . import daemons
 
 
 def main(argv: list[str], version: str) -> int:
-    """Answer `--version`, or stay."""
+    """Print the version, or run until SIGTERM."""
     if "--version" in argv:
         print(f"OpenSM {version} (simulated)")
         return 0

@@ -1,10 +1,10 @@
-"""ofed_info: the release of the network stack."""
+"""ofed_info: the release of the OFED stack."""
 
 from __future__ import annotations
 
 
 def main(argv: list[str], version: str) -> int:
-    """`-s` prints the short name as DOCA's OFED has it; `version` is that of ofed-scripts, e.g. 25.10.OFED.25.10.1.7.1."""
+    """Print the release, with -s only its short name in the format of DOCA-OFED. `version` is that of ofed-scripts, e.g. 25.10.OFED.25.10.1.7.1."""
     numbers = version.partition(".OFED.")[2].split(".")
     print(f"OFED-internal-{'.'.join(numbers[:2])}-{'.'.join(numbers[2:])}:")
     if "-s" not in argv:

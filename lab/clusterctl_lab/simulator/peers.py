@@ -1,4 +1,4 @@
-"""How nodes ask each other what they are: the supervisor of each answers on a TCP port."""
+"""Queries between nodes: the supervisor of each node describes the node on a TCP port."""
 
 from __future__ import annotations
 
@@ -11,20 +11,26 @@ from . import device_variation, imex_channel, machine, nvlink_fabric, state
 
 PORT = 7711
 TIMEOUT_S = 5.0
-# What is left when data goes through host memory.
+# Bandwidth factor when data goes through host memory.
 WITHOUT_GDR = 0.6
 
 
 class PeerError(Exception):
-    """A node does not answer."""
+    """A node did not answer."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """What a node brings to a group run.
+    """The properties of a node that determine the result of a group run.
 
-    `gpus`: bus ids; `slowest_hca`: part of the line rate; `nccl_factor`: part of the usual bus bandwidth; versions empty if absent;
-    `rack`: why its GPUs cannot reach those of other nodes over the NVLink of a rack, empty if they can or there is none.
+    Attributes:
+        driver, nccl, tests: versions; empty if not installed.
+        fabric: all GPUs have joined the NVLink fabric.
+        gdr: GPUDirect RDMA is available.
+        gpus: PCI bus ids of the usable GPUs.
+        slowest_hca: bandwidth of the slowest HCA as a fraction of the line rate.
+        nccl_factor: bus bandwidth as a fraction of the usual one.
+        rack: NCCL's message if the node cannot use the NVLink fabric of its rack; empty if it can, or if the rack has none.
     """
 
     node: str
@@ -44,7 +50,7 @@ class Peer:
 
 
 def describe_self() -> Peer:
-    """This node."""
+    """The properties of this node."""
     node = os.uname().nodename
     faults = state.read_faults()
     factors = [faults.hca_factor(name, machine.THIS.line_rate_gbps) for name in machine.THIS.hca_names]
@@ -63,7 +69,7 @@ def describe_self() -> Peer:
 
 
 def _mnnvl_problem() -> str:
-    """As NCCL says it (src/mnnvl.cc)."""
+    """NCCL's message if multi-node NVLink cannot be used (src/mnnvl.cc); empty if it can."""
     if not imex_channel.channel_exists():
         return "Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels). Set NCCL_MNNVL_ENABLE=0 to ignore this issue."
     if not state.flag("imex"):
@@ -72,7 +78,11 @@ def _mnnvl_problem() -> str:
 
 
 def query_peer(address: str, port: int = PORT) -> Peer:
-    """What the node at an address says of itself. PeerError if it says nothing."""
+    """The properties of the node at an address.
+
+    Raises:
+        PeerError: it did not answer.
+    """
     try:
         with socket.create_connection((address, port), timeout=TIMEOUT_S) as connection:
             connection.sendall(b"describe\n")

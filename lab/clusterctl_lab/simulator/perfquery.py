@@ -1,4 +1,4 @@
-"""perfquery -R: clear the counters of a port."""
+"""perfquery: shows the counters of a port, or clears them (-R)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .sysfs_rdma import ROOT
 
 
 def main(argv: list[str], _version: str) -> int:
-    """-R -C DEVICE -P PORT; without -R it shows them."""
+    """Run with the options [-R] -C DEVICE -P PORT."""
     words = [w for w in argv[1:] if w != "-R"]
     options = dict(zip(words[::2], words[1::2], strict=False))
     folder = f"{ROOT}/{options.get('-C', 'mlx5_0')}/ports/{options.get('-P', '1')}/counters"

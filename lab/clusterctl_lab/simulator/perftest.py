@@ -1,4 +1,4 @@
-"""ib_write_bw, ib_read_bw and ib_send_bw: both sides meet over TCP, tell each other their device, and print the table of perftest."""
+"""ib_write_bw, ib_read_bw and ib_send_bw: both sides exchange the properties of their HCAs over TCP and print perftest's table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from . import device_variation, link_type, machine, state
 
 WAIT_S = 60.0
-# Of the line rate, what is left after headers.
+# Payload as a fraction of the line rate, after headers.
 PAYLOAD = 0.981
 _VERSION = "6.20"
 _TITLES = {"ib_write_bw": "RDMA_Write BW Test", "ib_read_bw": "RDMA_Read BW Test", "ib_send_bw": "Send BW Test"}
@@ -35,12 +35,12 @@ _WITH_VALUE = {
 
 
 class UsageError(Exception):
-    """The command line is wrong; the text is perftest's."""
+    """The command line or the device is invalid. Has perftest's message."""
 
 
 @dataclass
 class Options:
-    """The command line."""
+    """The options of the command line; `server` is empty on the server side."""
 
     device: str = "mlx5_0"
     port: int = 18515
@@ -82,7 +82,11 @@ def main(argv: list[str], _version: str) -> int:
 
 
 def parse_command_line(words: list[str]) -> Options:
-    """Read the command line. UsageError for an option that perftest lacks."""
+    """Parse the command line.
+
+    Raises:
+        UsageError: an option is unknown, or its value is invalid.
+    """
     values: dict[str, Any] = {}
     rest = list(words)
     while rest:
@@ -131,14 +135,19 @@ def _local_description(options: Options, name: str) -> dict[str, Any]:
 
 
 def _exchange(options: Options, mine: dict[str, Any]) -> dict[str, Any]:
-    """Exchange descriptions; ValueError if the other side is something else or measures something else."""
+    """Send the local properties and return those of the other side.
+
+    Raises:
+        OSError: no connection.
+        ValueError: the other side is not perftest, or has other options.
+    """
     with _connection(options) as connection:
         connection.settimeout(WAIT_S)
         connection.sendall(json.dumps(mine).encode() + b"\n")
         theirs: dict[str, Any] = json.loads(connection.makefile("r", encoding="utf-8").readline())
         if any(theirs[key] != mine[key] for key in ("test", "size", "qps")):
             raise ValueError("the sides differ")
-        # The real test takes its duration; this one only lets both sides overlap.
+        # The real test runs for its duration; this pause only makes both sides overlap.
         time.sleep(0.05)
     return theirs
 
@@ -154,7 +163,7 @@ def _connection(options: Options) -> socket.socket:
 
 
 def result_text(name: str, options: Options, mine: dict[str, Any], theirs: dict[str, Any]) -> str:
-    """The text that perftest prints after the exchange."""
+    """The output of perftest after the exchange."""
     rows = [
         (" Dual-port       : OFF", f"\t\tDevice         : {options.device}"),
         (f" Number of qps   : {options.qps}", "\t\tTransport type : IB"),

@@ -1,11 +1,11 @@
-"""/proc: the values of /proc/sys on a fresh system, and single files."""
+"""Contents of /proc: the initial values of /proc/sys, and single files."""
 
 from __future__ import annotations
 
 from . import imex_channel, machine
 from .cmdline import last_value
 
-# What a distribution kernel starts with on this machine; keys are paths below /proc/sys.
+# Initial values of a distribution kernel on this machine; keys are paths below /proc/sys.
 _FRESH: dict[str, str | int] = {
     "vm/swappiness": 60,
     "vm/dirty_ratio": 20,
@@ -48,7 +48,7 @@ _FRESH: dict[str, str | int] = {
     "fs/inotify/max_user_watches": 1048576,
     "fs/suid_dumpable": 2,
 }
-# Of /proc/sys/net/core, a network namespace shows only some; the rest belongs to the whole machine.
+# A network namespace has only some files of /proc/sys/net/core; the others belong to the whole machine.
 _FRESH_NET_CORE: dict[str, str | int] = {
     "rmem_max": 212992,
     "wmem_max": 212992,
@@ -65,12 +65,12 @@ _FRESH_NET_CORE: dict[str, str | int] = {
     "rps_sock_flow_entries": 0,
     "somaxconn": 4096,
 }
-# The size of the neighbour table belongs to the first network namespace; a container does not see it.
+# The size of the neighbour table belongs to the initial network namespace; a container does not see it.
 NEIGHBOUR_TABLE: dict[str, str | int | bytes] = {"default/gc_thresh1": 128, "default/gc_thresh2": 512, "default/gc_thresh3": 1024}
 
 
 def proc_sys_files(cmdline: str, boot_id: str, huge_total: int) -> dict[str, str | int | bytes]:
-    """Files below /proc/sys, as this boot starts with."""
+    """The files below /proc/sys after a boot with this command line."""
     result: dict[str, str | int | bytes] = dict(_FRESH)
     result |= {f"net/core/{name}": value for name, value in _FRESH_NET_CORE.items()}
     result |= {"kernel/random/boot_id": boot_id, "vm/nr_hugepages": huge_total, "vm/nr_hugepages_mempolicy": huge_total}
@@ -82,13 +82,13 @@ def proc_sys_files(cmdline: str, boot_id: str, huge_total: int) -> dict[str, str
 
 
 def cpuinfo() -> str:
-    """/proc/cpuinfo."""
+    """The text of /proc/cpuinfo."""
     describe = _x86 if machine.THIS.processor.flags else _arm
     return "\n".join("".join(f"{name}\t: {value}\n" for name, value in describe(cpu).items()) for cpu in range(machine.CPUS))
 
 
 def _arm(cpu: int) -> dict[str, str | int]:
-    """As the kernel describes a Neoverse V2: numbers of maker and part, no name."""
+    """A Neoverse V2: the kernel shows ids of implementer and part, but no name."""
     implementer: dict[str, str | int] = {
         "CPU implementer": "0x41",
         "CPU architecture": 8,
@@ -120,7 +120,7 @@ def _x86(cpu: int) -> dict[str, str | int]:
 
 
 def devices_text() -> str:
-    """/proc/devices, of which programs for GPUs read the character devices."""
+    """The text of /proc/devices, with the character devices that GPU programs look up."""
     rows = [(1, "mem"), (5, "/dev/tty"), (195, "nvidia"), (231, "infiniband_verbs"), (234, "nvidia-caps"), (509, "nvidia-uvm")]
     rows += [(imex_channel.MAJOR, "nvidia-caps-imex-channels")] if machine.THIS.rack_nvlink else []
     return "\n".join(["Character devices:", *(f"{number:>3} {name}" for number, name in sorted(rows)), "", "Block devices:", "  7 loop"])

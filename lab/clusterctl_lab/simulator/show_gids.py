@@ -10,7 +10,7 @@ from .sysfs_rdma import ROOT
 
 
 def main(_argv: list[str], _version: str) -> int:
-    """All devices, as the real script prints them."""
+    """Show all devices in the format of the real script."""
     print("DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV")
     print("---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---")
     count = 0

@@ -11,7 +11,7 @@ from .smi_tree import Tree, gpu_tree
 if TYPE_CHECKING:
     from .gpus import GpuView
 
-# Field -> path in the tree of `-q -x`; units are in the value there and in the header here.
+# Field -> path in the values of `-q -x`, where the unit is part of the value; here it is part of the header.
 _PATHS = {
     "name": "product_name",
     "gpu_name": "product_name",
@@ -67,12 +67,12 @@ _PATHS = {
 _UNIT = re.compile(r" (MiB|W|C|%|MHz|GB)$")
 
 
-def run_query(views: list[GpuView], driver: str, asked: str, words: list[str]) -> int:
-    """Print the table; an unknown field is an error, as with the real tool."""
-    kind, _, rest = asked.partition("=")
+def run_query(views: list[GpuView], driver: str, query: str, words: list[str]) -> int:
+    """Print the table for the option `query`. Returns the exit status, which is not 0 for an unknown field."""
+    kind, _, rest = query.partition("=")
     if kind not in ("--query-gpu", "--query-remapped-rows"):
-        return 0  # no process, no retired page
-    fields = [f.strip() for f in (rest or words[words.index(asked) + 1]).split(",")]
+        return 0  # there are no processes and no retired pages
+    fields = [f.strip() for f in (rest or words[words.index(query) + 1]).split(",")]
     style = next((w.partition("=")[2] for w in words if w.startswith("--format=")), "csv").split(",")
     trees = [gpu_tree(v, driver) for v in views]
     for field in fields:
@@ -110,5 +110,5 @@ def _header(field: str, tree: Tree, *, units: bool) -> str:
 
 
 def _bare(value: str) -> str:
-    """Temperatures have no unit in CSV."""
+    """The value without the unit of temperatures, which CSV output omits."""
     return value.removesuffix(" C")

@@ -1,4 +1,4 @@
-"""nvidia-smi -pl, -mig and -e: what the tool changes on one GPU or on all."""
+"""nvidia-smi -pl, -mig and -e: change a mode of one GPU or of all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SWITCH = {"0": False, "DISABLED": False, "1": True, "ENABLED": True}
 
 
 def requested_setting(words: list[str]) -> tuple[str, str]:
-    """What is to be set (`power`, `mig`, `ecc`), and to what; both empty if nothing is."""
+    """The setting to change (`power`, `mig` or `ecc`) and its value; both empty if there is none."""
     for name, value in _pairs(words):
         if name in _VERBS:
             return _VERBS[name], value
@@ -22,7 +22,7 @@ def requested_setting(words: list[str]) -> tuple[str, str]:
 
 
 def apply_setting(views: list[GpuView], words: list[str]) -> int:
-    """Set it on the GPUs meant, and say so."""
+    """Change the setting on the selected GPUs and print the result. Returns the exit status."""
     verb, value = requested_setting(words)
     only = next((v for n, v in _pairs(words) if n in ("-i", "--id")), "")
     chosen = [v for v in views if only in ("", str(v.minor), v.gpu.bus_id, v.gpu.uuid)]
@@ -56,18 +56,18 @@ def _switch(view: GpuView, verb: str, value: str) -> str:
     enabled = _SWITCH.get(value.upper())
     if enabled is None:
         return f"Invalid argument: {value}"
-    said = "Enabled" if enabled else "Disabled"
+    mode = "Enabled" if enabled else "Disabled"
     if verb == "ecc":
         gpu_modes.set_ecc(view.gpu.index, enabled=enabled)
-        print(f"{said} ECC support for GPU {view.gpu.bus_id}.")
+        print(f"{mode} ECC support for GPU {view.gpu.bus_id}.")
     else:
         gpu_modes.set_mig(view.gpu.index, enabled=enabled)
-        print(f"{said} MIG Mode for GPU {view.gpu.bus_id}")
+        print(f"{mode} MIG Mode for GPU {view.gpu.bus_id}")
     return ""
 
 
 def _pairs(words: list[str]) -> list[tuple[str, str]]:
-    """`--name=value` and `-name value`."""
+    """The options as (name, value), from `--name=value` and `-name value`."""
     return [
         word.partition("=")[::2] if "=" in word else (word, following) for word, following in zip(words, [*words[1:], ""], strict=False)
     ]

@@ -1,4 +1,4 @@
-"""The texts of nvidia-smi: XML, plain tree, table, lists, links, topology."""
+"""The output formats of nvidia-smi: XML, text, table, GPU list, NVLink status, topology."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NIC Legend:
 
 
 def query_xml(views: list[GpuView], driver: str, cuda: str) -> str:
-    """`nvidia-smi -q -x`."""
+    """The output of `nvidia-smi -q -x`."""
     head = f'<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">\n<nvidia_smi_log>\n\t<timestamp>{time.ctime()}</timestamp>\n'
     head += f"\t<driver_version>{driver}</driver_version>\n\t<cuda_version>{cuda}</cuda_version>\n\t<attached_gpus>{len(views)}</attached_gpus>\n"
     body = "".join(f'\t<gpu id="{v.gpu.bus_id}">\n{_xml(gpu_tree(v, driver), 2)}\t</gpu>\n' for v in views)
@@ -45,7 +45,7 @@ def _xml(tree: Tree, depth: int) -> str:
 
 
 def query_text(views: list[GpuView], driver: str, cuda: str) -> str:
-    """`nvidia-smi -q`."""
+    """The output of `nvidia-smi -q`."""
     head = f"\n==============NVSMI LOG==============\n\n{'Timestamp':<42}: {time.ctime()}\n{'Driver Version':<42}: {driver}\n"
     head += f"{'CUDA Version':<42}: {cuda}\n\n{'Attached GPUs':<42}: {len(views)}\n"
     return head + "".join(f"GPU {v.gpu.bus_id}\n{_plain(gpu_tree(v, driver), 4)}\n" for v in views)
@@ -60,7 +60,7 @@ def _plain(tree: Tree, indent: int) -> str:
 
 
 def summary_table(views: list[GpuView], driver: str, cuda: str) -> str:
-    """`nvidia-smi` without arguments."""
+    """The output of `nvidia-smi` without arguments."""
     bar = "+-----------------------------------------+------------------------+----------------------+\n"
     text = f"{time.ctime()}\n+{'-' * 89}+\n| NVIDIA-SMI {driver:<22} Driver Version: {driver:<14} CUDA Version: {cuda:<9}|\n{bar}"
     text += "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |\n"
@@ -78,7 +78,7 @@ def summary_table(views: list[GpuView], driver: str, cuda: str) -> str:
 
 
 def gpu_list(views: list[GpuView]) -> str:
-    """`nvidia-smi -L`; a GPU that fell off the bus has no name left."""
+    """The output of `nvidia-smi -L`; a GPU that fell off the bus is listed with an error."""
     lost = "Unable to determine the device handle for GPU{}: {}: Unknown Error\n"
     good = "GPU {}: {} (UUID: {})\n"
     return "".join(
@@ -87,13 +87,13 @@ def gpu_list(views: list[GpuView]) -> str:
 
 
 def nvlink_status(views: list[GpuView]) -> str:
-    """`nvidia-smi nvlink -s`."""
+    """The output of `nvidia-smi nvlink -s`."""
     links = "".join(f"\t Link {link}: {machine.THIS.nvlink_gbs} GB/s\n" for link in range(machine.THIS.nvlinks))
     return "".join(f"GPU {v.minor}: {machine.THIS.gpu_model} (UUID: {v.gpu.uuid})\n{links}" for v in views)
 
 
 def topology_matrix(views: list[GpuView]) -> str:
-    """`nvidia-smi topo -m`: each GPU shares a PCIe switch with the HCA of its rail."""
+    """The output of `nvidia-smi topo -m`; each GPU shares a PCIe switch with the HCA of its rail."""
     gpus = [f"GPU{v.minor}" for v in views]
     nics = [f"NIC{i}" for i in range(machine.HCAS)]
     text = "\t\x1b[4m" + "\t".join([*gpus, *nics, "CPU Affinity", "NUMA Affinity", "GPU NUMA ID"]) + "\x1b[0m\n"
@@ -116,6 +116,6 @@ def _path(slot: int, other: int, near: str = "PIX") -> str:
 
 
 def version_text(library: str, driver: str) -> str:
-    """`nvidia-smi --version`."""
+    """The output of `nvidia-smi --version`."""
     text = f"NVIDIA-SMI version  : {library}\nNVML version        : {library.rpartition('.')[0]}\nDRIVER version      : {driver or 'Not Found'}\n"
     return text + "Hardware            : simulated\n"

@@ -1,4 +1,4 @@
-"""The tree that `nvidia-smi -q` prints as text and `-q -x` as XML."""
+"""The values that `nvidia-smi -q` prints as text and `-q -x` as XML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RACK_CLIQUE = "32766"
 
 
 def gpu_tree(view: GpuView, driver: str) -> Tree:
-    """Everything about one GPU; keys are the XML's tags."""
+    """All values of one GPU; keys are the XML tags."""
     gpu, this = view.gpu, machine.THIS
     domain, bus, device = gpu.bus_id.split(":")
     return {
@@ -141,15 +141,15 @@ def _power(view: GpuView) -> Tree:
 
 def fabric_tree(*, joined: bool) -> Tree:
     """The element `fabric` of one GPU. GPUs whose NVSwitches are on their board belong to no NVLink domain."""
-    told = machine.THIS.fabric_told
-    if not told:
+    reporting = machine.THIS.fabric_reporting
+    if not reporting:
         return {"state": "N/A", "status": "N/A", "cliqueId": "N/A", "clusterUuid": "N/A", "health": {"summary": "N/A"}}
     result: Tree = {"state": "Completed" if joined else "In Progress", "status": "Success" if joined else "N/A"}
     if not machine.THIS.rack_nvlink:
-        summary = "Healthy" if told == "health" and joined else "N/A"
+        summary = "Healthy" if reporting == "health" and joined else "N/A"
         return result | {"cliqueId": "0", "clusterUuid": _NO_DOMAIN, "health": {"summary": summary}}
     if not joined:
         return result | {"cliqueId": "N/A", "clusterUuid": "N/A", "health": {"summary": "N/A"}}
-    signs = {"bandwidth": "Full", "route_recovery_in_progress": "False", "route_unhealthy": "False", "access_timeout_recovery": "False"}
-    health: Tree = {"summary": "Healthy", **signs, "incorrect_configuration": "None"}
+    healthy = {"bandwidth": "Full", "route_recovery_in_progress": "False", "route_unhealthy": "False", "access_timeout_recovery": "False"}
+    health: Tree = {"summary": "Healthy", **healthy, "incorrect_configuration": "None"}
     return result | {"cliqueId": _RACK_CLIQUE, "clusterUuid": nvlink_fabric.cluster_uuid(os.uname().nodename), "health": health}

@@ -1,4 +1,4 @@
-"""sminfo: the master subnet manager that a port has."""
+"""sminfo: the master subnet manager of a port."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .sysfs_rdma import ROOT
 
 
 def main(argv: list[str], _version: str) -> int:
-    """-C DEVICE -P PORT."""
+    """Run with the options -C DEVICE -P PORT."""
     options = dict(zip(argv[1::2], argv[2::2], strict=False))
     lid = int(read(f"{ROOT}/{options.get('-C', 'mlx5_0')}/ports/{options.get('-P', '1')}/sm_lid") or "0", 16)
     if lid == 0:

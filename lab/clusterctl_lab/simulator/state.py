@@ -1,4 +1,4 @@
-"""What this machine is at this moment: its faults, loaded modules, installed stub packages, running daemons."""
+"""The current state of this machine: faults, loaded modules, installed stub packages, running daemons."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ BOOT_ID = f"{RUN}/boot_id"
 PACKAGES = "/usr/lib/clusterctl-lab/packages"
 MODULES = "/usr/lib/clusterctl-lab/modules"
 LOADED = "/sys/module"
-# What the boards of the GPUs keep over reboots.
+# Settings that the GPU boards keep across reboots.
 INFOROM = "/usr/lib/clusterctl-lab/gpu-inforom.json"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault. `device`: HCA name or GPU index; `boot_id`: set where the fault ends with that boot."""
+    """One fault. `device`: HCA name or GPU index; `boot_id`: set if the fault ends with that boot."""
 
     name: str
     device: str = ""
@@ -33,23 +33,23 @@ class Faults:
     active: tuple[Fault, ...] = ()
 
     def of(self, name: str, device: str | None = None) -> list[Fault]:
-        """Faults of a kind, on one device if given."""
+        """The faults of a kind, on one device if it is given."""
         return [f for f in self.active if f.name == name and device in (None, f.device)]
 
     def missing_gpus(self) -> set[int]:
-        """GPUs that are not on the bus."""
+        """The GPUs that are not on the bus."""
         return {int(f.device) for f in self.of("gpu_missing")}
 
     def lost_gpus(self) -> set[int]:
-        """GPUs that fell off the bus while in use: still listed by the kernel, dead for the driver until the next boot."""
+        """The GPUs that fell off the bus while in use: the kernel still lists them, the driver cannot use them until the next boot."""
         return {int(f.device) for f in self.of("xid") if f.option == "79"}
 
     def trained_gbps(self) -> dict[str, int]:
-        """HCAs whose link trained below the line rate, with that rate."""
+        """The HCAs whose link trained below the line rate, with their rate in Gb/s."""
         return {f.device: int(f.option) for f in self.of("hca_downtrained")}
 
     def hca_factor(self, hca: str, line_rate_gbps: int) -> float:
-        """The part of the line rate that an HCA really carries."""
+        """The actual bandwidth of an HCA as a fraction of the line rate."""
         factor = 1.0
         for fault in self.of("hca_degraded", hca):
             factor *= float(fault.option)
@@ -58,7 +58,7 @@ class Faults:
         return factor
 
     def nccl_factor(self) -> float:
-        """The part of its usual bus bandwidth that NCCL reaches here."""
+        """The bus bandwidth of NCCL as a fraction of the usual one."""
         factor = 1.0
         for fault in self.of("nccl_slow"):
             factor *= float(fault.option)
@@ -66,7 +66,7 @@ class Faults:
 
 
 def read_faults(path: str = "", boot_id_path: str = "") -> Faults:
-    """The faults that hold in this boot; none where the file is not there."""
+    """The faults that are active in this boot; none if the file does not exist."""
     try:
         with open(path or FAULTS, encoding="utf-8") as file:
             rows = json.load(file)
@@ -78,7 +78,7 @@ def read_faults(path: str = "", boot_id_path: str = "") -> Faults:
 
 
 def read(path: str) -> str:
-    """The stripped text of a file; empty where it is absent."""
+    """The stripped text of a file; empty if it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read().strip()
@@ -87,7 +87,7 @@ def read(path: str) -> str:
 
 
 def installed_version(package: str) -> str:
-    """The upstream version of an installed stub package; empty where it is not installed."""
+    """The upstream version of an installed stub package; empty if it is not installed."""
     return read(f"{PACKAGES}/{package}")
 
 
@@ -97,17 +97,17 @@ def is_module_loaded(module: str) -> bool:
 
 
 def driver_version() -> str:
-    """The version of the loaded NVIDIA driver; empty where none is loaded."""
+    """The version of the loaded NVIDIA driver; empty if none is loaded."""
     return read(f"{LOADED}/nvidia/version")
 
 
 def flag(name: str) -> str:
-    """A fact that a daemon of this machine left: `fabric`, `persistence`."""
+    """The value of a flag that a daemon of this machine set, e.g. `fabric` or `persistence`."""
     return read(f"{RUN}/{name}")
 
 
 def set_flag(name: str, value: str) -> None:
-    """Leave such a fact; an empty value takes it away."""
+    """Set a flag; an empty value clears it."""
     if value:
         with open(f"{RUN}/{name}", "w", encoding="utf-8") as file:
             file.write(value + "\n")

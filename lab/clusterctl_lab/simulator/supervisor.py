@@ -1,4 +1,4 @@
-"""The supervisor of the simulated machine: kernel log, kernel files that behave, faults, answers to other nodes."""
+"""The supervisor of the simulated machine: writes the kernel log, updates kernel files, applies faults, answers other nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PUMP_S = 0.02
 
 
 def main(_argv: list[str], _version: str = "") -> int:
-    """Run until the machine stops. Without it, nobody may wait at the kernel log."""
+    """Run until the machine stops. Removes the kernel log's pipe at the end, because its readers would block."""
     try:
         _serve()
     finally:
@@ -31,7 +31,7 @@ def _serve() -> None:
     for path in [*memory.watched(), SEED]:
         watcher.watch(path)
     _log_first_lines(log)
-    known = state.read_faults()
+    faults = state.read_faults()
     with socket.create_server(("", peers.PORT)) as server:
         inputs = [server.fileno()] + ([] if watcher.fd is None else [watcher.fd])
         addresses = ethernet_rails.address_event_socket() if link_type.is_ethernet() else None
@@ -41,7 +41,7 @@ def _serve() -> None:
             ready, _, _ = select.select(inputs, [], [], pause)
             for path in watcher.changed():
                 if path == SEED:
-                    known = _apply_new_faults(known, log)
+                    faults = _apply_new_faults(faults, log)
                 else:
                     memory.written(path)
             if server.fileno() in ready:
@@ -51,18 +51,18 @@ def _serve() -> None:
                 ethernet_rails.refresh_gids()
 
 
-def _apply_new_faults(known: state.Faults, log: KernelLog) -> state.Faults:
-    """Let new faults show; returns those that hold now."""
+def _apply_new_faults(before: state.Faults, log: KernelLog) -> state.Faults:
+    """Apply the faults in the node's file. Returns the active faults."""
     now = state.read_faults()
-    if now != known:
-        for fault in [f for f in now.active if f not in known.active]:
+    if now != before:
+        for fault in [f for f in now.active if f not in before.active]:
             fault_effects.log_fault(fault, os.uname().nodename, log)
         fault_effects.apply_faults(now)
     return now
 
 
 def _log_first_lines(log: KernelLog) -> None:
-    """The first lines of a kernel log: a reader takes an empty log for a broken one."""
+    """Write the first lines of a boot: an empty kernel log is not a healthy one."""
     log.log(f"Linux version {os.uname().release} (simulated)", "notice")
     log.log(f"Command line: {state.read('/proc/cmdline')}")
     if state.driver_version():
@@ -74,8 +74,8 @@ def _answer(server: socket.socket) -> None:
     with client:
         client.settimeout(2)
         try:
-            asked = client.recv(64).strip()
-            if asked == b"describe":
+            request = client.recv(64).strip()
+            if request == b"describe":
                 client.sendall(peers.describe_self().to_json().encode() + b"\n")
-        except OSError:  # a peer that went away costs nobody else his answer
+        except OSError:  # a peer that disconnects must not affect others
             return

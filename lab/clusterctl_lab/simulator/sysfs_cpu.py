@@ -5,16 +5,16 @@ from __future__ import annotations
 from . import machine
 from .cmdline import last_value
 
-# Out of the box all idle states are on, and a governor of the frequency driver that saves power.
+# Default: all idle states are enabled, and the governor saves power.
 GOVERNOR = "powersave"
 
 
 def files(cmdline: str) -> dict[str, str | int | bytes]:
     """All files, relative to /sys."""
     base = "devices/system/cpu"
-    everyone = machine.cpu_list(list(range(machine.CPUS)))
+    all_cpus = machine.cpu_list(list(range(machine.CPUS)))
     isolated = last_value(cmdline, "isolcpus") or ""
-    result: dict[str, str | int | bytes] = {f"{base}/{name}": everyone for name in ("online", "possible", "present")}
+    result: dict[str, str | int | bytes] = {f"{base}/{name}": all_cpus for name in ("online", "possible", "present")}
     result |= {
         f"{base}/offline": "",
         f"{base}/isolated": ",".join(part for part in isolated.split(",") if part[:1].isdigit()),

@@ -1,4 +1,4 @@
-"""/sys for memory: NUMA nodes, huge pages, transparent huge pages."""
+"""/sys files of memory: NUMA nodes, huge pages, transparent huge pages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ THP = "kernel/mm/transparent_hugepage"
 
 def files(cmdline: str, pages: HugePages) -> dict[str, str | int | bytes]:
     """All files, relative to /sys."""
-    everyone = machine.cpu_list(list(range(machine.NUMA_NODES)))
+    all_nodes = machine.cpu_list(list(range(machine.NUMA_NODES)))
     base = "devices/system/node"
     result: dict[str, str | int | bytes] = {
-        f"{base}/{name}": everyone for name in ("online", "possible", "has_cpu", "has_memory", "has_normal_memory")
+        f"{base}/{name}": all_nodes for name in ("online", "possible", "has_cpu", "has_memory", "has_normal_memory")
     }
     for node in range(machine.NUMA_NODES):
         cpus = machine.cpus_of_numa_node(node)
@@ -43,7 +43,7 @@ def files(cmdline: str, pages: HugePages) -> dict[str, str | int | bytes]:
 
 
 def page_files(pages: HugePages) -> dict[str, str | int | bytes]:
-    """The files that follow the number of huge pages."""
+    """The files whose values depend on the number of huge pages."""
     result: dict[str, str | int | bytes] = {}
     for size in (2048, 1048576):
         total = pages.total(size)
@@ -58,12 +58,12 @@ def page_files(pages: HugePages) -> dict[str, str | int | bytes]:
 
 
 def bracket(chosen: str, choices: tuple[str, ...]) -> str:
-    """`always [madvise] never`, as the kernel shows the choice."""
+    """The kernel's notation of a choice, e.g. `always [madvise] never`."""
     return " ".join(f"[{c}]" if c == chosen else c for c in choices)
 
 
 def meminfo(pages: HugePages) -> str:
-    """/proc/meminfo."""
+    """The text of /proc/meminfo."""
     huge = sum(n * size for (_, size), n in pages.pages.items())
     default = pages.total(pages.default_kib)
     free = machine.THIS.memory_kib - huge - 12 * 1048576

@@ -13,7 +13,7 @@ _SPEEDS = {1: "2.5 GT/s PCIe", 2: "5.0 GT/s PCIe", 3: "8.0 GT/s PCIe", 4: "16.0 
 
 
 def files(missing_gpus: set[int]) -> dict[str, str | int | bytes]:
-    """All files, relative to /sys; a GPU that fell off the bus is not there."""
+    """All files, relative to /sys, without the missing GPUs."""
     this = machine.THIS
     gpu, hca = (_NVIDIA, this.gpu_pci_id, _GPU_CLASS), (_MELLANOX, this.hca_pci_id, _HCA_CLASS)
     result: dict[str, str | int | bytes] = {}
@@ -25,21 +25,21 @@ def files(missing_gpus: set[int]) -> dict[str, str | int | bytes]:
     for address in this.nvswitch_addresses:
         result |= _device(address, (_NVIDIA, this.nvswitch_pci_id, _NVSWITCH_CLASS), 0, 4, 2)
     for _, address in this.switch_hcas:
-        # The mark by which nvidia-fabricmanager-start.sh knows the management functions of NVSwitches.
+        # nvidia-fabricmanager-start.sh recognizes the management functions of NVSwitches by this vpd text.
         result |= _device(address, hca, 0, this.pcie_gen, 2) | {f"{device_folder(address)}/vpd": b"\x82\x06\x00SW_MNG\x78"}
     return result
 
 
 def links(missing_gpus: set[int]) -> dict[str, str]:
-    """/sys/bus/pci/devices, relative to /sys."""
+    """The links in /sys/bus/pci/devices, relative to /sys."""
     this = machine.THIS
-    gone = {this.gpu_addresses[i] for i in missing_gpus}
-    every = (*this.gpu_addresses, *this.hca_addresses, *this.nvswitch_addresses, *(a for _, a in this.switch_hcas))
-    return {f"bus/pci/devices/{address}": f"../../../{device_folder(address)}" for address in every if address not in gone}
+    missing = {this.gpu_addresses[i] for i in missing_gpus}
+    addresses = (*this.gpu_addresses, *this.hca_addresses, *this.nvswitch_addresses, *(a for _, a in this.switch_hcas))
+    return {f"bus/pci/devices/{address}": f"../../../{device_folder(address)}" for address in addresses if address not in missing}
 
 
 def device_folder(address: str) -> str:
-    """Where a PCI function is, relative to /sys: behind a root port of its own."""
+    """The folder of a PCI function, relative to /sys; each has its own root port."""
     return f"devices/pci{address.rpartition(':')[0]}/{address}"
 
 

@@ -66,7 +66,7 @@ _RATES = {800: "800 Gb/sec (4X XDR)", 400: "400 Gb/sec (4X NDR)", 200: "200 Gb/s
 
 
 def files(node: str, trained_gbps: Mapping[str, int], *, ethernet: bool = False) -> dict[str, str | int | bytes]:
-    """All files, relative to /sys. `trained_gbps`: HCAs whose link did not train at the line rate."""
+    """All files, relative to /sys. `trained_gbps`: HCAs whose link trained below the line rate, with their rate."""
     result: dict[str, str | int | bytes] = {}
     for index in range(machine.HCAS):
         name = machine.hca_name(index)
@@ -74,25 +74,25 @@ def files(node: str, trained_gbps: Mapping[str, int], *, ethernet: bool = False)
         identity = (node, name, machine.hca_guid(node, index), machine.hca_lid(node, index))
         result |= _hca(path, identity, trained_gbps.get(name, machine.THIS.line_rate_gbps))
         if ethernet:
-            # No subnet manager, and a traffic class that is not set until somebody does.
+            # Ethernet has no subnet manager, and no traffic class until one is set.
             result |= {f"{path}/ports/1/{file}": value for file, value in (("link_layer", "Ethernet"), ("lid", "0x0"), ("sm_lid", "0x0"))}
             result[f"{path}/tc/1/traffic_class"] = b""
     for number, (name, _) in enumerate(machine.THIS.switch_hcas):
-        # Their links lead into the NVSwitches, where the subnet manager of the board gives the local ids.
+        # These links lead to the NVSwitches; the subnet manager of the board assigns the local ids.
         result |= _hca(f"class/infiniband/{name}", (node, name, f"cc40:f303:0027:f{number:03x}", 1 + number), 400)
     return result
 
 
 def rate_text(gbps: int) -> str:
-    """The `rate` file of a port: a width of four lanes."""
+    """The content of the `rate` file of a port with four lanes."""
     return _RATES[gbps]
 
 
 def links() -> dict[str, str]:
-    """`device` of each HCA points at its PCI function."""
+    """The link `device` of each HCA to its PCI function."""
     rails = zip(machine.THIS.hca_names, machine.THIS.hca_addresses, strict=True)
-    every = (*rails, *machine.THIS.switch_hcas)
-    return {f"class/infiniband/{name}/device": f"../../../{sysfs_pci.device_folder(address)}" for name, address in every}
+    devices = (*rails, *machine.THIS.switch_hcas)
+    return {f"class/infiniband/{name}/device": f"../../../{sysfs_pci.device_folder(address)}" for name, address in devices}
 
 
 def _hca(path: str, identity: tuple[str, str, str, int], rate_gbps: int) -> dict[str, str | int | bytes]:

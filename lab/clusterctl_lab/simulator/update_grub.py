@@ -1,4 +1,4 @@
-"""update-grub and grub-mkconfig: grub.cfg from /etc/default/grub and /etc/default/grub.d, for the kernels in /boot."""
+"""update-grub and grub-mkconfig: write grub.cfg from /etc/default/grub and /etc/default/grub.d for the kernels in /boot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENTRY = """menuentry '{title}' --class debian --class gnu-linux --class gnu --c
 
 
 def main(argv: list[str], _version: str = "") -> int:
-    """Write grub.cfg, or the file of `-o`; `grub-mkconfig` alone prints it."""
+    """Write grub.cfg or the file given with -o; grub-mkconfig without -o prints it."""
     target = argv[argv.index("-o") + 1] if "-o" in argv[:-1] else ""
     if not target and argv[0].endswith("update-grub"):
         target = GRUB_CFG
@@ -42,9 +42,13 @@ def main(argv: list[str], _version: str = "") -> int:
 
 
 def grub_cfg_text() -> str:
-    """The text of grub.cfg. CalledProcessError if a file of /etc/default is no shell."""
-    said = subprocess.run(["/bin/sh", "-c", _READ], check=True, capture_output=True, text=True).stdout
-    always, normal, default = said.split("\0")
+    """The text of grub.cfg.
+
+    Raises:
+        CalledProcessError: a file in /etc/default is not valid shell code.
+    """
+    output = subprocess.run(["/bin/sh", "-c", _READ], check=True, capture_output=True, text=True).stdout
+    always, normal, default = output.split("\0")
     releases = sorted((p.removeprefix("/boot/vmlinuz-") for p in glob.glob("/boot/vmlinuz-*")), reverse=True)
     head = f'# Written by update-grub (simulated) from /etc/default/grub.\nset default="{default}"\n'
     first = [_entry("Debian GNU/Linux", "gnulinux-simple", r, f"{always} {normal}") for r in releases[:1]]
@@ -61,7 +65,7 @@ def grub_cfg_text() -> str:
 
 
 def write_grub_cfg(text: str, target: str) -> None:
-    """Replace the file in one step, as update-grub does."""
+    """Replace the file atomically, as update-grub does."""
     os.makedirs(target.rpartition("/")[0] or ".", exist_ok=True)
     with open(f"{target}.new", "w", encoding="utf-8") as file:
         file.write(text)

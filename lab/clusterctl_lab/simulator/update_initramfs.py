@@ -1,4 +1,4 @@
-"""update-initramfs: notes what a real image would hold, so that a boot sees the modprobe.d of its making."""
+"""update-initramfs: writes placeholder images that list the current modprobe.d files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 def main(argv: list[str], _version: str = "") -> int:
-    """Write /boot/initrd.img-* again."""
+    """Rewrite /boot/initrd.img-*."""
     if not any(flag in argv for flag in ("-u", "-c")):
         return 1
     for kernel in sorted(glob.glob("/boot/vmlinuz-*")):

@@ -32,7 +32,7 @@ def etc(root: Path, codename: str, **files: str) -> Path:
     return root
 
 
-def test_the_hosts_own_mirror_is_taken_and_third_parties_are_not(tmp_path: Path) -> None:
+def test_the_hosts_archive_is_used_without_third_party_archives(tmp_path: Path) -> None:
     found = host_sources(etc(tmp_path, "bookworm", **{"sources.list.d/debian.sources": DEB822}))
     assert found.suite == "bookworm"
     assert "mirror.example" in found.text
@@ -40,7 +40,7 @@ def test_the_hosts_own_mirror_is_taken_and_third_parties_are_not(tmp_path: Path)
     assert "vendor.example" not in found.text
 
 
-def test_one_line_entries_of_ubuntu(tmp_path: Path) -> None:
+def test_one_line_entries_are_parsed(tmp_path: Path) -> None:
     lines = (
         "# deb http://old.example/ubuntu noble main\n"
         "deb [arch=amd64 signed-by=/k.gpg] http://ports.example/ubuntu noble main universe\n"
@@ -56,12 +56,12 @@ def test_one_line_entries_of_ubuntu(tmp_path: Path) -> None:
     assert "old.example" not in text
 
 
-def test_a_host_without_an_archive_is_told_so(tmp_path: Path) -> None:
+def test_a_host_without_an_archive_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="no archive for bookworm") as caught:
         host_sources(etc(tmp_path, "bookworm", **{"sources.list": "deb https://vendor.example/x nodistro main\n"}))
     assert "sources.list.d" in caught.value.hint
 
 
-def test_a_host_that_is_no_debian_is_told_so(tmp_path: Path) -> None:
+def test_a_host_that_is_not_debian_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="this system"):
         host_sources(tmp_path)

@@ -1,4 +1,4 @@
-"""What the simulated tools of a fabric print is what the validators read from the real ones."""
+"""The validators parse the output of the simulated fabric tools, which has the format of the real ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EIGHT = st.lists(st.integers(0, 7), min_size=8, max_size=8)
     buffers=EIGHT,
     mapping=st.lists(st.integers(0, 7), min_size=64, max_size=64),
 )
-def test_quality_of_service_is_read_back(trust: str, pfc: list[int], buffers: list[int], mapping: list[int]) -> None:
+def test_quality_of_service_parses(trust: str, pfc: list[int], buffers: list[int], mapping: list[int]) -> None:
     adapter = nic_settings.NicSettings(
         trust=trust, pfc=pfc, buffer_of=buffers, priority_of=mapping, buffer_sizes=[n * 128 for n in buffers]
     )
@@ -43,7 +43,7 @@ def test_quality_of_service_is_read_back(trust: str, pfc: list[int], buffers: li
     assert qos.priority_of == (dict(enumerate(mapping)) if trust == "dscp" else {})
 
 
-def said(tool: object, *words: str) -> str:
+def output_of(tool: object, *words: str) -> str:
     assert callable(tool)
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
@@ -57,30 +57,29 @@ def adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_rings_and_pause_are_read_back(adapters: Path) -> None:
-    said(ethtool.main, "-G", "ens12np0", "rx", "8192", "tx", "512")
-    said(ethtool.main, "-A", "ens12np0", "rx", "off", "tx", "on")
-    assert ethtool_text.current_rings(said(ethtool.main, "-g", "ens12np0")) == {"rx": "8192", "tx": "512"}
-    assert ethtool_text.pause(said(ethtool.main, "-a", "ens12np0")) == {"rx": "off", "tx": "on"}
-    assert ethtool_text.pause(said(ethtool.main, "-a", "ens13np0")) == {"rx": "on", "tx": "on"}
+def test_rings_and_pause_parse(adapters: Path) -> None:
+    output_of(ethtool.main, "-G", "ens12np0", "rx", "8192", "tx", "512")
+    output_of(ethtool.main, "-A", "ens12np0", "rx", "off", "tx", "on")
+    assert ethtool_text.current_rings(output_of(ethtool.main, "-g", "ens12np0")) == {"rx": "8192", "tx": "512"}
+    assert ethtool_text.pause(output_of(ethtool.main, "-a", "ens12np0")) == {"rx": "off", "tx": "on"}
+    assert ethtool_text.pause(output_of(ethtool.main, "-a", "ens13np0")) == {"rx": "on", "tx": "on"}
 
 
 def test_a_query_writes_nothing(adapters: Path) -> None:
-    """As the real tools: a check that asks may not write."""
-    assert said(ethtool.main, "-g", "ens12np0")
-    assert said(ethtool.main, "-a", "ens12np0")
-    assert said(mlnx_qos.main, "-i", "ens12np0")
+    assert output_of(ethtool.main, "-g", "ens12np0")
+    assert output_of(ethtool.main, "-a", "ens12np0")
+    assert output_of(mlnx_qos.main, "-i", "ens12np0")
     assert not (adapters / "nics").exists()
-    said(mlnx_qos.main, "-i", "ens12np0", "--trust", "dscp")
+    output_of(mlnx_qos.main, "-i", "ens12np0", "--trust", "dscp")
     assert (adapters / "nics" / "mlx5_2.json").is_file()
 
 
-def test_an_interface_without_an_adapter_has_no_rings(adapters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interface_without_an_hca_has_no_rings(adapters: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ethtool.main(["ethtool", "-g", "eth0"], "") == 1
     assert "Operation not supported" in capsys.readouterr().err
 
 
-def test_gids_follow_addresses(tmp_path: Path) -> None:
+def test_gids_are_derived_from_addresses(tmp_path: Path) -> None:
     files = ethernet_rails.gid_files("sys/class/infiniband/mlx5_0/ports/1", "ens10np0", ["fe80::1:2", "10.0.0.1", "fd02::1"])
     probe = Probe(LocalSource(str(write_files(tmp_path, {path: f"{value!s}\n" for path, value in files.items()}))))
     gids = roce_gids.read_gids(probe, "mlx5_0")
@@ -88,21 +87,21 @@ def test_gids_follow_addresses(tmp_path: Path) -> None:
     assert len(gids) == 6
 
 
-def test_neighbours_and_links_are_read_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_lldp_neighbours_and_links_parse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     root = write_files(tmp_path, {f"/{path}": str(value) for path, value in sysfs_rdma.files("r12-n04", {"mlx5_1": 200}).items()})
     at = str(root / "class/infiniband")
     monkeypatch.setattr(iblinkinfo, "ROOT", at)
     monkeypatch.setattr("clusterctl_lab.simulator.cabling.ROOT", at)
     monkeypatch.setattr("os.uname", lambda: type("Uname", (), {"nodename": "r12-n04"}))
-    link = ib_links.parse_iblinkinfo(said(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0"))[0]
+    link = ib_links.parse_iblinkinfo(output_of(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0"))[0]
     assert (link.near.port, link.far.host, link.far.port, link.speed) == (1, "leaf-su1-rail1", 4, "53.125 Gbps")
-    back = ib_links.parse_iblinkinfo(said(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0,1", "-n", "0"))[0]
+    back = ib_links.parse_iblinkinfo(output_of(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0,1", "-n", "0"))[0]
     assert (back.near, back.far) == (link.far, link.near)
     monkeypatch.setattr("clusterctl_lab.simulator.link_type.is_ethernet", lambda: True)
-    found = lldp.parse(said(lldpctl.main, "-f", "json"))
+    found = lldp.parse(output_of(lldpctl.main, "-f", "json"))
     assert (found["ens17np0"].name, found["ens17np0"].ports) == ("leaf-su1-rail7", ["swp4"])
 
 
 @pytest.mark.parametrize("mtu", [1500, 4191, 4192, 9000])
-def test_the_rdma_mtu_is_the_kernels_and_the_rules(mtu: int) -> None:
+def test_the_rdma_mtu_equals_that_of_the_role(mtu: int) -> None:
     assert ibv_devinfo.active_mtu(mtu) == filter_plugin("roce_rules").active_mtu(mtu)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_every_fault_says_what_it_does_how_long_and_how_often() -> None:
+def test_every_fault_states_its_effect_duration_and_frequency() -> None:
     for kind in faults.fault_catalogue().values():
         assert kind.summary
         assert kind.lasts in {"boot", "repair"}
@@ -22,12 +22,12 @@ def test_every_fault_says_what_it_does_how_long_and_how_often() -> None:
         assert not kind.option or kind.default_option in kind.choices
 
 
-def test_the_first_five_faults_are_there() -> None:
+def test_the_documented_faults_exist() -> None:
     assert {"hca_degraded", "gpu_missing", "ecc_uncorrectable", "xid", "nccl_slow"} <= set(faults.fault_catalogue())
 
 
 @pytest.mark.parametrize("name", list(faults.fault_catalogue()))
-def test_defaults_make_a_fault(name: str) -> None:
+def test_defaults_give_a_valid_fault(name: str) -> None:
     kind = faults.fault_catalogue()[name]
     made = faults.make_fault(name, boot_id="b1")
     assert (made.device, made.option) == (kind.default_device, kind.default_option)
@@ -35,37 +35,37 @@ def test_defaults_make_a_fault(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "device", "option", "said"),
+    ("name", "device", "option", "message"),
     [
-        ("hca_on_fire", "", "", "no fault"),
-        ("hca_degraded", "mlx5_8", "", "no device"),
-        ("hca_degraded", "3", "", "no device"),
-        ("gpu_missing", "8", "", "no device"),
-        ("nccl_slow", "mlx5_0", "", "no device"),
-        ("xid", "0", "12345", "does not take option"),
-        ("gpu_missing", "0", "0.5", "does not take option"),
-        ("hca_degraded", "", "2", "does not take option"),
+        ("hca_on_fire", "", "", "unknown fault"),
+        ("hca_degraded", "mlx5_8", "", "unknown device"),
+        ("hca_degraded", "3", "", "unknown device"),
+        ("gpu_missing", "8", "", "unknown device"),
+        ("nccl_slow", "mlx5_0", "", "unknown device"),
+        ("xid", "0", "12345", "invalid option"),
+        ("gpu_missing", "0", "0.5", "invalid option"),
+        ("hca_degraded", "", "2", "invalid option"),
     ],
 )
-def test_what_cannot_be_broken_is_refused(name: str, device: str, option: str, said: str) -> None:
-    with pytest.raises(UsageProblemError, match=said) as caught:
+def test_an_unknown_fault_device_or_option_is_refused(name: str, device: str, option: str, message: str) -> None:
+    with pytest.raises(UsageProblemError, match=message) as caught:
         faults.make_fault(name, device, option)
     assert caught.value.hint
 
 
-def test_a_machine_with_fewer_devices_has_its_last_one_broken_by_default() -> None:
+def test_the_default_device_is_the_last_one_on_a_machine_with_fewer_devices() -> None:
     assert faults.make_fault("gpu_missing", hardware=GB300_NVL72).device == "3"
     assert faults.make_fault("hca_degraded", hardware=GB300_NVL72).device == "mlx5_3"
-    with pytest.raises(UsageProblemError, match="no device") as caught:
+    with pytest.raises(UsageProblemError, match="unknown device") as caught:
         faults.make_fault("hca_degraded", "mlx5_4", hardware=GB300_NVL72)
     assert caught.value.hint == "devices: mlx5_0, mlx5_1, mlx5_2, mlx5_3"
 
 
-def test_a_gpu_may_be_called_gpu5() -> None:
+def test_a_gpu_may_be_named_gpu5() -> None:
     assert faults.make_fault("gpu_missing", "GPU5").device == "5"
 
 
-def test_the_same_fault_on_the_same_device_is_replaced() -> None:
+def test_a_new_fault_replaces_the_same_fault_on_the_same_device() -> None:
     first = faults.make_fault("hca_degraded", "mlx5_1", "0.5")
     second = faults.make_fault("hca_degraded", "mlx5_1", "0.25")
     other = faults.make_fault("hca_degraded", "mlx5_2")
@@ -74,15 +74,15 @@ def test_the_same_fault_on_the_same_device_is_replaced() -> None:
     assert faults.without_fault((first, other), "hca_degraded") == ()
 
 
-def test_the_node_reads_what_the_command_wrote(tmp_path: Path) -> None:
+def test_the_node_reads_the_faults_that_the_command_wrote(tmp_path: Path) -> None:
     file, boot = tmp_path / "faults.json", tmp_path / "boot_id"
     boot.write_text("b1\n")
-    lasting, passing = faults.make_fault("gpu_missing", "5"), faults.make_fault("xid", "3", "79", boot_id="b1")
-    faults.save_faults(file, [lasting, passing])
-    assert faults.load_faults(file) == (lasting, passing)
-    assert state.read_faults(str(file), str(boot)).active == (lasting, passing)
+    permanent, until_reboot = faults.make_fault("gpu_missing", "5"), faults.make_fault("xid", "3", "79", boot_id="b1")
+    faults.save_faults(file, [permanent, until_reboot])
+    assert faults.load_faults(file) == (permanent, until_reboot)
+    assert state.read_faults(str(file), str(boot)).active == (permanent, until_reboot)
     boot.write_text("b2\n")
-    assert state.read_faults(str(file), str(boot)).active == (lasting,)
+    assert state.read_faults(str(file), str(boot)).active == (permanent,)
 
 
 @pytest.fixture
@@ -105,8 +105,8 @@ def test_a_fault_is_stored_and_cleared(paths: LabPaths) -> None:
     assert fault_injection.active_faults(paths, "r12-n04") == ()
 
 
-def test_a_node_that_is_not_of_this_lab_cannot_be_broken(paths: LabPaths) -> None:
-    with pytest.raises(LabError, match="r12-n05 does not run"):
+def test_a_node_outside_this_lab_is_refused(paths: LabPaths) -> None:
+    with pytest.raises(LabError, match="r12-n05 is not running"):
         fault_injection.inject_fault(paths, "r12-n05", "gpu_missing")
     with pytest.raises(UsageProblemError, match="not a lab node"):
         fault_injection.inject_fault(paths, "node5", "gpu_missing")

@@ -20,17 +20,17 @@ def programs(folder: Path, *names: str) -> str:
     return str(folder)
 
 
-def test_a_bare_machine_lacks_everything(tmp_path: Path) -> None:
+def test_all_packages_are_missing_on_an_empty_host(tmp_path: Path) -> None:
     missing = host_requirements.missing_packages(str(tmp_path), (str(tmp_path),))
     assert missing == ["podman", "runc", "mmdebstrap", "iptables", "dpkg", "openssh-client", "netavark"]
 
 
-def test_only_what_is_missing_is_named(tmp_path: Path) -> None:
+def test_only_missing_packages_are_listed(tmp_path: Path) -> None:
     path = programs(tmp_path, "podman", "runc", "mmdebstrap", "dpkg-deb", "ssh-keygen", "netavark")
     assert host_requirements.missing_packages(path, (path,)) == ["iptables"]
 
 
-def test_the_hint_is_a_line_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hint_is_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_requirements, "missing_packages", lambda: ["podman", "iptables"])
     with pytest.raises(LabError) as caught:
         host_requirements.check_host()

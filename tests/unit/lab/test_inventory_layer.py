@@ -24,7 +24,7 @@ def paths(tmp_path: Path) -> LabPaths:
     return paths
 
 
-def test_the_layer_says_how_to_reach_each_node(paths: LabPaths) -> None:
+def test_the_layer_has_the_addresses_of_each_node(paths: LabPaths) -> None:
     layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
     lab = layer["clusterctl_lab"]
     assert lab["hosts"]["r12-n02"]["ansible_host"] == "10.89.12.12"
@@ -33,7 +33,7 @@ def test_the_layer_says_how_to_reach_each_node(paths: LabPaths) -> None:
     assert set(layer["rack_12"]["hosts"]) == set(layer["profile_lab"]["hosts"]) == {"r12-n01", "r12-n02"}
 
 
-def test_host_keys_are_checked_against_the_labs_own_list(paths: LabPaths) -> None:
+def test_host_keys_are_checked_against_the_labs_known_hosts(paths: LabPaths) -> None:
     arguments = inventory_layer.ssh_args(paths)
     assert f"UserKnownHostsFile={paths.known_hosts}" in arguments
     assert "StrictHostKeyChecking=yes" in arguments
@@ -41,7 +41,7 @@ def test_host_keys_are_checked_against_the_labs_own_list(paths: LabPaths) -> Non
     assert len(set(keys)) == 2
 
 
-def test_the_bmc_password_is_random_private_and_not_in_the_hosts_file(paths: LabPaths, tmp_path: Path) -> None:
+def test_the_bmc_password_is_random_private_and_outside_the_hosts_file(paths: LabPaths, tmp_path: Path) -> None:
     secret = paths.hosts_dir / "group_vars" / "clusterctl_lab" / "bmc.yml"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     _, password = inventory_layer.bmc_credentials(paths)
@@ -52,7 +52,7 @@ def test_the_bmc_password_is_random_private_and_not_in_the_hosts_file(paths: Lab
     assert inventory_layer.bmc_credentials(other)[1] != password
 
 
-def test_a_second_up_changes_no_key_and_no_password(paths: LabPaths) -> None:
+def test_writing_again_keeps_keys_and_password(paths: LabPaths) -> None:
     before = (paths.known_hosts.read_text(), inventory_layer.bmc_credentials(paths), paths.key.read_text())
     ensure_keys(paths, lab_rack("rack-12", 3).nodes)
     inventory_layer.write_layer(paths, [lab_rack("rack-12", 3)])
@@ -68,7 +68,7 @@ def test_two_racks_are_in_one_layer(paths: LabPaths) -> None:
     assert len(layer["clusterctl_lab"]["hosts"]) == 3
 
 
-def test_trays_of_a_rack_form_a_domain_and_have_the_profile_of_their_hardware(paths: LabPaths) -> None:
+def test_trays_of_a_rack_form_an_nvlink_domain_and_get_the_profile_of_their_hardware(paths: LabPaths) -> None:
     rack = lab_rack("rack-13", 2)
     ensure_keys(paths, rack.nodes)
     for node in rack.nodes:
@@ -87,18 +87,18 @@ def test_a_rack_has_one_kind_of_hardware(paths: LabPaths) -> None:
     ensure_keys(paths, lab_rack("rack-13", 1).nodes)
     node_hardware.set_hardware(paths, lab_rack("rack-13").nodes[0], "gb300_nvl72")
     node_hardware.require_same_hardware(paths, lab_rack("rack-13"), ["r13-n01"], "gb300_nvl72")
-    with pytest.raises(UsageProblemError, match="r13-n01 stands for gb300_nvl72, not hgx_h100") as told:
+    with pytest.raises(UsageProblemError, match="r13-n01 simulates gb300_nvl72, not hgx_h100") as caught:
         node_hardware.require_same_hardware(paths, lab_rack("rack-13"), ["r13-n01"], "hgx_h100")
-    assert "`clusterctl lab down rack-13`" in told.value.hint
+    assert "`clusterctl lab down rack-13`" in caught.value.hint
 
 
-def test_the_declared_rack_is_of_the_hardware_that_it_is_declared_as(paths: LabPaths) -> None:
+def test_the_declared_rack_accepts_only_its_declared_hardware(paths: LabPaths) -> None:
     declared = yaml.safe_load((ROOT / "inventory" / "lab" / "hosts.yml").read_text())["all"]["children"]
     assert list(declared["profile_hgx_h100_ib"]["children"]["profile_lab"]["children"]) == [lab_rack("rack-12").group]
     node_hardware.require_same_hardware(paths, lab_rack("rack-12"), [], "hgx_h100")
-    with pytest.raises(UsageProblemError, match="declares the nodes of rack-12 as hgx_h100, not hgx_b200") as told:
+    with pytest.raises(UsageProblemError, match="declares the nodes of rack-12 as hgx_h100, not hgx_b200") as caught:
         node_hardware.require_same_hardware(paths, lab_rack("rack-12"), [], "hgx_b200")
-    assert told.value.hint == "`clusterctl lab up rack-13 --hardware hgx_b200`"
+    assert "`clusterctl lab up rack-13 --hardware hgx_b200`" in caught.value.hint
 
 
 def test_a_node_with_ethernet_rails_has_an_address_in_the_subnet_of_each(paths: LabPaths) -> None:
@@ -114,7 +114,7 @@ def test_a_node_with_ethernet_rails_has_an_address_in_the_subnet_of_each(paths: 
     assert (two["rack"], two["rack_slot"]) == ("rack-13", 2)
 
 
-def test_after_the_last_rack_nothing_is_left_to_reach(paths: LabPaths) -> None:
+def test_removing_the_layer_removes_all_nodes(paths: LabPaths) -> None:
     inventory_layer.remove_layer(paths)
     assert not (paths.hosts_dir / "hosts.yml").exists()
     assert not paths.known_hosts.exists()

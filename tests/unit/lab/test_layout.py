@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_rack_12_is_the_rack_of_the_documents() -> None:
+def test_rack_12_has_the_documented_names_and_addresses() -> None:
     rack = lab_rack("rack-12")
     assert (rack.group, rack.subnet, len(rack.nodes)) == ("rack_12", "10.89.12.0/24", 6)
     assert (rack.nodes[3].name, rack.nodes[3].address) == ("r12-n04", "10.89.12.14")
@@ -21,26 +21,26 @@ def test_rack_12_is_the_rack_of_the_documents() -> None:
 
 
 @pytest.mark.parametrize("target", ["rack12", "rack-0", "rack-255", "rack-x", "", "r12-n01", "rack-1200"])
-def test_other_targets_are_no_lab_racks(target: str) -> None:
+def test_an_invalid_rack_name_is_refused(target: str) -> None:
     with pytest.raises(UsageProblemError, match="not a lab rack"):
         lab_rack(target)
 
 
 @pytest.mark.parametrize("count", [0, -1, 65])
-def test_a_rack_has_a_reasonable_number_of_nodes(count: int) -> None:
+def test_an_invalid_number_of_nodes_is_refused(count: int) -> None:
     with pytest.raises(UsageProblemError, match=r"not in 1\.\.64"):
         lab_rack("rack-1", count)
 
 
 @given(number=st.integers(1, 254), count=st.integers(1, 64))
-def test_a_node_is_found_again_by_its_name(number: int, count: int) -> None:
+def test_a_node_is_found_by_its_name(number: int, count: int) -> None:
     rack = lab_rack(f"rack_{number}", count)
     assert [lab_node(n.name) for n in rack.nodes] == list(rack.nodes)
     assert len({n.address for n in rack.nodes}) == count
 
 
 @pytest.mark.parametrize("name", ["r12-n00", "r12-n65", "r0-n01", "r255-n01", "node1", "r12-n1"])
-def test_other_names_are_no_lab_nodes(name: str) -> None:
+def test_an_invalid_node_name_is_refused(name: str) -> None:
     with pytest.raises(UsageProblemError, match="not a lab node"):
         lab_node(name)
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_every_package_that_the_profile_pins_is_on_offer() -> None:
-    offered = {(p.name, p.version) for p in stub_packages()}
-    assert set(pinned_versions(*(ROOT / folder for folder in PINS)).items()) <= offered
+def test_the_repository_has_every_pinned_version() -> None:
+    available = {(p.name, p.version) for p in stub_packages()}
+    assert set(pinned_versions(*(ROOT / folder for folder in PINS)).items()) <= available
 
 
-def test_a_new_node_is_out_of_spec() -> None:
+def test_a_new_node_has_other_versions_than_the_profile_pins() -> None:
     pinned = pinned_versions(*(ROOT / folder for folder in PINS))
     installed = {p.name: p.version for p in stub_packages() if p.installed}
     skewed = {name for name, version in installed.items() if name in pinned and pinned[name] != version}
@@ -28,12 +28,12 @@ def test_a_new_node_is_out_of_spec() -> None:
     assert installed["nvidia-fabricmanager"].split("-")[0] != installed["nvidia-utils-580"].split("-")[0]
 
 
-def test_no_package_is_installed_in_its_pinned_version_by_accident() -> None:
+def test_a_new_node_has_no_package_in_its_pinned_version() -> None:
     pinned = pinned_versions(*(ROOT / folder for folder in PINS))
     assert [p.name for p in stub_packages() if p.installed and pinned.get(p.name) == p.version] == []
 
 
-def test_what_packages_bring_exists() -> None:
+def test_commands_and_units_of_packages_exist() -> None:
     for package in stub_packages():
         for module in package.commands.values():
             assert find_spec(f"clusterctl_lab.simulator.{module}"), f"{package.name}: {module}"
@@ -47,7 +47,7 @@ def test_installed_dependencies_are_installed_in_the_same_version() -> None:
         assert {installed.get(name) for name in package.same_version} <= {package.version}, package.name
 
 
-def test_a_package_that_the_lab_lacks_is_named(tmp_path: Path) -> None:
+def test_a_pinned_package_without_a_stub_is_refused(tmp_path: Path) -> None:
     profile = tmp_path / "profile"
     profile.mkdir()
     (profile / "nccl.yml").write_text(yaml.safe_dump({"nccl_packages": [{"name": "libnccl3", "version": "3.0-1"}]}))

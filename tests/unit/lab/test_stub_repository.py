@@ -39,7 +39,7 @@ def test_a_tool_shows_its_upstream_version(version: str, shown: str) -> None:
 @pytest.fixture(scope="module")
 def deb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not shutil.which("dpkg-deb"):
-        pytest.skip("dpkg-deb is not on this machine")
+        pytest.skip("dpkg-deb is not installed")
     folder = tmp_path_factory.mktemp("apt")
     names = build_repository([PACKAGE], folder)
     return folder / names[0]
@@ -49,7 +49,7 @@ def dpkg_deb(*words: str) -> str:
     return subprocess.run(["dpkg-deb", *words], check=True, capture_output=True, text=True).stdout
 
 
-def test_a_package_carries_its_real_name_and_version(deb: Path) -> None:
+def test_a_package_has_its_real_name_and_version(deb: Path) -> None:
     assert dpkg_deb("--field", str(deb), "Package", "Version", "Depends").splitlines() == [
         "Package: tool",
         "Version: 1:2.5.0-1ubuntu1",
@@ -58,7 +58,7 @@ def test_a_package_carries_its_real_name_and_version(deb: Path) -> None:
     assert "simulated" in dpkg_deb("--field", str(deb), "Description")
 
 
-def test_a_package_says_its_version_to_the_simulator(deb: Path, tmp_path: Path) -> None:
+def test_a_package_passes_its_version_to_the_simulator(deb: Path, tmp_path: Path) -> None:
     dpkg_deb("--extract", str(deb), str(tmp_path))
     assert (tmp_path / "usr/lib/clusterctl-lab/packages/tool").read_text() == "2.5.0\n"
     assert (tmp_path / "usr/lib/clusterctl-lab/modules/nvidia").read_text() == "2.5.0\n"
@@ -67,7 +67,7 @@ def test_a_package_says_its_version_to_the_simulator(deb: Path, tmp_path: Path) 
     assert 'main(sys.argv, "2.5.0")' in command.read_text()
 
 
-def test_a_package_with_a_unit_starts_it(deb: Path, tmp_path: Path) -> None:
+def test_a_package_enables_its_unit(deb: Path, tmp_path: Path) -> None:
     dpkg_deb("--control", str(deb), str(tmp_path))
     assert "enable" in (tmp_path / "postinst").read_text()
     assert subprocess.run(["sh", "-n", str(tmp_path / "postinst")], check=False).returncode == 0

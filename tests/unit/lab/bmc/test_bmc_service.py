@@ -1,4 +1,4 @@
-"""The service over real TLS; only podman is replaced."""
+"""The Redfish service over real TLS; only podman is replaced."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PASSWORD = "planted-secret-7"
 
 @dataclass
 class Box:
-    """A node without a container: what the BMC did to it."""
+    """A node without a container that records its resets."""
 
     on: bool = True
     started_at: float = 0
@@ -89,7 +89,7 @@ def client(box: Box, tmp_path: Path) -> Iterator[Client]:
     server.server_close()
 
 
-def test_links_lead_somewhere(client: Client) -> None:
+def test_every_link_leads_to_a_resource(client: Client) -> None:
     seen, waiting = set[str](), [documents.ROOT]
     while waiting:
         path = waiting.pop()
@@ -102,7 +102,7 @@ def test_links_lead_somewhere(client: Client) -> None:
 
 
 @pytest.mark.parametrize("login", ["", "admin:wrong", "root:" + PASSWORD, "admin"])
-def test_only_who_knows_the_password_gets_in(client: Client, login: str) -> None:
+def test_only_valid_credentials_are_accepted(client: Client, login: str) -> None:
     assert client(documents.SYSTEM, login=login)[0] == 401
     assert client(documents.SETTINGS, "PATCH", {"Attributes": {}}, login=login)[0] == 401
     assert client(documents.RESET, "POST", {"ResetType": "ForceOff"}, login=login)[0] == 401
@@ -117,14 +117,14 @@ def test_a_bios_change_is_pending_until_a_reset(client: Client) -> None:
     assert client(documents.BIOS)[1]["Attributes"]["LogicalProc"] == "Disabled"
 
 
-def test_a_refused_value_changes_nothing(client: Client) -> None:
+def test_an_invalid_value_is_refused_and_changes_nothing(client: Client) -> None:
     code, body = client(documents.SETTINGS, "PATCH", {"Attributes": {"LogicalProc": "Banana"}})
     assert code == 400
     assert "Banana" in body["error"]["message"]
     assert client(documents.SETTINGS)[1]["Attributes"]["LogicalProc"] == "Enabled"
 
 
-def test_power(client: Client, box: Box) -> None:
+def test_power_state_follows_resets(client: Client, box: Box) -> None:
     assert client(documents.SYSTEM)[1]["PowerState"] == "On"
     assert client(documents.RESET, "POST", {"ResetType": "GracefulShutdown"})[0] == 204
     assert client(documents.SYSTEM)[1]["PowerState"] == "Off"
@@ -142,17 +142,17 @@ def test_power(client: Client, box: Box) -> None:
         (f"{documents.ROOT}/Nothing", "GET", None, 404),
     ],
 )
-def test_bad_requests(client: Client, box: Box, path: str, method: str, body: Any, code: int) -> None:
+def test_invalid_requests_are_refused(client: Client, box: Box, path: str, method: str, body: Any, code: int) -> None:
     assert client(path, method, body)[0] == code
     assert box.resets == []
 
 
-def test_a_node_that_is_gone_is_an_error_not_a_state(client: Client, box: Box) -> None:
+def test_a_missing_container_is_an_error_not_a_power_state(client: Client, box: Box) -> None:
     box.broken = True
     assert client(documents.SYSTEM)[0] == 500
 
 
-def test_the_log_holds_no_password(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_contains_no_password(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
         client(documents.SYSTEM)
     assert "GET" in caplog.text
@@ -160,7 +160,7 @@ def test_the_log_holds_no_password(client: Client, caplog: pytest.LogCaptureFixt
     assert base64.b64encode(f"admin:{PASSWORD}".encode()).decode() not in caplog.text
 
 
-def test_a_stranger_does_not_trust_the_certificate(client: Client) -> None:
+def test_the_certificate_is_rejected_without_the_lab_ca(client: Client) -> None:
     client.context = ssl.create_default_context()
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
         client(documents.ROOT)

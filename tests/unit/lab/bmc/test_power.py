@@ -17,7 +17,7 @@ from clusterctl_lab.bmc import power
         ("2026-11-21T02:28:08Z", 1795228088.0),
     ],
 )
-def test_podmans_times(monkeypatch: pytest.MonkeyPatch, started: str, seconds: float) -> None:
+def test_start_times_of_podman_are_parsed(monkeypatch: pytest.MonkeyPatch, started: str, seconds: float) -> None:
     answer = json.dumps({"Status": "running", "StartedAt": started})
     monkeypatch.setattr(power, "podman", lambda *_words: subprocess.CompletedProcess([], 0, stdout=answer))
     found = power.power_state("r1-n01")
@@ -25,11 +25,11 @@ def test_podmans_times(monkeypatch: pytest.MonkeyPatch, started: str, seconds: f
     assert found.started_at == pytest.approx(seconds)
 
 
-def test_a_reset_is_podmans_restart(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(power, "podman", lambda *words: asked.append(words))
+def test_a_reset_restarts_or_stops_the_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, ...]] = []
+    monkeypatch.setattr(power, "podman", lambda *words: calls.append(words))
     power.reset_node("r1-n01", "ForceRestart")
     power.reset_node("r1-n01", "ForceOff")
-    assert asked == [("restart", "--time", "0", "r1-n01"), ("stop", "--time", "0", "r1-n01")]
+    assert calls == [("restart", "--time", "0", "r1-n01"), ("stop", "--time", "0", "r1-n01")]
     with pytest.raises(KeyError):
         power.reset_node("r1-n01", "Nmi")

@@ -26,7 +26,7 @@ def paths(tmp_path: Path) -> Iterator[LabPaths]:
     server_process.stop_server(found)
 
 
-def test_it_starts_once_and_ends(paths: LabPaths) -> None:
+def test_one_process_serves_the_named_nodes_until_it_is_stopped(paths: LabPaths) -> None:
     nodes = lab_rack("rack-251", 2).nodes
     server_process.ensure_serving(paths, nodes)
     pid, names = server_process.running_server(paths)
@@ -42,7 +42,7 @@ def test_it_starts_once_and_ends(paths: LabPaths) -> None:
         os.kill(pid, 0)
 
 
-def test_a_process_id_that_now_means_something_else_is_left_alone(paths: LabPaths) -> None:
+def test_a_process_that_reuses_the_id_is_not_stopped(paths: LabPaths) -> None:
     other = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     paths.bmc_pid.write_text(str(other.pid))
     assert server_process.running_server(paths) == (0, [])
@@ -52,11 +52,11 @@ def test_a_process_id_that_now_means_something_else_is_left_alone(paths: LabPath
 
 
 @pytest.mark.parametrize("content", ["", "not a number", "999999999"])
-def test_a_broken_pid_file_means_nothing_runs(paths: LabPaths, content: str) -> None:
+def test_an_invalid_pid_file_counts_as_no_process(paths: LabPaths, content: str) -> None:
     paths.bmc_pid.write_text(content)
     assert server_process.running_server(paths) == (0, [])
 
 
-def test_the_key_is_private(paths: LabPaths) -> None:
+def test_only_the_owner_can_read_the_key(paths: LabPaths) -> None:
     server_process.ensure_serving(paths, lab_rack("rack-251", 1).nodes)
     assert paths.bmc_key.stat().st_mode & 0o077 == 0

@@ -1,4 +1,4 @@
-"""A lab node that stands for a compute tray of GB300 NVL72, as the validators read it."""
+"""A lab node that simulates a GB300 NVL72 compute tray, as the validators see it."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def query(capsys: pytest.CaptureFixture[str]) -> SmiLog:
 
 
 @pytest.mark.usefixtures("tray")
-def test_its_gpus_read_as_those_of_a_real_tray(capsys: pytest.CaptureFixture[str]) -> None:
+def test_gpus_show_the_values_of_a_real_tray(capsys: pytest.CaptureFixture[str]) -> None:
     real = parser.parse_query(recorded("nvidia-smi/qx-hardware/qx-gb300.xml").read_text()).gpus
     ours = query(capsys).gpus
-    alike = (
+    fields = (
         "model",
         "architecture",
         "memory_mib",
@@ -59,15 +59,15 @@ def test_its_gpus_read_as_those_of_a_real_tray(capsys: pytest.CaptureFixture[str
         "fabric_state",
         "fabric_status",
     )
-    for name in (*alike, "fabric_health", "fabric_clique", "ecc_current"):
+    for name in (*fields, "fabric_health", "fabric_clique", "ecc_current"):
         assert [getattr(g, name) for g in ours] == [getattr(g, name) for g in real], name
 
 
-def test_all_trays_of_a_rack_say_the_same_domain_and_other_racks_another() -> None:
+def test_trays_of_a_rack_share_a_cluster_uuid_and_racks_differ() -> None:
     assert nvlink_fabric.cluster_uuid("r20-n01") == nvlink_fabric.cluster_uuid("r20-n17") != nvlink_fabric.cluster_uuid("r21-n01")
 
 
-def test_a_gpu_that_does_not_join_the_fabric_has_no_domain(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gpu_outside_the_fabric_has_no_domain(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     tray.break_("fabric_stuck", "1")
     gpus = query(capsys).gpus
     assert [g.fabric_state for g in gpus] == ["Completed", "In Progress", "Completed", "Completed"]
@@ -75,12 +75,12 @@ def test_a_gpu_that_does_not_join_the_fabric_has_no_domain(tray: LabMachine, cap
     assert not peers.describe_self().fabric
 
 
-def test_no_fabric_manager_of_its_own_is_asked(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_fabric_needs_no_fabric_manager_on_the_tray(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     (tray.root / "run" / "fabric").unlink()
     assert {g.fabric_state for g in query(capsys).gpus} == {"Completed"}
 
 
-def test_over_the_rack_nccl_needs_channel_and_imex(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nccl_across_trays_needs_the_imex_channel_and_imex(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     def both() -> str:
         me = peers.describe_self()
         nccl_tests.run_group("all_reduce", ["-b", "1G", "-e", "1G"], "2.17.6", [(me, 4), (me, 4)], {"NCCL_DEBUG": "INFO"})
@@ -91,15 +91,15 @@ def test_over_the_rack_nccl_needs_channel_and_imex(tray: LabMachine, capsys: pyt
     (tray.root / "dev" / "channel0").touch()
     assert "nvidia-imex-ctl -N" in both()
     tray.flag("imex")
-    said = both()
-    assert "via P2P/MNNVL" in said
-    assert "NET/IB/" not in said
+    output = both()
+    assert "via P2P/MNNVL" in output
+    assert "NET/IB/" not in output
     me = peers.describe_self()
     assert nccl_tests.bus_bandwidth("all_reduce", [(me, 4), (me, 4)]) > TRAY.line_rate_gbps / 8 * len(TRAY.hca_addresses)
 
 
 @pytest.mark.usefixtures("tray")
-def test_the_kernel_shows_two_sockets_of_arm_without_threads() -> None:
+def test_the_kernel_shows_two_arm_sockets_without_smt() -> None:
     assert procfs.cpuinfo().count("CPU implementer\t: 0x41") == 144
     files = sysfs_cpu.files("")
     assert files["devices/system/cpu/cpu143/topology/thread_siblings_list"] == "143"
@@ -110,7 +110,7 @@ def test_the_kernel_shows_two_sockets_of_arm_without_threads() -> None:
 
 
 @pytest.mark.usefixtures("tray")
-def test_its_devices_hang_in_pci_domains_of_their_own() -> None:
+def test_devices_are_in_separate_pci_domains() -> None:
     links = sysfs_pci.links({1})
     assert "bus/pci/devices/0008:06:00.0" in links
     assert "bus/pci/devices/0009:06:00.0" not in links
@@ -119,7 +119,7 @@ def test_its_devices_hang_in_pci_domains_of_their_own() -> None:
 
 
 @pytest.mark.usefixtures("tray")
-def test_devices_of_channels_are_there_on_a_tray_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imex_channel_devices_exist_only_on_a_tray(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"{imex_channel.MAJOR} nvidia-caps-imex-channels" in procfs.devices_text()
     stand_for(hardware_kinds.HGX_H100, monkeypatch)
     assert "imex" not in procfs.devices_text()

@@ -38,7 +38,7 @@ def test_a_healthy_board_passes_every_test_of_its_level(
     assert len({s.device for s in samples}) == 8
 
 
-def test_a_remap_failure_fails_its_gpu(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_remap_failure_fails_its_gpu(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     node.break_("ecc_uncorrectable", "2")
     code, text = run(capsys, "diag -r 2 -j")
     failed = [s for s in parse_output("dcgmi_diag", text) if s.value == 0]
@@ -47,13 +47,13 @@ def test_a_remap_failure_fails_its_gpu(node: LabMachine, capsys: pytest.CaptureF
     assert "row remapping failed" in failed[0].detail
 
 
-def test_without_its_plugins_tests_are_skipped_and_no_skip_passes(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_plugins_tests_are_skipped_and_a_skip_is_not_a_pass(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     (node.root / "packages" / "datacenter-gpu-manager-4-cuda13").unlink()
     _, text = run(capsys, "diag -r 2 -j")
     assert {s.value for s in parse_output("dcgmi_diag", text) if s.metric != "diag_software"} == {0.0}
 
 
-def test_without_the_fabric_manager_cuda_does_not_start(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_the_fabric_manager_cuda_tests_fail(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     (node.root / "run" / "fabric").unlink()
     code, text = run(capsys, "diag -r 2 -j")
     assert code != 0
@@ -69,7 +69,7 @@ def test_without_the_hostengine_nothing_is_measured(
     assert "Unable to connect to host engine" in text
 
 
-def test_the_table_parses_too(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_parses(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = run(capsys, "diag -r 2")
     assert code == 0
     assert {s.value for s in parse_output("dcgmi_diag", text)} == {1.0}
@@ -84,5 +84,5 @@ def test_discovery_and_version(node: LabMachine, capsys: pytest.CaptureFixture[s
     assert "version: 4.5.2" in run(capsys, "--version")[1]
 
 
-def test_the_document_is_marked(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_is_marked_as_simulated(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(run(capsys, "diag -r 1 -j")[1])["metadata"]["Hardware"] == "simulated"

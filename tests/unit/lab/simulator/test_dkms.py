@@ -27,32 +27,32 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
     return made
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def run_dkms(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert dkms.main(["dkms", *words]) == 0
     return capsys.readouterr().out
 
 
-def test_what_is_uninstalled_leaves_the_kernels_own_and_comes_back(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uninstall_leaves_the_kernels_own_modules_and_install_restores_the_packaged_ones(
+    node: LabMachine, capsys: pytest.CaptureFixture[str]
+) -> None:
     row = f"{MODULE}, {os.uname().release}, x86_64: installed\n"
-    assert said(capsys, "status") == row
-    said(capsys, "uninstall", MODULE)
-    assert said(capsys, "status") == f"{MODULE}: added\n"
+    assert run_dkms(capsys, "status") == row
+    run_dkms(capsys, "uninstall", MODULE)
+    assert run_dkms(capsys, "status") == f"{MODULE}: added\n"
     assert kernel_modules.available_version("mlx5_core") == ""
-    said(capsys, "build", "--force", MODULE)
-    assert said(capsys, "status") == f"{MODULE}: added\n"
-    said(capsys, "install", "--force", MODULE)
-    assert said(capsys, "status") == row
+    run_dkms(capsys, "build", "--force", MODULE)
+    assert run_dkms(capsys, "status") == f"{MODULE}: added\n"
+    run_dkms(capsys, "install", "--force", MODULE)
+    assert run_dkms(capsys, "status") == row
     assert kernel_modules.available_version("mlx5_core") == "25.10-1.7.1"
 
 
-def test_a_module_that_no_package_brings_is_refused(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_module_without_a_package_is_refused(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     assert dkms.main(["dkms", "install", "nvidia/580.126.20"]) == 3
     assert "no such module" in capsys.readouterr().err
 
 
-def test_a_module_of_another_kernel_is_told_by_modinfo_until_it_is_built_again(
-    node: LabMachine, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_modinfo_shows_a_module_of_another_kernel_until_it_is_rebuilt(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     with (node.root / "modules" / "mlx5_core").open("a") as file:
         file.write("vermagic 6.8.0-1-other SMP\n")
     module_tools.main(["modinfo", "-F", "vermagic", "mlx5_core"])

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_fault_shows_and_goes_again(tmp_path: Path) -> None:
+def test_sysfs_shows_a_fault_until_it_is_cleared(tmp_path: Path) -> None:
     root = str(tmp_path)
     pseudo_files.write_files(root, sysfs_rdma.files("n1", {}))
     pseudo_files.write_files(root, sysfs_pci.files(set()))
@@ -23,7 +23,7 @@ def test_a_fault_shows_and_goes_again(tmp_path: Path) -> None:
     assert rate.read_text() == "400 Gb/sec (4X NDR)\n"
 
 
-def test_factors() -> None:
+def test_faults_reduce_rates() -> None:
     faults = Faults((Fault("hca_degraded", "mlx5_3", "0.5"), Fault("hca_downtrained", "mlx5_3", "200"), Fault("nccl_slow", "", "0.76")))
     assert faults.hca_factor("mlx5_3", 400) == 0.25
     assert faults.hca_factor("mlx5_2", 400) == 1.0

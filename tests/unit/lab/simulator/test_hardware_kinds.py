@@ -1,4 +1,4 @@
-"""Every kind of machine that a lab node can stand for: its GPUs read as those of a real one, and its profile declares just such a machine."""
+"""Each kind of simulated hardware: its GPUs show the values of real ones, and its profile declares the same machine."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Hardware) -> LabM
 
 @pytest.mark.usefixtures("one")
 @pytest.mark.parametrize("kind", [hardware_kinds.KINDS[name] for name in REAL], ids=list(REAL))
-def test_its_gpus_read_as_those_of_a_real_one(kind: Hardware, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gpus_show_the_values_of_real_ones(kind: Hardware, capsys: pytest.CaptureFixture[str]) -> None:
     real = parser.parse_query(recorded(f"nvidia-smi/{REAL[kind.name]}").read_text()).gpus[0]
     assert nvidia_smi.main(["nvidia-smi", "-q", "-x"], "580.126.20") == 0
     ours = parser.parse_query(capsys.readouterr().out).gpus[0]
-    measures = ("model", "architecture", "memory_mib", "pcie_gen_max", "pcie_width_max", "power_min_w", "power_max_w")
-    for name in (*measures, "fabric_state", "fabric_status", "fabric_health", "ecc_current", "mig_current"):
+    fields = ("model", "architecture", "memory_mib", "pcie_gen_max", "pcie_width_max", "power_min_w", "power_max_w")
+    for name in (*fields, "fabric_state", "fabric_status", "fabric_health", "ecc_current", "mig_current"):
         assert getattr(ours, name) == getattr(real, name), name
 
 
 @KINDS
-def test_its_profile_declares_such_a_machine(kind: Hardware) -> None:
+def test_the_profile_declares_the_simulated_machine(kind: Hardware) -> None:
     declared = load_profile(LAB, kind.profile, content=ROOT).roles["hardware"]
     hcas = read_hcas(declared, kind.profile)
     assert [(h.name, h.rate_gbps) for h in hcas] == [(name, kind.line_rate_gbps) for name in kind.hca_names]
@@ -81,7 +81,7 @@ def test_its_profile_declares_such_a_machine(kind: Hardware) -> None:
         "hardware_gpu_pcie_gen": kind.pcie_gen,
         "hardware_gpu_power_limit_w": kind.gpu_power_limit_w,
         "hardware_gpu_nvlinks": kind.nvlinks,
-        "hardware_gpu_fabric": bool(kind.fabric_told),
+        "hardware_gpu_fabric": bool(kind.fabric_reporting),
     }
     assert {name: declared[name] for name in facts} == facts
     assert declared["hardware_numa_nodes"] in (0, kind.numa_nodes)
@@ -89,7 +89,7 @@ def test_its_profile_declares_such_a_machine(kind: Hardware) -> None:
 
 
 @KINDS
-def test_its_group_in_the_lab_has_the_files_of_the_lab(kind: Hardware) -> None:
+def test_each_lab_profile_overrides_the_same_roles(kind: Hardware) -> None:
     first, own = (ROOT / "inventory" / "lab" / "group_vars" / name for name in (hardware_kinds.HGX_H100.profile, kind.profile))
     tray = {"bios.yml", "hugepages.yml"}
     assert {f.name for f in own.iterdir()} == {f.name for f in first.iterdir()} - (tray if kind.rack_nvlink else set())
@@ -109,7 +109,7 @@ def test_every_cpu_is_in_one_numa_node_and_one_socket(kind: Hardware, monkeypatc
 
 @pytest.mark.usefixtures("one")
 @pytest.mark.parametrize("kind", [hardware_kinds.HGX_A100], ids=["hgx_a100"])
-def test_a_board_with_amd_processors_and_eight_numa_nodes(kind: Hardware) -> None:
+def test_hgx_a100_has_amd_processors_and_eight_numa_nodes(kind: Hardware) -> None:
     files = sysfs_cpu.files("")
     assert files["devices/system/cpu/cpu0/cpuidle/state2/name"] == "C2"
     assert not any("intel_pstate" in name for name in files)
@@ -123,7 +123,7 @@ def test_a_board_with_amd_processors_and_eight_numa_nodes(kind: Hardware) -> Non
 
 @pytest.mark.usefixtures("one")
 @pytest.mark.parametrize("kind", [hardware_kinds.HGX_B200], ids=["hgx_b200"])
-def test_the_nvswitches_of_b200_are_hcas_beside_those_of_the_rails(kind: Hardware) -> None:
+def test_the_nvswitches_of_hgx_b200_appear_as_additional_hcas(kind: Hardware) -> None:
     files, links = sysfs_rdma.files("n1", {}), sysfs_rdma.links()
     assert links["class/infiniband/mlx5_11/device"].endswith("0000:08:00.0")
     assert {name.split("/")[2] for name in files} == {*kind.hca_names, "mlx5_8", "mlx5_9", "mlx5_10", "mlx5_11"}
@@ -132,7 +132,7 @@ def test_the_nvswitches_of_b200_are_hcas_beside_those_of_the_rails(kind: Hardwar
 
 @pytest.mark.usefixtures("one")
 @pytest.mark.parametrize("kind", [hardware_kinds.GB200_NVL72], ids=["gb200_nvl72"])
-def test_names_of_hcas_may_leave_a_number_out(kind: Hardware) -> None:
+def test_hca_names_may_skip_a_number(kind: Hardware) -> None:
     assert kind.hca_names == ("mlx5_0", "mlx5_1", "mlx5_3", "mlx5_4")
     assert machine.hca_index("mlx5_4") == 3
     assert nic_settings.device_of_interface(nic_settings.interface_name(3)) == "mlx5_4"

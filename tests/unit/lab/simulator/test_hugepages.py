@@ -9,7 +9,7 @@ from clusterctl_lab.simulator.hugepages import HugePages, pages_from_cmdline
 GIB = 1048576
 
 
-def test_fresh_machine_has_none() -> None:
+def test_a_new_machine_has_no_huge_pages() -> None:
     pages = HugePages(2, 10 * GIB)
     assert pages.total(2048) == pages.total(GIB) == 0
 
@@ -25,17 +25,17 @@ def test_fresh_machine_has_none() -> None:
         ("hugepages=many hugepagesz=3G", {(0, 2048): 0}),
     ],
 )
-def test_pages_of_the_command_line(cmdline: str, expected: dict[tuple[int, int], int]) -> None:
+def test_the_command_line_allocates_pages(cmdline: str, expected: dict[tuple[int, int], int]) -> None:
     pages = pages_from_cmdline(cmdline, 2, 100 * GIB)
     assert {key: pages.pages[key] for key in expected} == expected
 
 
-def test_default_size() -> None:
+def test_the_command_line_sets_the_default_size() -> None:
     pages = pages_from_cmdline("default_hugepagesz=1G hugepages=2", 2, 100 * GIB)
     assert (pages.default_kib, pages.total(GIB)) == (GIB, 2)
 
 
-def test_memory_ends() -> None:
+def test_allocation_is_limited_by_memory() -> None:
     pages = HugePages(2, 4 * GIB)
     assert pages.set_node(0, GIB, 3) == 3
     assert pages.set_node(0, 2048, 100000) == 512
@@ -44,7 +44,7 @@ def test_memory_ends() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.sampled_from([2048, GIB]), st.integers(-5, 10**7)), max_size=20))
-def test_no_node_gives_more_than_it_has(steps: list[tuple[int, int, int]]) -> None:
+def test_no_numa_node_allocates_more_than_its_memory(steps: list[tuple[int, int, int]]) -> None:
     pages = HugePages(2, 50 * GIB)
     for node, size, wanted in steps:
         given_now = pages.set_node(node, size, wanted)

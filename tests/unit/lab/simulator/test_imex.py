@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OLDER = "580.65.06"
-# An address of documentation: no machine has it.
+# Reserved for documentation (RFC 5737), so no machine has it.
 ELSEWHERE = "203.0.113.77"
 
 
@@ -78,12 +78,12 @@ def test_two_members_see_each_other(rack: Rack, ctl: Ctl) -> None:
         assert [m.connections for m in domain.members] == [dict.fromkeys(nodes, CONNECTED)] * 2
 
 
-def test_ipv6_members_too(rack: Rack, ctl: Ctl) -> None:
+def test_members_may_have_ipv6_addresses(rack: Rack, ctl: Ctl) -> None:
     domain = ctl.domain(rack.tray("::1"))
     assert (domain.status, states(domain)) == ("UP", {"::1": READY})
 
 
-def test_a_dead_member_degrades_the_domain(rack: Rack, ctl: Ctl) -> None:
+def test_a_stopped_member_degrades_the_domain(rack: Rack, ctl: Ctl) -> None:
     nodes = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
     first, second, third = rack.tray(*nodes), rack.tray("127.0.0.3", "127.0.0.2", "127.0.0.4"), rack.tray("127.0.0.4", *nodes[:2])
     assert ctl.domain(first).status == "UP"
@@ -107,7 +107,7 @@ def test_a_member_of_another_version_is_refused(rack: Rack, ctl: Ctl) -> None:
     assert f"127.0.0.3       - VERSION_MISMATCH     - Version: {OLDER}" in ctl(first.root / "config.cfg", "-N")
 
 
-def test_the_nodes_file_is_read_at_start_only(rack: Rack, ctl: Ctl) -> None:
+def test_the_nodes_file_is_read_only_at_start(rack: Rack, ctl: Ctl) -> None:
     tray = rack.tray("127.0.0.2")
     tray.write_nodes(["127.0.0.2", "127.0.0.3"])
     tray.nodes.append("127.0.0.3")
@@ -117,7 +117,7 @@ def test_the_nodes_file_is_read_at_start_only(rack: Rack, ctl: Ctl) -> None:
     assert states(ctl.domain(tray)) == {"127.0.0.2": READY, "127.0.0.3": UNAVAILABLE}
 
 
-def test_a_member_that_started_with_fewer_nodes_is_connected_to_those(rack: Rack, ctl: Ctl) -> None:
+def test_a_member_with_a_shorter_nodes_file_connects_only_to_its_nodes(rack: Rack, ctl: Ctl) -> None:
     nodes = ("127.0.0.2", "127.0.0.3")
     first, _ = rack.tray(*nodes), rack.tray("127.0.0.3")
     domain = ctl.domain(first)
@@ -125,7 +125,7 @@ def test_a_member_that_started_with_fewer_nodes_is_connected_to_those(rack: Rack
     assert domain.members[1].connections == {nodes[0]: NEVER_CONNECTED, nodes[1]: CONNECTED}
 
 
-def test_sigterm_ends_it_and_takes_its_flag_away(rack: Rack, ctl: Ctl) -> None:
+def test_sigterm_stops_the_daemon_and_clears_its_flag(rack: Rack, ctl: Ctl) -> None:
     tray = rack.tray("127.0.0.2")
     assert tray.flag.read_text() == "1\n"
     assert tray.stop() == (0, "")
@@ -133,7 +133,7 @@ def test_sigterm_ends_it_and_takes_its_flag_away(rack: Rack, ctl: Ctl) -> None:
     assert (ctl(tray.root / "config.cfg", "-q"), ctl.code) == ("", 1)
 
 
-def test_nonsense_and_silence_cost_nobody_an_answer(rack: Rack, ctl: Ctl) -> None:
+def test_invalid_and_silent_clients_do_not_block_others(rack: Rack, ctl: Ctl) -> None:
     tray = rack.tray("127.0.0.2")
     with socket.create_connection(("127.0.0.2", rack.port)), socket.create_connection(("127.0.0.2", rack.port)) as other:
         other.sendall(b'{"about": "everything"}\n')
@@ -142,13 +142,13 @@ def test_nonsense_and_silence_cost_nobody_an_answer(rack: Rack, ctl: Ctl) -> Non
     assert tray.stop() == (0, "")
 
 
-def test_it_listens_at_its_own_address_only(rack: Rack) -> None:
+def test_the_daemon_listens_only_on_its_own_address(rack: Rack) -> None:
     rack.tray("127.0.0.2")
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", rack.port)).close()
 
 
-def test_the_table(rack: Rack, ctl: Ctl) -> None:
+def test_the_table_lists_nodes_and_connections(rack: Rack, ctl: Ctl) -> None:
     nodes = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
     first, _ = rack.tray(*nodes), rack.tray("127.0.0.3", "127.0.0.2", "127.0.0.4")
     text = ctl(first.root / "config.cfg", "-N")
@@ -166,7 +166,7 @@ def test_the_table(rack: Rack, ctl: Ctl) -> None:
     assert text.endswith("\nDomain State: DEGRADED\n")
 
 
-def test_the_json_has_the_keys_of_the_real_one(rack: Rack, ctl: Ctl) -> None:
+def test_the_json_has_the_keys_of_the_real_tool(rack: Rack, ctl: Ctl) -> None:
     tray = rack.tray("127.0.0.2")
     stamp, rest = r"\d+/\d+/\d{4} \d\d:\d\d:\d\d\.\d{3}", ctl(tray.root / "config.cfg", "-j -N")
     assert re.sub(stamp, "T", rest) == (
@@ -175,7 +175,7 @@ def test_the_json_has_the_keys_of_the_real_one(rack: Rack, ctl: Ctl) -> None:
     )
 
 
-def test_dead_members_are_waited_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_that_do_not_answer_are_queried_in_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = threading.Barrier(17, timeout=STARTS_S)
 
     def ask(address: str, _port: int, _question: imex_protocol.Request) -> bytes:
@@ -200,7 +200,7 @@ def test_dead_members_are_waited_for_together(monkeypatch: pytest.MonkeyPatch) -
         ([(UNAVAILABLE, INVALID), (VERSION_MISMATCH, INVALID)], "DOWN"),
     ],
 )
-def test_the_state_of_a_domain(rows: list[tuple[str, str]], status: str) -> None:
+def test_the_domain_state_follows_from_its_members(rows: list[tuple[str, str]], status: str) -> None:
     assert imex_domain.domain_status([Member("10.0.0.1", said, VERSION, (met,)) for said, met in rows]) == status
 
 
@@ -222,7 +222,7 @@ def test_a_driver_of_another_version_is_refused(node: LabMachine, driver: str, c
         ("127.0.0.2\n", "IMEX_CMD_PORT=65536\n", "IMEX_CMD_PORT=65536: not a port"),
     ],
 )
-def test_with_wrong_files_it_does_not_start(
+def test_the_daemon_does_not_start_with_invalid_files(
     node: LabMachine, nodes: str | None, settings: str, error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (node.root / "config.cfg").write_text(f"IMEX_NODE_CONFIG_FILE={node.root}/nodes.cfg\n{settings}")
@@ -233,7 +233,7 @@ def test_with_wrong_files_it_does_not_start(
     assert not (node.root / "run" / "imex").exists()
 
 
-def test_a_port_that_is_taken_ends_it(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_daemon_does_not_start_on_a_port_in_use(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.2", 0)) as taken:
         port = taken.getsockname()[1]
         (node.root / "config.cfg").write_text(f"IMEX_NODE_CONFIG_FILE={node.root}/nodes.cfg\nSERVER_PORT={port}\n")
@@ -242,12 +242,12 @@ def test_a_port_that_is_taken_ends_it(node: LabMachine, capsys: pytest.CaptureFi
     assert f"cannot listen at 127.0.0.2, port {port}: Address already in use" in capsys.readouterr().err
 
 
-def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
+def test_a_missing_file_means_defaults(tmp_path: Path) -> None:
     assert imex_config.read_config(f"{tmp_path}/none") == imex_config.ImexConfig(50000, False, 50005, "/etc/nvidia-imex/nodes_config.cfg")
 
 
 @pytest.mark.parametrize("words", ["-q", "-N", "-N -j"])
-def test_without_a_daemon_nothing_is_said(tmp_path: Path, ctl: Ctl, words: str) -> None:
+def test_without_a_daemon_the_tool_prints_nothing_and_fails(tmp_path: Path, ctl: Ctl, words: str) -> None:
     config = tmp_path / "config.cfg"
     config.write_text(f"IMEX_CMD_ENABLED=1\nIMEX_CMD_PORT={free_port()}\n")
     assert (ctl(config, words), ctl.code) == ("", 1)
@@ -260,12 +260,12 @@ def test_commands_are_off_by_default(tmp_path: Path, ctl: Ctl) -> None:
 
 
 @pytest.mark.parametrize("words", ["", "-j", "-q -j", "-q -N", "-N -H", "-N -j 5"])
-def test_what_is_not_simulated_says_so(tmp_path: Path, ctl: Ctl, words: str) -> None:
+def test_options_that_are_not_simulated_are_refused(tmp_path: Path, ctl: Ctl, words: str) -> None:
     assert (ctl(tmp_path / "none", words), ctl.code) == ("", 2)
     assert "nvidia-imex-ctl: not simulated: " in ctl.error
 
 
-def test_versions_are_marked(ctl: Ctl, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_are_marked_as_simulated(ctl: Ctl, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{VERSION} (simulated)" in ctl(tmp_path / "none", "--version")
     assert imex.main(["nvidia-imex", "-v"], VERSION) == 0
     assert capsys.readouterr().out == f"IMEX version is: {VERSION} (simulated)\n"

@@ -35,7 +35,7 @@ def test_journald_gets_one_record_at_a_time(log: kernel_log.KernelLog) -> None:
         log.log(text)
     seen = []
     while log.pump():
-        log.pump()  # nobody has read: nothing may be added
+        log.pump()  # the first record has not been read, so nothing may be added
         seen.append(read_record(kernel_log.KMSG))
     seen.append(read_record(kernel_log.KMSG))
     assert [s.rpartition(";")[2] for s in seen] == ["one\n", "two\n", "three\n"]
@@ -49,7 +49,7 @@ def test_dmesg_prints_what_was_logged(log: kernel_log.KernelLog, style: str, cap
     assert capsys.readouterr().out.endswith("hello; with, separators\n")
 
 
-def test_dmesg_chooses_levels(log: kernel_log.KernelLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dmesg_filters_by_level(log: kernel_log.KernelLog, capsys: pytest.CaptureFixture[str]) -> None:
     log.log("bad", "err")
     log.log("fine")
     dmesg.main(["dmesg", "-l", "err,warn"])
@@ -57,7 +57,7 @@ def test_dmesg_chooses_levels(log: kernel_log.KernelLog, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("code", ["48", "64", "79", "119"])
-def test_an_xid_is_read_by_the_validators(log: kernel_log.KernelLog, code: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_validators_parse_an_xid(log: kernel_log.KernelLog, code: str, capsys: pytest.CaptureFixture[str]) -> None:
     fault_effects.log_fault(Fault("xid", "3", code), "n1", log)
     dmesg.main(["dmesg", "--time-format", "iso"])
     event = parse(capsys.readouterr().out).xids[0]
@@ -66,7 +66,7 @@ def test_an_xid_is_read_by_the_validators(log: kernel_log.KernelLog, code: str, 
     assert event.time.startswith("20")
 
 
-def test_a_remap_failure_logs_both_xids(log: kernel_log.KernelLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_remap_failure_logs_both_xids(log: kernel_log.KernelLog, capsys: pytest.CaptureFixture[str]) -> None:
     fault_effects.log_fault(Fault("ecc_uncorrectable", "2"), "n1", log)
     fault_effects.log_fault(Fault("hca_degraded", "mlx5_3", "0.5"), "n1", log)
     dmesg.main(["dmesg"])

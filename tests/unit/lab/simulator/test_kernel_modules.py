@@ -25,20 +25,20 @@ def configure(node: LabMachine, text: str) -> None:
     (node.root / "modprobe.d" / "test.conf").write_text(text)
 
 
-def test_a_loaded_module_shows_its_version_and_what_it_needs(node: LabMachine) -> None:
+def test_loading_a_module_loads_its_dependency(node: LabMachine) -> None:
     kernel_modules.load_module("nvidia-uvm")
     assert state.is_module_loaded("nvidia_uvm")
     assert state.driver_version() == "580.126.20"
 
 
-def test_a_module_that_is_not_installed_is_refused_in_modprobes_words(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_modprobe_refuses_a_missing_module(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     assert module_tools.main(["modprobe", "mlx9_core"]) == 1
     assert "FATAL: Module mlx9_core not found" in capsys.readouterr().err
     assert module_tools.main(["modprobe", "-q", "mlx9_core"]) == 1
     assert capsys.readouterr().err == ""
 
 
-def test_options_reach_the_driver(node: LabMachine) -> None:
+def test_modprobe_options_set_driver_parameters(node: LabMachine) -> None:
     configure(node, "options nvidia NVreg_RestrictProfilingToAdminUsers=0 NVreg_NvLinkDisable=0\n")
     kernel_modules.load_module("nvidia")
     params = (node.root / "run/proc/driver/nvidia/params").read_text().splitlines()
@@ -47,39 +47,39 @@ def test_options_reach_the_driver(node: LabMachine) -> None:
     assert len(list((node.root / "run/proc/driver/nvidia/gpus").iterdir())) == 8
 
 
-def test_a_missing_gpu_is_not_in_proc(node: LabMachine) -> None:
+def test_proc_does_not_list_a_missing_gpu(node: LabMachine) -> None:
     node.break_("gpu_missing", "5")
     kernel_modules.load_module("nvidia")
     assert len(list((node.root / "run/proc/driver/nvidia/gpus").iterdir())) == 7
 
 
-def test_files_as_ubuntu_has_them_are_read(node: LabMachine) -> None:
+def test_modprobe_files_of_ubuntu_are_parsed(node: LabMachine) -> None:
     lines = ["# it's here", "install usb_drm /bin/sh -c 'a' \\", "  && b", "blacklist nouveau", "options snd_x comment=it's"]
     configure(node, "\n".join(lines) + "\n")
     assert kernel_modules._blacklisted("") == {"nouveau"}
 
 
-def test_install_false_keeps_a_module_out(node: LabMachine) -> None:
+def test_install_bin_false_prevents_loading(node: LabMachine) -> None:
     configure(node, "install nouveau /bin/false\n")
     with pytest.raises(kernel_modules.ModuleError, match="install command"):
         kernel_modules.load_module("nouveau")
 
 
 @pytest.mark.parametrize("conf", ["blacklist nvidia\n", ""])
-def test_boot_loads_what_is_not_blacklisted(node: LabMachine, conf: str) -> None:
+def test_boot_loads_modules_that_are_not_blacklisted(node: LabMachine, conf: str) -> None:
     configure(node, conf)
     kernel_modules.on_boot("ro")
     assert bool(state.driver_version()) == (not conf)
     assert state.is_module_loaded("mlx5_core")
 
 
-def test_boot_obeys_the_command_line(node: LabMachine) -> None:
+def test_boot_respects_a_blacklist_on_the_command_line(node: LabMachine) -> None:
     kernel_modules.on_boot("ro module_blacklist=mlx5_ib,nvidia modprobe.blacklist=nouveau")
     assert not state.is_module_loaded("mlx5_ib")
     assert not state.is_module_loaded("nvidia")
 
 
-def test_lsmod_and_modinfo(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lsmod_and_modinfo_show_a_module(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     kernel_modules.load_module("nvidia")
     module_tools.main(["lsmod"])
     assert capsys.readouterr().out.splitlines()[1].split()[0] == "nvidia"
@@ -89,7 +89,7 @@ def test_lsmod_and_modinfo(node: LabMachine, capsys: pytest.CaptureFixture[str])
     assert "not found" in capsys.readouterr().err
 
 
-def test_modprobe_removes(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_modprobe_r_unloads_a_module(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     assert module_tools.main(["modprobe", "-a", "nvidia", "msr"]) == 0
     assert module_tools.main(["modprobe", "-r", "msr"]) == 0
     assert not state.is_module_loaded("msr")

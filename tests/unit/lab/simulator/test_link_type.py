@@ -27,10 +27,10 @@ def test_the_link_type_follows_the_flash_at_the_next_boot() -> None:
     assert not boot()
     for address in machine.THIS.hca_addresses:
         assert nv_config.main(["mlxconfig", "-d", address, "-y", "set", "LINK_TYPE_P1=ETH"]) == 0
-    assert not link_type.is_ethernet(), "set, and not yet in force"
+    assert not link_type.is_ethernet(), "changed before the reboot"
     assert boot()
 
 
-def test_one_adapter_alone_changes_nothing() -> None:
+def test_the_link_type_changes_only_when_all_adapters_are_set() -> None:
     nv_config.main(["mlxconfig", "-d", machine.THIS.hca_addresses[0], "-y", "set", "LINK_TYPE_P1=ETH"])
     assert not boot()

@@ -34,14 +34,14 @@ def test_every_cpu_is_in_one_numa_node() -> None:
     assert sorted(cpus) == list(range(machine.CPUS))
 
 
-def test_identities_follow_from_the_name() -> None:
+def test_device_identities_are_derived_from_the_node_name() -> None:
     uuids = {machine.gpu(node, i).uuid for node in ("a", "b") for i in range(machine.GPUS)}
     assert len(uuids) == 2 * machine.GPUS
     assert machine.gpu("a", 0) == machine.gpu("a", 0)
     assert len({machine.hca_guid("a", i) for i in range(machine.HCAS)}) == machine.HCAS
 
 
-def test_hcas_have_the_files_of_a_real_one(tmp_path: Path) -> None:
+def test_hcas_have_the_sysfs_files_of_a_real_hca(tmp_path: Path) -> None:
     pseudo_files.write_files(str(tmp_path), sysfs_rdma.files("n1", {}))
     real = recorded("rdma-sysfs/gpud-h100/mlx5_4")
     expected = {p.relative_to(real).as_posix() for p in real.rglob("*") if p.is_file()}
@@ -50,14 +50,14 @@ def test_hcas_have_the_files_of_a_real_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("trained", "rate"), [({}, 400), ({"mlx5_2": 200}, 200)])
-def test_a_port_reads_as_the_validators_read_it(tmp_path: Path, trained: dict[str, int], rate: int) -> None:
+def test_the_validators_read_a_port(tmp_path: Path, trained: dict[str, int], rate: int) -> None:
     pseudo_files.write_files(str(tmp_path / "sys"), sysfs_rdma.files("n1", trained))
     port = read_port(Probe(LocalSource(str(tmp_path))), "mlx5_2")
     assert port is not None
     assert (port.state, port.phys_state, port.rate_gbps, port.link_layer) == ("ACTIVE", "LinkUp", rate, "InfiniBand")
 
 
-def test_lspci_reads_the_bus(tmp_path: Path) -> None:
+def test_pci_devices_have_configuration_space_and_links(tmp_path: Path) -> None:
     pseudo_files.write_files(str(tmp_path), sysfs_pci.files({5}))
     pseudo_files.make_links(str(tmp_path), sysfs_pci.links({5}))
     space = (tmp_path / "bus/pci/devices/0000:1a:00.0/config").read_bytes()
@@ -68,7 +68,7 @@ def test_lspci_reads_the_bus(tmp_path: Path) -> None:
     assert all((p / "vendor").exists() for p in links)
 
 
-def test_meminfo_counts_pages() -> None:
+def test_meminfo_counts_huge_pages() -> None:
     pages = HugePages(2, machine.THIS.huge_kib_per_node)
     pages.set_node(0, 2048, 10)
     pages.set_node(1, 1048576, 2)
@@ -77,8 +77,7 @@ def test_meminfo_counts_pages() -> None:
     assert f"Hugetlb:          {10 * 2048 + 2 * 1048576:>7} kB" in text
 
 
-def test_lscpu_sees_two_sockets(tmp_path: Path) -> None:
-    """The real lscpu, on the tree."""
+def test_the_real_lscpu_shows_the_processors(tmp_path: Path) -> None:
     pseudo_files.write_files(str(tmp_path / "sys"), sysfs_cpu.files(""))
     pseudo_files.write_files(str(tmp_path / "sys"), sysfs_memory.files("", HugePages(2, 1)))
     pseudo_files.make_links(str(tmp_path / "sys"), sysfs_cpu.links())
@@ -86,13 +85,13 @@ def test_lscpu_sees_two_sockets(tmp_path: Path) -> None:
     try:
         done = subprocess.run(["lscpu", "-J", "--sysroot", str(tmp_path)], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        pytest.skip("lscpu is not on this machine")
-    said = json.dumps(json.loads(done.stdout))
-    assert f'"data": "{machine.CPUS}"' in said
-    assert machine.THIS.processor.model in said
+        pytest.skip("lscpu is not installed")
+    output = json.dumps(json.loads(done.stdout))
+    assert f'"data": "{machine.CPUS}"' in output
+    assert machine.THIS.processor.model in output
 
 
-def test_the_command_line_shows_in_the_kernel_files() -> None:
+def test_kernel_files_follow_the_command_line() -> None:
     files = procfs.proc_sys_files("nmi_watchdog=0 numa_balancing=disable", "b", 7)
     assert (files["kernel/nmi_watchdog"], files["kernel/numa_balancing"], files["vm/nr_hugepages"]) == ("0", 0, 7)
     memory = sysfs_memory.files("transparent_hugepage=never", HugePages(2, 1))

@@ -37,11 +37,11 @@ def machine_files(tmp_path: Path) -> Written:
     return Written(tmp_path)
 
 
-def test_all_watched_files_are_there(machine_files: Written) -> None:
+def test_all_watched_files_exist(machine_files: Written) -> None:
     assert all((machine_files.root / p.lstrip("/")).is_file() for p in machine_files.files.watched())
 
 
-def test_a_write_shows_everywhere(machine_files: Written) -> None:
+def test_a_write_updates_all_related_files(machine_files: Written) -> None:
     machine_files.write("/proc/sys/vm/nr_hugepages", "33")
     assert (machine_files.read(NODE.format(0, 2048)), machine_files.read(NODE.format(1, 2048))) == ("17", "16")
     assert machine_files.read(NODE.format(0, 2048).replace("nr_", "free_")) == "17"
@@ -50,19 +50,19 @@ def test_a_write_shows_everywhere(machine_files: Written) -> None:
     assert machine_files.read("/proc/sys/vm/nr_hugepages") == "37"
 
 
-def test_more_than_there_is_is_not_given(machine_files: Written) -> None:
+def test_allocation_is_limited_by_memory(machine_files: Written) -> None:
     machine_files.write(NODE.format(0, 1048576), "100000")
     assert machine_files.read(NODE.format(0, 1048576)) == str(machine.THIS.huge_kib_per_node // 1048576)
 
 
-def test_shorter_numbers_leave_no_rest_behind(machine_files: Written) -> None:
+def test_a_shorter_number_replaces_a_longer_one_completely(machine_files: Written) -> None:
     machine_files.write("/proc/sys/vm/nr_hugepages", "1000")
     machine_files.write("/proc/sys/vm/nr_hugepages", "8")
     assert machine_files.read(NODE.format(0, 2048)) == "4"
     assert machine_files.read("/proc/sys/vm/nr_hugepages") == "8"
 
 
-def test_nonsense_changes_nothing(machine_files: Written) -> None:
+def test_invalid_values_change_nothing(machine_files: Written) -> None:
     machine_files.write("/proc/sys/vm/nr_hugepages", "12")
     machine_files.write("/proc/sys/vm/nr_hugepages", "lots")
     assert machine_files.read("/proc/sys/vm/nr_hugepages") == "12"
@@ -71,7 +71,7 @@ def test_nonsense_changes_nothing(machine_files: Written) -> None:
 
 
 @pytest.mark.parametrize("choice", ["always", "madvise", "never"])
-def test_a_choice_is_shown_in_brackets(machine_files: Written, choice: str) -> None:
+def test_the_selected_value_is_shown_in_brackets(machine_files: Written, choice: str) -> None:
     machine_files.write(THP, choice)
     assert f"[{choice}]" in machine_files.read(THP)
     assert machine_files.read(THP).count("[") == 1

@@ -44,7 +44,7 @@ def test_a_healthy_node_is_above_the_floor_with_nvls(node: LabMachine, capsys: p
     assert "NVLS comm" in text
 
 
-def test_slow_nccl_is_below_the_floor_and_without_nvls(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_slow_nccl_is_below_the_floor_and_does_not_use_nvls(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     node.break_("nccl_slow")
     _, text = run_node(capsys)
     assert all(s.value < 400 for s in measured(text, "busbw"))
@@ -52,7 +52,7 @@ def test_slow_nccl_is_below_the_floor_and_without_nvls(node: LabMachine, capsys:
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("broken", "message"),
     [
         ("gpu_missing", "invalid device ordinal"),
         ("no fabric", "system not yet initialized"),
@@ -60,7 +60,9 @@ def test_slow_nccl_is_below_the_floor_and_without_nvls(node: LabMachine, capsys:
         ("no nccl", "libnccl.so.2"),
     ],
 )
-def test_what_is_missing_fails_as_the_real_one(node: LabMachine, broken: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_prerequisite_fails_with_the_real_message(
+    node: LabMachine, broken: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     if broken == "gpu_missing":
         node.break_("gpu_missing")
     else:
@@ -68,19 +70,19 @@ def test_what_is_missing_fails_as_the_real_one(node: LabMachine, broken: str, sa
         (node.root / file).unlink()
     code, text = run_node(capsys)
     assert code != 0
-    assert said in text
+    assert message in text
     assert "Avg bus bandwidth" not in text
 
 
 @pytest.mark.parametrize("name", ["all_reduce_perf", "all_gather_perf", "reduce_scatter_perf", "alltoall_perf"])
-def test_sizes_grow_and_so_does_the_bandwidth(node: LabMachine, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bandwidth_grows_with_the_message_size(node: LabMachine, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, text = run_node(capsys, "-b 8 -e 1G -f 4 -g 8", name)
     values = [s.value for s in measured(text, "busbw")]
     assert len(values) == 14
     assert values[0] <= values[-2] <= 500
 
 
-def test_help_says_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_marked_as_simulated(capsys: pytest.CaptureFixture[str]) -> None:
     assert nccl_tests.main(["all_reduce_perf", "--help"], "2.17.6") == 0
     text = capsys.readouterr().out
     assert "USAGE: all_reduce_perf" in text
@@ -89,7 +91,7 @@ def test_help_says_simulated(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.fixture
 def group(node: LabMachine) -> Iterator[dict[str, peers.Peer]]:
-    """Two nodes that answer on the loopback, as their supervisors do."""
+    """Two nodes that answer queries on the loopback, as their supervisors do."""
     me = peers.describe_self()
     nodes = {f"127.0.0.{i}": peers.Peer(**{**me.__dict__, "node": f"n{i}"}) for i in (1, 2)}
     servers: list[socket.socket] = []
@@ -120,11 +122,11 @@ def run_group(capsys: pytest.CaptureFixture[str], hosts: str = "127.0.0.1:8,127.
         f"--allow-run-as-root -np 16 --host {hosts} --bind-to numa --mca btl tcp,self -x NCCL_DEBUG=INFO all_reduce_perf -b 16G -e 16G -g 1"
     )
     code = mpirun.main(["mpirun", *words.split()], "4.1.6")
-    said = capsys.readouterr()
-    return code, said.out + said.err
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err
 
 
-def test_a_group_uses_the_fabric(group: dict[str, peers.Peer], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_communicates_over_rdma(group: dict[str, peers.Peer], capsys: pytest.CaptureFixture[str]) -> None:
     code, text = run_group(capsys)
     assert code == 0
     assert all(380 < s.value < 400 for s in measured(text, "busbw"))
@@ -136,7 +138,7 @@ def test_a_group_uses_the_fabric(group: dict[str, peers.Peer], capsys: pytest.Ca
     ("change", "below", "line"),
     [({"slowest_hca": 0.5}, 200.0, "GDRDMA"), ({"nccl_factor": 0.76}, 300.0, "GDRDMA"), ({"gdr": False}, 240.0, "via NET/IB/7\n")],
 )
-def test_a_group_goes_at_the_pace_of_its_slowest(
+def test_the_slowest_member_limits_a_group(
     group: dict[str, peers.Peer], change: dict[str, object], below: float, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     group["127.0.0.2"] = peers.Peer(**{**group["127.0.0.2"].__dict__, **change})
@@ -159,10 +161,10 @@ def test_a_node_without_the_program_fails_the_group(group: dict[str, peers.Peer]
 
 
 @pytest.mark.parametrize("words", ["", "--host a:8", "--host a:8 hostname", "all_reduce_perf"])
-def test_what_is_not_simulated_is_an_error(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_lines_that_are_not_simulated_are_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert mpirun.main(["mpirun", *words.split()], "4.1.6") == 1
     assert "not simulated" in capsys.readouterr().err
 
 
-def test_hosts_with_and_without_slots() -> None:
+def test_hosts_are_parsed_with_and_without_slots() -> None:
     assert mpirun.parse_hosts({"--host": ["a:8,b:4"], "-H": ["c"]}) == [("a", 8), ("b", 4), ("c", 1)]

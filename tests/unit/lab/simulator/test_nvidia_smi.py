@@ -45,13 +45,13 @@ def paths(element: ET.Element, at: str = "") -> set[str]:
     return {here}.union(*(paths(child, here) for child in element))
 
 
-def test_the_xml_has_no_tag_that_the_real_one_lacks(node: LabMachine, smi: Smi) -> None:
+def test_the_xml_has_only_tags_of_the_real_tool(node: LabMachine, smi: Smi) -> None:
     real = ET.fromstring(recorded("nvidia-smi/sparecores/gcp-a3-megagpu-8g.xml").read_text())  # noqa: S314 a recording
     ours = ET.fromstring(smi("-q -x"))  # noqa: S314 our own
     assert paths(ours) - paths(real) == set()
 
 
-def test_a_healthy_board_reads_as_such(node: LabMachine, smi: Smi) -> None:
+def test_a_healthy_board_shows_healthy_values(node: LabMachine, smi: Smi) -> None:
     log = parse_query(smi("-q -x"))
     assert (log.driver_version, log.cuda_version, log.attached, len(log.gpus)) == (VERSION, "13.0", 8, 8)
     for gpu in log.gpus:
@@ -65,7 +65,7 @@ def test_a_healthy_board_reads_as_such(node: LabMachine, smi: Smi) -> None:
     assert topology["mlx5_0"][7] == "SYS"
 
 
-def test_without_daemons_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smi: Smi) -> None:
+def test_without_daemons_persistence_and_fabric_are_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smi: Smi) -> None:
     made = lab_machine(tmp_path, monkeypatch)
     made.install(nvidia_utils_580=VERSION)
     made.load(nvidia=VERSION)
@@ -73,7 +73,7 @@ def test_without_daemons_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (gpu.persistence, gpu.fabric_state) == ("Disabled", "In Progress")
 
 
-def test_a_missing_gpu_is_one_less(node: LabMachine, smi: Smi) -> None:
+def test_a_missing_gpu_is_not_listed(node: LabMachine, smi: Smi) -> None:
     node.break_("gpu_missing", "5")
     log = parse_query(smi("-q -x"))
     assert (log.attached, len(log.gpus)) == (7, 7)
@@ -81,7 +81,7 @@ def test_a_missing_gpu_is_one_less(node: LabMachine, smi: Smi) -> None:
     assert smi("-L").count("UUID") == 7
 
 
-def test_a_remap_failure_is_on_its_gpu_alone(node: LabMachine, smi: Smi) -> None:
+def test_a_row_remap_failure_affects_only_its_gpu(node: LabMachine, smi: Smi) -> None:
     node.break_("ecc_uncorrectable", "2")
     gpus = parse_query(smi("-q -x")).gpus
     assert [g.remap_failure for g in gpus].index("Yes") == 2
@@ -90,7 +90,7 @@ def test_a_remap_failure_is_on_its_gpu_alone(node: LabMachine, smi: Smi) -> None
     assert [r.endswith("Yes") for r in rows].count(True) == 1
 
 
-def test_a_gpu_that_fell_off_the_bus_stops_the_tool(node: LabMachine, smi: Smi) -> None:
+def test_a_gpu_that_fell_off_the_bus_makes_the_tool_fail(node: LabMachine, smi: Smi) -> None:
     node.break_("xid", "3", "79")
     text = smi("-q -x")
     assert smi.code == 15
@@ -102,19 +102,19 @@ def test_a_gpu_that_fell_off_the_bus_stops_the_tool(node: LabMachine, smi: Smi) 
     assert smi("-L").count("UUID") == 7
 
 
-def test_an_upgrade_without_a_reboot_is_a_mismatch(node: LabMachine, smi: Smi) -> None:
+def test_an_upgrade_without_a_reboot_is_a_version_mismatch(node: LabMachine, smi: Smi) -> None:
     node.load(nvidia="580.65.06")
     assert smi("-q -x").startswith("Failed to initialize NVML: Driver/library version mismatch")
     assert smi.code == 18
 
 
-def test_without_a_driver_it_fails_as_the_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smi: Smi) -> None:
+def test_without_a_driver_it_fails_with_the_real_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smi: Smi) -> None:
     lab_machine(tmp_path, monkeypatch)
     assert smi("").startswith("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
     assert smi.code == 9
 
 
-def test_queries_parse(node: LabMachine, smi: Smi) -> None:
+def test_query_output_parses(node: LabMachine, smi: Smi) -> None:
     text = smi(
         "--query-gpu=index,name,pci.bus_id,driver_version,temperature.gpu,memory.total,power.draw,pcie.link.width.current --format=csv"
     )
@@ -125,27 +125,27 @@ def test_queries_parse(node: LabMachine, smi: Smi) -> None:
     assert smi("--query-gpu=name,memory.total --format=csv,noheader,nounits").splitlines()[0] == f"{machine.THIS.gpu_model}, 81559"
 
 
-def test_what_is_not_simulated_is_an_error(node: LabMachine, smi: Smi) -> None:
+def test_fields_and_commands_that_are_not_simulated_are_refused(node: LabMachine, smi: Smi) -> None:
     assert "not a valid field" in smi("--query-gpu=colour --format=csv")
     assert smi.code == 2
     assert "not simulated" in smi("mig -lgip")
     assert smi.code == 2
 
 
-def test_persistence_can_be_switched(node: LabMachine, smi: Smi) -> None:
+def test_persistence_mode_can_be_set(node: LabMachine, smi: Smi) -> None:
     smi("-pm 0")
     assert parse_query(smi("-q -x")).gpus[0].persistence == "Disabled"
     smi("-pm 1")
     assert parse_query(smi("-q -x")).gpus[0].persistence == "Enabled"
 
 
-def test_texts_for_people(node: LabMachine, smi: Smi) -> None:
+def test_table_and_plain_text_show_driver_and_gpus(node: LabMachine, smi: Smi) -> None:
     assert f"Driver Version: {VERSION}" in smi("")
     assert "Attached GPUs                             : 8" in smi("-q")
     assert "simulated" in smi("--version")
 
 
-def test_what_is_set_is_answered_and_a_boot_keeps_ecc_alone(node: LabMachine, smi: Smi) -> None:
+def test_a_boot_keeps_ecc_and_resets_power_limit_and_mig(node: LabMachine, smi: Smi) -> None:
     assert "was set to 650.00 W from 700.00 W" in smi("-i 2 -pl 650")
     assert "Reboot required" in smi("--id=2 --ecc-config=0")
     assert "Enabled MIG Mode" in smi("-mig 1")
@@ -161,7 +161,7 @@ def test_what_is_set_is_answered_and_a_boot_keeps_ecc_alone(node: LabMachine, sm
     assert gpus[1].ecc_current == "Enabled"
 
 
-def test_a_limit_outside_the_range_of_the_board_is_refused(node: LabMachine, smi: Smi) -> None:
+def test_a_power_limit_out_of_range_is_refused(node: LabMachine, smi: Smi) -> None:
     assert "between 200.00 W and 700.00 W" in smi("--power-limit=701")
     assert smi.code == 2
     assert {g.power_limit_w for g in parse_query(smi("-q -x")).gpus} == {700}

@@ -46,7 +46,7 @@ def pair(capsys: pytest.CaptureFixture[str], server: str, client: str, name: str
             theirs = perftest._exchange(options, mine)
             break
         except ConnectionRefusedError:
-            time.sleep(0.01)  # until the server listens
+            time.sleep(0.01)  # the server does not listen yet
         except ValueError:
             side.join()
             return [*codes, 1], capsys.readouterr().out
@@ -67,34 +67,34 @@ def test_two_healthy_sides_reach_the_line_rate(node: LabMachine, capsys: pytest.
     assert text.count("local address") == text.count("remote address") == 4
 
 
-def test_one_bad_side_halves_the_pair(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_degraded_side_halves_the_bandwidth(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     node.break_("hca_degraded", "mlx5_3")
     _, text = pair(capsys, WORDS.replace("{}", "3", 1), WORDS.replace("{}", "0", 1))
     assert 190 < bandwidth(text) < 200
 
 
-def test_sides_that_measure_something_else_do_not_agree(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sides_with_different_sizes_fail(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     words = WORDS.replace("{}", "0", 1)
     codes, text = pair(capsys, words, words.replace("-s 8388608", "-s 4096"))
     assert codes == [1, 1]
     assert "RDMA_Write" not in text
 
 
-def test_nobody_listening_is_perftests_error(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_server_the_client_fails_with_the_real_message(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     code = perftest.main(["ib_write_bw", *WORDS.format(0, free_port()).split(), "127.0.0.1"], "")
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     assert code == 1
-    assert said.out == ""
-    assert "Couldn't connect" in said.err
+    assert printed.out == ""
+    assert "Couldn't connect" in printed.err
 
 
 @pytest.mark.parametrize("words", ["-d mlx5_99", "-s many", "--no-such-option"])
-def test_a_bad_command_line_measures_nothing(node: LabMachine, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_command_line_is_refused(node: LabMachine, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert perftest.main(["ib_write_bw", *words.split()], "") == 1
     assert capsys.readouterr().out == ""
 
 
-def test_without_the_modules_there_is_no_device(
+def test_without_kernel_modules_no_device_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lab_machine(tmp_path, monkeypatch)
@@ -102,13 +102,13 @@ def test_without_the_modules_there_is_no_device(
     assert "Failed to get IB devices" in capsys.readouterr().err
 
 
-def test_the_version_says_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_marked_as_simulated(capsys: pytest.CaptureFixture[str]) -> None:
     perftest.main(["ib_write_bw", "--version"], "24.01")
     assert capsys.readouterr().out == "Version: 6.20 (simulated)\n"
 
 
 @pytest.mark.parametrize("flags", ["--report_gbits", "", "-b --report_gbits -n 100"])
-def test_every_form_of_the_table_parses(node: LabMachine, flags: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_table_format_parses(node: LabMachine, flags: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = f"-d mlx5_0 -p {{}} -s 65536 {flags}"
     _, text = pair(capsys, words, words, "ib_send_bw")
     assert bandwidth(text) > 100

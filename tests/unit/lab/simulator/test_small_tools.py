@@ -22,7 +22,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
 
 
 @pytest.mark.parametrize("form", ["-j", ""])
-def test_nvbandwidth_parses(node: LabMachine, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nvbandwidth_output_parses(node: LabMachine, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = f"{form} -t host_to_device_memcpy_ce device_to_device_memcpy_read_ce".split()
     assert nvbandwidth.main(["nvbandwidth", *words], "0.9") == 0
     samples = parse_output("nvbandwidth", capsys.readouterr().out)
@@ -33,19 +33,19 @@ def test_nvbandwidth_parses(node: LabMachine, form: str, capsys: pytest.CaptureF
 def test_nvbandwidth_needs_the_fabric(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     (node.root / "run" / "fabric").unlink()
     assert nvbandwidth.main(["nvbandwidth", "-j"], "0.9") == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "SYSTEM_NOT_READY" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "SYSTEM_NOT_READY" in printed.err
     assert nvbandwidth.main(["nvbandwidth", "--help"], "0.9") == 0
     assert "simulated" in capsys.readouterr().out
 
 
-def test_nvbandwidth_knows_its_testcases(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nvbandwidth_refuses_an_unknown_testcase(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     assert nvbandwidth.main(["nvbandwidth", "-t", "nonsense"], "0.9") == 1
     assert "not found" in capsys.readouterr().err
 
 
-def test_ibstat_and_ibstatus_say_what_sysfs_says(
+def test_ibstat_and_ibstatus_show_the_values_of_sysfs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pseudo_files.write_files(str(tmp_path), sysfs_rdma.files("n1", {"mlx5_3": 200}))
@@ -60,25 +60,25 @@ def test_ibstat_and_ibstatus_say_what_sysfs_says(
 
 
 @pytest.mark.parametrize(
-    ("program", "driver", "said"),
+    ("program", "driver", "message"),
     [
         (daemons.fabricmanager, "580.65.06", "don't match with driver version 580.65.06"),
         (daemons.fabricmanager, "", "driver is not loaded"),
         (daemons.persistenced, "580.65.06", "failed to initialize"),
     ],
 )
-def test_daemons_refuse_another_driver(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], program: object, driver: str, said: str
+def test_daemons_refuse_a_driver_of_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], program: object, driver: str, message: str
 ) -> None:
     made = lab_machine(tmp_path, monkeypatch)
     made.load(nvidia=driver)
     assert callable(program)
     assert program("580.126.20") == 1
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "run" / "fabric").exists()
 
 
-def test_versions_say_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_are_marked_as_simulated(capsys: pytest.CaptureFixture[str]) -> None:
     assert fabricmanager.main(["/usr/bin/nv-fabricmanager", "--version"], "580.126.20") == 0
     assert container_toolkit.main(["nvidia-ctk", "--version"], "1.18.2") == 0
     text = capsys.readouterr().out

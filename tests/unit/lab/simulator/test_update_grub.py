@@ -21,22 +21,22 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_words_of_all_files_reach_the_next_boot(etc: Path) -> None:
+def test_parameters_of_all_files_reach_the_next_boot(etc: Path) -> None:
     (etc / "grub.d" / "90.cfg").write_text('GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX iommu=pt"\n')
     (etc / "grub.d" / "91.cfg").write_text('GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT hugepagesz=1G hugepages=4"\n')
-    said = cmdline_from_grub_cfg(update_grub.grub_cfg_text())
-    assert said is not None
-    assert said.startswith("BOOT_IMAGE=/boot/vmlinuz-6.1.0-9 root=UUID=")
-    assert said.endswith("ro iommu=pt quiet hugepagesz=1G hugepages=4")
+    cmdline = cmdline_from_grub_cfg(update_grub.grub_cfg_text())
+    assert cmdline is not None
+    assert cmdline.startswith("BOOT_IMAGE=/boot/vmlinuz-6.1.0-9 root=UUID=")
+    assert cmdline.endswith("ro iommu=pt quiet hugepagesz=1G hugepages=4")
 
 
-def test_recovery_has_no_tuning(etc: Path) -> None:
+def test_the_recovery_entry_has_no_default_parameters(etc: Path) -> None:
     rescue = update_grub.grub_cfg_text().partition("(recovery mode)")[2]
     assert " single" in rescue
     assert "quiet" not in rescue
 
 
-def test_a_broken_file_stops_it_and_leaves_the_old_one(etc: Path, tmp_path: Path) -> None:
+def test_an_invalid_file_is_an_error_and_keeps_the_old_configuration(etc: Path, tmp_path: Path) -> None:
     target = tmp_path / "grub.cfg"
     target.write_text("old")
     (etc / "grub.d" / "90.cfg").write_text('GRUB_CMDLINE_LINUX="unfinished\n')
@@ -46,7 +46,7 @@ def test_a_broken_file_stops_it_and_leaves_the_old_one(etc: Path, tmp_path: Path
     assert target.read_text() == "old"
 
 
-def test_it_writes_in_one_step(etc: Path, tmp_path: Path) -> None:
+def test_the_configuration_is_replaced_atomically(etc: Path, tmp_path: Path) -> None:
     target = tmp_path / "boot" / "grub" / "grub.cfg"
     assert update_grub.main(["grub-mkconfig", "-o", str(target)]) == 0
     assert cmdline_from_grub_cfg(target.read_text())
