@@ -3,8 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=$(command -v uv || echo build/uv/bin/uv)
-common=(--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -q)
+plain=(--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -q)
+common=(--universal --python-version 3.11 "${plain[@]}")
 "$uv" pip compile "${common[@]}" pyproject.toml -o requirements/runtime.txt
 "$uv" pip compile "${common[@]}" pyproject.toml --extra dev --extra collections -o requirements/dev.txt
 echo uv | "$uv" pip compile "${common[@]}" - -o requirements/uv.txt
+# what travels to nodes: one version of each for every Python, nothing but what is listed
+"$uv" pip compile --no-deps --python-version 3.9 --python-platform linux "${plain[@]}" requirements/node.in -o requirements/node.txt
 "$uv" pip compile "${common[@]}" benchmarks/requirements.in -o requirements/bench.txt

@@ -45,13 +45,15 @@ get_uv() {
 
 environment() {
   local python uv stamp
-  stamp=$(cat requirements/dev.txt pyproject.toml | sha256sum | cut -c1-16)
-  if [ -x .venv/bin/clusterctl ] && [ "$(cat .venv/.clusterctl-stamp 2>/dev/null)" = "$stamp" ]; then return; fi
+  stamp=$(cat requirements/dev.txt pyproject.toml hatch_build.py | sha256sum | cut -c1-16)
+  if [ -x .venv/bin/clusterctl ] && [ "$(cat .venv/.clusterctl-stamp 2>/dev/null)" = "$stamp" ] &&
+    cmp -s requirements/node.txt build/node_packages/node.txt; then return; fi
   python=$(find_python)
   uv=$(get_uv "$python")
   [ -x .venv/bin/python ] || { say "making .venv with $python"; "$uv" venv -q --python "$python" .venv; }
   say "installing locked Python packages into .venv (about 350 MB, most of it Ansible's collections)"
   "$uv" pip sync -q --python .venv/bin/python --require-hashes requirements/dev.txt
+  # its build hook downloads what travels to nodes into build/node_packages
   "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation -e .
   echo "$stamp" > .venv/.clusterctl-stamp
 }

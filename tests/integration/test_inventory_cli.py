@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -115,21 +114,6 @@ def test_gates_that_no_burn_in_could_read_are_told_before_any_is_asked_for(tmp_p
     problems = json.loads(done.stdout)["problems"]
     assert {p["path"] for p in problems} == {"gates_settings.rdma_pair.duration_s"}
     assert all("'soon'" in p["message"] and p["nodes"] == ["n1", "n2"] for p in problems)
-
-
-def test_the_wheel_alone_makes_a_sound_site(tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=ROOT, check=True, capture_output=True
-    )
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
-        wheel.extractall(tmp_path / "installed")
-    env = {"PYTHONPATH": str(tmp_path / "installed")}
-    assert clusterctl("init", "mysite", cwd=tmp_path, env=env).returncode == 0
-    done = clusterctl("profile", "check", "-o", "json", cwd=tmp_path / "mysite", env=env)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["nodes"] == 2
-    shown = clusterctl("profile", "check", "rack-9", cwd=tmp_path / "mysite", env=env)
-    assert f"{tmp_path}/installed/clusterctl/_content/inventory/common" in shown.stderr
 
 
 def ansible_says(site: Site, names: list[str], folder: Path) -> dict[str, dict[str, Any]]:

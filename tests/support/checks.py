@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from clusterctl_validators.collecting import role_of_module
 from clusterctl_validators.probe import CommandResult, Probe
 from clusterctl_validators.record import Record, distinct
+from clusterctl_validators.role_modules import role_of_module
 from clusterctl_validators.sources import LocalSource
 from clusterctl_validators.spec_view import SpecView
 

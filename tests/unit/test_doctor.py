@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.config import Config, PoolDeclaration
+from clusterctl.adapters.node_packages import NodePackages
 from clusterctl.main import call
 from clusterctl.workflows import doctor
 from support.site import Site
@@ -29,6 +30,8 @@ def test_what_is_here_is_found(tmp_path: Path) -> None:
     found = checks(config(tmp_path))
     assert found["python"].ok
     assert found["ansible-core"].ok
+    assert found["node packages"].ok
+    assert "pytest 8." in found["node packages"].found
     assert found["state directory"].ok
     assert found["inventory"].found == "4 nodes in 2 layers"
     assert found["pool"].ok
@@ -41,10 +44,11 @@ def test_what_is_missing_comes_with_a_hint(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(doctor, "ANSIBLE_CORE", "2.99.")
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
     monkeypatch.setenv("ANSIBLE_HOME", str(tmp_path))
+    monkeypatch.setattr(doctor, "node_packages", lambda: NodePackages(tmp_path / "node.txt", tmp_path, "`make setup` downloads them"))
     file = tmp_path / "afile"
     file.write_text("")
     found = checks(Config(root=tmp_path, inventory=(tmp_path / "nosuch",), state_dir=file / "state"))
-    for name in ("ansible-core", "collection ansible.posix", "ssh", "podman", "state directory", "inventory"):
+    for name in ("ansible-core", "collection ansible.posix", "node packages", "ssh", "podman", "state directory", "inventory"):
         assert not found[name].ok, name
         assert found[name].hint, name
     assert not found["podman"].required

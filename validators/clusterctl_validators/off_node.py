@@ -5,9 +5,9 @@ from types import ModuleType
 from typing import Any, Dict, List, Mapping
 
 from clusterctl_validators.bmc_view import BmcView
-from clusterctl_validators.collecting import import_roles, validator_problem
 from clusterctl_validators.finding import Finding
 from clusterctl_validators.record import Record, distinct
+from clusterctl_validators.role_modules import import_roles, validator_problem
 from clusterctl_validators.spec_view import SpecView
 
 BMC_ROLES = frozenset({"bios"})

@@ -9,11 +9,12 @@ from typing import Any, Dict, Generator, List, Optional
 
 import pytest
 
-from clusterctl_validators.collecting import import_roles, make_items, role_of, validator_problem
+from clusterctl_validators.collecting import make_items, role_of
 from clusterctl_validators.finding import GOOD, Finding
 from clusterctl_validators.fixtures import LocalProbe, RemoteProbe
 from clusterctl_validators.limit import TimeLimitError, time_limit
 from clusterctl_validators.record import Record, distinct
+from clusterctl_validators.role_modules import import_roles, validator_problem
 from clusterctl_validators.spec_view import SpecView
 
 CHECK_TIMEOUT_S = 20.0

@@ -89,8 +89,8 @@ def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, 
     import pytest  # noqa: PLC0415 after stdout is redirected and byte-code is off
 
     from clusterctl_validators import plugin  # noqa: PLC0415
-    from clusterctl_validators.collecting import import_roles  # noqa: PLC0415
     from clusterctl_validators.fixtures import LocalHost  # noqa: PLC0415
+    from clusterctl_validators.role_modules import import_roles  # noqa: PLC0415
     from clusterctl_validators.supervise import GRACE_S, Supervisor  # noqa: PLC0415
 
     node_run = plugin.NodeRun(roles, float(options.get("check_timeout_s", plugin.CHECK_TIMEOUT_S)))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import platform
 from importlib.metadata import version
 
+from clusterctl.adapters.node_packages import node_packages
+
 
 def versions() -> dict[str, str]:
-    """Of clusterctl, its parts that decide on results, and Python."""
-    return {name: version(name) for name in ("clusterctl", "ansible-core", "ansible-runner", "pytest")} | {
-        "python": platform.python_version()
-    }
+    """Of clusterctl, its parts that decide on results, Python, and the pytest that runs the checks on nodes."""
+    here = {name: version(name) for name in ("clusterctl", "ansible-core", "ansible-runner")}
+    on_nodes = {p.name: p.version for p in node_packages().locked()}
+    return here | {"pytest": on_nodes["pytest"], "python": platform.python_version()}

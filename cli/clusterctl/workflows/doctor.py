@@ -16,6 +16,7 @@ import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.inventory.load import list_hosts
+from clusterctl.adapters.node_packages import node_packages
 from clusterctl.adapters.pools.loader import check_pool
 from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import ClusterctlError
@@ -34,6 +35,7 @@ def examine(config: Config) -> tuple[Check, ...]:
         _python(),
         _ansible(),
         *_collections(),
+        _node_packages(),
         _tool("ssh", "install the OpenSSH client: apt install openssh-client"),
         _tool("podman", "only the lab needs it: apt install podman", required=False),
         _state_dir(config.state_dir),
@@ -63,6 +65,15 @@ def _collections() -> Iterator[Check]:
         found = _collection_version(name)
         hint = f"pip install 'clusterctl[collections]', or ansible-galaxy collection install {name}:{least}"
         yield Check(f"collection {name}", found is not None, found or "missing", hint)
+
+
+def _node_packages() -> Check:
+    try:
+        packages = node_packages()
+        packages.read_sources()
+    except ClusterctlError as e:
+        return Check("node packages", ok=False, found=str(e), hint=e.hint)
+    return Check("node packages", ok=True, found=", ".join(f"{p.name} {p.version}" for p in packages.locked()))
 
 
 def _collection_version(name: str) -> str | None:

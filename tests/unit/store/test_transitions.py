@@ -39,7 +39,7 @@ def _force(store: Store, state: State) -> None:
         connection.execute(update(t.nodes).values(state=state.value))
 
 
-@pytest.mark.parametrize(("current", "wanted"), itertools.product(State, State))
+@pytest.mark.parametrize(("current", "wanted"), list(itertools.product(State, State)))
 def test_every_pair(tmp_path: Path, current: State, wanted: State) -> None:
     store = fresh(tmp_path)
     store.register([a_node()])

@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.adapters.node_packages import NodePackages, node_packages
 from clusterctl.adapters.validators import bundle as bundle_module
 from clusterctl.model.errors import ConfigError
 from support.node_run import EXAMPLES
@@ -31,8 +33,8 @@ def test_nodes_with_python_38_can_run_it(bundle: Bundle) -> None:
 
 def test_same_inputs_same_bytes_in_any_process(bundle: Bundle, tmp_path: Path) -> None:
     code = (
-        "import sys, asyncssh, rich.console; from pathlib import Path; from clusterctl.adapters.validators.bundle import build;"
-        "print(build(Path(sys.argv[1]), Path(sys.argv[2])).sha256)"
+        "import sys, asyncssh, rich.console; from pathlib import Path; from clusterctl.adapters.validators.bundle import build_bundle;"
+        "print(build_bundle(Path(sys.argv[1]), Path(sys.argv[2])).sha256)"
     )
     env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": f"{ROOT}/cli:{ROOT}/validators", "TZ": "Asia/Tokyo"}
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path), str(EXAMPLES)], env=env, capture_output=True, text=True, check=True)
@@ -72,7 +74,14 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
         bundle_module.build_bundle(tmp_path)
 
 
-def test_a_part_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(bundle_module.DISTRIBUTIONS, "no-such-part", ("nothing",))
-    with pytest.raises(ConfigError, match="no-such-part is not installed"):
+def test_a_package_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = node_packages()
+    monkeypatch.setattr(bundle_module, "node_packages", lambda: replace(packed, folder=tmp_path))
+    with pytest.raises(ConfigError, match=f"packages for nodes are missing from {tmp_path}: .*pytest 8"):
         bundle_module.build_bundle(tmp_path)
+
+
+def test_other_packages_other_bytes(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = node_packages().read_sources() | {"iniconfig/__init__.py": b"changed = 1\n"}
+    monkeypatch.setattr(NodePackages, "read_sources", lambda _self: dict(sources))
+    assert bundle_module.build_bundle(tmp_path, EXAMPLES).sha256 != bundle.sha256

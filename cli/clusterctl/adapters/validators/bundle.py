@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import importlib.util
 import io
 import marshal
@@ -13,30 +12,18 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.specifiers import SpecifierSet
-
 import clusterctl_validators
+from clusterctl.adapters.node_packages import node_packages
 from clusterctl.model.errors import ConfigError
 
-DISTRIBUTIONS = {
-    "pytest": ("_pytest", "pytest", "py.py"),
-    "pluggy": ("pluggy",),
-    "iniconfig": ("iniconfig",),
-    "packaging": ("packaging",),
-    "pytest-testinfra": ("testinfra",),
-    "exceptiongroup": ("exceptiongroup",),
-}
-# imported by checks that ask for `host` only: an older Python costs those checks, not the node
-_OPTIONAL = frozenset({"pytest-testinfra"})
-# needed by no Python that compiles them here, or seldom
-_NOT_COMPILED = ("testinfra/", "exceptiongroup/")
+# the validators and all locked packages but testinfra run on it; where testinfra does not, only the checks that use `host` cannot run
+MIN_PYTHON = (3, 8)
+# seldom imported, or by no Python that compiles them here
+_NOT_COMPILED = ("testinfra/", "exceptiongroup/", "packaging/")
 _UNCHECKED_HASH = (0b01).to_bytes(4, "little")
 # later versions of the format depend on what else the process holds
 _MARSHAL_VERSION = 2
-_OLDEST_VALIDATORS = ">=3.8"
-_MINORS = range(6, 20)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_REINSTALL = "install clusterctl again with its dependencies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +33,13 @@ class Bundle:
     Attributes:
         sha256: of the file; its name on the node.
         size: in bytes.
-        min_python: the oldest Python that every part says it supports.
+        min_python: the oldest Python that can run it.
     """
 
     path: Path
     sha256: str
     size: int
-    min_python: tuple[int, int]
+    min_python: tuple[int, int] = MIN_PYTHON
 
     def read(self) -> bytes:
         """The bundle itself."""
@@ -67,7 +54,7 @@ def build_bundle(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
         extra_modules: a folder of further `test_<role>.py`, for the roles of a site.
 
     Raises:
-        ConfigError: a part is not installed, or the cache cannot be written.
+        ConfigError: a package that travels to nodes is missing, or the cache cannot be written.
     """
     members = _members(extra_modules)
     cache = state_dir / "cache"
@@ -76,41 +63,22 @@ def build_bundle(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
         for path in cache.glob(pattern):
             content = path.read_bytes()
             if path.stem.endswith(_sha256(content)):
-                return Bundle(path, _sha256(content), len(content), _min_python())
+                return Bundle(path, _sha256(content), len(content))
         content = _zip(members)
         path = cache / pattern.replace("*", _sha256(content))
         _write(path, content)
     except OSError as e:
         raise ConfigError(detail=f"{cache}: {e.strerror}", hint="choose a writable --state-dir") from e
-    return Bundle(path, _sha256(content), len(content), _min_python())
+    return Bundle(path, _sha256(content), len(content))
 
 
 def _members(extra_modules: Path | None) -> dict[str, bytes]:
     """Name in the zip -> content: Python sources."""
-    members: dict[str, bytes] = {}
-    for name, tops in DISTRIBUTIONS.items():
-        files = _distribution(name).files or []
-        chosen = {str(f): Path(str(f.locate())) for f in files if f.parts[0] in tops and f.suffix == ".py"}
-        if not chosen:
-            raise ConfigError(detail=f"the files of {name} cannot be found", hint=_REINSTALL)
-        members.update({path: source.read_bytes() for path, source in chosen.items()})
+    members = node_packages().read_sources()
     package = clusterctl_validators.__name__
     for folder in (Path(clusterctl_validators.__file__).parent, extra_modules):
         members.update({f"{package}/{p.name}": p.read_bytes() for p in (folder.glob("*.py") if folder else ())})
     return members
-
-
-def _distribution(name: str) -> importlib.metadata.Distribution:
-    try:
-        return importlib.metadata.distribution(name)
-    except importlib.metadata.PackageNotFoundError as e:
-        raise ConfigError(detail=f"{name} is not installed", hint=_REINSTALL) from e
-
-
-def _min_python() -> tuple[int, int]:
-    wanted = [SpecifierSet(_OLDEST_VALIDATORS)]
-    wanted += [SpecifierSet(str(_distribution(name).metadata["Requires-Python"])) for name in DISTRIBUTIONS if name not in _OPTIONAL]
-    return (3, next(n for n in _MINORS if all(w.contains(f"3.{n}.99") for w in wanted)))
 
 
 def _inputs_digest(members: dict[str, bytes]) -> str:

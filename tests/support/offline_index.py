@@ -1,0 +1,14 @@
+"""An environment in which pip sees no index."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def offline(wheels: Path) -> dict[str, str]:
+    """Variables for pip that leave it the wheels of one folder."""
+    return {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
