@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from clusterctl.main import VERBS, cli
+from clusterctl.main import cli
 from clusterctl.model.exit_codes import MEANINGS, PRECEDENCE, ExitCode
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -33,7 +33,7 @@ def commands() -> str:
     context = click.Context(cli, info_name="clusterctl")
     lines = [MARK, "", "# Commands", "", "Results go to stdout, progress to stderr. [Exit codes](exit-codes.md) are the same for all.", ""]
     lines += ["Global options, before the verb:", "", *_options(cli, context)]
-    for verb in VERBS:
+    for verb in cli.list_commands(context):
         command = cli.get_command(context, verb)
         if command is not None:
             lines += _command(command, verb, context, depth=2)

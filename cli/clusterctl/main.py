@@ -20,17 +20,17 @@ VERBS: dict[str, str] = {
     "profile": "Show or check the declared state of nodes.",
     "plan": "Show what provisioning would change.",
     "provision": "Apply, verify, burn in, admit.",
-    "drift": "Verify again, change nothing, say what moved.",
-    "validate": "Verify nodes against their spec; changes nothing.",
+    "drift": "Validate again and report what changed.",
+    "validate": "Compare nodes with their declared state.",
     "burnin": "Measure and judge: DCGM, RDMA pairs, NCCL.",
     "judge": "Judge a stored run again, offline.",
     "parse": "Print the samples in a tool's output.",
     "admit": "Admit nodes that have complete, passing evidence.",
     "drain": "Take nodes out of the pool.",
-    "release": "Let a quarantined or drained node try again.",
+    "release": "Return a quarantined or drained node to `registered`.",
     "forget": "Delete nodes from the record.",
-    "status": "Where nodes stand.",
-    "history": "The story of one node.",
+    "status": "Show the state of nodes.",
+    "history": "Show the history of one node.",
     "report": "Write the HTML page of a run.",
     "completion": "Print the shell completion script.",
 }
@@ -57,7 +57,7 @@ class LazyGroup(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest verbs named where there is no such verb."""
+        """As click does; an unknown verb's error names the nearest verbs."""
         try:
             return super().resolve_command(ctx, args)
         except exceptions.UsageError as e:
@@ -69,7 +69,7 @@ class LazyGroup(click.Group):
             raise exceptions.UsageError(f"{e.message.rstrip('.')}; did you mean {' or '.join(near)}?", ctx) from e
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The help from the table above, in plain text: importing rich or a verb would cost more than all the rest."""
+        """The help from the table above, in plain text: importing rich or a verb would cost more than everything else."""
         ctx.meta["clusterctl.listing"] = True
         super().format_help(ctx, formatter)
 
@@ -84,7 +84,7 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, envvar="CLUSTERCTL_DEBUG", help="Show tracebacks.")
-@click.option("--state-dir", metavar="DIR", help="Where database, runs and lab live.  [default: from clusterctl.yml]")
+@click.option("--state-dir", metavar="DIR", help="Folder of database, runs and lab.  [default: from clusterctl.yml]")
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show versions and exit.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool, state_dir: str | None) -> None:
@@ -101,12 +101,12 @@ def call(argv: list[str]) -> int:
     try:
         result = cli.main(args=argv, prog_name="clusterctl", standalone_mode=False)
     except (exceptions.Abort, KeyboardInterrupt):
-        return _tell(InterruptedRunError(detail="Ctrl-C", hint="run the same command again; it goes on where it stopped"), debug)
+        return _report(InterruptedRunError(detail="Ctrl-C", hint="run the same command again; it continues where it stopped"), debug)
     except click.ClickException as e:
         e.show()
         return int(ExitCode.USAGE)
     except ClusterctlError as e:
-        return _tell(e, debug)
+        return _report(e, debug)
     except BrokenPipeError:
         sys.stderr.close()
         return int(ExitCode.OK)
@@ -118,7 +118,7 @@ def call(argv: list[str]) -> int:
     return int(result) if isinstance(result, int) else int(ExitCode.OK)
 
 
-def _tell(error: ClusterctlError, debug: bool) -> int:
+def _report(error: ClusterctlError, debug: bool) -> int:
     if debug:
         messages.traceback(error)
     messages.error(error)

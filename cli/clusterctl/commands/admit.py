@@ -1,4 +1,4 @@
-"""`clusterctl admit`: into the pool, on stored evidence alone."""
+"""`clusterctl admit`: admit nodes on stored evidence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command("admit")
 @target_argument
 @click.option(
-    "--level", type=click.Choice(["quick", "standard", "full"]), default="standard", show_default=True, help="Burn-in level to demand."
+    "--level", type=click.Choice(["quick", "standard", "full"]), default="standard", show_default=True, help="Burn-in level the evidence must have."
 )
 @click.option(
     "--verify", "only_verify", is_flag=True, help="Admit nothing; check the admission records, signatures and raw files of TARGET."
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def command(
     ctx: click.Context, target: str, *, level: Level, only_verify: bool, inventory: tuple[str, ...], limit: str | None, output: str
 ) -> int:
-    """Admit the nodes of TARGET that have complete, passing, current evidence; say what the others lack.
+    """Admit the nodes of TARGET that have complete, passing, current evidence; show what the others lack.
 
-    No node is touched or asked: `clusterctl provision` gathers evidence, and admits by itself.
+    No node is contacted. `clusterctl provision` gathers evidence and admits by itself.
     """
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`clusterctl drift TARGET`: verify again, change nothing, say what moved."""
+"""`clusterctl drift TARGET`: validate again and report what changed."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _FORMATS = ("table", "json", "yaml", "junit")
 @limit_option
 @vault_option
 @click.option("--policy", "words", default="", metavar="SEVERITY=ACTION,...", help="report, drain or heal, by severity; default: report.")
-@click.option("--heal", is_flag=True, help="Do what the policy heals: one node first, through `provision`, then the others.")
+@click.option("--heal", is_flag=True, help="Heal what the policy says: one node first, with `provision`, then the others.")
 @click.option("--since", default="", metavar="DURATION", help="Show only what was first seen since: 90m, 24h, 7d, 2w.")
 @click.option("--textfile", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write metrics for node exporter.")
 @click.option(
     "--write-nightly", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Only write units, CronJob and alert rules."
 )
-@click.option("--forks", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes asked at the same time.")
+@click.option("--forks", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes validated at the same time.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(1), default=180.0, show_default=True, help="Seconds per node.")
 @click.option("-o", "--output", type=click.Choice(_FORMATS), default="table", show_default=True, help="Format of the result.")
 @click.pass_context
 def command(ctx: click.Context, /, **given: Any) -> int:
-    """Say what moved on the nodes of TARGET since they were last provisioned: the nodes themselves (drift), or their declared state (pending).
+    """Report what changed on the nodes of TARGET since they were last provisioned: the nodes (drift), or their declared state (pending).
 
-    Changes no node unless --heal is given. Exits with 0 if nothing moved, 8 if something did, 6 if a check could not run, 4 if a node was not reached.
+    Changes no node unless --heal is given. Exits with 0 if nothing changed, 8 if something did, 6 if a check could not run, 4 if a node was not reached.
     """
     from clusterctl.adapters.validators import ValidationSettings  # noqa: PLC0415
     from clusterctl.terminal import drift as view  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Healing for `clusterctl drift --heal`: the one way from drift to a role."""
+"""Healing for `clusterctl drift --heal`; the only module through which drift reaches a role."""
 
 from __future__ import annotations
 

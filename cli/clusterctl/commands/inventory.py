@@ -18,7 +18,7 @@ from clusterctl.terminal import inventory as render
 def command(
     ctx: click.Context, *, target: str, inventory: tuple[str, ...], limit: str | None, vault_ids: tuple[str, ...], output: str
 ) -> None:
-    """List the nodes of TARGET (default: all) with rack, slot, profile and fabric place."""
+    """List the nodes of TARGET (default: all) with rack, slot, profile and leaf."""
     from clusterctl.adapters.inventory.load import list_hosts  # noqa: PLC0415 `--help` needs no inventory
 
     config = load_config(ctx, inventory)

@@ -30,9 +30,9 @@ def command(
     recorded: bool,
     output: str,
 ) -> int:
-    """Judge the raw records of RUN again under today's profile: an id, a unique beginning of one, `last`, or a run directory.
+    """Judge the raw records of RUN again under today's profile: an id, a unique prefix of one, `last`, or a run directory.
 
-    Touches no node and changes no record. Exits with 0 if all gates pass, 7 if one fails or could not run, 4 if a node was not reached.
+    Contacts no node and changes no record. Exits with 0 if all gates pass, 7 if one fails or could not run, 4 if a node was not reached.
     """
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415

@@ -48,5 +48,5 @@ target_argument = click.argument("target")
 
 
 def load_config(ctx: click.Context, inventory: tuple[str, ...] = ()) -> config_module.Config:
-    """The site's configuration under the global options."""
+    """The site's configuration with the global options applied."""
     return config_module.read_config(inventory=inventory, state_dir=(ctx.obj or {}).get("state_dir"))

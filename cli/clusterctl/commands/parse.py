@@ -28,10 +28,10 @@ def command(tool: str | None, file: str | None, list_tools: bool, output: str) -
         view.show_tools(TOOLS, ALIASES, output)
         return 0
     if tool is None:
-        raise UsageProblemError(detail="which tool?", hint=f"known tools: {', '.join(TOOLS)}")
+        raise UsageProblemError(detail="no tool is named", hint=f"known tools: {', '.join(TOOLS)}")
     name = known_tool(tool)
     if file is None:
-        raise UsageProblemError(detail="which file?", hint=f"`clusterctl parse {name} FILE`, or `-` for standard input")
+        raise UsageProblemError(detail="no file is named", hint=f"`clusterctl parse {name} FILE`, or `-` for standard input")
     view.show_samples(name, file, parse_output(name, _read(file)), output)
     return 0
 

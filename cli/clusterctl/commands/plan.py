@@ -16,7 +16,7 @@ from clusterctl.terminal import messages
 @limit_option
 @vault_option
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write the plan as JSON.")
-@click.option("--ansible", is_flag=True, help="Ask Ansible's check mode (slower: minutes) instead of the validators.")
+@click.option("--ansible", is_flag=True, help="Use Ansible's check mode (slower: minutes) instead of the validators.")
 @output_option
 @click.pass_context
 def command(

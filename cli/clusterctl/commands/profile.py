@@ -1,4 +1,4 @@
-"""`clusterctl profile`: the declared state of nodes, and whether it is sound."""
+"""`clusterctl profile`: show and check the declared state of nodes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def show(
     extra_vars: Words,
     vault_ids: Words,
 ) -> None:
-    """Show the resolved spec and digest of TARGET, each distinct one once; secrets are left out."""
+    """Show each distinct resolved spec of TARGET with its digest; secrets are left out."""
     groups = load_groups(load_config(ctx, inventory).inventory, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids)
     known = {r for g in groups for r in g.spec.roles}
     if role is not None and role not in known:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 @provision_options
 @click.pass_context
 def command(ctx: click.Context, /, **given: Any) -> int:
-    """Bring the nodes of TARGET into their declared state, prove it, burn them in, and admit those that pass.
+    """Bring the nodes of TARGET into their declared state, verify it, burn them in, and admit those that pass.
 
-    Nodes that are as declared and admitted are left alone; nodes that fail are quarantined with the reason, and the others go on.
-    Only what a check finds wrong is applied. What comes after `--` goes to ansible-playbook.
+    Admitted nodes that are as declared are left alone. Nodes that fail are quarantined with the reason; the others continue.
+    Only roles with a failing check are applied. Arguments after `--` go to ansible-playbook.
     """
     from clusterctl.adapters.ansible.content import content_dir  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.adapters.plan_file import read_plan  # noqa: PLC0415
@@ -63,10 +63,10 @@ def _refuse_nonsense(given: dict[str, Any]) -> None:
         raise click.UsageError("Missing argument 'TARGET' (or --resume RUN, or --plan FILE).")
     if given["plan_file"] and (given["resume"] or given["all_roles"]):
         raise UsageProblemError(
-            detail="--plan goes neither with --resume nor with --all-roles", hint="a plan names what is to be done; leave one of them out"
+            detail="--plan cannot be combined with --resume or --all-roles", hint="a plan already names what is to be done; leave one of them out"
         )
     if not (given["yes"] or given["check"] or sys.stdin.isatty()):
-        raise UsageProblemError(detail="stdin is no terminal: nobody can agree to the plan", hint="add --yes (or set CLUSTERCTL_YES=1)")
+        raise UsageProblemError(detail="stdin is no terminal, so the plan cannot be confirmed", hint="add --yes (or set CLUSTERCTL_YES=1)")
 
 
 def _options(given: dict[str, Any], more: tuple[str, ...]) -> ProvisionOptions:

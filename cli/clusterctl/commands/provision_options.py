@@ -1,4 +1,4 @@
-"""The options of `clusterctl provision`; those that Ansible has too are spelt as Ansible spells them."""
+"""The options of `clusterctl provision`; those that Ansible also has are spelled as in Ansible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAN_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class WithAnsibleArgs(click.RichCommand):
-    """A command that hands on what comes after `--`, and nothing that comes before it."""
+    """A command that passes the arguments after `--` to ansible-playbook."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Cut the command line at `--`."""
@@ -32,7 +32,7 @@ class WithAnsibleArgs(click.RichCommand):
 
 
 def ansible_args(ctx: click.Context) -> tuple[str, ...]:
-    """What came after `--`."""
+    """The arguments after `--`."""
     given: tuple[str, ...] = ctx.meta[_ARGS]
     return given
 
@@ -44,18 +44,18 @@ _OWN = (
     ),
     click.option("-t", "--tags", "--roles", "roles", metavar="ROLE,...", default="", help="Apply only these roles."),
     click.option("--all-roles", is_flag=True, help="Apply every role, even where all checks pass."),
-    click.option("--retest", is_flag=True, help="Take quarantined nodes through again though nothing changed."),
+    click.option("--retest", is_flag=True, help="Try quarantined nodes again although nothing changed."),
     click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once."),
-    click.option("--partners", metavar="NODE,...", default="", help="Admitted nodes to measure against; they are not changed."),
-    click.option("--no-reboot", is_flag=True, help="Reboot nothing; nodes that need it are quarantined."),
-    click.option("--resume", metavar="RUN", default="", help="Go on with a run that was interrupted or killed."),
-    click.option("-C", "--check", is_flag=True, help="Show the plan only; exit 8 if there is something to do."),
+    click.option("--partners", metavar="NODE,...", default="", help="Admitted nodes to measure with; they are not changed."),
+    click.option("--no-reboot", is_flag=True, help="Do not reboot; nodes that need it are quarantined."),
+    click.option("--resume", metavar="RUN", default="", help="Continue a run that was interrupted or killed."),
+    click.option("-C", "--check", is_flag=True, help="Show the plan only; exit 8 if something is to be done."),
     click.option("--plan", "plan_file", type=PLAN_FILE, metavar="FILE", help="Refuse if anything differs from this plan (`plan --out`)."),
-    click.option("-D", "--diff", is_flag=True, help="Keep the differences of changed files in the record."),
+    click.option("-D", "--diff", is_flag=True, help="Record the differences of changed files."),
     click.option("-v", "--verbose", count=True, help="Show Ansible's own output; -vvv for more."),
     click.option("-f", "--forks", type=click.IntRange(1), default=25, show_default=True, help="Nodes changed at the same time."),
     click.option("--vault-password-file", metavar="FILE", help="As Ansible's own."),
-    click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not ask.  [env: CLUSTERCTL_YES]"),
+    click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not ask for confirmation.  [env: CLUSTERCTL_YES]"),
 )
 
 
@@ -66,7 +66,7 @@ def provision_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def hand_on_vault(given: dict[str, Any]) -> None:
-    """Every ansible of this run needs the vault passwords, not only the one that gets the options: use Ansible's own variables."""
+    """Set Ansible's own variables, because every Ansible process of the run needs the vault passwords."""
     if given["vault_ids"]:
         os.environ["ANSIBLE_VAULT_IDENTITY_LIST"] = ",".join(given["vault_ids"])
     if given["vault_password_file"]:

@@ -1,4 +1,4 @@
-"""`clusterctl report`: the page of a run."""
+"""`clusterctl report`: write the HTML page of a run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from clusterctl.commands.options import load_config
 @click.command("report")
 @click.argument("run", default="last")
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.  [default: report.html in the run directory]"
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Output file.  [default: report.html in the run directory]"
 )
 @click.pass_context
 def command(ctx: click.Context, run: str, out: Path | None) -> None:
-    """Write the story of RUN as one HTML page that needs nothing else: racks, findings, gates, pair bandwidths, evidence.
+    """Write RUN as one self-contained HTML page: racks, findings, gates, pair bandwidths, evidence.
 
-    RUN is a run's id, a unique beginning of it, or `last`. Prints the path of the page.
+    RUN is a run's id, a unique prefix of it, or `last`. Prints the path of the page.
     """
     from clusterctl.adapters.run_directory import write_whole  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415

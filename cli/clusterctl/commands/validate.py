@@ -15,7 +15,7 @@ from clusterctl.terminal import messages
 @limit_option
 @vault_option
 @click.option("-k", "--only", default="", metavar="GLOB", help="Only checks whose id matches, e.g. 'hugepages.*'.")
-@click.option("--forks", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes asked at the same time.")
+@click.option("--forks", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes validated at the same time.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(1), default=180.0, show_default=True, help="Seconds per node.")
 @click.option("--check-timeout", "check_s", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Seconds per check.")
 @click.option("-o", "--output", type=click.Choice(view.FORMATS), default="table", show_default=True, help="Format of the result.")
