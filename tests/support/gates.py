@@ -9,6 +9,7 @@ import yaml
 
 from clusterctl.core.gates.planning.gate_plan import plan_gates
 from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from support.roles import ROOT
@@ -100,13 +101,17 @@ def record(gate: str, name: str, stdout: str, **more: Any) -> RawRecord:
     return RawRecord(gate=gate, node=name, stdout=stdout, **{**fields, **more})
 
 
-def link(one: str, other: str, rail: int, number: int, found: float | str) -> tuple[RawRecord, RawRecord]:
-    """Both records of one pair run: a bandwidth in Gb/s, or why there is none."""
+def link(one: str, other: str, rail: int, number: int, found: float | str, code: str | None = None) -> tuple[RawRecord, RawRecord]:
+    """Both records of one pair run: a bandwidth in Gb/s, or why there is none, as a text and as a code."""
     broken = isinstance(found, str)
     text = "" if isinstance(found, str) else perftest(found)
     sides = []
     for side, own, peer in (("client", one, other), ("server", other, one)):
-        more = {"error": str(found) if broken else "", "exit_status": None if broken else 0}
+        more = {
+            "error": str(found) if broken else "",
+            "exit_status": None if broken else 0,
+            "error_code": GateReason(code) if code else None,
+        }
         device = f"mlx5_{rail}"
         sides.append(
             record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from support.stores import a_finding, findings
 if TYPE_CHECKING:
     from clusterctl.adapters.store import Store
     from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.gate_result import GateResult
 
 RUN, LATER = "20260314-020000-drift-aaaa", "20260315-020000-drift-bbbb"
 NAMES = ("r12-n01", "r12-n02")
@@ -44,6 +46,13 @@ def fill(address: str) -> None:
         for number, (run, said) in enumerate(OLD, 1):
             write(connection, number, run, said)
     engine.dispose()
+
+
+def write_gate_result(connection: Any, run: str, result: GateResult) -> None:
+    """A gate result as it was stored before it had a reason and numbers."""
+    row = {k: v for k, v in asdict(result).items() if k not in {"reason", "value", "limit", "unit"}}
+    row |= {"outcome": result.outcome.value, "peers": json.dumps(result.peers), "run_id": run, "batch": 1, "spec_digest": "", "epoch": 0}
+    connection.execute(insert(table("gate_results", *map(c, row))).values(**row))
 
 
 def write(connection: Any, number: int, run: str, said: NodeFindings) -> None:

@@ -13,6 +13,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.core.admission import record as admission_record
 from clusterctl.core.admission.decide import decide_admission
 from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
@@ -79,6 +80,10 @@ def a_result(outcome: Outcome = Outcome.PASS, *, node: str = "r12-n01", gate: st
         detail="partners were fine with others",
         hint="check the cable of mlx5_3",
         simulated=True,
+        reason=GateReason.BELOW_FLOOR if outcome is Outcome.FAIL else None,
+        value=98.1 if outcome is Outcome.FAIL else 196.4,
+        limit=180.0,
+        unit="Gb/s",
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.planning.header import FILE, Header, header_from
 from clusterctl.core.gates.planning.header import SCHEMA_VERSION as HEADER_VERSION
 from clusterctl.model.errors import ConfigError
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import RawRecord
 
 if TYPE_CHECKING:
@@ -18,7 +19,29 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 _NAMES = {f.name for f in fields(RawRecord)}
 _TUPLES = ("argv", "peers")
-_TYPES = {"duration_s": (int, float), "exit_status": (int, type(None)), "simulated": (bool,), "attempts": (int,)}
+_TYPES = {
+    "duration_s": (int, float),
+    "exit_status": (int, type(None)),
+    "simulated": (bool,),
+    "attempts": (int,),
+    "error_code": (str, type(None)),
+}
+# Records that were stored before there were codes: a part of their error -> its code. The first that fits.
+_OLD_ERRORS = (
+    ("no record came back: node unreachable", GateReason.NODE_UNREACHABLE),
+    ("no record came back: the measuring play timed out", GateReason.TIMED_OUT),
+    ("no record came back", GateReason.NO_RECORD),
+    (": not installed", GateReason.NOT_INSTALLED),
+    ("another burn-in runs on this node", GateReason.NODE_BUSY),
+    (" never answered", GateReason.PEER_SILENT),
+    (" stopped answering", GateReason.PEER_SILENT),
+    (" went on without this node", GateReason.PEER_AHEAD),
+    ("cannot listen on port", GateReason.PORT_TAKEN),
+    ("timed out after", GateReason.TIMED_OUT),
+    ("time limit of the node's plan", GateReason.TIMED_OUT),
+    ("ended by signal", GateReason.KILLED),
+    ("interrupted", GateReason.INTERRUPTED),
+)
 
 
 def record_from(data: Any) -> RawRecord:
@@ -37,10 +60,18 @@ def record_from(data: Any) -> RawRecord:
             values[name] = tuple(value)
         elif not isinstance(value, _TYPES.get(name, (str,))):
             raise ValueError(f"{name} is of a wrong type")
+    error, code = values.get("error", ""), values.get("error_code")
+    values["error_code"] = GateReason(code) if code else _code_of(error) if "error_code" not in values else None
     try:
         return RawRecord(**values)
     except TypeError as e:
         raise ValueError(str(e)) from e
+
+
+def _code_of(error: str) -> GateReason | None:
+    if not error:
+        return None
+    return next((code for part, code in _OLD_ERRORS if part in error), GateReason.AGENT_FAILED)
 
 
 def read_lines(text: str) -> tuple[RawRecord, ...]:

@@ -36,8 +36,8 @@ def command(
     """
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
+    from clusterctl.model.gate_result import gates_exit_code  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.terminal import gates as view  # noqa: PLC0415
-    from clusterctl.workflows.burnin.recorded import gates_exit_code  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.judge_again import judge_stored  # noqa: PLC0415
 
     config = load_config(ctx, inventory)

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clusterctl_validators.finding import Outcome
+from clusterctl.model.exit_codes import ExitCode, worst
+from clusterctl.model.gate_reason import GateReason
+from clusterctl_validators.finding import GOOD, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Baseline", "BaselineKind", "GateResult", "Outcome", "RawRecord", "Sample"]
+__all__ = ["Baseline", "BaselineKind", "GateResult", "Outcome", "RawRecord", "Sample", "gates_exit_code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,8 @@ class RawRecord:
         device: GPU or HCA under test, empty where the whole node is.
         peer: the other node of a pair; `peers`: all nodes of a group run, this one included.
         exit_status: None where the command never started or was ended by its time limit.
-        error: why there is no exit status (`timed out after 60 s`, `not installed`).
+        error: why there is no exit status, for people (`timed out after 60 s`).
+        error_code: the same as a code; None where there is an exit status.
         simulated: the numbers come from a lab, not from hardware.
         attempts: how often the command was started until its peer answered.
     """
@@ -48,6 +51,7 @@ class RawRecord:
     tool_version: str = ""
     simulated: bool = False
     attempts: int = 1
+    error_code: GateReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +128,12 @@ class GateResult:
 
     Attributes:
         rule: `floor`, `ceiling`, `correctness`, `transport`, `complete`, `exit_status` ...
+        expected, found: for people, with their units.
         source: provenance of the expectation.
         detail: what else was seen (`both partners were fine with others`).
         hint: what to do next.
+        reason: why it is no pass; None for a pass, and for results stored before there were reasons.
+        value, limit: what was measured and what it was compared with, in `unit`; None where the rule compares no numbers.
     """
 
     gate: str
@@ -142,3 +149,15 @@ class GateResult:
     detail: str = ""
     hint: str = ""
     simulated: bool = False
+    reason: GateReason | None = None
+    value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+
+
+def gates_exit_code(results: Sequence[GateResult]) -> ExitCode:
+    """The exit code of a burn-in or a judgement: 0, 7 where a gate did not pass, 4 where a node was not reached; no result at all is no success."""
+    bad = [r for r in results if r.outcome not in GOOD]
+    codes = [ExitCode.GATE_FAILED] if bad or not results else []
+    lost = any(r.reason is GateReason.NODE_UNREACHABLE for r in bad)
+    return worst([*codes, *([ExitCode.UNREACHABLE] if lost else [])])

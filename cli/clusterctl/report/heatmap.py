@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from clusterctl.model.gate_result import GateResult, RawRecord
 
-_FLOOR = re.compile(r">= ([0-9.]+)")
 # A matrix of more nodes cannot be read; the overview still tells the lowest of each rail.
 _MOST_NODES = 40
 
@@ -62,8 +61,7 @@ def _run(record: RawRecord) -> _Run:
 
 
 def _floors(results: Iterable[GateResult]) -> dict[tuple[str, str], float]:
-    found = ((r, _FLOOR.search(r.expected)) for r in results if r.gate == GATE.name)
-    return {(r.node, r.device): float(m[1]) for r, m in found if m}
+    return {(r.node, r.device): r.limit for r in results if r.gate == GATE.name and r.limit is not None}
 
 
 def _overview_row(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.gate_result import Outcome
 from clusterctl.terminal import out
+from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.model.gate_result import GateResult
 
-_GOOD = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE, Outcome.WAIVED})
 _WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run", Outcome.PASS: "passed"}
 
 
@@ -23,7 +23,7 @@ def show_results(kind: str, output: str, body: Mapping[str, Any], results: Seque
     if output != "table":
         out.emit(output, kind, {**body, "nodes": by_node(results, nodes)})
         return
-    lines = [words for r in results if r.outcome not in _GOOD for words in told(r)]
+    lines = [words for r in results if r.outcome not in GOOD for words in result_lines(r)]
     coverage = body.get("pair_coverage")
     if coverage:
         lines.append(coverage_line(coverage))
@@ -40,21 +40,21 @@ def by_node(results: Sequence[GateResult], nodes: Sequence[str]) -> list[dict[st
 def has_passed(results: Sequence[GateResult], node: str) -> bool:
     """Whether a node has verdicts and all are good."""
     own = [r for r in results if r.node == node]
-    return bool(own) and all(r.outcome in _GOOD for r in own)
+    return bool(own) and all(r.outcome in GOOD for r in own)
 
 
-def told(result: GateResult) -> list[str]:
-    """One verdict: what was found, what was expected and by whom, and what to do next."""
+def result_lines(result: GateResult) -> list[str]:
+    """One result: what was found, what was expected and from which source, and what to do next."""
     where = f"{result.node}: {result.gate}{f' {result.device}' if result.device else ''}"
     simulated = " [simulated]" if result.simulated else ""
     if result.outcome is Outcome.COULD_NOT_RUN:
         text = f"{where} could not run ({result.rule}): {result.detail or result.found or 'no reason given'}"
-    elif result.gate == "rdma_pair":
-        bar = f"floor {result.expected.removeprefix('>= ')}, source {result.source}"
-        text = f"{where} reads {result.found} ({bar}); {result.detail}"
+    elif result.peers and result.limit is not None:
+        floor = f"floor {result.limit:g} {result.unit}, source {result.source}"
+        text = f"{where} reads {result.found} ({floor}); {result.detail}"
     else:
-        said = f"; {result.detail}" if result.detail else ""
-        text = f"{where}: {result.metric} {result.found}, expected {result.expected}, source {result.source}{said}"
+        detail = f"; {result.detail}" if result.detail else ""
+        text = f"{where}: {result.metric} {result.found}, expected {result.expected}, source {result.source}{detail}"
     return [f"{text}{simulated}", *([f"  hint: {result.hint}"] if result.hint else [])]
 
 

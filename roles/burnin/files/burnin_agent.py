@@ -33,6 +33,7 @@ RETRY_S = 0.5
 GRACE_S = 3.0
 RUN_WORDS, WAIT_WORDS, QUESTION_WORDS = 3, 4, 3
 ALL_DONE = 1 << 30
+NO_ERROR = ("", "")  # a code of clusterctl's GateReason, and the same for people
 NOBODY_LISTENS = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
 ENVIRONMENT = dict(os.environ, PATH=SEARCH, LC_ALL="C")
@@ -135,14 +136,14 @@ class Agent:
         self.started = time.monotonic()
         self.deadline = self.started + plan["limit_s"]
         self.stop = threading.Event()
-        self.why = ""
+        self.why = NO_ERROR
         self.processes: set[subprocess.Popen[bytes]] = set()
         self.writing = threading.Lock()
         self.versions: dict[tuple[str, ...], tuple[str, bool]] = {}
         self.asking = threading.Lock()
         self.out = (directory / "records.jsonl").open("a", encoding="utf-8")
         self.control: Control | None = None
-        self.control_error = ""
+        self.control_error = NO_ERROR
 
     def run(self) -> None:
         """Run all batches; every step gets its record whatever happens."""
@@ -150,8 +151,8 @@ class Agent:
             try:
                 self.control = Control(self.plan["run"], self.plan["node"], self.plan["listen"], self.plan["control_port"])
             except OSError as e:
-                self.control_error = f"cannot listen on port {self.plan['control_port']}: {e}"
-        limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, ["time limit of the node's plan reached"])
+                self.control_error = ("port_taken", f"cannot listen on port {self.plan['control_port']}: {e}")
+        limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, [("timed_out", "time limit of the node's plan reached")])
         limit.daemon = True
         limit.start()
         for number in sorted({step["batch"] for step in self.plan["steps"]}):
@@ -159,7 +160,7 @@ class Agent:
                 self.control.batch = number
             steps = [step for step in self.plan["steps"] if step["batch"] == number]
             error = self.meet(next((s for s in steps if s["peer_address"]), None))
-            threads = [threading.Thread(target=self.guarded, args=(step, error if step["peer_address"] else "")) for step in steps]
+            threads = [threading.Thread(target=self.guarded, args=(step, error if step["peer_address"] else NO_ERROR)) for step in steps]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -168,17 +169,17 @@ class Agent:
         if self.control:
             self.control.batch = ALL_DONE
 
-    def end(self, why: str) -> None:
+    def end(self, why: tuple[str, str]) -> None:
         """End running commands; steps that have not begun are recorded as not run."""
-        self.why = self.why or why
+        self.why = why if self.why == NO_ERROR else self.why
         self.stop.set()
         with self.writing:
             running = list(self.processes)
         for process in running:
             kill_group(process, signal.SIGTERM)
 
-    def meet(self, step: dict[str, Any] | None) -> str:
-        """Wait until the peer of this batch is at this batch too; why not, otherwise an empty string."""
+    def meet(self, step: dict[str, Any] | None) -> tuple[str, str]:
+        """Wait until the peer of this batch is at this batch too; otherwise why not."""
         if step is None or self.control is None:
             return self.control_error
         seen = 0.0
@@ -188,30 +189,30 @@ class Agent:
             if theirs == step["batch"]:
                 break
             if theirs is not None and theirs > step["batch"]:
-                return f"{step['peer']} went on without this node"
+                return "peer_ahead", f"{step['peer']} went on without this node"
             if theirs is None and seen and clock - seen > LOST_AFTER_S:
-                return f"{step['peer']} stopped answering"
+                return "peer_silent", f"{step['peer']} stopped answering"
             if theirs is None and not seen and clock - self.started > self.plan["peer_wait_s"]:
-                return f"{step['peer']} never answered at {step['peer_address']} port {self.plan['control_port']}"
+                return "peer_silent", f"{step['peer']} never answered at {step['peer_address']} port {self.plan['control_port']}"
             seen = clock if theirs is not None else seen
             self.stop.wait(0.2)
-        return ""
+        return NO_ERROR
 
-    def guarded(self, step: dict[str, Any], error: str) -> None:
+    def guarded(self, step: dict[str, Any], error: tuple[str, str]) -> None:
         """A step that breaks this agent is recorded as such; the other steps go on."""
         started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")  # noqa: UP017 Python 3.8
         record: dict[str, Any] = {
             "gate": step["gate"], "step": step["name"], "tool": step["tool"], "node": self.plan["node"], "argv": step["argv"],
             "started_at": started, "duration_s": 0.0, "stdout": "", "stderr": "",
-            "device": step["device"], "peer": step["peer"], "peer_device": step["peer_device"], "peers": step["peers"], "error": error,
-            "exit_status": None, "tool_version": "", "simulated": False, "attempts": 0,
+            "device": step["device"], "peer": step["peer"], "peer_device": step["peer_device"], "peers": step["peers"],
+            "error_code": error[0], "error": error[1], "exit_status": None, "tool_version": "", "simulated": False, "attempts": 0,
         }  # fmt: skip
         begun = time.monotonic()
         try:
-            if not error:
+            if error == NO_ERROR:
                 self.execute(step, record)
         except Exception as e:  # noqa: BLE001 recorded as this step's error, which is no measurement
-            record["error"] = f"agent: {type(e).__name__}: {e}"
+            record["error_code"], record["error"] = "agent_failed", f"agent: {type(e).__name__}: {e}"
             record["exit_status"] = None
         record["duration_s"] = round(time.monotonic() - begun, 3)
         with self.writing:
@@ -223,7 +224,7 @@ class Agent:
         """Run the step's command, a client until its server answers, and fill `record`."""
         program = program_of(step["argv"])
         if shutil.which(program, path=SEARCH) is None:
-            record["error"] = f"{program}: not installed"
+            record["error_code"], record["error"] = "not_installed", f"{program}: not installed"
             return
         record["tool_version"], record["simulated"] = self.version(step["version_argv"])
         until = min(time.monotonic() + step["timeout_s"], self.deadline)
@@ -238,7 +239,7 @@ class Agent:
                 return
             self.stop.wait(RETRY_S)
         if not record["attempts"]:
-            record["error"] = self.why
+            record["error_code"], record["error"] = self.why
 
     def attempt(self, step: dict[str, Any], record: dict[str, Any], until: float) -> None:
         """One start of the command."""
@@ -261,10 +262,11 @@ class Agent:
         record["exit_status"] = process.returncode
         if timed_out or self.stop.is_set():
             record["exit_status"] = None
-            record["error"] = self.why or f"timed out after {step['timeout_s']} s"
+            late = ("timed_out", f"timed out after {step['timeout_s']} s")
+            record["error_code"], record["error"] = late if self.why == NO_ERROR else self.why
         elif process.returncode < 0:
             record["exit_status"] = None
-            record["error"] = f"ended by signal {-process.returncode}"
+            record["error_code"], record["error"] = "killed", f"ended by signal {-process.returncode}"
 
     def version(self, argv: list[str]) -> tuple[str, bool]:
         """(first line of what the tool says of its version, whether it says that it is simulated); asked once per tool."""
@@ -361,13 +363,13 @@ def run(directory: Path) -> int:
     if why:
         refused = Agent(directory, plan, lock_fd)
         for step in plan["steps"]:
-            refused.guarded(step, f"another burn-in runs on this node ({why})")
+            refused.guarded(step, ("node_busy", f"another burn-in runs on this node ({why})"))
     else:
         os.ftruncate(lock_fd, 0)
         os.pwrite(lock_fd, f"owner {plan['owner']}, run {plan['run']}, pid {os.getpid()}".encode(), 0)
         agent = Agent(directory, plan, lock_fd)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda *_: threading.Thread(target=agent.end, args=("interrupted",)).start())
+            signal.signal(number, lambda *_: threading.Thread(target=agent.end, args=(("interrupted", "interrupted"),)).start())
         agent.run()
     (directory / "done").write_text("done\n", encoding="ascii")
     return 0

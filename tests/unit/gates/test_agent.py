@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.raw_records import read_lines
+from clusterctl.model.gate_reason import GateReason
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def until(condition: Callable[[], bool]) -> None:
 def test_a_step_is_recorded_as_it_ran(make: Callable[..., Node]) -> None:
     argv = ["env", "A=b", "sh", "-c", "echo out $A; echo err >&2; exit 3"]
     found = make("n1", [step("s", argv, device="gpu0", peers=["n1", "n2"])]).alone()["s"]
-    assert (found.exit_status, found.stdout, found.stderr, found.error) == (3, "out b\n", "err\n", "")
+    assert (found.exit_status, found.stdout, found.stderr, found.error, found.error_code) == (3, "out b\n", "err\n", "", None)
     assert found.argv == tuple(argv)
     assert (found.node, found.device, found.peers, found.attempts, found.simulated) == ("n1", "gpu0", ("n1", "n2"), 1, False)
 
@@ -102,13 +103,14 @@ def test_a_step_is_recorded_as_it_ran(make: Callable[..., Node]) -> None:
 def test_a_missing_tool_is_recorded_never_skipped(make: Callable[..., Node]) -> None:
     found = make("n1", [step("s", ["env", "X=1", "no-such-tool", "-x"]), step("t", ["true"], batch=1)]).alone()
     assert (found["s"].error, found["s"].exit_status) == ("no-such-tool: not installed", None)
+    assert found["s"].error_code is GateReason.NOT_INSTALLED
     assert found["t"].exit_status == 0
 
 
 def test_a_tool_that_hangs_is_ended_with_all_its_children(make: Callable[..., Node], tmp_path: Path) -> None:
     script = f"sh -c 'echo $$ > {tmp_path}/child; exec sleep 60' & wait"
     found = make("n1", [step("s", ["sh", "-c", script], timeout_s=1)]).alone()["s"]
-    assert (found.error, found.exit_status) == ("timed out after 1 s", None)
+    assert (found.error, found.error_code, found.exit_status) == ("timed out after 1 s", GateReason.TIMED_OUT, None)
     child = int((tmp_path / "child").read_text())
     until(lambda: not _alive(child))
 
@@ -184,6 +186,7 @@ def test_a_peer_that_never_answers_is_told_and_the_rest_goes_on(make: Callable[.
     pair = step("round", ["true"], side="client", peer="n2", peer_address=ADDRESSES["n2"])
     found = make("n1", [pair, step("after", ["true"], batch=1)], peer_wait_s=1).alone()
     assert "n2 never answered at 127.0.0.2 port" in found["round"].error
+    assert found["round"].error_code is GateReason.PEER_SILENT
     assert found["round"].exit_status is None
     assert found["after"].exit_status == 0
 
@@ -203,6 +206,7 @@ def test_the_agent_of_another_owner_is_left_alone(make: Callable[..., Node], tmp
     until(lambda: (tmp_path / "one.lock").exists() and "pid" in (tmp_path / "one.lock").read_text())
     second = make("n1", [step("s", ["true"])], lock=lock, owner="o2").alone()["s"]
     assert "another burn-in runs on this node (run r1, pid" in second.error
+    assert second.error_code is GateReason.NODE_BUSY
     assert second.exit_status is None
     assert one.process is not None
     one.process.terminate()
@@ -250,13 +254,36 @@ def test_sigterm_ends_the_tools_and_records_what_did_not_run(make: Callable[...,
     assert one.process is not None
     one.process.terminate()
     found = one.end()
-    assert {s: (r.error, r.exit_status) for s, r in found.items()} == {"first": ("interrupted", None), "second": ("interrupted", None)}
+    interrupted = ("interrupted", GateReason.INTERRUPTED, None)
+    assert {s: (r.error, r.error_code, r.exit_status) for s, r in found.items()} == {"first": interrupted, "second": interrupted}
 
 
 def test_the_plans_own_limit_ends_it(make: Callable[..., Node]) -> None:
     found = make("n1", [step("s", ["sleep", "30"], timeout_s=30)], limit_s=1).alone()["s"]
     assert found.exit_status is None
-    assert found.error
+    assert found.error == "time limit of the node's plan reached"
+    assert found.error_code is GateReason.TIMED_OUT
+
+
+def test_a_command_that_a_signal_ends_has_no_exit_status(make: Callable[..., Node]) -> None:
+    found = make("n1", [step("s", ["sh", "-c", "kill -9 $$"])]).alone()["s"]
+    assert (found.error, found.error_code, found.exit_status) == ("ended by signal 9", GateReason.KILLED, None)
+
+
+def test_a_port_that_is_in_use_is_the_reason(make: Callable[..., Node]) -> None:
+    with socket.create_server((ADDRESSES["n1"], 0)) as taken:
+        one = make("n1", [step("r", ["true"], peer="n2", peer_address=ADDRESSES["n2"])], control_port=taken.getsockname()[1])
+        found = one.alone()["r"]
+    assert found.error_code is GateReason.PORT_TAKEN
+    assert "cannot listen on port" in found.error
+
+
+def test_a_command_that_cannot_be_started_is_a_failure_of_the_agent(make: Callable[..., Node], tmp_path: Path) -> None:
+    script = tmp_path / "broken"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    found = make("n1", [step("s", [str(script)])]).alone()["s"]
+    assert (found.error_code, found.exit_status) == (GateReason.AGENT_FAILED, None)
 
 
 def test_waiting_ends_with_the_agent(make: Callable[..., Node]) -> None:

@@ -11,7 +11,9 @@ from clusterctl.adapters.config import Config
 from clusterctl.adapters.raw_records import read_all, read_lines
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.model.errors import ConfigError
-from clusterctl.model.gate_result import Outcome, RawRecord
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import Outcome, RawRecord, gates_exit_code
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
 from clusterctl.workflows.burnin import measure
 from clusterctl.workflows.burnin import measure_and_judge as burnin
@@ -83,7 +85,10 @@ class Fleet:
             step["gate"], step["name"], step["tool"], name, tuple(step["argv"]), "2026", 1.0, 0, text, "", step["device"], step["peer"]
         )
         record = replace(record, peer_device=step["peer_device"], peers=tuple(step["peers"]), simulated=True)
-        return asdict(replace(record, exit_status=None, stdout="", error=f"{min(dead)} never answered") if dead else record)
+        silent = replace(
+            record, exit_status=None, stdout="", error=f"{min(dead, default='')} never answered", error_code=GateReason.PEER_SILENT
+        )
+        return asdict(silent if dead else record)
 
 
 @pytest.fixture
@@ -132,7 +137,8 @@ def test_an_unreachable_node_is_missing_evidence_and_the_others_go_on(fleet: Fle
     fleet.lost["n2"] = HostStatus.UNREACHABLE
     results = run_burnin(subjects_of(nodes(4, rails=1)), rundir, config(tmp_path), "standard")
     assert bad(results) == {(g, "n2", "could_not_run") for g in ("dcgm_diag", "nccl_node", "rdma_pair", "nccl_group")}
-    assert any(measure.NODE_UNREACHABLE in r.detail for r in results)
+    assert {r.reason for r in results if r.gate == "dcgm_diag" and r.node == "n2"} == {GateReason.NODE_UNREACHABLE}
+    assert gates_exit_code(results) is ExitCode.UNREACHABLE
 
 
 @pytest.mark.parametrize("status", [PlaybookStatus.TIMED_OUT, PlaybookStatus.COULD_NOT_START, PlaybookStatus.CANCELLED])
@@ -173,6 +179,14 @@ def test_partners_are_measured_with_and_not_judged(fleet: Fleet, tmp_path: Path)
     results = run_burnin(subjects_of([one], [two]), RunDir.create(tmp_path, "b"), config(tmp_path), "standard")
     assert {r.node for r in results} == {"n1"}
     assert bad(results) == set()
+
+
+def test_a_partner_that_is_not_reached_is_an_unreachable_node(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    one, two = nodes(2, rails=1)
+    fleet.lost["n2"] = HostStatus.UNREACHABLE
+    results = run_burnin(subjects_of([one], [two]), rundir, config(tmp_path), "standard", gates=["rdma_pair"])
+    assert [(r.node, r.reason) for r in results] == [("n1", GateReason.NODE_UNREACHABLE)]
+    assert gates_exit_code(results) is ExitCode.UNREACHABLE
 
 
 def test_an_unknown_gate_or_level_is_an_error_before_anything_runs(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
@@ -226,6 +240,27 @@ def test_a_run_that_is_no_burnin_or_is_damaged_is_an_error(fleet: Fleet, rundir:
         judge_stored(rundir.path, None)
 
 
+def test_a_stored_gate_that_is_not_registered_here_is_named(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    run_burnin(subjects_of(nodes(2, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    header = rundir.path / "gates" / "burnin.json"
+    header.write_text(header.read_text().replace('"nccl_node"', '"site_fans"'))
+    with pytest.raises(ConfigError, match="unknown gate 'site_fans'") as refused:
+        judge_stored(rundir.path, None)
+    assert "package" in refused.value.hint
+
+
+def test_obstacles_that_were_stored_as_one_text_are_read(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    some = (*nodes(2, rails=1), node("n3", rails=0))
+    run_burnin(subjects_of(some), rundir, config(tmp_path), "standard", gates=["rdma_pair"])
+    header = rundir.path / "gates" / "burnin.json"
+    data = json.loads(header.read_text())
+    assert [(e["node"], e["reason"]) for e in data["impossible"]] == [("n3", "no_device")]
+    data["impossible"] = [{"gate": "rdma_pair", "node": "n3", "why": "needs a second node; add a known-good one"}]
+    header.write_text(json.dumps(data))
+    found = next(r for r in judge_stored(rundir.path, None).results if r.node == "n3")
+    assert (found.reason, found.detail, found.hint) == (GateReason.NO_PARTNER, "needs a second node", "add a known-good one")
+
+
 def test_a_node_that_left_the_inventory_is_told_with_the_way_out(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     some = nodes(2, rails=1)
     run_burnin(subjects_of(some), rundir, config(tmp_path), "standard", gates=["nccl_node"])
@@ -238,7 +273,7 @@ def test_why_a_node_brought_nothing_is_told() -> None:
     failed = HostOutcome("n1", HostStatus.FAILED, failures=(TaskFailure("Copy", "burnin", "No space left on device"),))
     outcome = PlaybookResult(PlaybookStatus.COMPLETED, {"n1": failed}, "", 1.0)
     records = measure.accounted(plan([node("n1")], ["dcgm_diag"]), {}, outcome)
-    assert [r.error for r in records] == ["no record came back: No space left on device"]
+    assert [(r.error, r.error_code) for r in records] == [("no record came back: No space left on device", GateReason.NO_RECORD)]
 
 
 @pytest.mark.parametrize("line", ["", "null", "[]", '{"gate": 1}', '{"gate": "x", "unknown": 1}', '{"argv": "x"}', "{" * 50])

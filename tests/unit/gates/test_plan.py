@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from clusterctl.core.gates.planning.step import GateStep, Obstacle, Side
 from clusterctl.model.errors import ConfigError
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.node import Node, Place
 from support.gates import gates, node, nodes, plan
 
@@ -110,7 +111,7 @@ def test_over_nvlink_each_rack_is_a_group_of_its_own_at_the_same_time() -> None:
 def test_a_tray_alone_in_its_rack_cannot_be_measured_over_nvlink() -> None:
     made = plan([tray("n1", "rack-1"), tray("n2", "rack-1"), tray("n3", "rack-2")], ["nccl_group"])
     hint = "add a known-good one: `clusterctl burnin n3 --partners NODE`"
-    assert made.impossible == {("nccl_group", "n3"): Obstacle("nccl_group needs a second node of rack-2", hint)}
+    assert made.impossible == {("nccl_group", "n3"): Obstacle(GateReason.NO_PARTNER, "nccl_group needs a second node of rack-2", hint)}
     assert set(made.nvlink_groups) == {"n1", "n2"}
 
 
@@ -130,7 +131,7 @@ def test_a_gate_for_several_nodes_is_impossible_with_one(gate: str) -> None:
 
 def test_a_node_without_hcas_is_named() -> None:
     made = plan([*nodes(2), node("n3", rails=0)], ["rdma_pair"])
-    assert made.impossible == {("rdma_pair", "n3"): Obstacle("hardware_hcas declares no HCA")}
+    assert made.impossible == {("rdma_pair", "n3"): Obstacle(GateReason.NO_DEVICE, "hardware_hcas declares no HCA")}
 
 
 def test_limited_rounds_are_the_first_of_the_tournament() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from support.gates import CASES, TODAY, gates, node, record
 from support.recorded import recorded
@@ -54,6 +55,7 @@ def test_all_pass() -> None:
 def test_a_failing_gpu_is_named_with_the_next_action() -> None:
     bad = [r for r in results(diag({("memory", 5): "Fail"}), exit_status=226) if r.outcome is not Outcome.PASS]
     assert [(r.outcome, r.device, r.metric) for r in bad] == [(Outcome.FAIL, "gpu5", "diag_memory")]
+    assert bad[0].reason is GateReason.TEST_FAILED
     assert "XID" in bad[0].hint
 
 
@@ -115,7 +117,7 @@ def test_dcgm_3_and_4_are_both_read() -> None:
 def test_dcgm_3_persistence_failure_is_a_fail_with_its_remedy() -> None:
     text = recorded("dcgmi/gcm-check_dcgmi-L60.json").read_text()
     failed = [r for r in results(text, gpus=8) if r.outcome is Outcome.FAIL]
-    assert [r.metric for r in failed] == ["diag_persistence_mode"]
+    assert [(r.metric, r.reason) for r in failed] == [("diag_persistence_mode", GateReason.PERSISTENCE_OFF)]
     assert "nvidia-persistenced" in failed[0].hint
 
 

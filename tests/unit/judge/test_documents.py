@@ -14,6 +14,7 @@ from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.gates.planning.coverage import coverage
 from clusterctl.core.gates.planning.header import header_of
 from clusterctl.main import call
+from clusterctl.model.gate_reason import GateReason
 from support.gates import CASES, link, nccl, nodes, plan, record
 from support.roles import ROOT
 
@@ -55,6 +56,13 @@ def test_judge_prints_what_its_schema_says(stored: RunDir, capsys: pytest.Captur
     jsonschema.validate(data, schema("judge"))
     assert [(n["name"], n["passed"]) for n in data["nodes"]] == [("n1", True), ("n2", False), ("n3", True)]
     assert data["pair_coverage"]["pairs"] == 3
+    slow = next(r for n in data["nodes"] for r in n["results"] if r["outcome"] == "fail")
+    assert (slow["reason"], slow["value"], slow["limit"], slow["unit"]) == ("below_floor", 196.0, 360.0, "Gb/s")
+
+
+@pytest.mark.parametrize("result", [schema("judge")["$defs"]["result"], schema("history")["properties"]["gate_results"]["items"]])
+def test_the_schemas_list_every_reason(result: dict[str, Any]) -> None:
+    assert result["properties"]["reason"]["enum"] == [None, *GateReason]
 
 
 def test_judge_tells_people_what_is_wrong_and_what_to_do(stored: RunDir, capsys: pytest.CaptureFixture[str]) -> None:

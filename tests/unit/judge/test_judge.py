@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.planning.step import Obstacle
 from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from support.gates import ALL, TODAY, link, nccl, node, record
 
@@ -64,6 +65,7 @@ def test_evidence_taken_away_never_gives_a_pass(which: set[int], how: str) -> No
     if any(gate == "rdma_pair" for gate, _ in touched):
         assert any(r.outcome is Outcome.COULD_NOT_RUN for r in found if r.gate == "rdma_pair")
     assert not [r for r in found if r.outcome is Outcome.FAIL]
+    assert all((r.reason is None) == (r.outcome is Outcome.PASS) for r in found)
 
 
 def test_a_node_with_no_evidence_at_all_has_a_result_for_every_gate() -> None:
@@ -72,10 +74,11 @@ def test_a_node_with_no_evidence_at_all_has_a_result_for_every_gate() -> None:
         [],
         level="standard",
         gates=ALL,
-        impossible={("rdma_pair", "n1"): Obstacle("needs a second", "add one")},
+        impossible={("rdma_pair", "n1"): Obstacle(GateReason.NO_PARTNER, "needs a second", "add one")},
     )
     assert {(r.gate, r.outcome) for r in found} == {(g, Outcome.COULD_NOT_RUN) for g in ALL}
-    assert next((r.detail, r.hint) for r in found if r.gate == "rdma_pair") == ("needs a second", "add one")
+    reason = next((r.reason, r.detail, r.hint) for r in found if r.gate == "rdma_pair")
+    assert reason == (GateReason.NO_PARTNER, "needs a second", "add one")
 
 
 def test_gates_that_the_level_does_not_have_are_not_judged() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
 
@@ -36,6 +37,7 @@ def test_a_healthy_node_passes_every_rule() -> None:
 def test_a_node_without_nvls_is_below_the_floor() -> None:
     floor = one_node(nccl(366.0))["floor"]
     assert (floor.outcome, floor.expected, floor.found) == (FAIL, ">= 460 GB/s", "366 GB/s")
+    assert (floor.reason, floor.value, floor.limit, floor.unit) == (GateReason.BELOW_FLOOR, 366.0, 460.0, "GB/s")
     assert "NVLS" in floor.hint
 
 
@@ -63,7 +65,8 @@ def test_shared_memory_instead_of_nvlink_is_the_reason() -> None:
 
 
 def test_fewer_gpus_than_declared_are_missing_evidence() -> None:
-    assert one_node(nccl(476.9, ranks=7))["complete"].detail == "it ran on 7 of 8 GPUs"
+    complete = one_node(nccl(476.9, ranks=7))["complete"]
+    assert (complete.detail, complete.reason, complete.value) == ("it ran on 7 of 8 GPUs", GateReason.INCOMPLETE, 7.0)
 
 
 def test_a_result_above_the_ceiling_is_a_measuring_error() -> None:
@@ -143,6 +146,7 @@ def test_what_nccl_warns_of_is_told_before_what_follows_from_it() -> None:
     )
     assert (first.outcome, first.rule) == (COULD_NOT_RUN, "exit_status")
     assert "MNNVL (cliqueSize 8) is available but not working" in first.detail
+    assert first.reason is GateReason.NVLINK_UNUSABLE
     assert "/dev/nvidia-caps-imex-channels" in first.hint
 
 

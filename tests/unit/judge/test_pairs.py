@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import Subject, subject_of
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from support.gates import TODAY, case_names, gates, link, load_case, node
 
@@ -26,11 +28,12 @@ def records_of(case: dict[str, Any], names: Sequence[str]) -> list[RawRecord]:
     records: list[RawRecord] = []
     for number, (one, other) in enumerate(combinations(names, 2)):
         found: float | str = HEALTHY
+        code = None
         for entry in case.get("links", ()):
             if entry.get("with") in (one, other) or entry.get("pair") in ([one, other], [other, one]):
-                found = entry["found"]
+                found, code = entry["found"], entry.get("code")
         if found != "none":
-            records += link(one, other, 0, number, found)
+            records += link(one, other, 0, number, found, code)
     return records
 
 
@@ -112,6 +115,17 @@ def test_a_client_without_its_servers_record_is_no_evidence() -> None:
     found = results_of(subjects, [client])
     assert {r.outcome for r in found} == {Outcome.COULD_NOT_RUN}
     assert {r.node for r in found} == {"n1", "n2"}
+
+
+def test_a_client_that_found_no_server_is_not_the_reason() -> None:
+    subjects = [subject_of(node(n, rails=1), TODAY) for n in ("n1", "n2")]
+    client, server = (replace(r, stdout="", exit_status=1) for r in link("n1", "n2", 0, 0, HEALTHY))
+    client = replace(client, stderr="Couldn't connect to 10.0.0.2:18515\n")
+    found = results_of(subjects, [client, replace(server, stderr="Port number 1 state is Down\n")])
+    assert {(r.node, r.reason) for r in found} == {("n1", GateReason.EXIT_STATUS), ("n2", GateReason.EXIT_STATUS)}
+    assert all("Port number 1 state is Down" in r.detail for r in found)
+    alone = results_of(subjects, [client, replace(server, exit_status=0, stdout=client.stdout)])
+    assert "Couldn't connect" not in alone[0].detail
 
 
 def test_nodes_without_any_record_could_not_run() -> None:

@@ -19,7 +19,7 @@ from clusterctl.report import heatmap
 from clusterctl.report.page import page_of, render_page
 from clusterctl.workflows.collect_report import chosen_run, collect
 from support.rack import NAMES, RAILS, provisioned_rack
-from support.stores import a_run, bring
+from support.stores import a_result, a_run, bring
 
 if TYPE_CHECKING:
     from clusterctl.adapters.store import Store
@@ -169,6 +169,15 @@ def test_a_pair_without_a_number_is_not_the_same_as_one_that_did_not_meet(rack: 
     assert "exit status 1" in rows["r12-n01"][1].title
     assert not rows["r12-n02"][2].failed
     assert rows["r12-n02"][2].title == "r12-n02 and r12-n03 did not meet"
+
+
+def test_floors_of_the_heatmap_are_the_limits_of_the_results(rack: tuple[Store, RunRow]) -> None:
+    records = rawfile.read_all(Path(rack[1].directory))
+    result = replace(a_result(node="r12-n01", device="mlx5_0"), expected="as fast as its partners", limit=1000.0)
+    heat = heatmap.build_heatmap(records, [result, replace(result, device="mlx5_1", limit=None, expected=">= 1000 Gb/s")])
+    assert heat.overview is not None
+    row = dict(heat.overview.rows)["r12-n01"]
+    assert [c.is_low for c in row] == [True, False, False, False]
 
 
 def test_no_records_no_heatmap() -> None:

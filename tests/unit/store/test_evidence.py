@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from clusterctl.model.errors import StoreError
 from clusterctl.model.findings import NodeStatus
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
@@ -58,6 +60,12 @@ def test_gates_come_back_one_by_one_or_together(store: Store) -> None:
     assert store.gate_results(NAME) == (a_result(gate="dcgm_diag", device=""), a_result(device="mlx5_0"), a_result())
     assert store.gate_results("r12-n02", RUN) == (a_result(node="r12-n02"),)
     assert store.gate_results(NAME, LATER) == ()
+
+
+def test_reasons_and_numbers_come_back(store: Store) -> None:
+    slow = replace(a_result(Outcome.FAIL), reason=GateReason.BELOW_FLOOR, value=98.1, limit=180.0, unit="Gb/s")
+    store.save_gate_results(RUN, [slow])
+    assert store.gate_results(NAME) == (slow,)
 
 
 def test_touching_a_node_makes_its_evidence_old(store: Store) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import inspect, text
 
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.store.engine import connect, writing
-from support.old_store import LATER, NAMES, RUN, SAID, assert_answers, counts, fill, write
-from support.stores import a_finding, findings
+from clusterctl.model.gate_result import Outcome
+from support.old_store import LATER, NAMES, RUN, SAID, assert_answers, counts, fill, write, write_gate_result
+from support.stores import a_finding, a_result, findings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +31,21 @@ def test_findings_of_the_old_form_are_the_same_afterwards(url: str) -> None:
         assert_answers(store)
         assert counts(store) == (4, 2, 31)
         assert "findings" not in inspect(store._engine).get_table_names()
+
+
+def test_gate_results_of_before_keep_their_texts_and_the_limit_that_these_name(url: str) -> None:
+    expected = {">= 180 Gb/s": (180.0, "Gb/s"), "<= 900.5 GB/s": (900.5, "GB/s"), "Pass": (None, ""), "": (None, "")}
+    old = [replace(a_result(Outcome.FAIL, node=NAMES[0], device=f"mlx5_{i}"), expected=text) for i, text in enumerate(expected)]
+    engine = connect(url)
+    with writing(engine) as connection:
+        for result in old:
+            write_gate_result(connection, RUN, result)
+    engine.dispose()
+    with Store.open(url) as store:
+        found = store.gate_results(NAMES[0], RUN)
+    assert [(r.limit, r.unit) for r in found] == list(expected.values())
+    untyped: dict[str, Any] = {"reason": None, "value": None, "limit": None, "unit": ""}
+    assert [replace(r, **untyped) for r in found] == [replace(r, **untyped) for r in old]
 
 
 def test_what_is_said_again_after_the_migration_is_not_stored_again(url: str) -> None:

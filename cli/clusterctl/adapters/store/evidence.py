@@ -11,6 +11,7 @@ from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.repository import Repository, clean, slices
 from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.records import Unanswered
 
@@ -152,6 +153,10 @@ def _gate_values(result: GateResult) -> dict[str, Any]:
         "outcome": result.outcome.value,
         "peers": [clean(p) for p in result.peers],
         "simulated": result.simulated,
+        "reason": result.reason.value if result.reason else None,
+        "value": result.value,
+        "limit": result.limit,
+        "unit": result.unit,
     }
 
 
@@ -162,4 +167,8 @@ def _gate(row: Row[Any]) -> GateResult:
         outcome=Outcome(row.outcome),
         peers=tuple(row.peers),
         simulated=row.simulated,
+        reason=GateReason(row.reason) if row.reason else None,
+        value=row.value,
+        limit=row.limit,
+        unit=row.unit or "",
     )

@@ -1,3 +1,3 @@
 """The version of the schema that this clusterctl writes; light, for those that read without SQLAlchemy."""
 
-HEAD = "0003"
+HEAD = "0004"

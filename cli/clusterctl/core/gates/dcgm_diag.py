@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from pydantic import Field
 from clusterctl.core.gates.judging.reading import Reading, not_run
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from clusterctl.model.level import LEVELS, Level
 
@@ -26,6 +28,10 @@ _NOT_ALLOCATED = re.compile(
     r"(fail\w*|unable|could ?n.t|could not|cannot|error|insufficient)\b[^.;]{0,80}alloc|alloc\w*[^.;]{0,60}\b(fail|error)|out of memory",
     re.IGNORECASE,
 )
+_PERSISTENCE = re.compile("persistence", re.IGNORECASE)
+_ROW_REMAP = re.compile("row remap|remapp", re.IGNORECASE)
+# Tests that put load on a GPU's memory and cores.
+_STRESS = frozenset({"memory", "memory_bandwidth", "memtest", "diagnostic", "targeted_stress", "targeted_power", "pulse_test"})
 _DETAIL_LIMIT = 600
 _SOURCE = "required_tests of the node's profile; a Skip is no Pass"
 
@@ -80,7 +86,8 @@ class DcgmDiag(NodeGate[DcgmDiagSettings]):
         if reading.rule and all(r.outcome is Outcome.PASS for r in results):
             results.append(not_run(record, reading))
         if not required:
-            results.append(_unproven(subject, "", "the profile requires no test at this run level, so nothing is proven"))
+            detail = "the profile requires no test at this run level, so nothing is proven"
+            results.append(_result(subject, "", Outcome.COULD_NOT_RUN, reason=GateReason.NO_BASELINE, detail=detail))
         return tuple(results)
 
 
@@ -97,15 +104,12 @@ def _test(subject: Subject, test: str, samples: Sequence[Sample], failed: set[tu
         return _software_of_dcgm_3(subject, samples)
     passed = {s.device for s in own if s.status == "Pass" and (metric, s.device) not in failed}
     other = [s for s in own if s.status not in ("Pass", "Fail")]
-    results = [
-        _unproven(subject, metric, f"{test} says {s.status}{': ' + s.detail if s.detail else ''}", device=s.device, found=s.status)
-        for s in other
-    ]
+    results = [_unproven(subject, s, f"{test} says {s.status}{': ' + s.detail if s.detail else ''}") for s in other]
     known = {s.device for s in own}
     missing = [] if "" in known else [f"gpu{i}" for i in range(subject.gpus) if f"gpu{i}" not in known]
-    results += [_unproven(subject, metric, f"{test} has no verdict for this GPU", device=device) for device in missing]
+    results += [_absent(subject, metric, f"{test} has no verdict for this GPU", device) for device in missing]
     if not own and not missing:
-        results.append(_unproven(subject, metric, f"{test} is not in the output"))
+        results.append(_absent(subject, metric, f"{test} is not in the output"))
     if passed and not results and not any(m == metric for m, _ in failed):
         count = f"{len(passed)} GPUs" if "" not in passed else "all GPUs"
         results.append(_result(subject, metric, Outcome.PASS, found=f"Pass on {count}"))
@@ -120,50 +124,73 @@ def _software_of_dcgm_3(subject: Subject, samples: Sequence[Sample]) -> list[Gat
     words = ", ".join(f"{t} {status.get(t, 'missing')}" for t in lacking)
     if any(status.get(t) == "Fail" for t in lacking):
         return []  # named one by one already
-    return [_unproven(subject, "diag_software", f"software: {words}", found=words)]
+    reason = GateReason.PERSISTENCE_OFF if "persistence_mode" in lacking else GateReason.TEST_NOT_PASSED
+    return [_result(subject, "diag_software", Outcome.COULD_NOT_RUN, reason=reason, detail=f"software: {words}", found=words)]
 
 
 def _bad(subject: Subject, sample: Sample) -> GateResult:
     if sample.status == "Fail":
-        return _result(subject, sample.metric, Outcome.FAIL, device=sample.device, found="Fail", detail=sample.detail)
+        reason = _reason(sample, GateReason.TEST_FAILED)
+        return _result(subject, sample.metric, Outcome.FAIL, reason=reason, device=sample.device, found="Fail", detail=sample.detail)
     detail = f"{sample.metric.removeprefix('diag_')} says Pass, but also: {sample.detail}"
-    return _unproven(subject, sample.metric, detail, device=sample.device, found="Pass", rule="allocation")
+    result = _result(
+        subject, sample.metric, Outcome.COULD_NOT_RUN, reason=GateReason.NOT_ALLOCATED, device=sample.device, found="Pass", detail=detail
+    )
+    return replace(result, rule="allocation")
 
 
-def _unproven(subject: Subject, metric: str, detail: str, *, device: str = "", found: str = "", rule: str = "diag") -> GateResult:
-    return _result(subject, metric, Outcome.COULD_NOT_RUN, device=device, found=found, detail=detail, rule=rule)
+def _unproven(subject: Subject, sample: Sample, detail: str) -> GateResult:
+    reason = _reason(sample, GateReason.TEST_NOT_PASSED)
+    return _result(subject, sample.metric, Outcome.COULD_NOT_RUN, reason=reason, device=sample.device, found=sample.status, detail=detail)
+
+
+def _absent(subject: Subject, metric: str, detail: str, device: str = "") -> GateResult:
+    return _result(subject, metric, Outcome.COULD_NOT_RUN, reason=GateReason.INCOMPLETE, device=device, detail=detail)
+
+
+def _reason(sample: Sample, otherwise: GateReason) -> GateReason:
+    """From the text that DCGM prints beside the verdict."""
+    if sample.metric == "diag_persistence_mode" or _PERSISTENCE.search(sample.detail):
+        return GateReason.PERSISTENCE_OFF
+    return GateReason.ROW_REMAP if _ROW_REMAP.search(sample.detail) else otherwise
 
 
 def _result(
-    subject: Subject, metric: str, outcome: Outcome, *, device: str = "", found: str = "", detail: str = "", rule: str = "diag"
+    subject: Subject,
+    metric: str,
+    outcome: Outcome,
+    *,
+    reason: GateReason | None = None,
+    device: str = "",
+    found: str = "",
+    detail: str = "",
 ) -> GateResult:
     return GateResult(
         gate=GATE.name,
         node=subject.name,
         outcome=outcome,
-        rule=rule,
+        rule="diag",
         metric=metric,
         expected="Pass",
         found=found,
         device=device,
         source=_SOURCE,
         detail=detail[:_DETAIL_LIMIT],
-        hint="" if outcome is Outcome.PASS else _hint(metric, device, detail),
+        hint=_hint(metric.removeprefix("diag_"), device or "the node", reason) if reason else "",
+        reason=reason,
     )
 
 
-def _hint(metric: str, device: str, detail: str) -> str:
-    lowered = detail.lower()
-    where = device or "the node"
-    if "persistence" in lowered or metric.endswith("persistence_mode"):
+def _hint(test: str, where: str, reason: GateReason) -> str:
+    if reason is GateReason.PERSISTENCE_OFF:
         return "role nvidia_driver enables nvidia-persistenced: `clusterctl provision NODE`"
-    if "row remap" in lowered or "remapp" in lowered:
+    if reason is GateReason.ROW_REMAP:
         return f"reset {where} (reboot); if the row-remap failure flag stays set, RMA"
-    if "pcie" in metric:
+    if test == "pcie":
         return f"check link width and generation of {where} under load, reseat it; then run again"
-    if any(word in metric for word in ("memory", "memtest", "diagnostic", "targeted", "pulse")):
+    if test in _STRESS:
         return f"look for XIDs of {where} in the kernel log; reset it, run `dcgmi diag -r 3`; RMA if it fails again"
-    return f"see what DCGM says about {where}; no other process may use the GPUs during a diagnostic"
+    return f"see what DCGM prints about {where}; no other process may use the GPUs during a diagnostic"
 
 
 GATE = DcgmDiag()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.core.parsers import parse_output
+from clusterctl.model.gate_reason import GateReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,6 +85,10 @@ class Gate(ABC, Generic[S]):
         """The line of a failed command's output that explains the failure best; empty where it printed nothing."""
         lines = [line.strip() for line in (record.stderr or record.stdout).splitlines() if line.strip()]
         return lines[-1] if lines else ""
+
+    def failure_reason(self, record: RawRecord) -> GateReason:  # noqa: ARG002 for gates to override
+        """Why a command failed, where its output shows it."""
+        return GateReason.EXIT_STATUS
 
     def line_rate(self, baseline: Baseline, settings: S, hcas: Sequence[Hca], gpus: int) -> float | None:  # noqa: ARG002 for gates to override
         """The most the hardware can show for a baseline's metric, in its unit; None where no law is known."""

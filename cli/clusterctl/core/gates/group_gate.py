@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from clusterctl.core.gates.gate import Gate, S, Scope
 from clusterctl.core.gates.judging.limits import compare_with_limits
-from clusterctl.core.gates.judging.reading import hint_for, read_record
+from clusterctl.core.gates.judging.missing_evidence import hint_for
+from clusterctl.core.gates.judging.reading import read_record
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Obstacle, Side
 from clusterctl.core.gates.settings import at_level
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
@@ -87,22 +89,22 @@ class GroupGate(Gate[S]):
 
     def _alone(self, subject: Subject, group: str) -> Obstacle:
         where = f" of {group}" if group else ""
-        return Obstacle(
-            f"{self.name} needs a second node{where}", f"add a known-good one: `clusterctl burnin {subject.name} --partners NODE`"
-        )
+        hint = f"add a known-good one: `clusterctl burnin {subject.name} --partners NODE`"
+        return Obstacle(GateReason.NO_PARTNER, f"{self.name} needs a second node{where}", hint)
 
     def _verdicts(self, lead: Subject, record: RawRecord) -> Sequence[GateResult]:
         reading = read_record(self, record)
         if reading.samples:
             return self.verdicts(lead, record, reading)
-        return (GateResult(self.name, lead.name, Outcome.COULD_NOT_RUN, reading.rule, detail=f"on {record.node}: {reading.detail}"),)
+        detail = f"on {record.node}: {reading.detail}"
+        return (GateResult(self.name, lead.name, Outcome.COULD_NOT_RUN, reading.rule, detail=detail, reason=reading.reason),)
 
     def _for_member(self, record: RawRecord, member: str, verdict: GateResult, suspects: Sequence[str]) -> GateResult:
         result = replace(verdict, node=member, peers=record.peers, simulated=record.simulated)
         if verdict.outcome is Outcome.FAIL:
             return self._group_failed(result, sorted(record.peers), suspects)
         if verdict.outcome is Outcome.COULD_NOT_RUN:
-            return replace(result, hint=hint_for(verdict.detail, member))
+            return replace(result, hint=hint_for(verdict.reason, member))
         if verdict.outcome is Outcome.PASS:
             return replace(result, detail=verdict.detail or f"{len(record.peers)} nodes together")
         return result

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_reason import GateReason
     from clusterctl.model.gate_result import Baseline, GateResult, RawRecord
     from clusterctl.model.level import Level
 
@@ -77,6 +78,10 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
     def last_line(self, record: RawRecord) -> str:
         """NCCL's first warning, where it printed one."""
         return nccl_rules.first_warning(record) or super().last_line(record)
+
+    def failure_reason(self, record: RawRecord) -> GateReason:
+        """From NCCL's first warning."""
+        return nccl_rules.failure_reason(record)
 
     def hint(self, result: GateResult) -> str:
         """By the rule that did not pass."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates import nccl_rules
 from clusterctl.core.gates.nccl_rules import NcclSettings
 from clusterctl.core.gates.node_gate import NodeGate
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from clusterctl.model.level import LEVELS
 
@@ -54,6 +54,10 @@ class NcclNode(NodeGate[NcclNodeSettings]):
         """NCCL's first warning, where it printed one."""
         return nccl_rules.first_warning(record) or super().last_line(record)
 
+    def failure_reason(self, record: RawRecord) -> GateReason:
+        """From NCCL's first warning."""
+        return nccl_rules.failure_reason(record)
+
     def hint(self, result: GateResult) -> str:
         """By the rule that did not pass."""
         return nccl_rules.nccl_hint(result)
@@ -62,9 +66,22 @@ class NcclNode(NodeGate[NcclNodeSettings]):
         ranks = sum(s.value for s in reading.samples if s.metric == "ranks")
         if not subject.gpus or not ranks or ranks == subject.gpus:
             return ()
-        result = GateResult(self.name, subject.name, Outcome.COULD_NOT_RUN, "complete", metric="ranks")
-        detail = f"it ran on {ranks:g} of {subject.gpus} GPUs"
-        return (replace(result, expected=str(subject.gpus), found=f"{ranks:g}", detail=detail),)
+        return (
+            GateResult(
+                gate=self.name,
+                node=subject.name,
+                outcome=Outcome.COULD_NOT_RUN,
+                rule="complete",
+                metric="ranks",
+                expected=str(subject.gpus),
+                found=f"{ranks:g}",
+                detail=f"it ran on {ranks:g} of {subject.gpus} GPUs",
+                reason=GateReason.INCOMPLETE,
+                value=ranks,
+                limit=float(subject.gpus),
+                unit="ranks",
+            ),
+        )
 
 
 GATE = NcclNode()

@@ -13,6 +13,7 @@ from pydantic import Field
 from clusterctl.core.gates.judging.limits import compare_with_limits, limit_text
 from clusterctl.core.gates.settings import GateSettings, at_level
 from clusterctl.core.parsers.nccl_tests import with_op
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord, Sample
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
 
@@ -73,6 +74,11 @@ def first_warning(record: RawRecord) -> str:
     return next((line.strip() for line in lines if "NCCL WARN" in line), "")
 
 
+def failure_reason(record: RawRecord) -> GateReason:
+    """NCCL gives up where it finds the NVLink domain and cannot use it (`MNNVL (cliqueSize 8) is available but not working`)."""
+    return GateReason.NVLINK_UNUSABLE if "MNNVL" in first_warning(record) else GateReason.EXIT_STATUS
+
+
 def nccl_verdicts(
     subject: Subject, record: RawRecord, reading: Reading, settings: NcclSettings, *, require_gdr: bool = False
 ) -> tuple[GateResult, ...]:
@@ -82,7 +88,7 @@ def nccl_verdicts(
     blank = GateResult(record.gate, subject.name, Outcome.PASS, "")
     correct = _correctness(blank, samples, settings)
     if reading.rule and correct.outcome is not Outcome.FAIL:
-        return (replace(blank, outcome=Outcome.COULD_NOT_RUN, rule=reading.rule, detail=reading.detail),)
+        return (replace(blank, outcome=Outcome.COULD_NOT_RUN, rule=reading.rule, reason=reading.reason, detail=reading.detail),)
     transport = _transport(blank, samples, settings, require_gdr=require_gdr)
     if any(t.outcome is Outcome.FAIL for t in transport):
         return (correct, *transport)
@@ -92,17 +98,19 @@ def nccl_verdicts(
 
 
 def _correctness(blank: GateResult, samples: Sequence[Sample], settings: NcclSettings) -> GateResult:
-    result = replace(blank, rule="correctness", metric="wrong", expected="0")
+    result = replace(blank, rule="correctness", metric="wrong", expected="0", limit=0.0, unit="values")
     rows = [s for s in samples if s.metric in ("wrong", "wrong_in_place")]
     wrong = sum(s.value for s in rows) + sum(s.value for s in samples if s.metric == "out_of_bounds")
     failed = any(s.metric == "out_of_bounds" and s.status.upper() == "FAILED" for s in samples)
     if wrong or failed:
-        return replace(result, outcome=Outcome.FAIL, found=limit_text(wrong), source="a collective has one right answer")
+        source = "a collective has one right answer"
+        return replace(result, outcome=Outcome.FAIL, found=limit_text(wrong), value=wrong, source=source, reason=GateReason.WRONG_RESULTS)
     checked = [s for s in rows if s.metric == "wrong" and s.status != "N/A"]
     if len(checked) < len([s for s in rows if s.metric == "wrong"]) or not rows:
         outcome = Outcome.COULD_NOT_RUN if settings.require_correctness else Outcome.NOT_APPLICABLE
-        return replace(result, outcome=outcome, found="N/A", detail="the tool did not check its results (#wrong is N/A)")
-    return replace(result, found="0")
+        detail = "the tool did not check its results (#wrong is N/A)"
+        return replace(result, outcome=outcome, found="N/A", detail=detail, reason=GateReason.UNCHECKED_RESULTS)
+    return replace(result, found="0", value=0.0)
 
 
 def _transport(blank: GateResult, samples: Sequence[Sample], settings: NcclSettings, *, require_gdr: bool) -> tuple[GateResult, ...]:
@@ -117,16 +125,17 @@ def _transport(blank: GateResult, samples: Sequence[Sample], settings: NcclSetti
     )
     if not channels:
         detail = "the output shows no NCCL channel, so the transport is not known (NCCL_DEBUG=INFO lines are missing)"
-        return (replace(result, outcome=Outcome.COULD_NOT_RUN, detail=detail),)
+        return (replace(result, outcome=Outcome.COULD_NOT_RUN, detail=detail, reason=GateReason.UNKNOWN_TRANSPORT),)
+    wrong = replace(result, outcome=Outcome.FAIL, reason=GateReason.WRONG_TRANSPORT)
     bad = sorted(kind for kind in channels if any(_is(kind, f) for f in forbidden))
     if bad:
-        return (replace(result, outcome=Outcome.FAIL, detail=f"NCCL used {', '.join(bad)}: whatever the bandwidth, this is the reason"),)
+        return (replace(wrong, detail=f"NCCL used {', '.join(bad)}: whatever the bandwidth, this is the reason"),)
     if required and not any(_is(kind, required) for kind in channels):
-        return (replace(result, outcome=Outcome.FAIL, detail=f"no channel uses {required}"),)
+        return (replace(wrong, detail=f"no channel uses {required}"),)
     slow = sorted(k for k in channels if k.startswith("NET/") and not k.endswith("/GDRDMA"))
     if require_gdr and slow:
         detail = f"{', '.join(slow)} without GPUDirect RDMA: data takes the way through host memory"
-        return (replace(result, outcome=Outcome.FAIL, expected=f"{expected}/GDRDMA", detail=detail),)
+        return (replace(wrong, expected=f"{expected}/GDRDMA", detail=detail),)
     return (result,)
 
 

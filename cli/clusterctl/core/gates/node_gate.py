@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from clusterctl.core.gates.gate import Gate, S, Scope
 from clusterctl.core.gates.judging.limits import compare_with_limits
-from clusterctl.core.gates.judging.reading import hint_for, not_run, read_record
+from clusterctl.core.gates.judging.missing_evidence import hint_for
+from clusterctl.core.gates.judging.reading import not_run, read_record
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import at_level
+from clusterctl.model.gate_reason import NOT_MEASURED
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.level import Level
-
-_NO_EVIDENCE = ("complete", "exit_status")
 
 
 class NodeGate(Gate[S]):
@@ -70,6 +70,6 @@ class NodeGate(Gate[S]):
     def _hint(self, result: GateResult) -> str:
         if result.hint or result.outcome is Outcome.PASS:
             return result.hint
-        if result.outcome is Outcome.COULD_NOT_RUN and result.rule in _NO_EVIDENCE:
-            return hint_for(result.detail, result.node)
+        if result.reason in NOT_MEASURED:
+            return hint_for(result.reason, result.node)
         return self.hint(result)

@@ -10,6 +10,7 @@ from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.reading import not_run
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.settings import GateSettings
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
                     found="an error",
                     source="nvbandwidth checks what it copied",
                     detail=errors[0].detail,
+                    reason=GateReason.WRONG_RESULTS,
                 ),
             )
         if reading.rule:
@@ -76,6 +78,7 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
                 expected="Passed",
                 found=s.status,
                 detail=f"testcase {s.metric} is {s.status}",
+                reason=GateReason.INCOMPLETE,
             )
             for s in reading.samples
             if s.status and s.metric in declared

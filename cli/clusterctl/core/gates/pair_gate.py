@@ -14,6 +14,7 @@ from clusterctl.core.gates.judging.pair_verdicts import device_result
 from clusterctl.core.gates.planning.pair_steps import PairPlanner
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Obstacle, Rendezvous
 from clusterctl.core.gates.settings import Count, GateSettings, Seconds
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
 
 if TYPE_CHECKING:
@@ -76,12 +77,12 @@ class PairGate(Gate[P]):
         if len(subjects) == 1:
             name = subjects[0].name
             hint = f"add a known-good one: `clusterctl burnin {name} --partners NODE`"
-            return GateSteps({}, {name: Obstacle(f"{self.name} needs a second node", hint)})
+            return GateSteps({}, {name: Obstacle(GateReason.NO_PARTNER, f"{self.name} needs a second node", hint)})
         settings = subjects[0].profile.settings_of(self)
         steps: dict[str, list[GateStep]] = {}
         for name, step in PairPlanner(self, settings, level, tuple(subjects)).steps(batches):
             steps.setdefault(name, []).append(step)
-        obstacles = {s.name: Obstacle("hardware_hcas declares no HCA") for s in subjects if not s.hcas}
+        obstacles = {s.name: Obstacle(GateReason.NO_DEVICE, "hardware_hcas declares no HCA") for s in subjects if not s.hcas}
         rendezvous = Rendezvous(settings.base_port, settings.peer_wait_s)
         return GateSteps({name: tuple(own) for name, own in steps.items()}, obstacles, rendezvous)
 

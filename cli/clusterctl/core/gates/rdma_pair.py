@@ -8,14 +8,17 @@ from pydantic import Field
 
 from clusterctl.core.gates.pair_gate import PairGate, PairSettings
 from clusterctl.core.gates.settings import Count, Seconds, at_level
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import LEVELS, Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.planning.devices import Hca
-    from clusterctl.model.gate_result import Baseline
+    from clusterctl.model.gate_result import Baseline, RawRecord
 
+# As perftest prints it, on a client whose server does not listen.
+_NO_SERVER = "Couldn't connect"
 # A cable trained at half its lanes or half its speed reads about one half.
 _HALF = (0.4, 0.6)
 
@@ -73,6 +76,10 @@ class RdmaPair(PairGate[RdmaPairSettings]):
         half = any(_HALF[0] < value / hca.rate_gbps < _HALF[1] for value in values)
         what = "it runs at half its rate: see" if half else "see"
         return f"{what} rate and width in `ibstat {hca.name}`, reseat or replace the cable on port {hca.rail + 1}, then `{again}`"
+
+    def failure_reason(self, record: RawRecord) -> GateReason:
+        """A client that finds no server learns nothing about its own link."""
+        return GateReason.SERVER_SILENT if _NO_SERVER in self.output_of(record) + record.stderr else GateReason.EXIT_STATUS
 
     def line_rate(self, baseline: Baseline, settings: RdmaPairSettings, hcas: Sequence[Hca], gpus: int) -> float | None:  # noqa: ARG002
         """The rate of the slowest HCA."""

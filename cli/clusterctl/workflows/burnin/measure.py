@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters import raw_records as rawfile
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.model.playbook_result import HostStatus, PlaybookStatus
 from clusterctl.workflows.burnin import agent_plan as planfile
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _PLAYBOOK_MARGIN_S = 300
 _FORKS = 50
-NODE_UNREACHABLE = "node unreachable"
 
 
 def measure(
@@ -86,6 +86,7 @@ def accounted(plan: GatePlan, brought: Mapping[str, Sequence[RawRecord]], outcom
 
 
 def _missing(node: str, step: GateStep, outcome: PlaybookResult) -> RawRecord:
+    code, why = _why(node, outcome)
     return RawRecord(
         gate=step.gate,
         step=step.name,
@@ -101,17 +102,19 @@ def _missing(node: str, step: GateStep, outcome: PlaybookResult) -> RawRecord:
         peer=step.peer,
         peer_device=step.peer_device,
         peers=step.peers,
-        error=f"no record came back: {_why(node, outcome)}",
+        error=f"no record came back: {why}",
         attempts=0,
+        error_code=code,
     )
 
 
-def _why(node: str, outcome: PlaybookResult) -> str:
+def _why(node: str, outcome: PlaybookResult) -> tuple[GateReason, str]:
     if outcome.status is not PlaybookStatus.COMPLETED:
-        return f"the measuring play {outcome.status.replace('_', ' ')}: {outcome.detail}"
+        code = GateReason.TIMED_OUT if outcome.status is PlaybookStatus.TIMED_OUT else GateReason.NO_RECORD
+        return code, f"the measuring play {outcome.status.replace('_', ' ')}: {outcome.detail}"
     host = outcome.hosts.get(node)
     if host is None or host.status is HostStatus.NOT_PROCESSED:
-        return "the measuring play never reached the node"
+        return GateReason.NO_RECORD, "the measuring play never reached the node"
     if host.status is HostStatus.UNREACHABLE:
-        return NODE_UNREACHABLE + "".join(f": {f.message}" for f in host.failures)
-    return "; ".join(f.message for f in host.failures) or "its agent left the step out"
+        return GateReason.NODE_UNREACHABLE, "node unreachable" + "".join(f": {f.message}" for f in host.failures)
+    return GateReason.NO_RECORD, "; ".join(f.message for f in host.failures) or "its agent left the step out"

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.store import Store
 from clusterctl.model.errors import UsageProblemError
-from clusterctl.model.exit_codes import ExitCode, worst
-from clusterctl.model.gate_result import Outcome
+from clusterctl.model.gate_result import gates_exit_code
 from clusterctl.model.state import State
-from clusterctl.workflows.burnin.measure import NODE_UNREACHABLE
 from clusterctl.workflows.run import RunStart, recorded_run
+from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
+    from clusterctl.model.exit_codes import ExitCode
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
-
-_GOOD = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE, Outcome.WAIVED})
 
 
 @dataclass(slots=True)
@@ -36,14 +34,6 @@ class BurninRun:
     def code(self) -> ExitCode:
         """0, 7 where a gate failed or could not run, 4 where a node could not be reached."""
         return gates_exit_code(self.results)
-
-
-def gates_exit_code(results: Sequence[GateResult]) -> ExitCode:
-    """What a burn-in or a judgement exits with; no verdict at all is no success."""
-    bad = [r for r in results if r.outcome not in _GOOD]
-    lost = any(NODE_UNREACHABLE in r.detail for r in bad)
-    codes = [ExitCode.GATE_FAILED] if bad or not results else []
-    return worst([*codes, *([ExitCode.UNREACHABLE] if lost else [])])
 
 
 @contextmanager
@@ -77,7 +67,7 @@ def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], con
             yield run
             judged = {n.name for n in nodes}
             store.save_gate_results(recorded.rundir.id, [r for r in run.results if r.node in judged])
-            bad = sorted({r.node for r in run.results if r.outcome not in _GOOD})
+            bad = sorted({r.node for r in run.results if r.outcome not in GOOD})
             recorded.code, recorded.summary = run.code, {"nodes": len(judged), "not_passed": bad}
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from clusterctl.model.gate_reason import GateReason
+
 End = tuple[str, str]
 _ENOUGH = 2
 
@@ -23,17 +25,21 @@ class LinkState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One run between two devices, each (node, device). `value` and `rate_gbps` in Gb/s; `reason` where it is BROKEN."""
+    """One run between two devices, each (node, device). `value` and `floor` in the gate's unit.
+
+    Attributes:
+        rule, reason, problem: what is wrong where it is BROKEN: the rule that it breaks, as a code, and for people.
+    """
 
     one: End
     other: End
     state: LinkState
     value: float = 0.0
     floor: float = 0.0
-    rate_gbps: float = 0.0
     source: str = ""
-    reason: str = ""
     rule: str = ""
+    reason: GateReason | None = None
+    problem: str = ""
 
     def far(self, end: End) -> End:
         """The device at the other side of `end`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.evidence import Evidence
 from clusterctl.core.gates.registry import all_gates, gate_named
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_validators.finding import GOOD
 
@@ -65,15 +66,15 @@ def not_passed(results: Sequence[GateResult]) -> dict[str, str]:
 def _without_evidence(
     gate: Gate[Any], node: str, impossible: Mapping[tuple[str, str], Obstacle], failed_before: Mapping[str, str]
 ) -> GateResult:
-    detail = "no evidence: nothing of this gate came back from the node"
+    reason, detail = GateReason.NO_EVIDENCE, "no evidence: nothing of this gate came back from the node"
     hint = f"run `clusterctl burnin {node} --gates {gate.name}`"
     if obstacle := impossible.get((gate.name, node)):
-        detail, hint = obstacle.why, obstacle.hint
+        reason, detail, hint = obstacle.reason, obstacle.why, obstacle.hint
     elif gate.scope is Scope.GROUP and node in failed_before:
         first = failed_before[node]
-        detail = f"left out of the group run: it did not pass {first}"
+        reason, detail = GateReason.LEFT_OUT, f"left out of the group run: it did not pass {first}"
         hint = f"repair what {first} found, then `clusterctl burnin {node} --partners NODE`"
-    return GateResult(gate.name, node, Outcome.COULD_NOT_RUN, "complete", detail=detail, hint=hint)
+    return GateResult(gate.name, node, Outcome.COULD_NOT_RUN, "complete", detail=detail, hint=hint, reason=reason)
 
 
 def _rank(result: GateResult) -> tuple[object, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Baseline, BaselineKind, GateResult, Outcome
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def compare_with_limits(
     lower = floors(chosen)
     if not lower:
         detail = f"the profile has no floor that holds for {nodes} node{'s' if nodes != 1 else ''}"
-        return (GateResult(gate, node, Outcome.COULD_NOT_RUN, "baseline", detail=detail), *errors)
+        return (GateResult(gate, node, Outcome.COULD_NOT_RUN, "baseline", detail=detail, reason=GateReason.NO_BASELINE), *errors)
     broken = {r.metric for r in errors}
     return (*errors, *(r for b in lower if b.metric not in broken for r in _against_floor(node, b, _of(samples, b))))
 
@@ -75,6 +76,10 @@ def _above(node: str, baseline: Baseline, samples: Sequence[Sample]) -> tuple[Ga
             device=top.device,
             source=baseline.source,
             detail=f"{baseline.metric} {found} is above what the hardware can do ({limit}): a measuring error",
+            reason=GateReason.ABOVE_CEILING,
+            value=top.value,
+            limit=baseline.value,
+            unit=baseline.unit,
         ),
     )
 
@@ -88,19 +93,21 @@ def _against_floor(node: str, baseline: Baseline, samples: Sequence[Sample]) -> 
         metric=baseline.metric,
         expected=f">= {limit_text(baseline.limit)} {baseline.unit}",
         source=baseline.source,
+        limit=baseline.limit,
+        unit=baseline.unit,
     )
     if not samples:
         at = f" at {baseline.size_bytes} bytes" if baseline.size_bytes else ""
         of = f" of {baseline.op}" if baseline.op else ""
-        return (replace(result, detail=f"the output has no {baseline.metric}{of}{at}"),)
+        return (replace(result, detail=f"the output has no {baseline.metric}{of}{at}", reason=GateReason.INCOMPLETE),)
     lowest: dict[str, float] = {}
     for sample in samples:
         lowest[sample.device] = min(sample.value, lowest.get(sample.device, sample.value))
     low = {device: value for device, value in lowest.items() if value < baseline.limit}
 
-    def found(value: float) -> str:
-        return f"{limit_text(value)} {baseline.unit}"
+    def measured(value: float, outcome: Outcome, **more: Any) -> GateResult:
+        return replace(result, outcome=outcome, found=f"{limit_text(value)} {baseline.unit}", value=value, **more)
 
     if not low:
-        return (replace(result, outcome=Outcome.PASS, found=found(min(lowest.values()))),)
-    return tuple(replace(result, outcome=Outcome.FAIL, found=found(value), device=device) for device, value in sorted(low.items()))
+        return (measured(min(lowest.values()), Outcome.PASS),)
+    return tuple(measured(value, Outcome.FAIL, device=device, reason=GateReason.BELOW_FLOOR) for device, value in sorted(low.items()))

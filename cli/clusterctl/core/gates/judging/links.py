@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.core.gates.judging.attribution import Link, LinkState
+from clusterctl.core.gates.judging.attribution import End, Link, LinkState
 from clusterctl.core.gates.judging.limits import applicable, floors, limit_text
 from clusterctl.core.gates.judging.reading import read_record
 from clusterctl.core.gates.settings import at_level
+from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
 from clusterctl.model.gate_result import BaselineKind
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def links_of(gate: PairGate[Any], evidence: Evidence) -> tuple[Link, ...]:
             links.append(_link(gate, evidence, record, other))
         elif other is None:
             ends = ((record.node, record.device), (record.peer, record.peer_device))
-            links.append(Link(*ends, LinkState.BROKEN, reason=f"{record.peer} has no record of its side", rule="complete"))
+            links.append(_broken(ends, "complete", GateReason.NO_EVIDENCE, f"{record.peer} has no record of its side"))
     return tuple(links)
 
 
@@ -48,37 +49,37 @@ def lost_links(gate: PairGate[Any], taking: Sequence[Subject], links: Sequence[L
     for one, other in combinations(taking, _PAIR):
         if at_level(one.profile.settings_of(gate).rounds, level) == 0:
             pairs = [((one.name, a.name), (other.name, b.name)) for a in one.hcas for b in other.hcas if a.rail == b.rail]
-            lost += [Link(*p, LinkState.BROKEN, reason="no record of this run", rule="complete") for p in pairs if frozenset(p) not in met]
+            lost += [_broken(p, "complete", GateReason.NO_EVIDENCE, "no record of this run") for p in pairs if frozenset(p) not in met]
     return tuple(lost)
 
 
 def _link(gate: PairGate[Any], evidence: Evidence, client: RawRecord, server: RawRecord | None) -> Link:
-    one, other = (client.node, client.device), (client.peer, client.peer_device)
-    ends = [_expectation(gate, evidence.subjects[node], device) for node, device in (one, other)]
+    pair = ((client.node, client.device), (client.peer, client.peer_device))
+    ends = [_expectation(gate, evidence.subjects[node], device) for node, device in pair]
     floor = min((b for b, _ in ends if b is not None), key=lambda b: b.limit, default=None)
     rate = min((h.rate_gbps for _, h in ends if h is not None), default=0.0)
     if floor is None:
-        return Link(one, other, LinkState.BROKEN, reason="the profile has no floor for it", rule="baseline")
-    sides = [(client, read_record(gate, client))] + ([(server, read_record(gate, server))] if server else [])
-    reasons = [f"{r.node}: {reading.detail}" for r, reading in sides if reading.rule]
-    reason = min(reasons, key=_is_about_the_peer, default="")
+        return _broken(pair, "baseline", GateReason.NO_BASELINE, "the profile has no floor for it")
+    readings = [(r.node, read_record(gate, r)) for r in (client, server) if r is not None]
+    wrong = [(node, reading) for node, reading in readings if reading.rule]
+    if wrong:
+        node, reading = min(wrong, key=lambda w: w[1].reason in ABOUT_THE_PEER)
+        return _broken(pair, wrong[0][1].rule, reading.reason, f"{node}: {reading.detail}")
     if server is None:
-        reason = reason or f"{client.peer} has no record of its side"
-    values = [s.value for s in sides[0][1].samples if s.metric == gate.metric]
-    if reason or not values:
-        rule = next((reading.rule for _, reading in sides if reading.rule), "complete")
-        return Link(one, other, LinkState.BROKEN, rate_gbps=rate, reason=reason or f"no {gate.metric} in the output", rule=rule)
+        return _broken(pair, "complete", GateReason.NO_EVIDENCE, f"{client.peer} has no record of its side")
+    values = [s.value for s in readings[0][1].samples if s.metric == gate.metric]
+    if not values:
+        return _broken(pair, "complete", GateReason.INCOMPLETE, f"no {gate.metric} in the output")
     value = values[-1]
     ceiling = _ceiling(gate, evidence.subjects[client.node], rate)
     if ceiling and value > ceiling:
-        reason = f"{limit_text(value)} {gate.unit} is above what the link can carry, {limit_text(ceiling)} {gate.unit}: a measuring error"
-        return Link(one, other, LinkState.BROKEN, rate_gbps=rate, reason=reason, rule="ceiling")
-    state = LinkState.OK if value >= floor.limit else LinkState.LOW
-    return Link(one, other, state, value, floor.limit, rate, floor.source)
+        problem = f"{limit_text(value)} {gate.unit} is above what the link can carry, {limit_text(ceiling)} {gate.unit}: a measuring error"
+        return _broken(pair, "ceiling", GateReason.ABOVE_CEILING, problem)
+    return Link(*pair, LinkState.OK if value >= floor.limit else LinkState.LOW, value, floor.limit, floor.source)
 
 
-def _is_about_the_peer(reason: str) -> bool:
-    return any(words in reason for words in ("never answered", "stopped answering", "went on without", "couldn't connect"))
+def _broken(pair: tuple[End, End], rule: str, reason: GateReason | None, problem: str) -> Link:
+    return Link(*pair, LinkState.BROKEN, rule=rule, reason=reason, problem=problem)
 
 
 def _expectation(gate: PairGate[Any], subject: Subject, device: str) -> tuple[Baseline | None, Hca | None]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkState
 from clusterctl.core.gates.judging.limits import limit_text
-from clusterctl.core.gates.judging.reading import hint_for
+from clusterctl.core.gates.judging.missing_evidence import hint_for, most_important
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 
 if TYPE_CHECKING:
@@ -24,48 +26,79 @@ def device_result(gate: PairGate[Any], graph: Graph, subject: Subject, hca: Hca,
     """The verdict on `hca` of `subject`; `nodes` took part in all."""
     end = (subject.name, hca.name)
     links = graph.of(end)
-    measured = graph.of(end, LinkState.OK, LinkState.LOW)
-    peers = tuple(sorted({link.far(end)[0] for link in links}))
-    floor = next((link.floor for link in measured), 0.0)
-    source = next((link.source for link in measured), "")
-    expected = f">= {limit_text(floor)} {gate.unit}" if floor else ""
-
-    def result(outcome: Outcome, rule: str, *, found: str = "", detail: str = "", hint: str = "") -> GateResult:
-        return GateResult(
-            gate.name, subject.name, outcome, rule, gate.metric, expected, found, hca.name, peers, source, detail, hint, simulated=simulated
-        )
-
+    measured = next(iter(graph.of(end, LinkState.OK, LinkState.LOW)), None)
+    blank = GateResult(
+        gate=gate.name,
+        node=subject.name,
+        outcome=Outcome.COULD_NOT_RUN,
+        rule="floor",
+        metric=gate.metric,
+        expected=f">= {limit_text(measured.floor)} {gate.unit}" if measured else "",
+        device=hca.name,
+        peers=tuple(sorted({link.far(end)[0] for link in links})),
+        source=measured.source if measured else "",
+        simulated=simulated,
+        limit=measured.floor if measured else None,
+        unit=gate.unit,
+    )
     if end in graph.slow:
-        values = [link.value for link in graph.of(end, LinkState.LOW)]
-        found = f"{limit_text(median(values))} of {limit_text(hca.rate_gbps)} {gate.unit}"
-        return result(
-            Outcome.FAIL,
-            "floor",
-            found=found,
-            detail=_partners_fine(graph, end),
-            hint=gate.slow_hint(hca, values, _again(gate, graph, end)),
-        )
+        return _slow(gate, graph, blank, hca)
     if unclear := graph.unexplained(end, LinkState.LOW):
-        found = f"{limit_text(median([link.value for link in unclear]))} of {limit_text(hca.rate_gbps)} {gate.unit}"
-        detail, hint = _unclear(gate, end, unclear, floor, nodes)
-        return result(Outcome.COULD_NOT_RUN, "floor", found=found, detail=f"reads {found} {detail}; source {source}", hint=hint)
+        return _unclear(gate, blank, hca, unclear, nodes)
     broken = graph.unexplained(end, LinkState.BROKEN)
     good = graph.of(end, LinkState.OK)
     if good and not broken and end not in graph.dead:
         lowest = min(link.value for link in good)
-        return result(Outcome.PASS, "floor", found=f"{limit_text(lowest)} {gate.unit}", detail=_seen(end, good, links))
-    reasons = list(dict.fromkeys(link.reason for link in broken or graph.of(end, LinkState.BROKEN)))
-    if not reasons:
-        detail = "was measured only with HCAs that are at fault themselves" if measured else "met no other HCA of its rail"
-        hint = f"measure it with a known-good node: `clusterctl burnin {subject.name} --gates {gate.name} --partners NODE`"
-        return result(Outcome.COULD_NOT_RUN, "coverage", detail=detail, hint=hint)
-    partners = sorted({link.far(end)[0] for link in broken or links})
-    rule = next((link.rule for link in graph.of(end, LinkState.BROKEN)), "complete")
-    return result(
-        Outcome.COULD_NOT_RUN,
-        rule,
-        detail=f"not measured with {_some(partners)}: {'; '.join(reasons[:2])}",
-        hint=hint_for("; ".join(reasons), subject.name),
+        found = f"{limit_text(lowest)} {gate.unit}"
+        return replace(blank, outcome=Outcome.PASS, found=found, value=lowest, detail=_seen(end, good, links))
+    if broken or graph.of(end, LinkState.BROKEN):
+        return _not_measured(graph, blank, broken or graph.of(end, LinkState.BROKEN), broken or links)
+    detail = "was measured only with HCAs that are at fault themselves" if measured else "met no other HCA of its rail"
+    hint = f"measure it with a known-good node: `clusterctl burnin {subject.name} --gates {gate.name} --partners NODE`"
+    return replace(blank, rule="coverage", reason=GateReason.NOT_COVERED, detail=detail, hint=hint)
+
+
+def _slow(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca) -> GateResult:
+    end = (blank.node, hca.name)
+    values = [link.value for link in graph.of(end, LinkState.LOW)]
+    return replace(
+        blank,
+        outcome=Outcome.FAIL,
+        reason=GateReason.BELOW_FLOOR,
+        value=median(values),
+        found=f"{limit_text(median(values))} of {limit_text(hca.rate_gbps)} {gate.unit}",
+        detail=_partners_fine(graph, end),
+        hint=gate.slow_hint(hca, values, _again(gate, graph, end)),
+    )
+
+
+def _unclear(gate: PairGate[Any], blank: GateResult, hca: Hca, links: Sequence[Link], nodes: int) -> GateResult:
+    end = (blank.node, hca.name)
+    value = median([link.value for link in links])
+    found = f"{limit_text(value)} of {limit_text(hca.rate_gbps)} {gate.unit}"
+    partners = sorted({link.far(end)[0] for link in links})
+    again = f"clusterctl burnin {','.join(sorted([end[0], *partners]))} --gates {gate.name}"
+    if nodes == _PAIR:
+        unknown = "with two nodes it cannot be determined which end is bad"
+        hint = f"add a known-good third: `{again} --partners NODE`"
+    else:
+        unknown = "it cannot be determined which end, or what between them, is bad"
+        hint = f"measure both ends against a known-good node: `{again} --partners NODE`; look at what they share: leaf, firmware, settings"
+    detail = f"reads {found} with {_some(partners)} (floor {limit_text(blank.limit or 0.0)}); {unknown}; source {blank.source}"
+    return replace(blank, reason=GateReason.BELOW_FLOOR, value=value, found=found, detail=detail, hint=hint)
+
+
+def _not_measured(graph: Graph, blank: GateResult, broken: Sequence[Link], missed: Sequence[Link]) -> GateResult:
+    end = (blank.node, blank.device)
+    reason = most_important(link.reason for link in broken)
+    problems = list(dict.fromkeys(link.problem for link in broken))
+    partners = sorted({link.far(end)[0] for link in missed})
+    return replace(
+        blank,
+        rule=graph.of(end, LinkState.BROKEN)[0].rule,
+        reason=reason,
+        detail=f"not measured with {_some(partners)}: {'; '.join(problems[:2])}",
+        hint=hint_for(reason, blank.node),
     )
 
 
@@ -82,16 +115,6 @@ def _partners_fine(graph: Graph, end: End) -> str:
 def _again(gate: PairGate[Any], graph: Graph, end: End) -> str:
     fine = [link.far(end)[0] for link in graph.of(end, LinkState.LOW) if graph.fine_elsewhere(link.far(end), end)]
     return f"clusterctl burnin {end[0]} --gates {gate.name}" + (f" --partners {min(fine)}" if fine else "")
-
-
-def _unclear(gate: PairGate[Any], end: End, links: Sequence[Link], floor: float, nodes: int) -> tuple[str, str]:
-    partners = sorted({link.far(end)[0] for link in links})
-    again = f"clusterctl burnin {','.join(sorted([end[0], *partners]))} --gates {gate.name}"
-    below = f"with {_some(partners)} (floor {limit_text(floor)})"
-    if nodes == _PAIR:
-        return f"{below}; with two nodes it cannot be told which end is bad", f"add a known-good third: `{again} --partners NODE`"
-    hint = f"measure both ends against a known-good node: `{again} --partners NODE`; look at what they share: leaf, firmware, settings"
-    return f"{below}; it cannot be told which end, or what between them, is bad", hint
 
 
 def _seen(end: End, good: Sequence[Link], links: Sequence[Link]) -> str:

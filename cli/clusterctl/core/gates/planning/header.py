@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.planning.step import Obstacle
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import LEVELS, Level
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 
@@ -75,7 +76,7 @@ def header_from(data: Mapping[str, Any]) -> Header:
     """The reverse of `Header.to_json`.
 
     Raises:
-        KeyError, TypeError, StopIteration: something is missing or of another type.
+        KeyError, TypeError, ValueError, StopIteration: something is missing or of another type.
     """
     impossible = {(e["gate"], e["node"]): _obstacle(e) for e in data["impossible"]}
     level = next(known for known in LEVELS if known == data["level"])
@@ -84,5 +85,7 @@ def header_from(data: Mapping[str, Any]) -> Header:
 
 
 def _obstacle(entry: Mapping[str, Any]) -> Obstacle:
-    why, _, hint = entry["why"].partition("; ")  # in one text where the file has no `hint`
-    return Obstacle(entry["why"], entry["hint"]) if "hint" in entry else Obstacle(why, hint)
+    if "reason" in entry:
+        return Obstacle(GateReason(entry["reason"]), entry["why"], entry["hint"])
+    why, _, hint = entry["why"].partition("; ")  # files of version 0.1.0 have one text
+    return Obstacle(GateReason.NO_PARTNER if hint else GateReason.NO_DEVICE, why, hint)

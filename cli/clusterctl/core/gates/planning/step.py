@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from clusterctl.model.gate_reason import GateReason
+
 
 class Side(StrEnum):
     """A server is started before its client and waits for it; a solo step has no counterpart."""
@@ -52,6 +54,7 @@ class GateStep:
 class Obstacle:
     """Why a gate cannot be measured on a node, and what to do about it."""
 
+    reason: GateReason
     why: str
     hint: str = ""
 

@@ -1,0 +1,38 @@
+"""Gate results have a reason code and their numbers; results of before keep their texts, and the floor that these name."""
+
+from __future__ import annotations
+
+import re
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+
+# As limits were written until now: `>= 360 Gb/s`, `<= 900 GB/s`.
+_LIMIT = re.compile(r"[<>]= ([0-9.]+) (\S+)")
+_AT_A_TIME = 500
+
+_results = sa.table(
+    "gate_results", sa.column("id", sa.Integer), sa.column("expected", sa.Text), sa.column("limit", sa.Float), sa.column("unit", sa.Text)
+)
+
+
+def upgrade() -> None:
+    op.add_column("gate_results", sa.Column("reason", sa.String(length=64), nullable=True))
+    op.add_column("gate_results", sa.Column("value", sa.Float(), nullable=True))
+    op.add_column("gate_results", sa.Column("limit", sa.Float(), nullable=True))
+    op.add_column("gate_results", sa.Column("unit", sa.String(length=64), nullable=True))
+    _fill(op.get_bind())
+
+
+def _fill(connection: sa.Connection) -> None:
+    last = 0
+    query = sa.select(_results.c.id, _results.c.expected).where(_results.c.expected != "").order_by(_results.c.id).limit(_AT_A_TIME)
+    while rows := list(connection.execute(query.where(_results.c.id > last))):
+        last = rows[-1].id
+        for row in rows:
+            if limit := _LIMIT.fullmatch(row.expected):
+                values = {"limit": float(limit[1]), "unit": limit[2]}
+                connection.execute(sa.update(_results).where(_results.c.id == row.id).values(**values))

@@ -1,0 +1,37 @@
+"""What to do about evidence that is missing. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.model.gate_reason import GateReason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CHECK_NODE = "check network, SSH and power of the node, then `clusterctl burnin {node}`"
+# In order of importance: where several reasons apply, the first is acted on.
+_ACTIONS = {
+    GateReason.NODE_UNREACHABLE: _CHECK_NODE,
+    GateReason.NOT_INSTALLED: "role gpu_tools installs it: `clusterctl provision {node}`",
+    GateReason.NODE_BUSY: "wait for that one to end, then run again",
+    GateReason.PEER_SILENT: _CHECK_NODE,
+    GateReason.NVLINK_UNUSABLE: (
+        "NCCL cannot use the NVLink between the trays: on each of them see `nvidia-imex-ctl -N` and /dev/nvidia-caps-imex-channels, "
+        "then `clusterctl burnin {node}`"
+    ),
+    GateReason.TIMED_OUT: "its output so far is in the run directory; look there for a hanging GPU or link, then run again",
+}
+_OTHERWISE = "the raw output is in the run directory; correct the cause, then `clusterctl burnin {node}`"
+
+
+def hint_for(reason: GateReason | None, node: str) -> str:
+    """The next action on a node whose evidence is missing for a reason."""
+    return (_OTHERWISE if reason is None else _ACTIONS.get(reason, _OTHERWISE)).format(node=node)
+
+
+def most_important(reasons: Iterable[GateReason | None]) -> GateReason | None:
+    """The reason to act on first; None where there is none."""
+    order = list(_ACTIONS)
+    known = [r for r in reasons if r is not None]
+    return min(known, key=lambda r: order.index(r) if r in order else len(order), default=None)

@@ -1,0 +1,78 @@
+"""Why a gate did not pass on a node, as a code. People read `GateResult.detail`; programs read this."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class GateReason(StrEnum):
+    """Why a result is no pass.
+
+    The first group is also the error code of a raw record: the command gave no exit status.
+    """
+
+    NODE_UNREACHABLE = "node_unreachable"
+    NO_RECORD = "no_record"
+    NODE_BUSY = "node_busy"
+    NOT_INSTALLED = "not_installed"
+    PEER_SILENT = "peer_silent"
+    PEER_AHEAD = "peer_ahead"
+    PORT_TAKEN = "port_taken"
+    TIMED_OUT = "timed_out"
+    KILLED = "killed"
+    INTERRUPTED = "interrupted"
+    AGENT_FAILED = "agent_failed"
+
+    # The gate could not be planned on the node.
+    NO_PARTNER = "no_partner"
+    NO_DEVICE = "no_device"
+    LEFT_OUT = "left_out"
+
+    # The output is no evidence.
+    NO_EVIDENCE = "no_evidence"
+    EXIT_STATUS = "exit_status"
+    UNPARSABLE = "unparsable"
+    INCOMPLETE = "incomplete"
+    SERVER_SILENT = "server_silent"
+    NVLINK_UNUSABLE = "nvlink_unusable"
+
+    # What the output shows.
+    BELOW_FLOOR = "below_floor"
+    ABOVE_CEILING = "above_ceiling"
+    NO_BASELINE = "no_baseline"
+    NOT_COVERED = "not_covered"
+    WRONG_RESULTS = "wrong_results"
+    UNCHECKED_RESULTS = "unchecked_results"
+    WRONG_TRANSPORT = "wrong_transport"
+    UNKNOWN_TRANSPORT = "unknown_transport"
+    TEST_FAILED = "test_failed"
+    TEST_NOT_PASSED = "test_not_passed"
+    NOT_ALLOCATED = "not_allocated"
+    PERSISTENCE_OFF = "persistence_off"
+    ROW_REMAP = "row_remap"
+
+
+# There is nothing to judge: the next action is about the measurement, not about what it found.
+NOT_MEASURED = frozenset(
+    {
+        GateReason.NODE_UNREACHABLE,
+        GateReason.NO_RECORD,
+        GateReason.NODE_BUSY,
+        GateReason.NOT_INSTALLED,
+        GateReason.PEER_SILENT,
+        GateReason.PEER_AHEAD,
+        GateReason.PORT_TAKEN,
+        GateReason.TIMED_OUT,
+        GateReason.KILLED,
+        GateReason.INTERRUPTED,
+        GateReason.AGENT_FAILED,
+        GateReason.NO_EVIDENCE,
+        GateReason.EXIT_STATUS,
+        GateReason.UNPARSABLE,
+        GateReason.INCOMPLETE,
+        GateReason.SERVER_SILENT,
+        GateReason.NVLINK_UNUSABLE,
+    }
+)
+# The peer's fault, as one end of a pair sees it: the other end's own record is more to the point.
+ABOUT_THE_PEER = frozenset({GateReason.PEER_SILENT, GateReason.PEER_AHEAD, GateReason.SERVER_SILENT})

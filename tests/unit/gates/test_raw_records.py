@@ -1,0 +1,50 @@
+"""Raw records as they are stored, and as they were before there were error codes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+
+from clusterctl.adapters.raw_records import read_lines, record_from
+from clusterctl.model.gate_reason import GateReason
+from support.gates import record
+
+TIMED_OUT = replace(record("dcgm_diag", "n1", "", exit_status=None), error="timed out after 60 s", error_code=GateReason.TIMED_OUT)
+
+
+@pytest.mark.parametrize("stored", [TIMED_OUT, record("dcgm_diag", "n1", "{}")])
+def test_a_record_comes_back_as_it_was_stored(stored: object) -> None:
+    assert read_lines(json.dumps(asdict(stored))) == (stored,)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        ("", None),
+        ("dcgmi: not installed", GateReason.NOT_INSTALLED),
+        ("timed out after 90 s", GateReason.TIMED_OUT),
+        ("time limit of the node's plan reached", GateReason.TIMED_OUT),
+        ("ended by signal 9", GateReason.KILLED),
+        ("interrupted", GateReason.INTERRUPTED),
+        ("n2 never answered at 10.0.0.2 port 18514", GateReason.PEER_SILENT),
+        ("n2 stopped answering", GateReason.PEER_SILENT),
+        ("n2 went on without this node", GateReason.PEER_AHEAD),
+        ("cannot listen on port 18514: [Errno 98]", GateReason.PORT_TAKEN),
+        ("another burn-in runs on this node (run r1, pid 7)", GateReason.NODE_BUSY),
+        ("agent: OSError: no space", GateReason.AGENT_FAILED),
+        ("no record came back: node unreachable: timed out after 10 s", GateReason.NODE_UNREACHABLE),
+        ("no record came back: the measuring play timed out: stopped after 9 s", GateReason.TIMED_OUT),
+        ("no record came back: the measuring play never reached the node", GateReason.NO_RECORD),
+    ],
+)
+def test_an_old_record_gets_its_code_from_its_text(error: str, code: GateReason | None) -> None:
+    old = {k: v for k, v in asdict(replace(TIMED_OUT, error=error)).items() if k != "error_code"}
+    assert record_from({**old, "argv": [], "peers": []}).error_code is code
+
+
+@pytest.mark.parametrize("code", ["lost", 7, ["timed_out"]])
+def test_an_unknown_code_is_no_record(code: object) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 of the enum, or of the type
+        record_from({**asdict(TIMED_OUT), "argv": [], "peers": [], "error_code": code})
