@@ -7,13 +7,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
 
+from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.inventory.load import load_nodes
 from support.roles import ROOT
 from support.site import CONTENT, Site
+from support.stores import a_finding, a_run, findings, fresh
 
 BIN = Path(sys.executable).parent
 EXAMPLE = ["-i", "inventory/common", "-i", "inventory/example"]
@@ -114,6 +117,69 @@ def test_gates_that_no_burn_in_could_read_are_told_before_any_is_asked_for(tmp_p
     problems = json.loads(done.stdout)["problems"]
     assert {p["path"] for p in problems} == {"gates_settings.rdma_pair.duration_s"}
     assert all("'soon'" in p["message"] and p["nodes"] == ["n1", "n2"] for p in problems)
+    file = str(tmp_path / "site" / "group_vars" / "rack_7.yml")
+    assert all((p["file"], p["line"]) == (file, 1) for p in problems)
+
+
+SLIPS = {
+    "hosts.yml": """
+        profile_hgx_h100_ib:
+          children:
+            rack_7:
+              hosts: {n1: {}, n2: {}}
+        """,
+    "group_vars/rack_7.yml": """
+        gates_levls: {}
+        waivers:
+          - {check: "hardware.nvme*", reason: disk on order, owner: storage, expires: "2020-01-31"}
+          - {check: "kernl.*", reason: r, owner: o, expires: "2999-01-31"}
+        """,
+    "host_vars/n3.yml": "rack_slot: 3\n",
+}
+
+
+def test_slips_are_named_with_file_and_line(tmp_path: Path) -> None:
+    site = write(tmp_path / "site", SLIPS)
+    done = clusterctl("profile", "check", "-i", "@common", "-i", str(site))
+    assert done.returncode == 3
+    assert f"{site}/host_vars/n3.yml: there is no host 'n3', so nothing reads this" in done.stderr
+    assert f"{site}/group_vars/rack_7.yml:2: gates_levls: nothing reads it; did you mean 'gates_levels'?" in done.stderr
+    (site / "host_vars" / "n3.yml").unlink()
+    done = clusterctl("profile", "check", "-i", "@common", "-i", str(site), "-o", "json")
+    assert done.returncode == 3
+    found = {(p["line"], p["path"]): p for p in json.loads(done.stdout)["problems"]}
+    assert {p["file"] for p in found.values()} == {f"{site}/group_vars/rack_7.yml"}
+    assert sorted(found) == [(2, "gates_levls"), (4, "waivers[0]"), (5, "waivers[1]")]
+    assert "'hardware.nvme*' of storage expired on 2020-01-31" in found[4, "waivers[0]"]["message"]
+    assert "did you mean 'kernel'?" in found[5, "waivers[1]"]["message"]
+    assert found[5, "waivers[1]"]["nodes"] == ["n1", "n2"]
+
+
+def test_waivers_are_compared_with_the_checks_of_the_last_validation(tmp_path: Path) -> None:
+    site = write(tmp_path / "site", {"hosts.yml": SLIPS["hosts.yml"]})
+    waivers = "waivers: [{check: kernel.%s, reason: r, owner: o, expires: '2999-01-31'}]\n"
+    write(site, {"host_vars/n1.yml": waivers % "cmdlin.*", "host_vars/n2.yml": waivers % "cmdline.*"})
+    layers = ("-i", "@common", "-i", str(site))
+    state = {"CLUSTERCTL_STATE_DIR": str(tmp_path / "state")}
+    assert clusterctl("profile", "check", *layers, env=state).returncode == 0
+    assert not (tmp_path / "state").exists()
+    with fresh(tmp_path / "state") as store:
+        nodes = load_nodes([content_dir() / "inventory" / "common", site], "all")
+        store.register(nodes)
+        store.start_run(a_run(), [n.name for n in nodes])
+        store.save_findings(a_run().id, *(findings(a_finding(check="kernel.cmdline.running"), node=n.name) for n in nodes))
+    done = clusterctl("profile", "check", *layers, "-o", "json", env=state)
+    assert done.returncode == 3, done.stderr
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert (problem["file"], problem["line"], problem["nodes"]) == (f"{site}/host_vars/n1.yml", 1, ["n1"])
+    assert "matches none of the 1 checks of its last validation" in problem["message"]
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(dedent(text))
+    return folder
 
 
 def ansible_says(site: Site, names: list[str], folder: Path) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import rich_click as click
 
-from clusterctl.adapters.inventory.check_inventory import check_inventory
 from clusterctl.adapters.inventory.groups import load_groups
 from clusterctl.adapters.inventory.invalid import problems_of
 from clusterctl.adapters.inventory.load import list_hosts
@@ -68,12 +67,12 @@ def show(
 @output_option
 @click.pass_context
 def check(ctx: click.Context, *, target: str | None, inventory: Words, extra_vars: Words, vault_ids: Words, output: str) -> None:
-    """Check variables against the roles' schemas, and gates, of TARGET or of all nodes and profiles; every problem at once."""
-    from clusterctl.core.gates.gates_problems import gates_problems  # noqa: PLC0415 no other verb of this group reads gates
+    """Check variables, gates and waivers of TARGET, or of all nodes and profiles; every problem at once."""
+    from clusterctl.workflows.check_declared_state import check_declared_state  # noqa: PLC0415 no other verb of this group reads gates
 
     try:
-        layers = load_config(ctx, inventory).inventory
-        render.checked(output, check_inventory(layers, target, extra_vars=extra_vars, vault_ids=vault_ids, judge=gates_problems))
+        config = load_config(ctx, inventory)
+        render.checked(output, check_declared_state(config, target, extra_vars=extra_vars, vault_ids=vault_ids))
     except SpecInvalidError as e:
         render.show_problems(output, problems_of(e))
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,10 @@ if TYPE_CHECKING:
 
 _CUTOFF = 0.6
 _MARGIN = 0.05
+# `hugepage_pages` and `hugepages_pages` score 0.97, `waviers` and `waivers` 0.857; another word, `driver_version` and `nvidia_driver_version`, 0.8
+_MISSPELT = 0.85
+_SHORTEST = 4
+_DIGITS = re.compile(r"\d+")
 
 
 def near_matches(word: str, known: Iterable[str], limit: int = 3) -> tuple[str, ...]:
@@ -27,6 +32,19 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x' or 'y'?`, or nothing."""
     found = near_matches(word, known)
     return f"; did you mean {' or '.join(repr(str(n)) for n in found)}?" if found else ""
+
+
+def misspelling_of(word: str, known: Iterable[str]) -> str:
+    """The one of `known` that `word` is a misspelling of, or an empty string.
+
+    Much stricter than `near_matches`, because `word` may be right: a name of three letters is close to too many words, and a name that
+    differs in its digits only (`rack1`) is meant to differ.
+    """
+    form = _form(word)
+    close = difflib.get_close_matches(form, [k for k in known if len(k) >= _SHORTEST], n=1, cutoff=_MISSPELT)
+    if not close or (form != close[0] and _DIGITS.sub("", form) == _DIGITS.sub("", close[0])):
+        return ""
+    return close[0]
 
 
 def _form(name: str) -> str:

@@ -42,6 +42,13 @@ def matches(glob: str, check: str) -> bool:
     return _pattern(glob).fullmatch(check) is not None
 
 
+def may_match(glob: str, role: str) -> bool:
+    """Whether a glob over check ids can mean a check of this role; the empty glob means all."""
+    literal = glob.replace("?", "*").partition("*")[0]
+    name, dot, _ = literal.partition(".")
+    return role == name if dot else role.startswith(name)
+
+
 def parse_waivers(entries: Iterable[Mapping[str, Any]], node: str) -> tuple[Waiver, ...]:
     """The waivers of a node.
 

@@ -20,8 +20,14 @@ class SpecGroup:
 
 @dataclass(frozen=True, slots=True)
 class InventoryCheck:
-    """What was checked without finding a problem. `profiles` are those that have no node."""
+    """What was checked without finding a problem.
+
+    Attributes:
+        profiles: those that have no node.
+        store_problem: why waivers were not compared with the checks of earlier validations; empty if they were, or need not be.
+    """
 
     nodes: int
     specs: int
     profiles: tuple[str, ...]
+    store_problem: str = ""

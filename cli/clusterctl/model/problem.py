@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ class Problem:
         return cls(path=data["path"], message=data["message"], file=data["file"], line=data["line"], nodes=tuple(data["nodes"]))
 
 
-def merge(problems: Iterable[Problem], everybody: int) -> tuple[Problem, ...]:
+def merge(problems: Iterable[Problem], everybody: float = inf) -> tuple[Problem, ...]:
     """Fold problems that differ only in their nodes; one that concerns all `everybody` nodes names none. Sorted by place."""
     nodes: dict[Problem, list[str]] = {}
     for p in problems:

@@ -30,6 +30,8 @@ def profiles(output: str, topology: Topology) -> None:
 
 def checked(output: str, result: InventoryCheck) -> None:
     """What was found in order."""
+    if result.store_problem:
+        messages.note(f"waivers were compared with the names of roles only: {result.store_problem}")
     if output == "table":
         messages.note(
             f"ok: {result.nodes} nodes with {result.specs} distinct specs; profiles without a node: {', '.join(result.profiles) or 'none'}"

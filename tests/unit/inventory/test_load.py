@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterctl.adapters.inventory.load import list_hosts, load_profile
+from clusterctl.adapters.inventory.load import list_hosts, load_and_lint_nodes, load_profile
 from clusterctl.core.digest import spec_digest
 from clusterctl.model.errors import SpecInvalidError, UnknownTargetError
 from support.site import CONTENT, Site
@@ -231,3 +231,43 @@ def test_a_list_of_hosts_is_a_layer(tmp_path: Path) -> None:
     site.layers[1:] = [Path("r8-n01,r8-n02,")]
     with pytest.raises(SpecInvalidError, match="node_roles: is not set"):
         site.nodes("r8-n01")
+
+
+def test_names_that_only_look_misspelt_are_the_sites_own(tmp_path: Path) -> None:
+    files = {
+        "site/group_vars/rack_1.yml": "node_role: storage\nown_variables: [node_role]\nracks_of_row: 4\nrow1: x\nrack1: y\nrow: row-a\n",
+        "site/group_vars/all.yml": "own_variables: [leafs]\nleafs: 3\nbmc_urls: {r1-n01: 'https://192.0.2.7'}\nsite_name: x\n",
+        "site/host_vars/r1-n01.yml": "bmc_url: '{{ bmc_urls[inventory_hostname] }}'\n",
+        "site/host_vars/r9-n99.yml": "rack_slot: 1\n",
+    }
+    assert Site(tmp_path, files).nodes("r1-n01")[0].bmc_url == "https://192.0.2.7"
+
+
+def test_an_inventory_plug_in_is_not_taken_for_misspelt(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    script = site.layers[1] / "cmdb.py"
+    answer = '{"rack_1": {"hosts": ["r1-n04"]}, "_meta": {"hostvars": {"r1-n04": {"racks": ["rack-1"], "node_role": "gpu"}}}}'
+    script.write_text(f"#!{sys.executable}\nprint('{answer}')\n")
+    script.chmod(0o755)
+    assert [n.name for n in site.nodes("r1-n04")] == ["r1-n04"]
+
+
+def test_a_check_finds_what_is_misspelt_beside_the_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "site/host_vars/r1-n1.yml": "rack_slot: 7\n",
+        "site/host_vars/r2-n01/place.yml": "rack_slot: 1\n",
+        "site/group_vars/rack_1.yml": "page_mount: /x\n",
+    }
+    site = Site(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    nodes, slips = load_and_lint_nodes(site.layers, "rack-1", content=CONTENT)
+    assert len(nodes) == 3
+    assert [p.text() for p in slips] == [
+        "site/group_vars/rack_1.yml:1: page_mount: nothing reads it; did you mean 'pages_mount'? (if it is meant as it is, list it in own_variables)",
+        "site/host_vars/r1-n1.yml: there is no host 'r1-n1', so nothing reads this; did you mean 'r1-n01'?",
+    ]
+    (tmp_path / "site" / "group_vars" / "rack_2.yml").write_text("pages_enabled: maybe\n")
+    with pytest.raises(SpecInvalidError) as caught:
+        load_and_lint_nodes(site.layers, "all", content=CONTENT)
+    assert "page_mount" in str(caught.value)
+    assert "'maybe' is not a bool" in str(caught.value)

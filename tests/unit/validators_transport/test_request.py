@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl.adapters.validators.request import may_match
+from clusterctl.core.waivers import may_match
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible.content import content_dir
@@ -10,6 +11,7 @@ from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
 from clusterctl.adapters.inventory.worker import query_worker
 from clusterctl.core.digest import spec_digest
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl.model.problem import Problem
 from clusterctl.model.topology import Host, Topology
 
 if TYPE_CHECKING:
@@ -46,6 +48,19 @@ def load_nodes(
     )
 
 
+def load_and_lint_nodes(
+    layers: Sequence[Path], target: str, *, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = (), content: Path | None = None
+) -> tuple[tuple[Node, ...], tuple[Problem, ...]]:
+    """As `load_nodes`; what is misspelt, and host_vars of no host, is returned beside the nodes.
+
+    Raises:
+        UnknownTargetError, ConfigError: see `load_nodes`.
+        SpecInvalidError: the nodes cannot be resolved; names what is misspelt, too.
+    """
+    reply = query_worker(_request(Operation.CHECK, layers, target, content=content, extra_vars=extra_vars, vault_ids=vault_ids))
+    return _nodes(reply), tuple(Problem.from_dict(p) for p in reply["slips"])
+
+
 def load_profile(
     layers: Sequence[Path], group: str, *, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = (), content: Path | None = None
 ) -> NodeSpec:
@@ -73,6 +88,19 @@ def list_hosts(layers: Sequence[Path], target: str = "all", *, limit: str | None
     hosts = tuple(Host(h["name"], tuple(h["groups"]), Place(**h["place"])) for h in reply["hosts"])
     groups, children = ({g: tuple(names) for g, names in reply[k].items()} for k in ("groups", "children"))
     return Topology(groups=groups, children=children, hosts=hosts)
+
+
+def find_places(
+    layers: Sequence[Path], paths: Sequence[tuple[str, str]], *, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = ()
+) -> tuple[tuple[str, int], ...]:
+    """File and line of each (node or group, path into its variables); an empty file where nothing sets the variable.
+
+    Raises:
+        UnknownTargetError: an owner is no node and no group.
+        ConfigError: a layer cannot be used.
+    """
+    request = replace(_request(Operation.PLACES, layers, "all", extra_vars=extra_vars, vault_ids=vault_ids), paths=tuple(paths))
+    return tuple((file, line) for file, line in query_worker(request)["places"])
 
 
 def _request(

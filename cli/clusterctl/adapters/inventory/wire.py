@@ -11,13 +11,15 @@ if TYPE_CHECKING:
 
 
 class Operation(StrEnum):
-    """What the worker is asked for."""
+    """What the worker is asked for. CHECK is NODES with everything that is misspelt beside them."""
 
     NODES = "nodes"
+    CHECK = "check"
     HOSTS = "hosts"
     PROFILE = "profile"
     BMCS = "bmcs"
     BECOME = "become"
+    PLACES = "places"
 
 
 class Failure(StrEnum):
@@ -36,6 +38,7 @@ class WorkerRequest:
         layers: inventory sources, absolute, common first.
         target: a host pattern, or for PROFILE the name of a group.
         content: the folder of `roles/` and `playbooks/`.
+        paths: for PLACES, pairs of a node or group and a path into its variables (`gates_settings.rdma_pair.duration_s`).
     """
 
     operation: Operation
@@ -45,6 +48,7 @@ class WorkerRequest:
     limit: str | None = None
     extra_vars: tuple[str, ...] = ()
     vault_ids: tuple[str, ...] = ()
+    paths: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -54,4 +58,6 @@ class WorkerRequest:
     def from_dict(cls, data: Mapping[str, Any]) -> WorkerRequest:
         """The inverse of `to_dict`."""
         lists = {k: tuple(data[k]) for k in ("layers", "extra_vars", "vault_ids")}
-        return cls(operation=Operation(data["operation"]), content=data["content"], target=data["target"], limit=data["limit"], **lists)
+        paths = tuple((owner, path) for owner, path in data["paths"])
+        operation = Operation(data["operation"])
+        return cls(operation=operation, content=data["content"], target=data["target"], limit=data["limit"], paths=paths, **lists)

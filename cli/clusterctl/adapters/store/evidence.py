@@ -53,14 +53,16 @@ class EvidenceRepository(Repository):
             connection.execute(insert(t.validations), rows)
         self._numbers.learn(learned)
 
-    def findings(self, node: str, run_id: str | None = None, *, current: bool = False) -> NodeFindings | None:
-        """The newest validation of a node (of that run), or None if there is none.
+    def findings(self, node: str, run_id: str | None = None, *, current: bool = False, spec_digest: str = "") -> NodeFindings | None:
+        """The newest validation of a node (of that run, under that spec), or None if there is none.
 
         `current`: only one gathered since the node was last touched, under the spec that is declared now.
         """
         query = select(t.validations).where(t.validations.c.node == node).order_by(t.validations.c.id.desc()).limit(1)
         if run_id is not None:
             query = query.where(t.validations.c.run_id == run_id)
+        if spec_digest:
+            query = query.where(t.validations.c.spec_digest == spec_digest)
         if current:
             query = query.where(_is_current(t.validations))
         with reading(self._engine) as connection:

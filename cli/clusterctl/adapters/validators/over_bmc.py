@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
-from clusterctl.adapters.validators.request import may_match
+from clusterctl.core.waivers import may_match
 from clusterctl.model.errors import ClusterctlError
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from clusterctl_validators.off_node import BMC_ROLES, check_role

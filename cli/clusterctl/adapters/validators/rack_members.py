@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.validators.over_bmc import vault_ids
 from clusterctl.adapters.validators.over_rack import ROLE, Others
-from clusterctl.adapters.validators.request import may_match
+from clusterctl.core.waivers import may_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterctl.core.waivers import may_match
 from clusterctl_validators import launcher
 from clusterctl_validators.off_node import BMC_ROLES
 from clusterctl_validators.run_on_node import SCHEMA_VERSION
@@ -67,13 +68,6 @@ def _roles_json(roles: _Roles) -> bytes:
         if len(_written) > _SPECS_KEPT:
             _written.popitem(last=False)
     return _written[key][1]
-
-
-def may_match(glob: str, role: str) -> bool:
-    """Whether a glob over check ids can mean a check of this role; the empty glob means all."""
-    literal = glob.replace("?", "*").partition("*")[0]
-    name, dot, _ = literal.partition(".")
-    return role == name if dot else role.startswith(name)
 
 
 @lru_cache(maxsize=1)

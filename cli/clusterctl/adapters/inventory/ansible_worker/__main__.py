@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.inventory.ansible_worker.become import become_passwords
 from clusterctl.adapters.inventory.ansible_worker.bmcs import bmcs
 from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError
-from clusterctl.adapters.inventory.ansible_worker.resolve import Resolution, example_host
+from clusterctl.adapters.inventory.ansible_worker.resolve import Resolution
 from clusterctl.adapters.inventory.ansible_worker.session import open_session
-from clusterctl.adapters.inventory.ansible_worker.targets import select
+from clusterctl.adapters.inventory.ansible_worker.targets import example_host, select
+from clusterctl.adapters.inventory.ansible_worker.written_places import written_places
 from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ def answer(request: WorkerRequest) -> dict[str, Any]:
     """
     session = open_session(request)
     if request.operation is Operation.PROFILE:
-        return Resolution(session, [example_host(session, request.target)], request).nodes()
+        return Resolution(session, [example_host(session.inventory, request.target)], request).nodes()
+    if request.operation is Operation.PLACES:
+        return written_places(session, request.paths)
     if request.operation is Operation.BMCS:
         return bmcs(session, select(session.inventory, request.target, request.limit))
     if request.operation is Operation.BECOME:

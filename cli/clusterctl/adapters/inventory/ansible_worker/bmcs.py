@@ -10,7 +10,7 @@ from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVari
 if TYPE_CHECKING:
     from clusterctl.adapters.inventory.ansible_worker.session import Session
 
-_FIELDS = {"url": "bmc_url", "user": "bmc_user", "password": "bmc_password", "ca_file": "bmc_ca_file"}
+FIELDS = {"url": "bmc_url", "user": "bmc_user", "password": "bmc_password", "ca_file": "bmc_ca_file"}
 _NEEDED = ("url", "user", "password")
 
 
@@ -21,9 +21,9 @@ def bmcs(session: Session, hosts: list[Any]) -> dict[str, Any]:
 
 
 def _access(session: Session, variables: InventoryVariables, host: Any) -> dict[str, str]:
-    texts, problem = secret_texts(session, variables, host, _FIELDS.values())
+    texts, problem = secret_texts(session, variables, host, FIELDS.values())
     if problem:
         return {"problem": problem}
-    found = {field: texts[name] for field, name in _FIELDS.items() if name in texts}
-    missing = [_FIELDS[f] for f in _NEEDED if not found.get(f)]
+    found = {field: texts[name] for field, name in FIELDS.items() if name in texts}
+    missing = [FIELDS[f] for f in _NEEDED if not found.get(f)]
     return {"problem": f"{', '.join(missing)} not set: its BMC cannot be asked"} if missing else found

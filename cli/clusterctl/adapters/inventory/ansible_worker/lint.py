@@ -1,23 +1,25 @@
-"""Slips that Ansible does not notice: misspelt variables, group_vars of no group, one address twice."""
+"""Slips that Ansible does not notice: misspelt variables, group_vars of no group, host_vars of no host, one address twice."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.inventory.ansible_worker.origins import where_key
-from clusterctl.adapters.inventory.ansible_worker.places import NAMES
+from clusterctl.adapters.inventory.ansible_worker.bmcs import FIELDS
+from clusterctl.adapters.inventory.ansible_worker.origins import NOWHERE, where_key
+from clusterctl.adapters.inventory.ansible_worker.places import NAMES, OWN_VARIABLES
 from clusterctl.adapters.inventory.ansible_worker.roles import role_of
-from clusterctl.core.near_match import did_you_mean
+from clusterctl.core.near_match import did_you_mean, misspelling_of
 from clusterctl.model.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.adapters.inventory.ansible_worker.roles import Role
     from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables
 
 _EXTENSIONS = (".yml", ".yaml", ".json")
+_GATES = ("gates_levels", "gates_settings", "gates_baselines", "gates_peer_address")
 
 
 def unknown_variables(entities: Iterable[Mapping[str, Any]], roles: dict[str, Role]) -> Iterator[Problem]:
@@ -34,15 +36,48 @@ def unknown_variables(entities: Iterable[Mapping[str, Any]], roles: dict[str, Ro
                 yield Problem(str(name), f"role {owner.name} has no such option{did_you_mean(name, owner.options)}", file, line)
 
 
+def misspelt_variables(entities: Sequence[Mapping[str, Any]], roles: dict[str, Role], read: frozenset[str]) -> Iterator[Problem]:
+    """Variables that nothing reads and that are spelt almost like one that is read: `hugepage_pages`, `node_role`, `bmc_urls`.
+
+    Only what is written in a file counts, for people make spelling mistakes and inventory plug-ins do not; `own_variables` lists
+    names that are meant as they are.
+    """
+    defined = {str(n) for entity in entities for n in entity}
+    known = {*NAMES, *FIELDS.values(), *_GATES, *(o for r in roles.values() for o in r.options), *(read & defined)}
+    own = _own_variables(entities)
+    verdicts: dict[str, str] = {}
+    for entity in entities:
+        for name in entity:
+            if name not in verdicts:
+                judged = name not in known | read | own and not name.startswith("ansible_") and role_of(name, roles) is None
+                verdicts[name] = misspelling_of(name, known) if judged else ""
+            if verdicts[name] and (place := where_key(entity, name)) != NOWHERE:
+                silence = f"if it is meant as it is, list it in {OWN_VARIABLES}"
+                yield Problem(str(name), f"nothing reads it; did you mean {verdicts[name]!r}? ({silence})", *place)
+
+
+def _own_variables(entities: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    lists = (entity.get(OWN_VARIABLES) for entity in entities)
+    return frozenset(str(name) for names in lists if isinstance(names, list) for name in names)
+
+
 def orphan_group_vars(layers: Iterable[str], groups: Iterable[str]) -> Iterator[Problem]:
     """Folders and files in `group_vars` that no group reads: a misspelt one leaves nodes at other values."""
-    known = set(groups)
+    return _orphans(layers, "group", set(groups))
+
+
+def orphan_host_vars(layers: Iterable[str], hosts: Iterable[str]) -> Iterator[Problem]:
+    """Folders and files in `host_vars` that no node reads."""
+    return _orphans(layers, "host", set(hosts))
+
+
+def _orphans(layers: Iterable[str], kind: str, known: set[str]) -> Iterator[Problem]:
     for layer in layers:
         base = Path(layer) if Path(layer).is_dir() else Path(layer).parent
-        for entry in sorted(base.glob("group_vars/*")):
+        for entry in sorted(base.glob(f"{kind}_vars/*")):
             name = entry.stem if entry.suffix in _EXTENSIONS else entry.name
             if name not in known and not name.startswith(".") and not name.endswith("~"):
-                yield Problem("", f"there is no group {name!r}, so nothing reads this{did_you_mean(name, known)}", str(entry))
+                yield Problem("", f"there is no {kind} {name!r}, so nothing reads this{did_you_mean(name, known)}", str(entry))
 
 
 def shared_addresses(connections: Mapping[str, tuple[Any, Mapping[str, Any]]], variables: InventoryVariables) -> Iterator[Problem]:

@@ -34,7 +34,8 @@ CONNECTION = (
 # in the order in which the later one counts, as in Ansible's sudo plug-in
 BECOME_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
 PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "bmc_url")
-NAMES = ("node_roles", "waivers", *CONNECTION, *PLACE)
+OWN_VARIABLES = "own_variables"
+NAMES = ("node_roles", "waivers", OWN_VARIABLES, *CONNECTION, *PLACE)
 _WAIVER_KEYS = ("check", "reason", "owner", "expires")
 _MAX_PORT = 65535
 

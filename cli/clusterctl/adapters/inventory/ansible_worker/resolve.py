@@ -10,39 +10,24 @@ from ansible._internal._datatag._tags import SourceWasEncrypted
 from clusterctl.adapters.inventory.ansible_worker import lint, places
 from clusterctl.adapters.inventory.ansible_worker.become import configured
 from clusterctl.adapters.inventory.ansible_worker.classes import ClassResolver
-from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError, invalid
-from clusterctl.adapters.inventory.ansible_worker.origins import where_path
+from clusterctl.adapters.inventory.ansible_worker.failures import invalid
+from clusterctl.adapters.inventory.ansible_worker.origins import NOWHERE, Place, where, where_path
 from clusterctl.adapters.inventory.ansible_worker.roles import load_roles, role_of
 from clusterctl.adapters.inventory.ansible_worker.rules import load_rules, steps
 from clusterctl.adapters.inventory.ansible_worker.sections import Definitions
 from clusterctl.adapters.inventory.ansible_worker.templating import render_variables
 from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables
-from clusterctl.adapters.inventory.wire import Failure
+from clusterctl.adapters.inventory.wire import Operation
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.model.problem import Problem, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from clusterctl.adapters.inventory.ansible_worker.classes import HostClass
     from clusterctl.adapters.inventory.ansible_worker.rules import Rule
     from clusterctl.adapters.inventory.ansible_worker.session import Session
     from clusterctl.adapters.inventory.wire import WorkerRequest
-
-_EXAMPLE = "example-node"
-
-
-def example_host(session: Session, group: str) -> Any:
-    """A host that is in `group` and says nothing of itself: what a profile alone declares.
-
-    Raises:
-        WorkerError: there is no such group.
-    """
-    if group not in session.inventory.groups:
-        near = did_you_mean(group, session.inventory.groups)
-        raise WorkerError(Failure.UNKNOWN_TARGET, target=group, near=near)
-    session.inventory.add_host(_EXAMPLE, group)
-    return session.inventory.get_host(_EXAMPLE)
 
 
 class Resolution:
@@ -54,6 +39,7 @@ class Resolution:
         self._request = request
         self._variables = InventoryVariables(session)
         self._problems: list[Problem] = []
+        self._named: list[Problem] = []  # their nodes are named, even if it is every node of the target
         self._contradictions: dict[tuple[tuple[str, int], ...], list[tuple[str, str]]] = {}
 
     def topology(self) -> dict[str, Any]:
@@ -72,21 +58,29 @@ class Resolution:
         }
 
     def nodes(self) -> dict[str, Any]:
-        """Nodes, and the values of their roles by class.
+        """Nodes, and the values of their roles by class; for CHECK the slips beside them, so that more can be found with the nodes.
 
         Raises:
-            WorkerError: the declared state is invalid.
+            WorkerError: the declared state is invalid; for another operation than CHECK also where there are only slips.
         """
         roles = load_roles(self._session.loader, Path(self._request.content) / "roles")
         entities = list(self._variables.entities(self._hosts))
-        self._problems += lint.unknown_variables(entities, roles)
-        self._problems += lint.orphan_group_vars(self._request.layers, self._session.inventory.groups)
+        slips = [
+            *lint.unknown_variables(entities, roles),
+            *lint.orphan_group_vars(self._request.layers, self._session.inventory.groups),
+        ]
 
         def public(name: str, value: Any) -> Any:
             role = role_of(name, roles)
             return role.public(name, value) if role else value
 
         definitions = Definitions([*(r.defaults for r in roles.values()), *entities], self._encrypted_files(), public)
+        slips += lint.misspelt_variables(entities, roles, definitions.read_names)
+        if self._request.operation is Operation.CHECK:
+            slips += lint.orphan_host_vars(self._request.layers, self._session.inventory.hosts)
+        else:
+            self._problems += slips
+            slips = []
         own = frozenset(n for h in self._hosts for n in self._variables.host_part(h))
         classes = ClassResolver(self._session.loader, self._variables, definitions, roles, own)
         rules = load_rules(Path(self._request.content))
@@ -105,8 +99,8 @@ class Resolution:
         self._problems += lint.shared_addresses(connections, self._variables)
         for c in classes.classes:
             self._problems += [Problem(p.path, p.message, p.file, p.line, tuple(c.nodes)) for p in c.problems]
-        self._stop_on_problems()
-        return {"sections": [c.values for c in classes.classes], "nodes": nodes}
+        self._stop_on_problems(slips)
+        return {"sections": [c.values for c in classes.classes], "nodes": nodes, "slips": [p.to_dict() for p in merge(slips)]}
 
     def _alone(self, host: Any, names: tuple[str, ...]) -> dict[str, Any]:
         """What is said of the host itself, rendered."""
@@ -146,9 +140,11 @@ class Resolution:
 
     def _role_names(self, host: Any, alone: dict[str, Any], known: set[str]) -> list[str]:
         names = alone.get("node_roles")
-        if not isinstance(names, list) or not names:
-            wrong = f"{names!r} is not a list of roles" if names else "is not set: the node is in no profile"
-            self._bad_value(host, f"node_roles: {wrong}")
+        if not names:
+            self._named.append(Problem("node_roles", "is not set: the node is in no profile", *_place_of(host), (str(host.name),)))
+            return []
+        if not isinstance(names, list):
+            self._bad_value(host, f"node_roles: {names!r} is not a list of roles")
             return []
         raw = self._variables.effective(host)["node_roles"]
         for i, name in enumerate(names):
@@ -191,6 +187,12 @@ class Resolution:
         cached = self._session.loader._FILE_CACHE  # noqa: SLF001 there is no other record of which files were encrypted
         return frozenset(f for f, data in cached.items() if SourceWasEncrypted.is_tagged_on(data))
 
-    def _stop_on_problems(self) -> None:
-        if self._problems:
-            raise invalid(merge(self._problems, len(self._hosts)))
+    def _stop_on_problems(self, slips: Sequence[Problem] = ()) -> None:
+        if self._problems or self._named:
+            raise invalid((*merge(self._named), *merge((*slips, *self._problems), len(self._hosts))))
+
+
+def _place_of(host: Any) -> Place:
+    """Where a host is declared; the file alone where its name was not written like that (`r1-n[01:08]`, a plug-in's answer)."""
+    place = where(host.name)
+    return place if place != NOWHERE else (str(host.vars.get("inventory_file") or ""), 0)

@@ -59,6 +59,11 @@ class Definitions:
                 seen.add((name, template))
                 self._reads[name].add(template)
 
+    @property
+    def read_names(self) -> frozenset[str]:
+        """Every variable that some template reads by its name."""
+        return frozenset(n for templates in self._reads.values() for t in templates for n in references(t).names)
+
     def closure(self, names: Iterable[str]) -> Closure:
         """Follow the templates of `names` to everything they may read."""
         found: set[str] = set()

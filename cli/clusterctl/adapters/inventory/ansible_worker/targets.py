@@ -35,6 +35,19 @@ def select(inventory: Any, target: str, limit: str | None) -> list[Any]:
     return left
 
 
+def example_host(inventory: Any, group: str) -> Any:
+    """A host that is in `group` and declares nothing of its own: what a profile alone declares.
+
+    Raises:
+        WorkerError: there is no such group.
+    """
+    if group not in inventory.groups:
+        raise _unknown(group, did_you_mean(group, inventory.groups))
+    name = f"example-node-of-{group}"
+    inventory.add_host(name, group)
+    return inventory.get_host(name)
+
+
 def _hosts(inventory: Any, parts: list[str], whole: str) -> list[Any]:
     known = [_known_part(inventory, p, whole) for p in parts if p]
     if not known:

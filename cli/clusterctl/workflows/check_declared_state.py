@@ -1,0 +1,109 @@
+"""Check everything an inventory declares: all nodes, their gates and waivers, and the profiles that have no node yet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from clusterctl.adapters.inventory.groups import by_digest
+from clusterctl.adapters.inventory.invalid import problems_of, spec_invalid_error
+from clusterctl.adapters.inventory.load import find_places, list_hosts, load_and_lint_nodes, load_profile
+from clusterctl.core.gates.gates_problems import gates_problems
+from clusterctl.core.waiver_problems import waiver_problems
+from clusterctl.model.declared_state import InventoryCheck
+from clusterctl.model.errors import SpecInvalidError, StoreError
+from clusterctl.model.findings import NodeStatus
+from clusterctl.model.problem import merge
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from clusterctl.adapters.config import Config
+    from clusterctl.model.node import Node
+    from clusterctl.model.problem import Problem
+
+
+class _Words(TypedDict):
+    """Ansible's own options, as typed."""
+
+    extra_vars: Sequence[str]
+    vault_ids: Sequence[str]
+
+
+def check_declared_state(
+    config: Config, target: str | None = None, *, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = ()
+) -> InventoryCheck:
+    """Check all nodes and all profiles; with `target`, its nodes only.
+
+    Raises:
+        UnknownTargetError: no node matches `target`.
+        ConfigError: a layer cannot be used.
+        SpecInvalidError: something is wrong; every problem is listed once, with file and line where it is written.
+    """
+    words = _Words(extra_vars=extra_vars, vault_ids=vault_ids)
+    topology = None if target else list_hosts(config.inventory, vault_ids=vault_ids)
+    nodes, slips = _nodes(config, target or "all", words) if topology is None or topology.hosts else ((), ())
+    profiles = topology.idle_profiles if topology else ()
+    checks, store_problem = _known_checks(config, [n for n in nodes if n.spec.waivers])
+    today = datetime.now(UTC).date()
+    rendered = [*_gates(nodes), *(p for n in nodes for p in waiver_problems(n, checks.get(n.name, ()), today))]
+    for profile in profiles:
+        try:
+            spec = load_profile(config.inventory, profile, **words)
+        except SpecInvalidError as e:
+            slips += problems_of(e)
+        else:
+            rendered += gates_problems(spec, (profile,))
+    found = (*slips, *_placed(config, rendered, slips, words))
+    if found:
+        raise spec_invalid_error(found)
+    return InventoryCheck(nodes=len(nodes), specs=len(by_digest(nodes)), profiles=profiles, store_problem=store_problem)
+
+
+def _nodes(config: Config, target: str, words: _Words) -> tuple[tuple[Node, ...], tuple[Problem, ...]]:
+    """The nodes, none where their variables break a schema; and what is wrong in the files they come from."""
+    try:
+        return load_and_lint_nodes(config.inventory, target, **words)
+    except SpecInvalidError as e:
+        return (), problems_of(e)
+
+
+def _placed(config: Config, problems: Sequence[Problem], known: Collection[Problem], words: _Words) -> tuple[Problem, ...]:
+    """The problems of rendered values with file and line, without those of variables that are `known` to be misspelt."""
+    if not problems:
+        return ()
+    places = find_places(config.inventory, [(p.nodes[0], p.path) for p in problems], **words)
+    misspelt = {(p.path, p.file, p.line) for p in known}
+    placed = merge(replace(p, file=file, line=line) for p, (file, line) in zip(problems, places, strict=True))
+    return tuple(p for p in placed if (p.path, p.file, p.line) not in misspelt)
+
+
+def _gates(nodes: Sequence[Node]) -> list[Problem]:
+    """What is wrong with the gates of nodes, each distinct spec judged once."""
+    alike: dict[tuple[str, int], list[Node]] = {}
+    for node in nodes:  # nodes with the same gates share one object of them, which is not read for each
+        alike.setdefault((node.spec.digest, id(node.spec.gates)), []).append(node)
+    return [p for members in alike.values() for p in gates_problems(members[0].spec, tuple(n.name for n in members))]
+
+
+def _known_checks(config: Config, nodes: Sequence[Node]) -> tuple[dict[str, frozenset[str]], str]:
+    """Node -> the checks of its last validation, where that was under the spec of today; and why the database cannot be read.
+
+    A database that is not there yet is not made: the inventory may be checked where there is none.
+    """
+    if not nodes or not (config.database_url or Path(config.store_url.removeprefix("sqlite:///")).is_file()):
+        return {}, ""
+    from clusterctl.adapters.store import Store  # noqa: PLC0415 only where a waiver is declared
+
+    found: dict[str, frozenset[str]] = {}
+    try:
+        with Store.open(config.store_url) as store:
+            for node in nodes:
+                last = store.findings(node.name, spec_digest=node.spec.digest)
+                if last is not None and last.status is NodeStatus.OK:
+                    found[node.name] = frozenset(f.check for f in last.findings)
+    except StoreError as e:
+        return {}, str(e)
+    return found, ""
