@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 @click.command("admit")
 @target_argument
 @click.option(
-    "--level", type=click.Choice(["quick", "standard", "full"]), default="standard", show_default=True, help="Burn-in level the evidence must have."
+    "--level",
+    type=click.Choice(["quick", "standard", "full"]),
+    default="standard",
+    show_default=True,
+    help="Burn-in level the evidence must have.",
 )
 @click.option(
     "--verify", "only_verify", is_flag=True, help="Admit nothing; check the admission records, signatures and raw files of TARGET."

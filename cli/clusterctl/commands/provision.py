@@ -63,7 +63,8 @@ def _refuse_nonsense(given: dict[str, Any]) -> None:
         raise click.UsageError("Missing argument 'TARGET' (or --resume RUN, or --plan FILE).")
     if given["plan_file"] and (given["resume"] or given["all_roles"]):
         raise UsageProblemError(
-            detail="--plan cannot be combined with --resume or --all-roles", hint="a plan already names what is to be done; leave one of them out"
+            detail="--plan cannot be combined with --resume or --all-roles",
+            hint="a plan already names what is to be done; leave one of them out",
         )
     if not (given["yes"] or given["check"] or sys.stdin.isatty()):
         raise UsageProblemError(detail="stdin is no terminal, so the plan cannot be confirmed", hint="add --yes (or set CLUSTERCTL_YES=1)")

@@ -9,7 +9,7 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 
 @click.command("release")
 @target_argument
-@click.option("--reason", default="released", show_default=True, metavar="TEXT", help="What was done about it, for the record.")
+@click.option("--reason", default="released", show_default=True, metavar="TEXT", help="What was repaired, for the record.")
 @output_option
 @click.pass_context
 def command(ctx: click.Context, target: str, reason: str, output: str) -> None:

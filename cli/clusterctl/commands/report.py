@@ -11,9 +11,7 @@ from clusterctl.commands.options import load_config
 
 @click.command("report")
 @click.argument("run", default="last")
-@click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Output file.  [default: report.html in the run directory]"
-)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Output file.  [default: report.html in the run directory]")
 @click.pass_context
 def command(ctx: click.Context, run: str, out: Path | None) -> None:
     """Write RUN as one self-contained HTML page: racks, findings, gates, pair bandwidths, evidence.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What was done with a node. `from_state` equals `to_state` where nothing was."""
+    """A transition of one node. `from_state` equals `to_state` if nothing changed."""
 
     node: str
     from_state: State

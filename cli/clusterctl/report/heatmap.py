@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.gate_result import GateResult, RawRecord
 
-# A matrix of more nodes cannot be read; the overview still tells the lowest of each rail.
+# A larger matrix is unreadable; the overview still shows the lowest value of each rail.
 _MOST_NODES = 40
 
 
@@ -98,7 +98,7 @@ def _rail(runs: Sequence[_Run], device: str, nodes: Sequence[str], floors: Mappi
 
 def _pair(run: _Run | None, node: str, peer: str, floors: Mapping[tuple[str, str], float], scale: float) -> Cell:
     if run is None:
-        return Cell(None, title="" if node == peer else f"{node} and {peer} did not meet")
+        return Cell(None, title="" if node == peer else f"{node} and {peer} were not measured together")
     what = f"{run.node} {run.device} to {run.peer} {run.peer_device}"
     if run.value_gbps is None:
         return Cell(None, failed=True, title=f"{what}: {run.problem}")

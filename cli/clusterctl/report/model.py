@@ -1,4 +1,4 @@
-"""What the page of a run shows. Frozen, plain, free of HTML."""
+"""The content of the page of a run, without HTML."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Rack:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number of the heatmap.
+    """One cell of the heatmap.
 
     Attributes:
         value_gbps: None where nothing was measured.
         share: of the colour scale, 0 to 1.
         is_low: below the floor.
-        failed: it was tried and gave no number.
+        failed: the measurement failed.
         title: what the pointer shows.
     """
 
@@ -90,11 +90,11 @@ class Page:
 
     @property
     def counts(self) -> dict[State, int]:
-        """State -> number of nodes, in the order of a node's life."""
+        """State -> number of nodes, in lifecycle order."""
         found = Counter(n.state for r in self.racks for n in r.nodes)
         return {s: found[s] for s in State if found[s]}
 
     @property
     def total(self) -> int:
-        """How many nodes the run had."""
+        """Number of nodes in the run."""
         return sum(self.counts.values())

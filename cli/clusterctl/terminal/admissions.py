@@ -1,4 +1,4 @@
-"""What `admit` decided, and what every other node lacks."""
+"""The result of `admit`: admitted nodes, and what the others lack."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _lines(admission: Admission) -> Iterator[str]:
 
 
 def show_verified(verifications: Sequence[Verification], output: str) -> int:
-    """Print what checking admission records came to; returns the exit code."""
+    """Print the result of checking admission records; returns the exit code."""
     if output == "table":
         out.print_text("\n".join(line for v in verifications for line in _verified_lines(v)))
     else:

@@ -1,4 +1,4 @@
-"""What a live view of a provisioning run shows: kept up to date from progress, drawn elsewhere. Pure."""
+"""The content of the live view of a provisioning run, updated from progress. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEARLY = 0.95
 
 @dataclass(slots=True)
 class Row:
-    """A node on the board. `done` and `total` are tasks of its present step."""
+    """A node on the board. `done` and `total` are tasks of its current step."""
 
     node: str
     state: State | None = None
@@ -38,12 +38,12 @@ class Row:
 
     @property
     def failed(self) -> bool:
-        """Whether its way ended, and not well."""
+        """Whether it ended without being admitted."""
         return self.ended and bool(self.reason or self.state is not State.ADMITTED)
 
     @property
     def fraction(self) -> float:
-        """How much of its way is behind it, 0 to 1."""
+        """Fraction of its steps that is done, 0 to 1."""
         if self.ended:
             return 1.0
         steps = list(_WEIGHTS)
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def doing(self) -> str:
-        """What happens on it now, or why its way ended."""
+        """What happens on it now, or why it ended."""
         if self.ended:
             return self.reason
         words = [self.step.value, self.role, self.task]
@@ -74,16 +74,16 @@ class Board:
 
     @property
     def fraction(self) -> float:
-        """How much of the whole run is done, 0 to 1."""
+        """Fraction of the run that is done, 0 to 1."""
         return sum(r.fraction for r in self.rows.values()) / len(self.rows) if self.rows else 0.0
 
     def eta_s(self, elapsed_s: float) -> float | None:
-        """Seconds left, judged by the way behind; None while too little is known."""
+        """Estimated seconds left; None while too little is known."""
         done = self.fraction
         return elapsed_s * (1 - done) / done if done >= _BEGUN and elapsed_s >= 1 else None
 
     def update(self, progress: Progress) -> None:
-        """Take in what happened."""
+        """Update the board from one progress event."""
         if isinstance(progress, PhaseStarted):
             self._start(progress)
         elif isinstance(progress, TaskSeen):
@@ -116,7 +116,7 @@ class Board:
 
 
 def visible_rows(rows: Sequence[Row], room: int) -> list[Row]:
-    """The rows to show where only `room` fit: failures first, but in no more than half of the room while others are active; nodes that did well last."""
+    """The rows to show where only `room` fit: failures first, in at most half of the room while others are active; admitted nodes last."""
     if len(rows) <= room:
         return list(rows)
     failed = [r for r in rows if r.failed]

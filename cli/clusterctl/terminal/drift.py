@@ -26,7 +26,7 @@ _SIGNS = {DriftKind.DRIFT: "!", DriftKind.PENDING: "~", DriftKind.UNKNOWN: "?"}
 
 
 def show_drift(report: DriftReport, shown: Sequence[Deviation], body: dict[str, Any], output: str) -> None:
-    """Print what moved."""
+    """Print the result of a drift run."""
     if output == "table":
         out.print_text("\n".join([*_lines(report, shown), *_actions(body["actions"]), drift_summary(report, len(shown))]))
     elif output == "junit":
@@ -100,5 +100,5 @@ def junit(report: DriftReport) -> str:
 
 
 def _text(text: str) -> str:
-    """What a node said, on one line, without what a terminal would obey."""
+    """Text of a node on one line, without terminal control characters."""
     return printable(one_line(text))

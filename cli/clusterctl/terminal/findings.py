@@ -26,7 +26,7 @@ _WIDTH = 200
 
 
 def show_findings(results: Sequence[NodeFindings], output: str, run_id: str) -> None:
-    """Print what was found."""
+    """Print the findings."""
     if output == "table":
         out.print_text("\n".join([*(printable(line) for r in results for line in _node(r)), findings_summary(results)]))
     elif output == "junit":
@@ -36,7 +36,7 @@ def show_findings(results: Sequence[NodeFindings], output: str, run_id: str) -> 
 
 
 def progress(total: int) -> Callable[[NodeFindings], None]:
-    """Count the nodes that have answered, on stderr, where somebody looks at it."""
+    """Count the nodes that have answered, on stderr, if it is a terminal."""
     done = 0
 
     def tell(_result: NodeFindings) -> None:
@@ -50,7 +50,7 @@ def progress(total: int) -> Callable[[NodeFindings], None]:
 
 
 def findings_summary(results: Sequence[NodeFindings]) -> str:
-    """The last line: nodes and checks by how they came out."""
+    """The last line: nodes and checks by outcome."""
     states = Counter(_state(r) for r in results)
     checks = Counter(f.outcome for r in results for f in r.findings)
     nodes = ", ".join(f"{n} {what}" for what, n in sorted(states.items(), key=lambda kv: kv[0] != "as declared"))
@@ -65,7 +65,7 @@ def _state(result: NodeFindings) -> str:
 
 
 def _node(result: NodeFindings) -> Iterator[str]:
-    """A node that is as declared takes no line."""
+    """A node that is as declared gets no line."""
     if result.status is not NodeStatus.OK:
         yield f"{result.node}  {_state(result)}: {result.detail}".rstrip(": ")
         yield f"    hint: {HINTS[result.status]}"
@@ -81,7 +81,7 @@ def _node(result: NodeFindings) -> Iterator[str]:
 
 
 def said(finding: Finding) -> str:
-    """What a finding came to, in one line."""
+    """A finding on one line."""
     if finding.outcome is Outcome.COULD_NOT_RUN:
         return one_line(finding.reason)
     text = f"expected {one_line(finding.expected) or 'nothing'}, found {one_line(finding.found) or 'nothing'}"
@@ -89,13 +89,13 @@ def said(finding: Finding) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text of a node on one line of bearable length; the whole is in the JSON."""
+    """Text of a node on one line, shortened; the JSON has the full text."""
     flat = " ".join(text.split())
     return flat if len(flat) <= _WIDTH else flat[: _WIDTH - 3] + "..."
 
 
 def findings_json_parts(results: Sequence[NodeFindings], run_id: str) -> Iterator[str]:
-    """The JSON document, node by node: that of a fleet is too long to be held."""
+    """The JSON document, node by node, because that of a fleet does not fit in memory."""
     return out.json_parts(_head(results, run_id), "nodes", map(_node_json, results))
 
 
@@ -123,7 +123,7 @@ def _node_json(result: NodeFindings) -> dict[str, Any]:
 
 
 def junit_parts(results: Iterable[NodeFindings]) -> Iterator[str]:
-    """A test suite per node, a test case per check; a node that gave no findings is one error. A piece per node."""
+    """A test suite per node, a test case per check; a node without findings is one error. Yields one piece per node."""
     return parts(ET.Element("testsuites", name="clusterctl validate"), map(_suite, results))
 
 

@@ -1,4 +1,4 @@
-"""The story of one node: for people, or the document `history`."""
+"""The history of one node: text, or the document `history`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What `history` knows: `findings` and `gate_results` are the newest."""
+    """Everything recorded of a node; `findings` and `gate_results` are the newest."""
 
     node: NodeRecord
     transitions: Sequence[TransitionRow]

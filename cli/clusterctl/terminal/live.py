@@ -1,4 +1,4 @@
-"""Progress of a provisioning run on stderr: a board that redraws itself on a terminal, plain lines elsewhere."""
+"""Progress of a provisioning run on stderr: a live board on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LiveView:
         self.pause()
 
     def __call__(self, progress: Progress) -> None:
-        """Take it in; what is worth keeping scrolls away above the board."""
+        """Show one progress event; lasting messages scroll away above the board."""
         self._board.update(progress)
         if isinstance(progress, PhaseStarted | Note):
             self._print_ends()
@@ -81,7 +81,7 @@ class LiveView:
         self._console.print(printable_lines(text), markup=False, highlight=False, soft_wrap=True)
 
     def pause(self) -> None:
-        """Take the board away, so that a question can be asked; the next step brings it back."""
+        """Remove the board for a prompt; the next step restores it."""
         self._print_ends()
         if self._live.is_started:
             self._live.stop()

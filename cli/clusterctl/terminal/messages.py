@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def error(problem: ClusterctlError) -> None:
-    """What happened, and what to do next."""
+    """Print an error and its hint."""
     sys.stderr.write(f"error: {problem}\n")
     if problem.hint:
         sys.stderr.write(f"hint: {problem.hint}\n")
@@ -23,7 +23,7 @@ def note(text: str) -> None:
 
 
 def unexpected(problem: Exception) -> None:
-    """A bug, told without a traceback."""
+    """Print an unexpected error without its traceback."""
     sys.stderr.write(f"error: unexpected {type(problem).__name__}: {problem}\n")
     sys.stderr.write("hint: run again with --debug before the verb and report the traceback\n")
 

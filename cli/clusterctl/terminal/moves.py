@@ -1,4 +1,4 @@
-"""What `drain` and `release` did: a line per node, or the document named after the verb."""
+"""The result of `drain` and `release`: a line per node, or the document named after the verb."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def emit(output: str, kind: str, body: Mapping[str, Any]) -> None:
 
 
 def emit_parts(output: str, kind: str, body: Mapping[str, Any], name: str, items: Iterable[Any]) -> None:
-    """As `emit`, with the list `name` at the end of the body: printed item by item, for lists too long to be held as text."""
+    """As `emit`, with the list `name` at the end of the body: printed item by item, for lists that do not fit in memory as text."""
     if output == "yaml":
         import yaml  # noqa: PLC0415 only where asked for
 
@@ -45,7 +45,7 @@ def emit_parts(output: str, kind: str, body: Mapping[str, Any], name: str, items
 
 
 def json_parts(body: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iterator[str]:
-    """The indented JSON of a body with the list `name` at its end: a piece for each item, made when it is asked for."""
+    """The indented JSON of a body with the list `name` at its end: yields one piece per item."""
     yield _json(body).removesuffix("\n}") + f",\n  {json.dumps(name)}: ["
     between = "\n    "
     for item in items:
@@ -64,7 +64,7 @@ def print_text(content: str) -> None:
 
 
 def texts(parts: Iterable[str]) -> None:
-    """Print a text that comes in pieces, and end its last line."""
+    """Print a text in pieces, and end its last line."""
     sys.stdout.writelines(parts)
     sys.stdout.write("\n")
 

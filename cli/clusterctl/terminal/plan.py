@@ -102,12 +102,12 @@ def _host(host: HostOutcome, changes: Sequence[TaskChange]) -> list[str]:
 
 
 def _harmless(line: str) -> str:
-    """A line of a node's file without what would move the terminal's cursor."""
+    """A line of a node's file without terminal control characters."""
     return line if line.isprintable() else "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)
 
 
 def save(body: Mapping[str, Any], kind: str, wanted: Path | None) -> None:
-    """Write a plan to a file, if one is wanted.
+    """Write a plan to a file, if one is given.
 
     Raises:
         ConfigError: it cannot be written.

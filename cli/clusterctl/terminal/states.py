@@ -1,4 +1,4 @@
-"""How a state looks: a sign of its own for everybody, a colour for those who see it."""
+"""The sign and colour of each state."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def badge(state: State) -> str:
 
 
 def printable(text: str) -> str:
-    """Text for a terminal: what a node printed must not move the cursor or end the line."""
+    """Text for a terminal: output of a node must not move the cursor or end the line."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

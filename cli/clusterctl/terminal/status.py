@@ -1,4 +1,4 @@
-"""Where nodes stand: a line per node, rack by rack; or the document `status`."""
+"""The state of nodes: a line per node, rack by rack; or the document `status`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a provisioning run: lines for people, a document for programs. The plan before it, too."""
+"""The plan and the result of a provisioning run: lines for people, a document for programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def show_summary(result: ProvisionResult, output: str) -> None:
 
 
 def headline(result: ProvisionResult) -> str:
-    """`5 admitted, 1 quarantined`: states in the order of good news first, then what was not even reached."""
+    """`5 admitted, 1 quarantined`: admitted first, then quarantined, then the others."""
     if result.declined:
         return "nothing was touched"
     order = [State.ADMITTED, State.QUARANTINED, *(s for s in State if s not in (State.ADMITTED, State.QUARANTINED))]

@@ -1,4 +1,4 @@
-"""XML of what nodes said: no character is in it that XML 1.0 cannot hold."""
+"""XML of node output, without characters that XML 1.0 does not allow."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _SPACE = "\t\n"
 
 
 def xml_document(root: ET.Element) -> str:
-    """The whole document, indented; control characters and half characters are written as Python writes them."""
+    """The whole document, indented; control characters and surrogates are written as Python escapes."""
     _make_safe(root)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True)
 
 
 def parts(root: ET.Element, children: Iterable[ET.Element]) -> Iterator[str]:
-    """The document of `root`, which is empty, with these children: a piece for each, made when it is asked for."""
+    """The document of `root`, which is empty, with these children; yields one piece per child."""
     opened = xml_document(root).removesuffix(" />")
     yield f"{opened}>\n"
     for child in children:
@@ -37,7 +37,7 @@ def _make_safe(root: ET.Element) -> None:
 
 
 def safe(text: str) -> str:
-    """Text that every XML reader takes (Char of https://www.w3.org/TR/xml/#charsets)."""
+    """Text that every XML reader accepts (Char of https://www.w3.org/TR/xml/#charsets)."""
     return "".join(c if _allowed(c) else repr(c)[1:-1] for c in text)
 
 

@@ -168,7 +168,7 @@ def test_a_pair_without_a_number_is_not_the_same_as_one_that_did_not_meet(rack: 
     assert rows["r12-n01"][1].failed
     assert "exit status 1" in rows["r12-n01"][1].title
     assert not rows["r12-n02"][2].failed
-    assert rows["r12-n02"][2].title == "r12-n02 and r12-n03 did not meet"
+    assert rows["r12-n02"][2].title == "r12-n02 and r12-n03 were not measured together"
 
 
 def test_floors_of_the_heatmap_are_the_limits_of_the_results(rack: tuple[Store, RunRow]) -> None:
