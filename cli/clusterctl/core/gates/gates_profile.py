@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from clusterctl.core.gates.baselines import baseline_problems
 from clusterctl.core.gates.planning.devices import gpus_of, hcas_of
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
+from clusterctl.core.schema_errors import schema_error
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_result import Baseline, BaselineKind
 from clusterctl.model.level import LEVELS, Level
@@ -101,12 +102,13 @@ def profile_of(node: Node, today: date) -> GatesProfile:
     try:
         document = _Document.model_validate(known)
     except ValidationError as e:
-        raise _invalid(node.name, [*_told(e), *_settings(known.get("gates_settings"))[1]]) from e
-    settings, problems = _settings(document.gates_settings)
-    if problems:
+        raise _invalid(node.name, [*_schema_problems(e), *_settings(known.get("gates_settings"))[1]]) from e
+    settings, unreadable = _settings(document.gates_settings)
+    problems = [*unreadable, *_level_problems(document.gates_levels)]
+    if unreadable:
         raise _invalid(node.name, problems)
     entries = tuple(_baseline(e) for e in document.gates_baselines)
-    problems = [*_level_problems(document.gates_levels), *_missing_level_problems(settings)]
+    problems += _missing_level_problems(settings)
     problems += baseline_problems(entries, settings, hcas=hcas_of(node), gpus=gpus_of(node), today=today)
     problems += _uncovered_problems(document.gates_levels, entries)
     if problems:
@@ -124,7 +126,7 @@ def _settings(declared: Any) -> tuple[dict[str, GateSettings], list[str]]:
         try:
             settings[gate.name] = gate.settings_model.model_validate(given.get(gate.name, {}))
         except ValidationError as e:
-            problems += _told(e, f"gates_settings.{gate.name}")
+            problems += _schema_problems(e, f"gates_settings.{gate.name}")
     return settings, problems
 
 
@@ -168,22 +170,9 @@ def _uncovered_problems(levels: Mapping[Level, list[str]], entries: tuple[Baseli
     return [f"gates_baselines: no floor for {gate}, so it could never be judged" for gate in sorted(declared - lower)]
 
 
-def _told(invalid: ValidationError, path: str = "") -> list[str]:
-    return [_problem(error, path) for error in invalid.errors()]
-
-
-def _problem(error: Any, path: str) -> str:
-    for part in error["loc"]:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif not (part == "int" or part.startswith(("dict[", "constrained-", "function-"))):
-            path += f".{part}" if path else part
-    message = str(error["msg"]).replace("Input should be", "should be")
-    if error["type"] == "missing":
-        return f"{path}: missing"
-    if error["type"] == "extra_forbidden":
-        return f"{path}: unknown key"
-    return f"{path}: {message[0].lower() + message[1:]}, is {error['input']!r}"
+def _schema_problems(invalid: ValidationError, owner: str = "") -> list[str]:
+    found = [schema_error(error) for error in invalid.errors()]
+    return [f"{'.'.join(part for part in (owner, path) if part)}: {message}" for path, message in found]
 
 
 def _invalid(node: str, problems: list[str]) -> ConfigError:
