@@ -1,4 +1,4 @@
-"""Declared state, and what is wrong with it, on stdout."""
+"""Declared state and its problems on stdout."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def profiles(output: str, topology: Topology) -> None:
 
 
 def checked(output: str, result: InventoryCheck) -> None:
-    """What was found in order."""
+    """Print what was checked without a problem."""
     if result.store_problem:
         messages.note(f"waivers were compared with the names of roles only: {result.store_problem}")
     if output == "table":
@@ -41,7 +41,7 @@ def checked(output: str, result: InventoryCheck) -> None:
 
 
 def show_problems(output: str, found: Sequence[Problem]) -> None:
-    """The problems as a document; the error itself tells them to people."""
+    """The problems as a document; the error message shows them to people."""
     if output != "table":
         out.emit(output, "profile_check", {"problems": [p.to_dict() for p in found]})
 
