@@ -1,4 +1,4 @@
-# The two commands of the README: `make demo` and `make test`. Both do all set-up themselves.
+# `make demo` and `make test` do all necessary set-up.
 SHELL := /bin/bash
 BIN := .venv/bin
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -9,12 +9,12 @@ SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule
 .PHONY: help setup tools demo demo-down test lint unit integration e2e molecule acceptance mutation bench docs lock generate wheel clean
 
 help: ## Show the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-setup: ## Install everything demo and tests need
+setup: ## Install everything that demo and tests need
 	@scripts/setup.sh
 
-demo: setup ## Start the lab rack, provision it, show the result
+demo: setup ## Start a lab rack, provision it and show the result
 	@scripts/demo.sh
 
 demo-down: ## Remove the lab rack
@@ -22,7 +22,7 @@ demo-down: ## Remove the lab rack
 
 test: setup tools lint unit integration molecule ## Everything CI runs
 
-tools: ## What some tests ask besides (a subnet manager, PostgreSQL, promtool), unpacked into build/tools; nothing is installed
+tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool) into build/tools; installs nothing
 	@scripts/test_tools.sh
 
 lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generated files
@@ -34,26 +34,26 @@ lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generate
 	$(BIN)/ansible-lint --offline -q
 	$(BIN)/python scripts/generate.py --check
 
-unit: ## Fast tests, no containers
+unit: ## Fast tests without containers
 	$(BIN)/pytest -n 2 tests/unit tests/contract
 
-integration: ## Containers, real processes and the demo flow, two files at a time: most of the time is waiting for nodes
+integration: ## Tests with containers and real processes, and the demo flow; two files in parallel
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder tests/e2e tests/integration
 
-e2e: ## The demo flow alone, asserted
+e2e: ## Tests of the demo flow only
 	$(BIN)/pytest tests/e2e
 
-molecule: ## Roles on containers: check, converge, idempotence, shared validators
+molecule: ## Roles on containers: check mode, converge, idempotence, validators
 	@mkdir -p build/molecule
 	@printf '%s\n' $(SCENARIOS) | xargs -P 2 -I{} scripts/molecule.sh {}
 
-acceptance: setup ## Slow, not in `test`: kernel, huge pages, tuning and NFS on a virtual machine with a kernel of its own
+acceptance: setup ## Slow, not part of `test`: kernel, huge pages, tuning and NFS on a virtual machine with its own kernel
 	@scripts/acceptance.sh
 
-mutation: setup ## Change every setting of a lab node by other hands: told, repaired, silent; build/mutation.json
+mutation: setup ## Change every managed setting of lab nodes out of band; each must be detected and repaired; writes build/mutation.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m mutation
 
-bench: setup ## The performance suite, with two lab nodes and the peers; writes build/bench.json
+bench: setup ## Performance suite with two lab nodes and peer tools; writes build/bench.json
 	@$(BIN)/python benchmarks/bench.py
 
 docs: setup ## Build the documentation site into build/site

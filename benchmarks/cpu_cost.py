@@ -1,4 +1,4 @@
-"""What a command costs this machine, with all its processes."""
+"""The CPU time, wall time and memory of a command with all its processes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_TREE = Path(__file__).parent / "tree.py"
+_MEASURE_TREE = Path(__file__).parent / "process_tree_cost.py"
 _LIMIT_S = 900.0
 
 
 class CannotMeasureError(Exception):
-    """A part of the benchmark has no number; the text says why."""
+    """A part of the benchmark cannot be measured, with the reason."""
 
 
 @dataclass(frozen=True)
-class Ran:
-    """A command that ended. CPU is user and system time of its whole process tree, detached processes included.
+class FinishedCommand:
+    """A command that ended. CPU is user and system time of its whole process tree, including detached processes.
 
     Attributes:
         code: its exit status; 124 if it took longer than its limit.
         out: stdout and stderr together.
-        rss_mib: peak of the largest process.
+        rss_mib: peak memory of the largest process.
     """
 
     code: int
@@ -39,14 +39,20 @@ class Ran:
     rss_mib: float
 
 
-def run(argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None, limit_s: float = _LIMIT_S) -> Ran:
-    """Run a command to its end, then end what it left running."""
-    # an installed program has its byte-code; an environment that forbids it would be measured compiling
+def run_command(
+    argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None, limit_s: float = _LIMIT_S
+) -> FinishedCommand:
+    """Run a command to its end, then terminate the processes that it left running.
+
+    Raises:
+        CannotMeasureError: the command could not be started.
+    """
+    # Installed programs have byte-code. With this variable set, compiling would be measured, too.
     env = {k: v for k, v in (os.environ if env is None else env).items() if k != "PYTHONDONTWRITEBYTECODE"}
     read, write = os.pipe()
-    wrapped = [sys.executable, "-I", "-S", str(_TREE), str(write), str(limit_s), *argv]
+    wrapped = [sys.executable, "-I", "-S", str(_MEASURE_TREE), str(write), str(limit_s), *argv]
     with (
-        os.fdopen(read) as told,
+        os.fdopen(read) as report,
         subprocess.Popen(
             wrapped,
             stdin=subprocess.DEVNULL,
@@ -60,17 +66,17 @@ def run(argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | N
     ):
         os.close(write)
         out = process.stdout.read() if process.stdout else ""
-        cost = told.read()
+        cost = report.read()
     if not cost:
         raise CannotMeasureError(f"{argv[0]}: {out[-500:]}")
-    return Ran(out=out, **json.loads(cost))
+    return FinishedCommand(out=out, **json.loads(cost))
 
 
-def must(ran: Ran, what: str, good: tuple[int, ...] = (0,)) -> Ran:
-    """The command, if it ended as it should.
+def require_success(ran: FinishedCommand, what: str, good: tuple[int, ...] = (0,)) -> FinishedCommand:
+    """Return the command if its exit status is one of `good`.
 
     Raises:
-        CannotMeasureError: it did not; with the end of what it said.
+        CannotMeasureError: it is not; the message has the end of the output.
     """
     if ran.code not in good:
         raise CannotMeasureError(f"{what} ended with {ran.code}: {' '.join(ran.out[-900:].split())}")
@@ -78,5 +84,5 @@ def must(ran: Ran, what: str, good: tuple[int, ...] = (0,)) -> Ran:
 
 
 def median_cpu_s(argv: Sequence[str], times: int, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> float:
-    """The median of several runs that must succeed."""
-    return statistics.median(must(run(argv, cwd, env), argv[0]).cpu_s for _ in range(times))
+    """The median CPU time of several successful runs."""
+    return statistics.median(require_success(run_command(argv, cwd, env), argv[0]).cpu_s for _ in range(times))

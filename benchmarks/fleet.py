@@ -1,8 +1,8 @@
-"""The controller alone: a fleet of replaying nodes on loopback, asked as `clusterctl` asks real ones.
+"""The cost of the controller alone: `clusterctl drift` on a fleet of nodes on loopback that replay recorded answers.
 
     python benchmarks/fleet.py [--nodes 1000] [--answer FILE] [--keep DIR]
 
-The nodes are SSH servers in processes of their own, whose CPU is counted apart.
+The nodes are SSH servers in separate processes, whose CPU time is counted separately.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncssh
-from cpu_cost import must
-from cpu_cost import run as run_command
+from cpu_cost import require_success, run_command
 from replay_server import address
 
 from clusterctl.adapters.store import Store
@@ -30,20 +29,21 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMON = ROOT / "inventory" / "common"
-ANSWER = ROOT / "benchmarks" / "recorded" / "lab_node_findings.json"
+RECORDED_FINDINGS = ROOT / "benchmarks" / "recorded" / "lab_node_findings.json"
 CLUSTERCTL = str(Path(sys.executable).parent / "clusterctl")
 _SERVERS = 2
 _RACK = 36
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What a fleet run cost the controller; `servers_cpu_s` is what the replaying nodes took beside it.
+class FleetCost:
+    """The cost of one drift run on a fleet.
 
     Attributes:
         cpu_s: user and system time of `clusterctl drift` and its children, from start to exit.
-        stored: findings that the store gives back afterwards.
-        rss_mib: peak of the largest process.
+        rss_mib: peak memory of the largest process.
+        servers_cpu_s: CPU time of the replaying nodes.
+        stored: number of findings that the store returns afterwards.
     """
 
     nodes: int
@@ -57,8 +57,8 @@ class Cost:
     database_mib: float
 
 
-def run(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> Cost:
-    """Start `nodes` nodes, ask them all, end them."""
+def measure_fleet(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> FleetCost:
+    """Start `nodes` replaying nodes, run `clusterctl drift all` on them and stop them."""
     site = Site(folder, nodes, answer)
     site.write()
     with site.servers(lifetime_s) as servers:
@@ -67,8 +67,8 @@ def run(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> Cost:
         ran = run_command(command, cwd=folder)
     if not ran.out.startswith("{"):
         raise RuntimeError(f"clusterctl drift ended with {ran.code}: {ran.out[-500:]}")
-    told = json.loads(ran.out)
-    return Cost(
+    document = json.loads(ran.out)
+    return FleetCost(
         nodes=nodes,
         checks=len(json.loads(answer.read_text())),
         exit_code=ran.code,
@@ -76,25 +76,25 @@ def run(nodes: int, answer: Path, folder: Path, lifetime_s: float) -> Cost:
         wall_s=ran.wall_s,
         rss_mib=ran.rss_mib,
         servers_cpu_s=sum(servers),
-        stored=_stored(site, told["run_id"]),
+        stored=_stored(site, document["run_id"]),
         database_mib=sum(f.stat().st_size for f in (site.folder / "state").glob("clusterctl.db*")) / 2**20,
     )
 
 
 def floor_cpu_s(nodes: int, answer: Path, folder: Path) -> dict[str, float]:
-    """CPU of the bare conversation with `nodes` nodes, and how many bytes the smallest answer had: see floor.py."""
+    """CPU seconds of a bare SSH exchange with `nodes` nodes, and the size of the smallest answer in bytes (ssh_floor.py)."""
     site = Site(folder, nodes, answer)
     site.write()
     with site.servers(60 + nodes / 5):
         words = {"first": 0, "count": nodes, "port": site.port, "key": folder / "user_key"}
-        argv = [sys.executable, str(Path(__file__).parent / "floor.py"), *(f"--{k}={v}" for k, v in words.items())]
-        ran = must(run_command(argv), "floor.py")
-    said: dict[str, float] = json.loads(ran.out)
-    return said
+        argv = [sys.executable, str(Path(__file__).parent / "ssh_floor.py"), *(f"--{k}={v}" for k, v in words.items())]
+        ran = require_success(run_command(argv), "ssh_floor.py")
+    result: dict[str, float] = json.loads(ran.out)
+    return result
 
 
 def _stored(site: Site, run_id: str) -> int:
-    """The findings of the run that the store gives back, node by node."""
+    """The number of findings that the store returns for the run."""
     with Store.open(f"sqlite:///{site.folder}/state/clusterctl.db") as store:
         found = [store.findings(record.name, run_id) for record in store.nodes()]
         return sum(len(f.findings) for f in found if f)
@@ -119,7 +119,7 @@ class Site:
         return int((self.folder / "port").read_text())
 
     def write(self) -> None:
-        """Keys, known_hosts with a line per node, and an inventory layer."""
+        """Write keys, known_hosts with a line per node, and the inventory layer."""
         self.layer.mkdir(parents=True)
         for name in ("host_key", "user_key"):
             key = asyncssh.generate_private_key("ssh-ed25519")
@@ -154,7 +154,7 @@ class Site:
 
     @contextmanager
     def servers(self, lifetime_s: float) -> Iterator[list[float]]:
-        """The nodes, up while the body runs; afterwards the list holds the CPU seconds of their processes."""
+        """Run the nodes during the `with` block. Afterwards the list has the CPU seconds of their processes."""
         cpu_s: list[float] = []
         share = -(-self.nodes // _SERVERS)
         parts = [(first, min(share, self.nodes - first)) for first in range(0, self.nodes, share)]
@@ -180,11 +180,11 @@ def main() -> int:
     """Measure one fleet and print the cost as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=1000)
-    parser.add_argument("--answer", type=Path, default=ANSWER)
-    parser.add_argument("--lifetime", type=float, default=1200.0, help="seconds after which the servers end by themselves")
+    parser.add_argument("--answer", type=Path, default=RECORDED_FINDINGS)
+    parser.add_argument("--lifetime", type=float, default=1200.0, help="seconds after which the servers end")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fleet-") as folder:
-        cost = run(args.nodes, args.answer, Path(folder) / "fleet", args.lifetime)
+        cost = measure_fleet(args.nodes, args.answer, Path(folder) / "fleet", args.lifetime)
     print(json.dumps(asdict(cost), indent=1))
     return 0
 

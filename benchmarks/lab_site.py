@@ -1,4 +1,4 @@
-"""Two lab nodes in their declared state, for a benchmark: brought up, provisioned, taken down."""
+"""Two provisioned lab nodes for a benchmark."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ CLUSTERCTL = str(Path(sys.executable).parent / "clusterctl")
 
 @dataclass(frozen=True)
 class Lab:
-    """A site folder with a lab rack of two provisioned nodes; `run_dir`: the record of the run that provisioned them."""
+    """A site folder with a lab rack of two provisioned nodes."""
 
     site: Path
     names: tuple[str, str]
 
     @property
     def paths(self) -> LabPaths:
-        """Where the lab keeps its keys."""
+        """The files of the lab."""
         return LabPaths(self.site / "state" / "lab")
 
     @property
     def run_dir(self) -> Path:
-        """The record of the last `provision`."""
+        """The run directory of the last `provision`."""
         return max((self.site / "state" / "runs").glob("*-provision-*"))
 
     @property
@@ -46,7 +46,7 @@ class Lab:
         return [word for layer in layers for word in ("-i", str(layer))]
 
     def environment(self, first_on_path: Path | None = None, **more: str) -> dict[str, str]:
-        """For Ansible: this checkout's roles and ansible.cfg (pipelining, ControlPersist), nothing of the caller's own settings."""
+        """The environment for Ansible: this checkout's roles and ansible.cfg (pipelining, ControlPersist), without the caller's settings."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("ANSIBLE_", "CLUSTERCTL_", "MOLECULE_"))}
         collections = Path(sys.executable).parents[1] / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
         config = {
@@ -61,7 +61,7 @@ class Lab:
         return kept | config | {"PATH": path} | more
 
     def ssh_config(self) -> Path:
-        """A configuration with a shared connection per node, by name and by address."""
+        """Write an ssh configuration with a shared connection for each node, by name and by address."""
         options = "\n".join(f"  {o.partition('=')[0]} {o.partition('=')[2]}" for o in ssh_args(self.paths).split() if "=" in o)
         sections = [
             f"Host {n} {lab_node(n).address}\n  HostName {lab_node(n).address}\n  User root\n  IdentityFile {self.paths.key}\n{options}\n"
@@ -74,18 +74,18 @@ class Lab:
 
     @property
     def sockets(self) -> Path:
-        """For shared connections; a short path, as sockets need it."""
+        """The folder for sockets of shared connections; socket paths must be short."""
         folder = self.site / "cp"
         folder.mkdir(exist_ok=True)
         return folder
 
 
 @contextmanager
-def lab(folder: Path, rack: int) -> Iterator[Lab]:
-    """The lab in `folder`, up while the body runs.
+def running_lab(folder: Path, rack: int) -> Iterator[Lab]:
+    """Run a lab in `folder` during the `with` block.
 
     Raises:
-        CannotMeasureError: it does not come up, or its nodes cannot be provisioned.
+        CannotMeasureError: the lab does not start, or its nodes cannot be provisioned.
     """
     names = tuple(n.name for n in lab_rack(f"rack-{rack}", 2).nodes)
     folder.mkdir(parents=True, exist_ok=True)
@@ -104,8 +104,8 @@ def lab(folder: Path, rack: int) -> Iterator[Lab]:
 
 
 def _clusterctl(one: Lab, *words: str) -> None:
-    """Unmeasured: a measured command takes what it left running along, and a lab's nodes are what it leaves running."""
+    """Run clusterctl without measuring it: a measured command terminates the processes that it leaves running, such as a lab's nodes."""
     done = subprocess.run([CLUSTERCTL, *words], cwd=one.site, env=one.environment(), capture_output=True, text=True, check=False)
     if done.returncode:
-        said = " ".join((done.stdout + done.stderr)[-900:].split())
-        raise CannotMeasureError(f"clusterctl {words[0]} ended with {done.returncode}: {said}")
+        output = " ".join((done.stdout + done.stderr)[-900:].split())
+        raise CannotMeasureError(f"clusterctl {words[0]} ended with {done.returncode}: {output}")

@@ -1,4 +1,4 @@
-"""What a lab node answers `clusterctl drift`, and what that costs the node."""
+"""The answer of a lab node to the validators' request, and its CPU cost on the node."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
     from clusterctl.model.node import Node
 
-OWN = "{{node}}"
+NODE_NAME = "{{node}}"
 
 
 @dataclass(frozen=True)
-class Answer:
+class NodeAnswer:
     """A node's answer.
 
     Attributes:
-        request: what it was asked, as sent.
-        cpu_s: of the node's bundle and its children, as the node counts it.
+        request: the request as it was sent.
+        cpu_s: CPU time of the bundle and its children, measured on the node.
     """
 
     node: str
@@ -45,39 +45,39 @@ class Answer:
         return {f["check"]: f["outcome"] for f in self.findings}
 
     def replayable(self) -> str:
-        """The findings as a fleet replays them: the node's name becomes the name of whoever is asked."""
-        return json.dumps(self.findings, indent=0).replace(self.node, OWN)
+        """The findings for a fleet to replay, with a placeholder for the node's name."""
+        return json.dumps(self.findings, indent=0).replace(self.node, NODE_NAME)
 
 
-def load(lab: Lab, name: str) -> Node:
-    """A node of the lab with its spec."""
+def load_node(lab: Lab, name: str) -> Node:
+    """Load a node of the lab with its spec."""
     (node,) = load_nodes(config.read_config(start=lab.site).inventory, name)
     return node
 
 
-def ask(lab: Lab, node: Node, roles: Iterable[str] = ()) -> Answer:
-    """Ask it all its roles but those of its BMC, or `roles` alone.
+def query_node(lab: Lab, node: Node, roles: Iterable[str] = ()) -> NodeAnswer:
+    """Run the validators of `roles` on the node, or of all its roles except those that query its BMC.
 
     Raises:
-        CannotMeasureError: it gives no answer.
+        CannotMeasureError: the node did not answer.
     """
-    kept = tuple(roles)
-    meant = replace(node, spec=replace(node.spec, roles={r: v for r, v in node.spec.roles.items() if r in kept})) if kept else node
+    selected = tuple(roles)
+    target = replace(node, spec=replace(node.spec, roles={r: v for r, v in node.spec.roles.items() if r in selected})) if selected else node
     settings = config.read_config(start=lab.site)
-    (found,) = validate([meant], settings.state_dir, inventory=settings.inventory)  # the bundle is there afterwards
+    (found,) = validate([target], settings.state_dir, inventory=settings.inventory)  # copies the bundle to the node
     if not found.findings:
         raise CannotMeasureError(f"{node.name}: {found.status.value}: {found.detail}")
-    return asyncio.run(_raw(meant, bundle.build_bundle(settings.state_dir)))
+    return asyncio.run(_raw(target, bundle.build_bundle(settings.state_dir)))
 
 
-async def _raw(node: Node, built: bundle.Bundle) -> Answer:
-    asked = request.make(node, built, ValidationSettings())
+async def _raw(node: Node, built: bundle.Bundle) -> NodeAnswer:
+    message = request.make(node, built, ValidationSettings())
     async with SshClient() as client:
         remote = await client.connect(node.connection)
         words = request.bundle_command("run", built, node.connection.python)
-        said = await remote.run(words, request.launcher_source() + asked.body, answer.LIMIT_BYTES)
+        reply = await remote.run(words, request.launcher_source() + message.body, answer.LIMIT_BYTES)
         remote.close()
-    if said.rc != 0:
-        raise CannotMeasureError(f"{node.name}: {said.stderr.decode(errors='replace')[-500:]}")
-    data: dict[str, Any] = json.loads(said.stdout)
-    return Answer(node.name, asked.body, data["cpu_s"], data["findings"])
+    if reply.rc != 0:
+        raise CannotMeasureError(f"{node.name}: {reply.stderr.decode(errors='replace')[-500:]}")
+    data: dict[str, Any] = json.loads(reply.stdout)
+    return NodeAnswer(node.name, message.body, data["cpu_s"], data["findings"])

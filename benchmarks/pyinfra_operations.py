@@ -1,7 +1,7 @@
-"""The declared state of a node as pyinfra operations: one per setting that pyinfra has an operation for. Pure.
+"""The declared state of a node as pyinfra operations, one per setting that pyinfra supports. Pure.
 
-They are made from the checks of the node itself, whose ids and expected values follow from its spec. Whatever only measures (the role hardware,
-counters, link states) has no operation; nor has what pyinfra cannot set: those settings are counted, not hidden.
+They are derived from the checks of the node, whose ids and expected values follow from its spec. Checks that only measure (the role hardware, counters,
+link states) are no settings. Settings that pyinfra does not support have no operation, but are counted.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import re
 from typing import Any
 
 Operation = dict[str, Any]
-# role hardware only measures; these ends of a check id say where a setting was looked at, not which setting it is
+# Checks that only measure.
 _MEASURED = ("hardware.", "infiniband.counters", "infiniband.ports[")
+# Endings of check ids that name the place where a setting was read, not the setting.
 _VIEW = re.compile(
     r"\.(running|persisted|persisted_system|persisted_user|pending|version|held|present|mode|content|candidate|link|dkms|vermagic|psid|command|"
     r"address|periodic|starts)$"
@@ -34,8 +35,8 @@ _GPU = {
     "power_limit_w": "current_power_limit",
     "gsp_firmware": "gsp_firmware_version",
 }
-# {0}: what stands in brackets; {1}: the page size in KiB; {2}: the NUMA node
-_LOOKED_AT = {
+# Commands that show a setting. {0}: text in brackets; {1}: page size in KiB; {2}: NUMA node.
+_COMMANDS = {
     "hugepages.pages[": "cat /sys/devices/system/node/node{2}/hugepages/hugepages-{1}kB/nr_hugepages",
     "hugepages.cmdline": "cat /proc/cmdline",
     "hugepages.mounts[": "findmnt -n {0}",
@@ -63,8 +64,8 @@ _LOOKED_AT = {
 }
 
 
-def from_findings(findings: list[dict[str, Any]]) -> tuple[list[Operation], int]:
-    """The operations, and how many settings the findings speak of."""
+def operations_from_findings(findings: list[dict[str, Any]]) -> tuple[list[Operation], int]:
+    """The operations, and the number of settings in the findings."""
     made: dict[str, Operation] = {}
     settings = set()
     expected = {f["check"]: str(f["expected"]) for f in findings if f["outcome"] != "not_applicable"}
@@ -80,14 +81,14 @@ def from_findings(findings: list[dict[str, Any]]) -> tuple[list[Operation], int]
 
 
 def _setting(check: str) -> str:
-    """The check's id without the way it was looked at."""
+    """The id of the setting that a check is about."""
     while (shorter := _VIEW.sub("", check)) != check:
         check = shorter
     return check
 
 
 def _operation(setting: str, check: str, expected: dict[str, str]) -> Operation | None:
-    """None where pyinfra has no operation for it, and no command that would show it."""
+    """The operation for a setting; None if neither an operation nor a command for it exists."""
     inside = setting.partition("[")[2].rpartition("]")[0]
     return _file(setting, check, expected) or _unit(setting, inside, expected) or _value(setting, inside, expected[check])
 
@@ -128,11 +129,11 @@ def _value(setting: str, inside: str, value: str) -> Operation | None:
         return {"do": "line", "path": "/etc/nccl.conf", "line": f"{inside}={value}"}
     if setting.startswith("nvidia_driver.parameter["):
         return {"do": "line", "path": "/etc/modprobe.d/90-clusterctl-nvidia.conf", "line": f".*{inside}={value}.*"}
-    return _by_tool(setting, inside, value)
+    return _command_check(setting, inside, value)
 
 
-def _by_tool(setting: str, inside: str, value: str) -> Operation | None:
-    """Settings that pyinfra knows only as a command whose answer is looked at."""
+def _command_check(setting: str, inside: str, value: str) -> Operation | None:
+    """A command whose output is compared, for settings without a pyinfra operation."""
     if setting.startswith("ofed.mlxconfig["):
         device, _, key = inside.partition(".")
         return {
@@ -144,6 +145,6 @@ def _by_tool(setting: str, inside: str, value: str) -> Operation | None:
         return {"do": "tool", "command": "nvidia-smi -q -x", "has": f"<{field}>"}
     if setting.startswith("kernel.cmdline["):
         return {"do": "tool", "command": "cat /proc/cmdline", "has": "" if value == "(absent)" else value}
-    command = next((text for start, text in _LOOKED_AT.items() if setting.startswith(start)), "")
+    command = next((text for start, text in _COMMANDS.items() if setting.startswith(start)), "")
     node = setting.rpartition(".node")[2]
     return {"do": "tool", "command": command.format(inside, _PAGES_KB.get(inside, 0), node) + " || true", "has": ""} if command else None

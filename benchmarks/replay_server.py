@@ -1,9 +1,9 @@
-"""Nodes that replay a recorded answer: SSH servers on loopback addresses, in a process of their own.
+"""Nodes that replay a recorded answer: SSH servers on loopback addresses in a separate process.
 
     python benchmarks/replay_server.py --first 1 --count 250 --port 2222 --keys DIR --answer FILE --lifetime 900
 
-Answers for whatever node is asked (the name and the nonce of the request come back), says `ready` on stdout, and ends when its stdin
-closes or its lifetime is over; then it prints what it cost, for its CPU is not the controller's.
+Answers as the node that the request names. Prints `ready` to stdout, and ends when stdin is closed or the lifetime is over; then prints its CPU time,
+which does not belong to the controller.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 
 import asyncssh
 
-_ASKED = re.compile(rb'"node": "([^"]+)", "nonce": "([^"]+)"')
+_REQUEST = re.compile(rb'"node": "([^"]+)", "nonce": "([^"]+)"')
 _BUNDLE = re.compile(r" ([0-9a-f]{64}) ")
-OWN = "{{node}}"
+NODE_NAME = "{{node}}"
 
 
 def address(number: int) -> str:
@@ -33,26 +33,26 @@ def address(number: int) -> str:
 
 @dataclass(frozen=True)
 class Replay:
-    """Answers every exec from the recording; what differs from node to node differs here too."""
+    """Answers each exec with the recorded findings, with the node's name filled in."""
 
     findings: bytes
 
     async def __call__(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
-        """One exec."""
+        """Handle one exec."""
         sent = await process.stdin.read()
-        asked, bundle = _ASKED.search(sent), _BUNDLE.search(process.command or "")
-        if asked is None or bundle is None:
+        request, bundle = _REQUEST.search(sent), _BUNDLE.search(process.command or "")
+        if request is None or bundle is None:
             process.stderr.write(b"replay: not a request\n")
             process.exit(1)
             return
-        node, nonce = asked.groups()
+        node, nonce = request.groups()
         head = b'{"schema_version": 1, "node": "%s", "nonce": "%s", "bundle": "%s", ' % (node, nonce, bundle[1].encode())
-        process.stdout.write(head + b'"findings": ' + self.findings.replace(OWN.encode(), node) + b"}\n")
+        process.stdout.write(head + b'"findings": ' + self.findings.replace(NODE_NAME.encode(), node) + b"}\n")
         process.exit(0)
 
 
 class _Server(asyncssh.SSHServer):
-    """Lets in whoever has the key."""
+    """Accepts any user with the authorized key."""
 
     def begin_auth(self, username: str) -> bool:  # noqa: ARG002
         return True
@@ -80,14 +80,14 @@ async def _serve(args: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Serve, then tell the CPU time."""
+    """Serve, then print the CPU time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, required=True, help="number of the first host")
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--keys", type=Path, required=True, help="folder with host_key, user_key.pub")
-    parser.add_argument("--answer", type=Path, required=True, help="a JSON list of findings; {{node}} in it becomes the node's name")
-    parser.add_argument("--lifetime", type=float, default=900.0, help="seconds after which it ends by itself")
+    parser.add_argument("--answer", type=Path, required=True, help="a JSON list of findings; {{node}} in it is replaced by the node's name")
+    parser.add_argument("--lifetime", type=float, default=900.0, help="seconds after which it ends")
     args = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -95,7 +95,7 @@ def main() -> int:
     used = resource.getrusage(resource.RUSAGE_SELF)
     sys.stdout.write(json.dumps({"cpu_s": used.ru_utime + used.ru_stime}) + "\n")
     sys.stdout.flush()
-    os._exit(0)  # a thread may still wait for stdin where the lifetime is over
+    os._exit(0)  # when the lifetime is over, a thread still waits for stdin
 
 
 if __name__ == "__main__":

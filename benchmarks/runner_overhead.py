@@ -1,4 +1,4 @@
-"""clusterctl's runner over the bare `ansible-playbook` line that it runs, in alternation."""
+"""The overhead of clusterctl's playbook runner compared with the equivalent ansible-playbook command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpu_cost import CannotMeasureError, must, run
+from cpu_cost import CannotMeasureError, require_success, run_command
 
 from clusterctl_lab.layout import lab_node
 
@@ -24,7 +24,7 @@ _CHANGED = re.compile(r"changed=(\d+)")
 
 @dataclass(frozen=True)
 class Overhead:
-    """The median of both over some turns; `files` are those that a run leaves."""
+    """Median CPU times without and with the runner; `files` is the number of files that a run with it creates."""
 
     bare_cpu_s: float
     through_cpu_s: float
@@ -32,22 +32,22 @@ class Overhead:
 
     @property
     def pct(self) -> float:
-        """More CPU than bare, in percent."""
+        """Additional CPU time in percent."""
         return 100 * (self.through_cpu_s / self.bare_cpu_s - 1)
 
 
-def unchanged(lab: Lab, turns: int) -> Overhead:
-    """All roles, as with `provision --all-roles`, on nodes in their declared state."""
+def overhead_unchanged(lab: Lab, turns: int) -> Overhead:
+    """All roles on nodes in their declared state, as with `provision --all-roles`."""
     return _alternate(lab, (), turns, None)
 
 
-def changed(lab: Lab, turns: int) -> Overhead:
-    """One role with something to do, as `provision` runs it after drift: /etc/nccl.conf is gone from both nodes before each run."""
+def overhead_changed(lab: Lab, turns: int) -> Overhead:
+    """One role that has changes to make, as `provision` runs it after drift: /etc/nccl.conf is removed from both nodes before each run."""
     return _alternate(lab, ("nccl",), turns, "rm /etc/nccl.conf")
 
 
 def _alternate(lab: Lab, tags: tuple[str, ...], turns: int, before: str | None) -> Overhead:
-    """Bare, through, through, bare ...: what slows the machine down for a while slows both."""
+    """Alternate both variants, so that a temporary load on the machine affects both."""
     cpu_s: dict[bool, list[float]] = {True: [], False: []}
     files = 0
     for turn in range(turns):
@@ -57,9 +57,9 @@ def _alternate(lab: Lab, tags: tuple[str, ...], turns: int, before: str | None) 
             folder = lab.site / "runner"
             shutil.rmtree(folder, ignore_errors=True)
             argv = [sys.executable, str(_SCRIPT), str(lab.site), str(folder), ",".join(tags), *lab.names] if through else _bare(lab, tags)
-            ran = must(run(argv, cwd=lab.site, env=lab.environment()), "the runner" if through else "ansible-playbook")
+            ran = require_success(run_command(argv, cwd=lab.site, env=lab.environment()), "the runner" if through else "ansible-playbook")
             if not through and any((int(n) > 0) is not (before is not None) for n in _CHANGED.findall(ran.out)):
-                raise CannotMeasureError(f"not what was meant to be run: {ran.out[-300:]}")
+                raise CannotMeasureError(f"the playbook made unexpected changes, or none: {ran.out[-300:]}")
             cpu_s[through].append(ran.cpu_s)
             files = sum(1 for f in folder.rglob("*") if f.is_file()) if through else files
     return Overhead(statistics.median(cpu_s[False]), statistics.median(cpu_s[True]), files)
@@ -86,4 +86,4 @@ def _bare(lab: Lab, tags: tuple[str, ...]) -> list[str]:
 def _on_both(lab: Lab, command: str) -> None:
     config = str(lab.ssh_config())
     for name in lab.names:
-        must(run(["ssh", "-F", config, lab_node(name).address, command]), f"{command} on {name}")
+        require_success(run_command(["ssh", "-F", config, lab_node(name).address, command]), f"{command} on {name}")

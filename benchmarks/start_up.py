@@ -1,4 +1,4 @@
-"""CPU of commands that touch no node, and of resolving the specs of a site."""
+"""The cost of commands that use no node, and of resolving the specs of a site."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fleet
-from cpu_cost import CannotMeasureError, median_cpu_s, must, run
+from cpu_cost import CannotMeasureError, median_cpu_s, require_success, run_command
 
 from clusterctl.adapters.store import Store
 from support.stores import a_node
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from targets import Numbers
 
 _RACK = 36
-# what `status` cannot do without: an interpreter, a database driver, the rows
+# The minimum that `status` needs: an interpreter, a database driver, the rows.
 _READ = "import sqlite3, sys; print(len(sqlite3.connect(sys.argv[1]).execute('select * from nodes').fetchall()))"
 
 
-def commands(nodes: int, times: int) -> Numbers:
-    """CPU of `--help`, and of `status` over a store of `nodes` nodes; beside it an empty Python program and the bare query."""
+def command_cost(nodes: int, times: int) -> Numbers:
+    """CPU times of `--help` and of `status` with `nodes` nodes in the store; for comparison an empty Python program and the bare query."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         file = Path(folder) / "clusterctl.db"
         with Store.open(f"sqlite:///{file}") as store:
@@ -39,10 +39,10 @@ def commands(nodes: int, times: int) -> Numbers:
         }
 
 
-def specs(nodes: int) -> Numbers:
-    """Wall seconds to resolve the specs of a site."""
+def spec_resolution_cost(nodes: int) -> Numbers:
+    """The time to resolve the specs of a site with `nodes` nodes."""
     script = Path(__file__).parent / "spec_resolution.py"
-    ran = must(run([sys.executable, str(script), "--nodes", str(nodes)]), script.name, (0, 1))
+    ran = require_success(run_command([sys.executable, str(script), "--nodes", str(nodes)]), script.name, (0, 1))
     match = re.search(r"wall ([\d.]+) s", ran.out)
     if match is None:
         raise CannotMeasureError(ran.out[-500:])

@@ -1,4 +1,4 @@
-"""What the numbers should be, and the table that says what they are."""
+"""The targets of the measured numbers, and the table that compares them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Numbers = dict[str, Any]
 
 @dataclass(frozen=True)
 class Target:
-    """A limit for one number.
+    """The target of one number.
 
     Attributes:
         less: whether less is better.
-        part: where it is measured.
-        floor: the key of the number that no change of ours could pass; empty where none was measured.
+        part: the part of the suite that measures it.
+        floor: key of the number that is its lower bound for any implementation; empty if none is measured.
     """
 
     limit: float
@@ -44,9 +44,9 @@ TARGETS = {
 
 
 def ratios(numbers: Numbers) -> Numbers:
-    """How many times more controller CPU per node the peers take than `drift`, over the same nodes' checks; None where a side is missing.
+    """Controller CPU per node of the peers divided by that of `drift`; None if one of them is missing.
 
-    The floor of a ratio is what it would be if `drift` cost no more than the bare conversation.
+    The floor of a ratio is its value if `drift` cost no more than the bare SSH exchange.
     """
     best = {
         "ansible_check": ("ansible_check",),
@@ -60,14 +60,14 @@ def ratios(numbers: Numbers) -> Numbers:
         costs = [numbers.get(f"{p}_controller_s_per_node") for p in peers]
         known = [c for c in costs if c is not None]
         for key, base in ((f"ratio_{name}", "drift_controller_ms_per_node"), (f"floor_ratio_{name}", "floor_exec_ms_per_node")):
-            # the best of several is known only if all of them are
+            # The best of several peers is known only if all of them were measured.
             whole = len(known) == len(costs) and numbers.get(base)
             made[key] = 1000 * min(known) / numbers[base] if whole else None
     return made
 
 
 def verdict(key: str, value: float | None) -> str:
-    """`met`, or by how much it is missed; empty where there is no number."""
+    """`met`, the percentage by which the target is missed, or that there is no number."""
     target = TARGETS[key]
     if value is None:
         return "NO NUMBER"
@@ -76,18 +76,18 @@ def verdict(key: str, value: float | None) -> str:
     return f"MISSED by {100 * abs(value - target.limit) / target.limit:.0f} %"
 
 
-def reason(key: str, reasons: dict[str, str]) -> str:
-    """Why there is no number: what stopped its part, or one that it needs."""
+def missing_reason(key: str, reasons: dict[str, str]) -> str:
+    """Why a number is missing: the reason of its part, or of a part that it depends on."""
     part = TARGETS[key].part
     needed = ("fleets",) if key.startswith("ratio_") else ()
     found = {name: why for name, why in reasons.items() if part.startswith(name) or name.startswith((part, *needed))}
     if part.startswith("lab."):
         found |= {name: why for name, why in reasons.items() if name == "lab.peers" and key.startswith("ratio_")}
-    return "; ".join(f"{name}: {why}" for name, why in found.items()) or f"{part} was not measured at this size, or not asked for"
+    return "; ".join(f"{name}: {why}" for name, why in found.items()) or f"{part} was not selected, or was measured with another size"
 
 
 def table(numbers: Numbers) -> str:
-    """One line per number that has a target."""
+    """A table of the numbers that have a target."""
     lines = [f"{'number':<30}{'measured':>10}{'target':>10}  {'':<16}{'floor':>8}  unit"]
     for key, target in TARGETS.items():
         value, floor = numbers.get(key), numbers.get(target.floor) if target.floor else None
@@ -98,8 +98,8 @@ def table(numbers: Numbers) -> str:
     return "\n".join(lines)
 
 
-def did(numbers: Numbers) -> str:
-    """What each side did for one node, so that nobody compares unlike things unknowingly."""
+def work_per_node(numbers: Numbers) -> str:
+    """The work that each tool did per node, to show how far the numbers are comparable."""
     lines = []
     for peer, of in (
         ("ansible_check", "tasks"),

@@ -1,4 +1,4 @@
-"""`playbooks/provision.yml` through clusterctl's runner: SITE_DIR ARTIFACTS ROLE,... NODE..."""
+"""through_runner.py SITE_DIR ARTIFACTS ROLE,... NODE...: runs playbooks/provision.yml with clusterctl's runner."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if __name__ == "__main__":
     seen = 0
 
     def count(_event: object) -> None:
-        """As `provision` looks at every event."""
-        global seen  # noqa: PLW0603 the smallest listener there is
+        """Receive every event, as `provision` does."""
+        global seen  # noqa: PLW0603 a minimal listener
         seen += 1
 
     done = run_playbook(PlaybookRequest("provision.yml", inventory, tuple(names), roles, extra_args=OUT_OF_POOL), Path(artifacts), count)

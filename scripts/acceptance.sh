@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# The slow tests on a virtual machine with a kernel of its own (QEMU, no KVM needed). Says what it installs; arguments go to pytest.
+# Runs the slow tests on a virtual machine with its own kernel (QEMU, without KVM). Reports the packages that it installs; passes its arguments to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-say() { printf 'acceptance: %s\n' "$*" >&2; }
+log() { printf 'acceptance: %s\n' "$*" >&2; }
 die() { printf 'acceptance: %s\nhint: %s\n' "$1" "$2" >&2; exit 3; }
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || die "OS packages and the disk's files need root" "run as root, or install sudo"
+  command -v sudo >/dev/null || die "root is needed to install OS packages and to build the disk image" "run as root, or install sudo"
   as_root=(sudo)
 fi
-command -v apt-get >/dev/null || die "no apt-get here" "the VM is built from the packages of a Debian 12 machine"
+command -v apt-get >/dev/null || die "apt-get not found" "the VM image is built from the packages of a Debian 12 machine"
 
-wanted=(qemu-system-x86 qemu-utils mmdebstrap fdisk e2fsprogs openssh-client)
+packages=(qemu-system-x86 qemu-utils mmdebstrap fdisk e2fsprogs openssh-client)
 missing=()
-for p in "${wanted[@]}"; do
+for p in "${packages[@]}"; do
   dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || missing+=("$p")
 done
 if [ ${#missing[@]} -gt 0 ]; then
-  say "installing OS packages: ${missing[*]}"
+  log "installing OS packages: ${missing[*]}"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
@@ -27,5 +27,5 @@ fi
 started=$SECONDS
 status=0
 .venv/bin/pytest tests/acceptance -v --durations=0 --durations-min=1 "$@" || status=$?
-say "took $((SECONDS - started)) s"
+log "took $((SECONDS - started)) s"
 exit "$status"

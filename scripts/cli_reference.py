@@ -1,4 +1,4 @@
-"""docs/reference/cli.md and exit-codes.md, from the commands and the enum themselves; `--check` fails where one is stale."""
+"""Writes docs/reference/cli.md and exit-codes.md from the commands and the exit codes; `--check` fails if one of them is stale."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MARK = "<!-- Written by scripts/cli_reference.py. -->"
 
 
 def main(argv: list[str]) -> int:
-    """Write the pages, or with `--check` name the stale ones."""
+    """Write the pages, or list the stale ones with `--check`."""
     stale = []
     for name, text in {"cli.md": commands(), "exit-codes.md": exit_codes()}.items():
         file = REFERENCE / name
@@ -29,7 +29,7 @@ def main(argv: list[str]) -> int:
 
 
 def commands() -> str:
-    """The page of all verbs."""
+    """The text of the page of commands."""
     context = click.Context(cli, info_name="clusterctl")
     lines = [MARK, "", "# Commands", "", "Results go to stdout, progress to stderr. [Exit codes](exit-codes.md) are the same for all.", ""]
     lines += ["Global options, before the verb:", "", *_options(cli, context)]
@@ -41,7 +41,7 @@ def commands() -> str:
 
 
 def exit_codes() -> str:
-    """The page of the exit codes."""
+    """The text of the page of exit codes."""
     rows = [f"| {int(code)} | {MEANINGS[code]} |" for code in ExitCode]
     order = ", ".join(str(int(code)) for code in PRECEDENCE)
     return "\n".join(
@@ -56,7 +56,7 @@ def exit_codes() -> str:
             "|---|---|",
             *rows,
             "",
-            f"Where several happen in one run, the first of these counts: {order}.",
+            f"If several apply to one run, the first of these is used: {order}.",
             "",
         ]
     )

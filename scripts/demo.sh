@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The demo: a lab rack of six nodes, one of them with a degraded HCA, provisioned from nothing.
+# The demo: starts a lab rack of six nodes, one of them with a degraded HCA, and provisions it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/.venv/bin:$PATH"
@@ -15,18 +15,18 @@ run clusterctl provision rack-12 --yes || rc=$?
 run clusterctl status rack-12
 run clusterctl report --out build/demo-report.html
 case $rc in
-  0) echo "demo: every node is admitted: no fault is set in this lab (clusterctl lab status rack-12)" ;;
-  7) echo "demo: done; one node is quarantined because a gate found its degraded HCA (exit code 7), as it should" ;;
+  0) echo "demo: all nodes are admitted, because no fault is active in this lab (clusterctl lab status rack-12)" ;;
+  7) echo "demo: done; as expected, a gate found the degraded HCA of one node, which is now quarantined (exit code 7)" ;;
   *) echo "demo: provision ended with exit code $rc; see docs/reference/exit-codes.md" >&2; exit "$rc" ;;
 esac
 cat <<'TXT'
 
-Where to look next (every number here is simulated; `source .venv/bin/activate` puts clusterctl on PATH):
-  clusterctl provision rack-12 --yes                  again: nothing changes, it takes seconds
-  clusterctl history r12-n04                          the story of the quarantined node
-  build/demo-report.html                              the page of the run: rack, heatmap, evidence
-  clusterctl lab fault r12-n04 hca_degraded --clear   repair it, then:
+Next steps (all measurements are simulated; `source .venv/bin/activate` puts clusterctl on PATH):
+  clusterctl provision rack-12 --yes                  run again: takes seconds and changes nothing
+  clusterctl history r12-n04                          show the history of the quarantined node
+  build/demo-report.html                              report of the run: rack, heatmap, evidence
+  clusterctl lab fault r12-n04 hca_degraded --clear   clear the fault, then:
   clusterctl provision r12-n04 --retest --partners r12-n01,r12-n02 --yes
-  clusterctl lab fault --list                         break something else
+  clusterctl lab fault --list                         list the faults that can be injected
   make demo-down                                      remove the lab
 TXT

@@ -1,4 +1,4 @@
-"""Everything in the tree that is generated, in one command; `--check` fails where a file is stale."""
+"""Writes all generated files of the tree; `--check` fails if one of them is stale."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GENERATORS = ("role_readmes.py", "role_table.py", "cli_reference.py", "profile_t
 
 
 def main() -> int:
-    """Run the generators with the arguments given; the number of those that complain is no exit code, 1 is."""
+    """Run all generators with the given arguments. Returns 1 if one of them fails."""
     codes = [subprocess.run([sys.executable, str(HERE / name), *sys.argv[1:]], check=False).returncode for name in GENERATORS]
     return int(any(codes))
 

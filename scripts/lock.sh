@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Locks the dependencies with hashes and without index addresses.
+# Locks the dependencies with hashes, without the URLs of package indexes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=$(command -v uv || echo build/uv/bin/uv)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One molecule scenario with its log in build/molecule; the log is shown if it fails. 255 makes xargs start no further one.
+# Runs one molecule scenario with its log in build/molecule; prints the log if it fails. Exit status 255 makes xargs stop.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 log="build/molecule/$1.log"

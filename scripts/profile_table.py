@@ -1,4 +1,4 @@
-"""docs/reference/profiles.md, from what every profile resolves to; `--check` fails where it is stale."""
+"""Writes docs/reference/profiles.md from the resolved profiles; `--check` fails if it is stale."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ HEAD = """<!-- Written by scripts/profile_table.py. -->
 
 # Profiles
 
-What clusterctl declares for a kind of node before a site says anything. `clusterctl profile list` names them, `clusterctl profile show profile-gb300-nvl72`
-shows every value, `clusterctl profile check` checks all of them. Each value has its source beside it, in `inventory/common/group_vars`.
+A profile declares a kind of node. `clusterctl profile list` lists the profiles, `clusterctl profile show profile-gb300-nvl72` shows all values of one,
+`clusterctl profile check` checks all of them. The source of each value is next to it in `inventory/common/group_vars`.
 
-A node is put into a profile; what several profiles share is in the groups above it, and the deeper group wins:
+A node is a member of one profile. Parent groups hold the values that several profiles share; the value of the deeper group takes precedence:
 
-| group | what it holds |
+| group | content |
 |---|---|
-| `gpu_nodes` | what every node has: tuning of the OS, network stack, CUDA, what burn-in measures |
+| `gpu_nodes` | all nodes: OS tuning, network stack, CUDA, burn-in gates |
 | `platform_hgx` | x86 nodes with NVSwitches on the board: kernel, huge pages, BIOS, driver with fabric manager |
-| `platform_nvl72` | Grace trays of an NVL72 rack: arm64 kernel with 64 KiB pages, driver with IMEX, the NVLink domain; no BIOS attributes |
-| `fabric_ib`, `fabric_ib_*` | InfiniBand: ports, limits of counters, link type, the fabric's bars |
-| `profile_hgx_<gpu>` | a GPU: what the machine must have, the GPU's bars |
-| `profile_<sku>` | what nodes are in |
+| `platform_nvl72` | Grace trays of an NVL72 rack: arm64 kernel with 64 KiB pages, driver with IMEX, NVLink domain; no BIOS attributes |
+| `fabric_ib`, `fabric_ib_*` | InfiniBand: ports, counter limits, link type, baselines of the fabric |
+| `profile_hgx_<gpu>` | a GPU: required hardware, baselines of the GPU |
+| `profile_<sku>` | the profile of a node |
 
-Nothing here has run on the real machines of these profiles but what the sources say of them; floors whose source begins with "derived" are to be raised to what a
-site measures (`gates_baselines_site`). Names of HCAs differ between vendors' boards: a site sets `hardware_hcas` and what follows from it.
+These profiles have not been run on the machines that they describe; their values come from the listed sources. Replace floors whose source begins with "derived" by
+values measured at the site (`gates_baselines_site`). HCA names differ between vendors: a site declares `hardware_hcas` and the variables that depend on it.
 
 """
 SOURCES_HEAD = """
-## Sources looked for once more
+## Reviewed sources
 
-Values whose source was in doubt. What nothing public confirms says so, and what it was derived from (`scripts/profile_sources.yml`).
+Values whose source was uncertain. A value that no public source confirms is marked, with an explanation of how it was derived (`scripts/profile_sources.yml`).
 
 """
 
 
 def main(argv: list[str]) -> int:
-    """Write the page, or with `--check` say whether it is stale."""
+    """Write the page, or report with `--check` whether it is stale."""
     text = page()
     stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
     if stale and "--check" not in argv:
@@ -59,7 +59,7 @@ def main(argv: list[str]) -> int:
 
 
 def page() -> str:
-    """The page."""
+    """The text of the page."""
     specs = {name: load_profile([COMMON], name, content=ROOT) for name in list_hosts([COMMON]).idle_profiles}
     parts = [HEAD, "## Machine and stack\n\n", _table("profile", _MACHINE, specs)]
     parts += ["\n## Roles\n\n", *(f"- `{name}`: {', '.join(f'`{r}`' for r in spec.roles)}\n" for name, spec in specs.items())]
@@ -93,9 +93,9 @@ def _floors(specs: dict[str, NodeSpec]) -> str:
     lines = ["| profile | gate | floor | source |\n", "|---|---|---|---|\n"]
     for name, spec in specs.items():
         lines += [
-            f"| `{name}` | `{bar['gate']}` {bar['metric']} | {bar['value']:g} {bar['unit']} | {bar['source']} |\n"
-            for bar in spec.gates["gates_baselines"]
-            if bar["kind"] == "floor"
+            f"| `{name}` | `{baseline['gate']}` {baseline['metric']} | {baseline['value']:g} {baseline['unit']} | {baseline['source']} |\n"
+            for baseline in spec.gates["gates_baselines"]
+            if baseline["kind"] == "floor"
         ]
     return "".join(lines)
 
@@ -103,8 +103,8 @@ def _floors(specs: dict[str, NodeSpec]) -> str:
 def _sources() -> str:
     lines = ["| value | where | |\n", "|---|---|---|\n"]
     for row in yaml.safe_load(SOURCES.read_text(encoding="utf-8")):
-        said = ", ".join(f"<{url}>" for url in row.get("sources", ())) if row["status"] == "confirmed" else "not confirmed; derived"
-        lines.append(f"| {row['value']} | {row['where']} | {said}: {row['note'].strip()} |\n")
+        status = ", ".join(f"<{url}>" for url in row.get("sources", ())) if row["status"] == "confirmed" else "not confirmed; derived"
+        lines.append(f"| {row['value']} | {row['where']} | {status}: {row['note'].strip()} |\n")
     return "".join(lines)
 
 

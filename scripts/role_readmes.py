@@ -1,6 +1,6 @@
-"""README.md of every role, from its meta/argument_specs.yml; `--check` fails where one is stale.
+"""Writes README.md of every role from its meta/argument_specs.yml; `--check` fails if one of them is stale.
 
-A README without the mark in its first line was written by hand and is left alone.
+A README whose first line is not the mark was written manually and is not changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MARKUP = (
 
 
 def main(argv: list[str]) -> int:
-    """Write the READMEs, or with `--check` name the stale ones."""
+    """Write the READMEs, or list the stale ones with `--check`."""
     stale = []
     for specs in sorted(ROLES.glob("*/meta/argument_specs.yml")):
         role = specs.parents[1]
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
 
 
 def readme(name: str, spec: dict[str, Any]) -> str:
-    """The whole text of a README."""
+    """The text of a README."""
     lines = [
         MARK,
         "",
@@ -59,7 +59,7 @@ def readme(name: str, spec: dict[str, Any]) -> str:
             lines += ["", f"### Keys of `{option}`", "", *table(details["options"])]
     lines += ["", "## Use", "", "```yaml", *f"- hosts: rack_12\n  become: true\n  roles: [{name}]".splitlines(), "```"]
     if (VALIDATORS / f"test_{name}.py").exists():
-        lines += ["", f"`clusterctl validate TARGET` proves the result with `validators/clusterctl_validators/test_{name}.py`."]
+        lines += ["", f"`clusterctl validate TARGET` verifies the result with `validators/clusterctl_validators/test_{name}.py`."]
     return "\n".join(lines) + "\n"
 
 
@@ -77,19 +77,19 @@ def table(options: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def kind(details: dict[str, Any]) -> str:
-    """`list of str`."""
+    """The type of an option, e.g. `list of str`."""
     return f"list of {details['elements']}" if details.get("elements") else str(details.get("type", "str"))
 
 
 def default(details: dict[str, Any]) -> str:
-    """The default, or that there is none."""
+    """The default of an option, `required` or `none`."""
     if details.get("required"):
         return "required"
     return f"`{cell(value(details['default']))}`" if "default" in details else "none"
 
 
 def value(item: Any) -> str:
-    """A value as YAML would take it on one line."""
+    """A value in YAML notation on one line."""
     return item if isinstance(item, str) and item else json.dumps(item)
 
 
@@ -99,7 +99,7 @@ def paragraphs(description: str | list[str]) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Ansible's markup as Markdown."""
+    """Convert Ansible's markup to Markdown."""
     text = " ".join(text.split())
     for pattern, replacement in _MARKUP:
         text = pattern.sub(replacement, text)
@@ -107,7 +107,7 @@ def plain(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Fit for a table."""
+    """Escape text for a table cell."""
     return text.replace("|", "\\|")
 
 

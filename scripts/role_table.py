@@ -1,7 +1,7 @@
-"""docs/reference/roles.md: what is shown of every role, and by what; `--check` fails where it is stale.
+"""Writes docs/reference/roles.md, which shows how each role is tested; `--check` fails if it is stale.
 
-Every cell comes from the tree: playbooks/provision.yml, the molecule scenarios that run the role, its validators. What the tree cannot say (which real
-part a role was tested with, and why a cell is empty) comes from scripts/role_evidence.yml; a cell with neither fact nor reason is an error.
+The cells come from the tree: playbooks/provision.yml, the molecule scenarios that run the role, its validators. scripts/role_evidence.yml adds what the tree
+does not contain: the real components a role was tested with, and the reasons for empty cells. A cell with neither evidence nor reason is an error.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path("docs/reference/roles.md")
 EVIDENCE = Path("scripts/role_evidence.yml")
 COLUMNS = ("apply", "check mode", "idempotent", "persists", "validated running", "validated persisted", "molecule")
-# how check ids end that say what is in force, and what comes back after a reset
+# Endings of ids of checks of the running value and of the value after a reset.
 _RUNNING = re.compile(r"\.(running|current)\b")
 _PERSISTED = re.compile(r"\.(persisted|pending)\b")
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A molecule scenario: the roles it runs, what it does with them."""
+    """A molecule scenario: the roles that it runs, and its steps."""
 
     name: str
     roles: frozenset[str]
@@ -36,7 +36,7 @@ class Scenario:
 
 @dataclass
 class Table:
-    """The rows, and what is missing."""
+    """The rows of the page, and what is missing in the evidence."""
 
     rows: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Table:
 
 
 def main(argv: list[str], root: Path = ROOT) -> int:
-    """Write the page, or with `--check` say that it is stale."""
+    """Write the page, or report with `--check` whether it is stale."""
     table = build(root)
     for text in table.missing:
         print(f"{EVIDENCE}: {text}", file=sys.stderr)
@@ -60,19 +60,19 @@ def main(argv: list[str], root: Path = ROOT) -> int:
 
 
 def build(root: Path) -> Table:
-    """All roles of the tree, by name."""
+    """The table of all roles of the tree, by name."""
     evidence = _load(root / EVIDENCE) or {}
     scenarios = [scenario(p) for p in sorted((root / "molecule").glob("*/molecule.yml"))]
     applied = roles_of(_load(root / "playbooks" / "provision.yml"))
     names = role_names(root)
-    table = Table(missing=[f"{n}: there is no such role" for n in sorted(set(evidence) - set(names))])
+    table = Table(missing=[f"{n}: unknown role" for n in sorted(set(evidence) - set(names))])
     for name in names:
         _row(table, root, name, evidence.get(name) or {}, facts(root, name, scenarios, applied))
     return table
 
 
 def role_names(root: Path) -> list[str]:
-    """The roles of the tree; in a checkout those that are committed or staged, for one that is being written has nothing to show yet."""
+    """The roles of the tree. In a git checkout only committed or staged ones, because a new role has no evidence yet."""
     paths = [p.relative_to(root).as_posix() for p in (root / "roles").glob("*/meta/argument_specs.yml")]
     if (root / ".git").exists():
         argv = ["git", "ls-files", "--", *paths]
@@ -83,13 +83,13 @@ def role_names(root: Path) -> list[str]:
 def _row(table: Table, root: Path, name: str, known: dict[str, Any], found: dict[str, str]) -> None:
     why, shown = known.get("reasons") or {}, known.get("shown") or {}
     table.missing += [f"{name}: shown: {path} does not exist" for path in shown.values() if not (root / path).exists()]
-    table.missing += [f"{name}: shown: `{c}` is no column, or a scenario shows it already" for c in shown if found.get(c, "yes")]
+    table.missing += [f"{name}: shown: `{c}` is not a column, or a scenario already proves it" for c in shown if found.get(c, "yes")]
     found = {c: found[c] or (f"yes (`{shown[c]}`)" if c in shown else "") for c in COLUMNS}
-    table.missing += [f"{name}: reasons: `{c}` is no column" for c in why if c not in COLUMNS]
-    table.missing += [f"{name}: reasons: `{c}` is shown by the tree, take the reason out" for c in why if found.get(c)]
-    table.missing += [f"{name}: `{c}` has neither a fact in the tree nor a reason" for c in COLUMNS if not found[c] and not why.get(c)]
+    table.missing += [f"{name}: reasons: `{c}` is not a column" for c in why if c not in COLUMNS]
+    table.missing += [f"{name}: reasons: the tree has evidence for `{c}`, remove the reason" for c in why if found.get(c)]
+    table.missing += [f"{name}: `{c}` has neither evidence in the tree nor a reason" for c in COLUMNS if not found[c] and not why.get(c)]
     if not known.get("tested_with"):
-        table.missing.append(f"{name}: tested_with: say with which real part, and what was simulated")
+        table.missing.append(f"{name}: tested_with: list the real components it was tested with, and the simulated ones")
     table.missing += [f"{name}: see: {s} does not exist" for s in known.get("see") or [] if not (root / s).exists()]
     see = ", ".join(f"`{s}`" for s in known.get("see") or [])
     real = str(known.get("tested_with", "")).strip() + (f" ({see})" if see else "")
@@ -98,7 +98,7 @@ def _row(table: Table, root: Path, name: str, known: dict[str, Any], found: dict
 
 
 def facts(root: Path, name: str, scenarios: list[Scenario], applied: frozenset[str]) -> dict[str, str]:
-    """Column -> what the tree shows; empty where it shows nothing."""
+    """Column -> evidence in the tree; empty if there is none."""
     mine = [s for s in scenarios if name in s.roles]
     module = root / "validators" / "clusterctl_validators" / f"test_{name}.py"
     checks = module.read_text(encoding="utf-8") if module.exists() else ""
@@ -115,7 +115,7 @@ def facts(root: Path, name: str, scenarios: list[Scenario], applied: frozenset[s
 
 
 def scenario(file: Path) -> Scenario:
-    """Read a scenario's folder."""
+    """Read the folder of a scenario."""
     data, folder = _load(file), file.parent
     variables = (data["provisioner"].get("inventory") or {}).get("host_vars") or {}
     templated = frozenset(r for v in variables.values() for r in v.get("node_roles") or [])
@@ -146,24 +146,25 @@ def roles_of(plays: Any) -> frozenset[str]:
 
 
 def page(table: Table) -> str:
-    """The page's whole text."""
+    """The text of the page."""
     return "\n".join(
         [
             "<!-- Written by scripts/role_table.py from the tree and scripts/role_evidence.yml. -->",
             "",
-            "# Roles: what is shown, and by what",
+            "# Roles: how each is tested",
             "",
-            "| role | " + " | ".join(COLUMNS) + " | real part it was tested with |",
+            "| role | " + " | ".join(COLUMNS) + " | tested with |",
             "|---" * (len(COLUMNS) + 2) + "|",
             *table.rows,
             "",
             "* apply: `playbooks/provision.yml` runs it.",
-            "* check mode: a molecule scenario runs it with `--check` on a node that never had it.",
-            "* idempotent: a second run there reports no change. Persists: after a reboot there, a further run reports none, or its validators pass.",
-            "* validated running, validated persisted: its validators check what is in force, and what comes back after a reset.",
+            "* check mode: a molecule scenario runs it with `--check` on a new node.",
+            "* idempotent: a second run in the scenario reports no changes.",
+            "* persists: after a reboot in the scenario, another run reports no changes, or the validators pass.",
+            "* validated running, validated persisted: its validators check the running value, and the value after a reset.",
             "* molecule: the scenarios that run it; `make molecule` runs them all.",
             "",
-            "## Why a cell says no",
+            "## Reasons for empty columns",
             "",
             "| role | column | reason |",
             "|---|---|---|",

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# Sets up everything `make demo` and `make test` need on Debian or Ubuntu, and says what it installs. Running it again changes nothing.
+# Installs everything that `make demo` and `make test` need on Debian or Ubuntu, and reports it. Running it again changes nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# a site's own certificate authority is in the system's store
+# The certificate authority of a site is in the system's store.
 export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-1}"
 
-say() { printf 'setup: %s\n' "$*" >&2; }
+log() { printf 'setup: %s\n' "$*" >&2; }
 die() { printf 'setup: %s\nhint: %s\n' "$1" "$2" >&2; exit 3; }
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || die "OS packages need root" "run as root, or install sudo"
+  command -v sudo >/dev/null || die "root is needed to install OS packages" "run as root, or install sudo"
   as_root=(sudo)
 fi
 
 os_packages() {
-  command -v apt-get >/dev/null || die "no apt-get here" "demo and tests run on Debian and Ubuntu; the CLI itself installs anywhere with pip"
-  local wanted=(podman runc mmdebstrap iptables netavark aardvark-dns openssh-client python3-venv ca-certificates) missing=()
-  for p in "${wanted[@]}"; do
+  command -v apt-get >/dev/null || die "apt-get not found" "demo and tests run on Debian and Ubuntu; the CLI itself installs anywhere with pip"
+  local packages=(podman runc mmdebstrap iptables netavark aardvark-dns openssh-client python3-venv ca-certificates) missing=()
+  for p in "${packages[@]}"; do
     dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || missing+=("$p")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
-  say "installing OS packages: ${missing[*]}"
+  log "installing OS packages: ${missing[*]}"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
@@ -36,7 +36,7 @@ find_python() {
 get_uv() {
   if command -v uv >/dev/null; then command -v uv; return; fi
   if [ ! -x build/uv/bin/uv ]; then
-    say "installing uv into build/uv"
+    log "installing uv into build/uv"
     "$1" -m venv build/uv
     build/uv/bin/python -m pip install -q --require-hashes -r requirements/uv.txt >&2
   fi
@@ -50,8 +50,8 @@ environment() {
     cmp -s requirements/node.txt build/node_packages/node.txt; then return; fi
   python=$(find_python)
   uv=$(get_uv "$python")
-  [ -x .venv/bin/python ] || { say "making .venv with $python"; "$uv" venv -q --python "$python" .venv; }
-  say "installing locked Python packages into .venv (about 350 MB, most of it Ansible's collections)"
+  [ -x .venv/bin/python ] || { log "creating .venv with $python"; "$uv" venv -q --python "$python" .venv; }
+  log "installing locked Python packages into .venv (about 350 MB, mostly Ansible collections)"
   "$uv" pip sync -q --python .venv/bin/python --require-hashes requirements/dev.txt
   # its build hook downloads what travels to nodes into build/node_packages
   "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation -e .

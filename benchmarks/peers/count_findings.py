@@ -1,4 +1,4 @@
-"""A pytest plugin: what the validators found, host by host, as JSON into the file that BENCH_FINDINGS names."""
+"""A pytest plugin that writes the findings of each host as JSON to the file named by BENCH_FINDINGS."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from clusterctl_validators.plugin import RUN
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-EVERY = "*"  # a check that asks no host
+EVERY = "*"  # a check that does not use a host
 _found: dict[str, dict[str, str]] = {}
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Function) -> Generator[None, object, object]:
-    """The findings of one check function on one host."""
+    """Record the findings of one check function on one host."""
     run = item.config.stash[RUN]
     before = len(run.findings)
     result = yield
@@ -31,5 +31,5 @@ def pytest_runtest_protocol(item: pytest.Function) -> Generator[None, object, ob
 
 
 def pytest_sessionfinish() -> None:
-    """Write them."""
+    """Write all findings."""
     Path(os.environ["BENCH_FINDINGS"]).write_text(json.dumps(_found), encoding="utf-8")

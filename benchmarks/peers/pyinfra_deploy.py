@@ -1,4 +1,4 @@
-"""The operations that the benchmark made from a node's declared state; their list is the file that BENCH_OPERATIONS names."""
+"""Runs the operations in the file named by BENCH_OPERATIONS, which the benchmark derived from a node's declared state."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pyinfra import host
 from pyinfra.facts.server import Command
 from pyinfra.operations import apt, files, server, systemd
 
-# pyinfra asks again for every operation; one answer is enough for all that a tool says
-told: dict[str, str] = {}
+# Without this cache pyinfra would run a command again for every operation.
+outputs: dict[str, str] = {}
 for number, given in enumerate(json.loads(Path(os.environ["BENCH_OPERATIONS"]).read_text(encoding="utf-8"))):
     kind, name = given.pop("do"), f"{number}"
     if kind == "sysctl":
@@ -30,9 +30,9 @@ for number, given in enumerate(json.loads(Path(os.environ["BENCH_OPERATIONS"]).r
         files.line(name=name, **given)
     elif kind == "tool":
         command = given["command"]
-        if command not in told:
-            told[command] = host.get_fact(Command, command=command) or ""
-        held = given["has"] in told[command]
-        server.shell(name=name, commands=[] if held else [f"false  # {command} has no {given['has']}"])
+        if command not in outputs:
+            outputs[command] = host.get_fact(Command, command=command) or ""
+        matches = given["has"] in outputs[command]
+        server.shell(name=name, commands=[] if matches else [f"false  # {command} has no {given['has']}"])
     else:
-        raise ValueError(f"an operation of an unknown kind: {kind}")
+        raise ValueError(f"unknown kind of operation: {kind}")

@@ -1,4 +1,4 @@
-"""scripts/role_table.py: the page is about this tree, and an empty cell without a reason fails."""
+"""scripts/role_table.py: the page matches the tree, and an empty cell without a reason is an error."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def script() -> ModuleType:
 TABLE = script()
 
 
-def test_every_role_of_this_tree_is_explained() -> None:
+def test_every_role_of_this_tree_has_evidence_or_reasons() -> None:
     assert TABLE.build(ROOT).missing == []
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A tree of its own with the roles kernel and nccl of this one."""
+    """A copy of the tree with the roles kernel and nccl only."""
     for name in ("kernel", "nccl"):
         (tmp_path / "roles" / name / "meta").mkdir(parents=True)
         (tmp_path / "roles" / name / "meta" / "argument_specs.yml").write_text("---\n")
@@ -60,8 +60,8 @@ def write(tree: Path, **evidence: object) -> None:
     (tree / "scripts" / "role_evidence.yml").write_text(yaml.safe_dump(evidence))
 
 
-def test_facts_come_from_the_tree(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert TABLE.main(["--check"], tree) == 1, "the page is not there yet"
+def test_the_page_shows_evidence_from_the_tree(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert TABLE.main(["--check"], tree) == 1, "the page does not exist yet"
     assert TABLE.main([], tree) == 0
     assert TABLE.main(["--check"], tree) == 0
     text = (tree / "docs/reference/roles.md").read_text()
@@ -71,7 +71,7 @@ def test_facts_come_from_the_tree(tree: Path, capsys: pytest.CaptureFixture[str]
     capsys.readouterr()
 
 
-def test_without_its_scenario_a_role_is_not_shown(tree: Path) -> None:
+def test_without_its_scenario_a_role_lacks_evidence(tree: Path) -> None:
     shutil.rmtree(tree / "molecule" / "os")
     missing = TABLE.build(tree).missing
     assert {m.split("`")[1] for m in missing} == {"check mode", "idempotent", "persists", "molecule"}
@@ -79,29 +79,29 @@ def test_without_its_scenario_a_role_is_not_shown(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(("step", "column"), [("check", "check mode"), ("side_effect", "persists")], ids=["no check mode", "no reboot"])
-def test_a_scenario_without_a_step_shows_less(tree: Path, step: str, column: str) -> None:
+def test_a_scenario_without_a_step_lacks_evidence_for_its_column(tree: Path, step: str, column: str) -> None:
     file = tree / "molecule" / "os" / "molecule.yml"
     file.write_text(file.read_text().replace(f" {step},", ""))
-    assert TABLE.build(tree).missing == [f"kernel: `{column}` has neither a fact in the tree nor a reason"]
+    assert TABLE.build(tree).missing == [f"kernel: `{column}` has neither evidence in the tree nor a reason"]
 
 
 @pytest.mark.parametrize(
-    ("kernel", "says"),
+    ("kernel", "message"),
     [
-        ({}, "tested_with: say with which"),
-        ({"tested_with": "apt", "reasons": {"persists": "x"}}, "shown by the tree, take the reason out"),
-        ({"tested_with": "apt", "reasons": {"colour": "x"}}, "`colour` is no column"),
+        ({}, "tested_with: list the real components"),
+        ({"tested_with": "apt", "reasons": {"persists": "x"}}, "remove the reason"),
+        ({"tested_with": "apt", "reasons": {"colour": "x"}}, "`colour` is not a column"),
         ({"tested_with": "apt", "see": ["tests/nosuch.py"]}, "tests/nosuch.py does not exist"),
-        ({"tested_with": "apt", "shown": {"persists": "scripts"}}, "a scenario shows it already"),
+        ({"tested_with": "apt", "shown": {"persists": "scripts"}}, "a scenario already proves it"),
     ],
 )
-def test_evidence_that_is_wrong(tree: Path, kernel: object, says: str) -> None:
+def test_invalid_evidence_is_reported(tree: Path, kernel: object, message: str) -> None:
     write(tree, kernel=kernel, nccl={"tested_with": "apt", "reasons": REASONS})
     missing = TABLE.build(tree).missing
     assert len(missing) == 1
-    assert says in missing[0]
+    assert message in missing[0]
 
 
-def test_evidence_of_a_role_that_is_not_there(tree: Path) -> None:
+def test_evidence_for_an_unknown_role_is_reported(tree: Path) -> None:
     write(tree, kernel={"tested_with": "apt"}, nccl={"tested_with": "apt", "reasons": REASONS}, kernle={"tested_with": "x"})
-    assert TABLE.build(tree).missing == ["kernle: there is no such role"]
+    assert TABLE.build(tree).missing == ["kernle: unknown role"]

@@ -1,4 +1,4 @@
-"""The benchmark runs, sees every node, stores every finding, and says what it could not measure. Nothing here is timed."""
+"""The benchmark suite reaches all nodes, stores all findings and reports parts that it cannot measure. No time is tested."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def module(name: str) -> Any:
     return import_module(name)
 
 
-def test_the_quick_form_measures_and_writes(tmp_path: Path) -> None:
+def test_a_quick_run_measures_and_writes_the_results(tmp_path: Path) -> None:
     argv = [sys.executable, str(BENCH / "bench.py"), "--quick", "--out", str(tmp_path / "bench.json")]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "bench.json").read_text())
     assert set(KEYS) <= set(found)
     assert found["help_cpu_ms"] > 0
-    assert isinstance(found["floor_exec_ms_per_node"], float)  # a slope of four nodes: noise may turn it round
+    assert isinstance(found["floor_exec_ms_per_node"], float)  # with four nodes, noise may make the slope negative
     assert found["ratio_ansible_check"] is None
     assert "no lab" in found["without_number"]["ratio_ansible_check"]
     assert [(f["nodes"], f["exit_code"], f["stored"]) for f in found["fleets"]] == [
@@ -57,10 +57,10 @@ def test_the_quick_form_measures_and_writes(tmp_path: Path) -> None:
     ]
     assert all(f["checks"] > 100 and f["servers_cpu_s"] > 0 for f in found["fleets"])
     assert "NO NUMBER" in done.stdout
-    assert "its numbers mean nothing" in done.stdout
+    assert "its numbers are meaningless" in done.stdout
 
 
-def test_a_part_that_cannot_run_has_a_reason_and_fails_the_suite(tmp_path: Path) -> None:
+def test_a_part_that_cannot_run_has_a_reason_and_makes_the_suite_fail(tmp_path: Path) -> None:
     argv = [sys.executable, str(BENCH / "bench.py"), "--only", "lab.node", "--rack", "9999", "--folder", str(tmp_path / "bench")]
     argv += ["--out", str(tmp_path / "bench.json")]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
@@ -73,29 +73,29 @@ def test_a_part_that_cannot_run_has_a_reason_and_fails_the_suite(tmp_path: Path)
     assert allowed.returncode == 0, allowed.stderr
 
 
-def test_the_cost_of_a_command_has_its_detached_processes_in_it_and_ends_them() -> None:
+def test_the_cost_of_a_command_includes_its_detached_processes_which_are_terminated() -> None:
     cost = module("cpu_cost")
     busy = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
-    alone = cost.run(["sh", "-c", "exit 3"])
+    alone = cost.run_command(["sh", "-c", "exit 3"])
     began = time.monotonic()
-    detached = cost.run(
+    detached = cost.run_command(
         ["sh", "-c", f"setsid sh -c '{busy}; echo counted; sleep 60' & while read -r l; do :; done < /proc/uptime; sleep 1"]
     )
     assert (alone.code, detached.code) == (3, 0)
     assert detached.cpu_s > alone.cpu_s + 0.01
     assert time.monotonic() - began < 30
-    assert cost.run(["sleep", "60"], limit_s=0.2).code == 124
+    assert cost.run_command(["sleep", "60"], limit_s=0.2).code == 124
 
 
-def test_a_command_that_fails_is_no_measurement() -> None:
+def test_a_failed_command_is_not_a_measurement() -> None:
     cost = module("cpu_cost")
     with pytest.raises(cost.CannotMeasureError, match="ended with 3: why"):
         cost.median_cpu_s(["sh", "-c", "echo why; exit 3"], 1)
     with pytest.raises(cost.CannotMeasureError, match="no-such-command"):
-        cost.run(["no-such-command"])
+        cost.run_command(["no-such-command"])
 
 
-def test_a_ratio_needs_both_sides_and_the_best_of_several_needs_all() -> None:
+def test_a_ratio_needs_both_numbers_and_the_best_peer_needs_all_peers() -> None:
     ratios = module("targets").ratios
     known = {"drift_controller_ms_per_node": 10.0, "pyinfra_dry_controller_s_per_node": 0.5, "testinfra_ssh_controller_s_per_node": 1.0}
     assert ratios(known)["ratio_pyinfra_dry"] == 50
@@ -106,7 +106,7 @@ def test_a_ratio_needs_both_sides_and_the_best_of_several_needs_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "verdict"),
     [
         ("status_12500_cpu_ms", 300.0, "met"),
         ("status_12500_cpu_ms", 330.0, "MISSED by 10 %"),
@@ -115,39 +115,39 @@ def test_a_ratio_needs_both_sides_and_the_best_of_several_needs_all() -> None:
         ("help_cpu_ms", None, "NO NUMBER"),
     ],
 )
-def test_a_target_is_met_or_missed_by_so_much(key: str, value: float | None, said: str) -> None:
-    assert module("targets").verdict(key, value) == said
+def test_a_target_is_met_or_missed_by_a_percentage(key: str, value: float | None, verdict: str) -> None:
+    assert module("targets").verdict(key, value) == verdict
 
 
 RECAP = "PLAY RECAP *****\nn1   : ok=20   changed={}    unreachable=0    failed=0    skipped=5    rescued=0    ignored=0\n"
 
 
-def test_tasks_are_counted_and_a_node_that_would_change_is_other_content() -> None:
+def test_tasks_are_counted_and_a_node_that_would_change_cannot_be_compared() -> None:
     peer, cost = module("peer_ansible"), module("cpu_cost")
-    assert peer.tasks_per_node(cost.Ran(0, RECAP.format(0), 1, 1, 1), ("n1",)) == 25
+    assert peer.tasks_per_node(cost.FinishedCommand(0, RECAP.format(0), 1, 1, 1), ("n1",)) == 25
     for text, names in ((RECAP.format(1), ("n1",)), (RECAP.format(0), ("n1", "n2")), ("", ("n1",))):
         with pytest.raises(cost.CannotMeasureError):
-            peer.tasks_per_node(cost.Ran(0, text, 1, 1, 1), names)
+            peer.tasks_per_node(cost.FinishedCommand(0, text, 1, 1, 1), names)
 
 
-def test_pyinfra_gets_an_operation_for_nearly_every_setting_of_the_recorded_node() -> None:
+def test_nearly_every_setting_of_the_recorded_node_has_a_pyinfra_operation() -> None:
     findings = json.loads((BENCH / "recorded" / "lab_node_findings.json").read_text())
-    operations, settings = module("pyinfra_operations").from_findings(findings)
+    operations, settings = module("pyinfra_operations").operations_from_findings(findings)
     assert 0.9 * settings < len(operations) <= settings
     assert {"do": "sysctl", "key": "vm.swappiness", "value": "10"} in operations
     assert {"do": "service", "service": "nvidia-dcgm.service", "running": True, "enabled": True} in operations
     assert {"do": "file", "path": "/etc/profile.d/90-clusterctl-cuda.sh", "user": "root", "mode": "644"} in operations
 
 
-def test_every_set_of_roles_that_a_node_is_asked_has_a_hundred_checks() -> None:
+def test_every_set_of_roles_has_at_least_a_hundred_checks() -> None:
     findings = json.loads((BENCH / "recorded" / "lab_node_findings.json").read_text())
-    sets = module("node_cost").sets_of_roles(findings)
+    sets = module("node_cost").role_sets(findings)
     assert all(sum(f["role"] in roles for f in findings) >= 100 for roles in sets)
     assert {role for roles in sets for role in roles} == {f["role"] for f in findings}
 
 
-def test_the_peers_are_locked_by_hash_and_name_no_index() -> None:
+def test_the_peers_are_locked_by_hash_without_an_index() -> None:
     locked = (ROOT / "requirements" / "bench.txt").read_text()
-    wanted = [line for line in (BENCH / "requirements.in").read_text().splitlines() if line and not line.startswith("#")]
-    assert all(f"{one} \\\n    --hash=sha256:" in locked for one in wanted)
+    requirements = [line for line in (BENCH / "requirements.in").read_text().splitlines() if line and not line.startswith("#")]
+    assert all(f"{one} \\\n    --hash=sha256:" in locked for one in requirements)
     assert "://" not in locked

@@ -1,7 +1,7 @@
-"""Runs a command and tells what its whole process tree cost: FD LIMIT_S COMMAND...
+"""process_tree_cost.py FD LIMIT_S COMMAND...: runs a command and measures its whole process tree.
 
-Processes that detach themselves (an ssh that shares its connection) are adopted, ended with the command, and counted. The result goes as JSON
-to the file descriptor; the command keeps stdin, stdout and stderr.
+Detached processes, such as an ssh with a shared connection, are adopted, terminated when the command ends, and counted. The result is written as JSON to the
+file descriptor FD; the command inherits stdin, stdout and stderr.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _TIMED_OUT = 124
 
 
 def main() -> int:
-    """Run, adopt, end, count."""
-    told_to, limit_s, argv = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
-    os.set_inheritable(told_to, False)
+    """Run the command, terminate its remaining processes, write the cost."""
+    result_fd, limit_s, argv = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+    os.set_inheritable(result_fd, False)
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "cannot adopt the processes of the command")
-    signal.signal(signal.SIGALRM, _too_late)
+    signal.signal(signal.SIGALRM, _on_timeout)
     began = time.monotonic()
     pid = os.posix_spawnp(argv[0], argv, os.environ)
     signal.setitimer(signal.ITIMER_REAL, limit_s)
@@ -36,14 +36,14 @@ def main() -> int:
         code = _TIMED_OUT
     signal.setitimer(signal.ITIMER_REAL, 0)
     wall_s = time.monotonic() - began
-    _end_the_rest()
+    _terminate_remaining()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = {"code": code, "cpu_s": used.ru_utime + used.ru_stime, "wall_s": wall_s, "rss_mib": used.ru_maxrss / 1024}
-    os.write(told_to, json.dumps(told).encode())
+    cost = {"code": code, "cpu_s": used.ru_utime + used.ru_stime, "wall_s": wall_s, "rss_mib": used.ru_maxrss / 1024}
+    os.write(result_fd, json.dumps(cost).encode())
     return 0
 
 
-def _too_late(_signal: int, _frame: object) -> None:
+def _on_timeout(_signal: int, _frame: object) -> None:
     raise TimeoutError
 
 
@@ -54,8 +54,8 @@ def _wait_for(pid: int) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-def _end_the_rest() -> None:
-    """Until there is no child left: what a dying one leaves behind is adopted too."""
+def _terminate_remaining() -> None:
+    """Repeat until no child is left, because the children of a terminated process are adopted, too."""
     deadline = time.monotonic() + _GRACE_S
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     while names := children.read_text().split():

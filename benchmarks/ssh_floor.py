@@ -1,6 +1,6 @@
-"""The floor under a fleet's cost: log in, run one command, take the answer, hang up; nothing is judged or stored.
+"""The lower bound of a fleet's cost: log in, run one command, read the answer, disconnect. Nothing is evaluated or stored.
 
-python benchmarks/floor.py --first 0 --count 100 --port 2222 --key FILE     (the servers of replay_server.py are up)
+python benchmarks/ssh_floor.py --first 0 --count 100 --port 2222 --key FILE     (the servers of replay_server.py must run)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from replay_server import address
 
 _AT_ONCE = 64
 _COMMAND = f"floor {'0' * 64} end"
-_ASK = b'{"node": "floor", "nonce": "floor"}'
+_REQUEST = b'{"node": "floor", "nonce": "floor"}'
 
 
 async def _one(number: int, port: int, key: asyncssh.SSHKey, gate: asyncio.Semaphore) -> int:
@@ -33,19 +33,19 @@ async def _one(number: int, port: int, key: asyncssh.SSHKey, gate: asyncio.Semap
             encryption_algs="aes128-gcm@openssh.com",
             compression_algs=["none"],
         )
-        done = await connection.run(_COMMAND, input=_ASK, encoding=None)
+        done = await connection.run(_COMMAND, input=_REQUEST, encoding=None)
         connection.abort()
         return len(done.stdout or b"")
 
 
 async def _all(args: argparse.Namespace) -> int:
     key, gate = asyncssh.read_private_key(args.key), asyncio.Semaphore(_AT_ONCE)
-    got = await asyncio.gather(*(_one(n, args.port, key, gate) for n in range(args.first, args.first + args.count)))
-    return min(got)
+    sizes = await asyncio.gather(*(_one(n, args.port, key, gate) for n in range(args.first, args.first + args.count)))
+    return min(sizes)
 
 
 def main() -> int:
-    """Talk to all, print CPU and the smallest answer's size."""
+    """Query all nodes; print the CPU time and the size of the smallest answer."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("first", "count", "port"):
         parser.add_argument(f"--{name}", type=int, required=True)
