@@ -49,14 +49,15 @@ def invalid(problems: tuple[Problem, ...]) -> WorkerError:
 
 def from_ansible(error: AnsibleError) -> WorkerError:
     """An error of Ansible while it read inventory or variables, with file and line where it says so."""
-    chain = list(_chain(error))
-    detail = next((f"{p}: {_message(e)}" for e in chain if (p := _place(e))), _message(error))
+    chain = list(error_chain(error))
+    detail = next((f"{p}: {error_message(e)}" for e in chain if (p := _place(e))), error_message(error))
     if any("vault" in str(e).lower() for e in chain):
         return config_failure(detail, _VAULT_HINT)
     return config_failure(detail, "correct the inventory; `ansible-inventory --list` shows the same error")
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def error_chain(error: BaseException) -> Iterator[BaseException]:
+    """An error, then what caused it, each once."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
@@ -72,6 +73,7 @@ def _place(error: BaseException) -> str:
     return f"{shown_path(file)}:{line}" if line else shown_path(file)
 
 
-def _message(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
+    """What an error says, on one line."""
     message = str(getattr(error, "message", "") or error)
     return " ".join(message.split())

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ansible import context
 from ansible.cli import CLI
 from ansible.errors import AnsibleError
-from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultSecretsContext
 from ansible.plugins.loader import init_plugin_loader
@@ -20,6 +19,7 @@ from ansible.vars.manager import VariableManager
 
 from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, from_ansible
 from clusterctl.adapters.inventory.ansible_worker.origins import where
+from clusterctl.adapters.inventory.ansible_worker.sources import SourceManager
 from clusterctl.model.problem import shown_path
 
 if TYPE_CHECKING:
@@ -61,12 +61,13 @@ def open_session(request: WorkerRequest) -> Session:
         VaultSecretsContext.initialize(VaultSecretsContext(secrets=secrets))
     except AnsibleError as e:
         raise config_failure(f"vault: {e.message}", "--vault-id takes FILE or LABEL@FILE") from e
+    inventory = SourceManager(loader)
     try:
         variables = VariableManager(loader=loader)
-        inventory = InventoryManager(loader=loader, sources=list(request.layers))
+        inventory.read(list(request.layers))
         variables.set_inventory(inventory)
     except AnsibleError as e:
-        raise _yaml_error(loader, request.layers) or from_ansible(e) from e
+        raise _yaml_error(loader, request.layers) or inventory.unreadable_source() or from_ansible(e) from e
     _check_group_names(inventory)
     return Session(loader, inventory, variables, HostVars(inventory, variables, loader))
 
