@@ -4,8 +4,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.adapters.config import read_config
+from clusterctl.adapters.inventory.load import list_hosts
 from clusterctl.adapters.inventory.site import write_site
 from clusterctl.model.errors import UsageProblemError
+from clusterctl.workflows.check_declared_state import check_declared_state
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,3 +37,14 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageProblemError, match="file"):
         write_site(tmp_path / "file" / "site")
+
+
+def test_a_new_site_has_the_rack_of_the_readme_and_is_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_site(tmp_path / "mysite")
+    monkeypatch.chdir(tmp_path / "mysite")
+    config = read_config()
+    checked = check_declared_state(config)
+    assert (checked.nodes, checked.specs) == (2, 1)
+    readme = (ROOT / "README.md").read_text()
+    target = readme.partition("clusterctl init mysite")[2].partition("clusterctl plan ")[2].split()[0]
+    assert [h.name for h in list_hosts(config.inventory, target).hosts] == ["r12-n01", "r12-n02"]
