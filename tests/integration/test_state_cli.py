@@ -103,8 +103,12 @@ def test_a_target_that_matches_nothing(rack: tuple[Store, RunRow], capsys: pytes
 def test_an_empty_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLUSTERCTL_STATE_DIR", str(tmp_path / "state"))
-    assert main.call(["status"]) == 3
-    assert "a node is recorded when" in capsys.readouterr().err
+    for argv in (["status"], ["history", "r12-n01"], ["release", "r12-n01"], ["forget", "r12-n01", "--yes"]):
+        assert main.call(argv) == 3
+        said = capsys.readouterr().err
+        assert "no node is recorded yet" in said
+        assert "`clusterctl plan`, `validate` or `provision`" in said
+        assert "clusterctl status" not in said
 
 
 def test_history_tells_the_story(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:

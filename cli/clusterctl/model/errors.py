@@ -57,8 +57,15 @@ class UnknownNodeError(ClusterctlError):
     """No recorded node matches the target."""
 
     template = "no recorded node matches {target!r}{near}"
-    hint_template = "`clusterctl status all` lists them; a node is recorded when it is first provisioned or validated"
+    hint_template = "`clusterctl status all` lists them; a node is recorded when it is first planned, validated or provisioned"
     exit_code = ExitCode.CONFIG
+
+
+class NothingRecordedError(UnknownNodeError):
+    """No node is recorded at all."""
+
+    template = "no node is recorded yet, so none matches {target!r}"
+    hint_template = "`clusterctl inventory` lists targets; `clusterctl plan`, `validate` or `provision` of a target records its nodes"
 
 
 class UnknownRunError(ClusterctlError):

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from clusterctl.core.near_match import did_you_mean
-from clusterctl.model.errors import UnknownNodeError
+from clusterctl.model.errors import NothingRecordedError, UnknownNodeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +21,13 @@ def match(nodes: Sequence[NodeRecord], target: str) -> tuple[NodeRecord, ...]:
     those; `!word` takes away again. Every word that adds must match something.
 
     Raises:
+        NothingRecordedError: there are no nodes.
         UnknownNodeError: a word matches nothing, or nothing is left.
     """
+    if not nodes:
+        raise NothingRecordedError(target=target)
     words = [w.strip() for w in target.replace(":", ",").split(",") if w.strip()]
-    if words == ["all"] and nodes:
+    if words == ["all"]:
         return tuple(nodes)
     names_of = {n.name: _names(n) for n in nodes}
     chosen: set[str] = set()
