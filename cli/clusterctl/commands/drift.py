@@ -36,7 +36,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     """
     from clusterctl.adapters.validators import ValidationSettings  # noqa: PLC0415
     from clusterctl.terminal import drift as view  # noqa: PLC0415
-    from clusterctl.terminal import findings  # noqa: PLC0415
+    from clusterctl.terminal.validation_progress import validation_progress  # noqa: PLC0415
     from clusterctl.workflows.drift.check_drift import check_drift  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
@@ -50,7 +50,8 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     nodes = load_target(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
     args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
     settings = ValidationSettings(concurrency=given["forks"], node_timeout_s=given["timeout_s"], ansible_args=args)
-    found = check_drift(config, nodes, options, settings, findings.progress(len(nodes)))
+    with validation_progress(len(nodes)) as listener:
+        found = check_drift(config, nodes, options, settings, listener)
     if options.heal and found.decisions.heal:
         from clusterctl.commands.heal import heal_with_progress  # noqa: PLC0415 the only way from here to a role
 

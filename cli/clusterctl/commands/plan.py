@@ -34,7 +34,8 @@ def command(
 
     Exits with 0 if nothing is to be changed, 8 if something is, 4 if a node was not reached, 6 if a check could not run.
     """
-    from clusterctl.terminal import findings, plan  # noqa: PLC0415
+    from clusterctl.terminal import plan  # noqa: PLC0415
+    from clusterctl.terminal.validation_progress import validation_progress  # noqa: PLC0415
     from clusterctl.workflows import plan as planning  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
@@ -46,7 +47,8 @@ def command(
         plan.save(rehearsed.body, "plan_ansible", out)
         plan.show_check_mode(rehearsed.found, rehearsed.outcome, rehearsed.body, output)
         return int(rehearsed.code)
-    planned = planning.plan_by_validators(config, target, nodes, ansible_args, findings.progress(len(nodes)))
+    with validation_progress(len(nodes)) as listener:
+        planned = planning.plan_by_validators(config, target, nodes, ansible_args, listener)
     plan.save(planned.body, "plan", out)
     plan.show_plan(planned.plan, planned.body, output)
     return int(planned.code)

@@ -7,6 +7,7 @@ import rich_click as click
 from clusterctl.commands.options import inventory_option, limit_option, load_config, target_argument, vault_option
 from clusterctl.terminal import findings as view
 from clusterctl.terminal import messages
+from clusterctl.terminal.validation_progress import validation_progress
 
 
 @click.command("validate")
@@ -48,7 +49,8 @@ def command(
         concurrency=forks, node_timeout_s=timeout_s, check_timeout_s=check_s, only=only, ansible_args=ansible_args
     )
     with read_only_run("validate", target, nodes, config) as run:
-        results = validate_recorded(run, nodes, config, settings, view.progress(len(nodes)))
+        with validation_progress(len(nodes)) as listener:
+            results = validate_recorded(run, nodes, config, settings, listener)
         run.rundir.write_parts("findings.json", view.findings_json_parts(results, run.rundir.id))
     view.show_findings(results, output, run.rundir.id)
     return int(run.code)

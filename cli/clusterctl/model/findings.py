@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl_validators.finding import GOOD
@@ -47,6 +47,18 @@ class NodeFindings:
     duration_s: float
     view: str = ""
     cpu_quota: str = ""
+
+
+class ValidationListener(Protocol):
+    """Follows a validation node by node."""
+
+    def started(self, node: str) -> None:
+        """The node is being queried."""
+        ...
+
+    def answered(self, node: str) -> None:
+        """The node answered, or its time is over."""
+        ...
 
 
 HINTS: Mapping[NodeStatus, str] = {

@@ -95,13 +95,21 @@ class TaskSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeQueried:
+    """A node is being validated, or has answered."""
+
+    node: str
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """A message that concerns no single node."""
 
     text: str
 
 
-Progress = PhaseStarted | NodeMoved | TaskSeen | Note
+Progress = PhaseStarted | NodeMoved | NodeQueried | TaskSeen | Note
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clusterctl.model.provision import NodeMoved, Phase, PhaseStarted, TaskSeen
+from clusterctl.model.provision import NodeMoved, NodeQueried, Phase, PhaseStarted, TaskSeen
 from clusterctl.model.state import State
 from clusterctl.model.task_event import TaskStatus
 
@@ -88,6 +88,8 @@ class Board:
             self._start(progress)
         elif isinstance(progress, TaskSeen):
             self._task(self._row(progress.event.node), progress.event)
+        elif isinstance(progress, NodeQueried):
+            self._row(progress.node).task = "answered" if progress.answered else "waiting for its answer"
         elif isinstance(progress, NodeMoved):
             row = self._row(progress.node)
             row.state, row.ended = progress.state, progress.step is Phase.DONE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from clusterctl.terminal.xml_text import parts
 from clusterctl_validators.finding import GOOD, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from clusterctl.model.findings import NodeFindings
     from clusterctl_validators.finding import Finding
@@ -33,20 +32,6 @@ def show_findings(results: Sequence[NodeFindings], output: str, run_id: str) -> 
         out.texts(junit_parts(results))
     else:
         out.emit_parts(output, "validation", _head(results, run_id), "nodes", map(_node_json, results))
-
-
-def progress(total: int) -> Callable[[NodeFindings], None]:
-    """Count the nodes that have answered, on stderr, if it is a terminal."""
-    done = 0
-
-    def tell(_result: NodeFindings) -> None:
-        nonlocal done
-        done += 1
-        end = "\r\x1b[K" if done == total else ""
-        sys.stderr.write(f"\r{done} of {total} nodes answered{end}")
-        sys.stderr.flush()
-
-    return tell if sys.stderr.isatty() and total > 1 else lambda _result: None
 
 
 def findings_summary(results: Sequence[NodeFindings]) -> str:

@@ -7,11 +7,14 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted, TaskSeen
+from clusterctl.model.provision import NodeMoved, NodeQueried, Note, Phase, PhaseStarted, TaskSeen
 from clusterctl.terminal.names import duration_text, fold_names, node_count
 from clusterctl.terminal.node_ends import NodeEnds
+from clusterctl.terminal.pauses import Pauses
 from clusterctl.terminal.role_progress import StepProgress
 from clusterctl.terminal.states import printable, printable_lines
+from clusterctl.terminal.ticker import Ticker
+from clusterctl.terminal.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,11 +22,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from clusterctl.model.provision import Progress
-
-# A log is never silent for longer than this while something runs; the pause doubles for as long as nothing else happens.
-_FIRST_PAUSE_S = 30.0
-_LONGEST_PAUSE_S = 300.0
-_TICK_S = 1.0
 
 
 class PlainView:
@@ -33,20 +31,20 @@ class PlainView:
         self._clock = clock
         self._started = clock()
         self._step: PhaseStarted | None = None
-        self._step_started = self._last_line = self._started
-        self._pause_s = _FIRST_PAUSE_S
+        self._step_started = self._started
+        self._pauses = Pauses(self._started)
+        self._waiting = Waiting(0)
         self._roles = StepProgress()
         self._ends = NodeEnds()
         self._lock = threading.RLock()
-        self._closed = threading.Event()
-        self._ticker = threading.Thread(target=self._tick_until_closed, name="plain-progress", daemon=True)
+        self._ticker = Ticker(self.tick)
 
     def __enter__(self) -> Self:
         self._ticker.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._closed.set()
+        self._ticker.stop()
         self.pause()
 
     def __call__(self, progress: Progress) -> None:
@@ -58,6 +56,8 @@ class PlainView:
             elif isinstance(progress, NodeMoved):
                 if progress.step is Phase.DONE:
                     self._ends.add(progress)
+            elif isinstance(progress, NodeQueried):
+                self._waiting.follow(progress, self._clock())
             else:
                 self._end_roles()
                 self._print_ends()
@@ -67,7 +67,7 @@ class PlainView:
         """Ansible's own output, for -v."""
         with self._lock:
             sys.stderr.write(printable_lines(text) + "\n")
-            self._last_line = self._clock()
+            self._pauses.restart(self._clock())
 
     def pause(self) -> None:
         """Print what is held back, and nothing more until the next step begins: a question may follow."""
@@ -80,17 +80,21 @@ class PlainView:
         """Print where the step stands, if there was no line for a while."""
         with self._lock:
             now = self._clock()
-            if self._step is None or now - self._last_line < self._pause_s:
-                return
-            self._print_ends()
-            role = self._roles.current
-            where = role.counts(now) if role else f"{node_count(len(self._step.nodes))}: {duration_text(now - self._step_started)}"
-            self._line(f"{self._step.step.value}: {where}" + (f", at: {role.task}" if role and role.task else ""))
-            self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
+            if self._step is not None and self._pauses.over(now):
+                self._print_ends()
+                self._write(f"{self._step.step.value}: {self._standing(self._step, now)}", now)
+
+    def _standing(self, step: PhaseStarted, now_s: float) -> str:
+        role = self._roles.current
+        if role:
+            return role.counts(now_s) + (f", at: {role.task}" if role.task else "")
+        if self._waiting.since_s:
+            return self._waiting.text(now_s)
+        return f"{node_count(len(step.nodes))}: {duration_text(now_s - self._step_started)}"
 
     def _begin_or_note(self, progress: PhaseStarted | Note) -> None:
         if isinstance(progress, PhaseStarted):
-            self._step, self._step_started, self._pause_s = progress, self._clock(), _FIRST_PAUSE_S
+            self._step, self._step_started, self._waiting = progress, self._clock(), Waiting(len(progress.nodes))
             self._line(f"{progress.step.value}: {fold_names(progress.nodes)}" + (f" ({progress.detail})" if progress.detail else ""))
         else:
             self._line(progress.text)
@@ -107,13 +111,9 @@ class PlainView:
 
     def _line(self, text: str) -> None:
         now = self._clock()
-        sys.stderr.write(f"[{now - self._started:4.0f}s] {printable(text)}\n")
-        sys.stderr.flush()
-        self._last_line = now
+        self._pauses.restart(now)
+        self._write(text, now)
 
-    def _tick_until_closed(self) -> None:
-        while not self._closed.wait(_TICK_S):
-            try:
-                self.tick()
-            except OSError:  # stderr is gone; the main thread meets the same error with its next line and ends the run
-                return
+    def _write(self, text: str, now_s: float) -> None:
+        sys.stderr.write(f"[{now_s - self._started:4.0f}s] {printable(text)}\n")
+        sys.stderr.flush()

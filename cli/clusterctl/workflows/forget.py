@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters import clock
-from clusterctl.adapters.run_directory import RunDir
-from clusterctl.adapters.versions import versions
-from clusterctl.core.redact import Redactor
 from clusterctl.model.errors import IllegalTransitionError
-from clusterctl.model.exit_codes import ExitCode
-from clusterctl.model.records import RunRow, RunStatus
 from clusterctl.model.state import State
-from clusterctl.workflows.lease import lease_for
+from clusterctl.workflows.run import RunStart, recorded_run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -34,17 +27,10 @@ def forget(store: Store, pool: Pool, nodes: Sequence[NodeRecord], *, target: str
     """
     _refuse_admitted(nodes, pool.members())
     names = [n.name for n in nodes]
-    with lease_for(store, names, verb="forget", holder=operator):
-        rundir = RunDir.create(state_dir, "forget")
-        rundir.write_json("forgotten.json", {"nodes": [_json(n) for n in nodes]})
-        argv = tuple(Redactor()(word) for word in sys.argv[1:])
-        store.start_run(RunRow(rundir.id, "forget", target, operator, clock.now(), argv, versions(), str(rundir.path)))
-        try:
-            store.forget(names)
-        except BaseException as e:
-            store.finish_run(rundir.id, RunStatus.FAILED, int(getattr(e, "exit_code", ExitCode.UNEXPECTED)), {"error": str(e)})
-            raise
-        store.finish_run(rundir.id, RunStatus.DONE, int(ExitCode.OK), {"forgotten": names})
+    with recorded_run(store, RunStart("forget", target, operator, state_dir, nodes=(), leased=names)) as run:
+        run.rundir.write_json("forgotten.json", {"nodes": [_json(n) for n in nodes]})
+        store.forget(names)
+        run.summary = {"forgotten": names}
 
 
 def _refuse_admitted(nodes: Sequence[NodeRecord], members: Collection[str]) -> None:

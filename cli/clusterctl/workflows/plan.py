@@ -19,11 +19,11 @@ from clusterctl.workflows.provision.check import plan_inputs
 from clusterctl.workflows.validate import read_only_run, validate_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from clusterctl.adapters.config import Config
     from clusterctl.model.exit_codes import ExitCode
-    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.findings import ValidationListener
     from clusterctl.model.level import Level
     from clusterctl.model.node import Node
     from clusterctl.model.plan import Plan
@@ -50,7 +50,7 @@ class CheckModePlan:
 
 
 def plan_by_validators(
-    config: Config, target: str, nodes: Sequence[Node], ansible_args: tuple[str, ...], on_result: Callable[[NodeFindings], None]
+    config: Config, target: str, nodes: Sequence[Node], ansible_args: tuple[str, ...], listener: ValidationListener | None = None
 ) -> ValidatorPlan:
     """One round trip per node.
 
@@ -58,7 +58,7 @@ def plan_by_validators(
         ConfigError, StoreError: as `validate` and the store.
     """
     with read_only_run("plan", target, nodes, config) as run:
-        results = validate_recorded(run, nodes, config, ValidationSettings(ansible_args=ansible_args), on_result)
+        results = validate_recorded(run, nodes, config, ValidationSettings(ansible_args=ansible_args), listener)
         options = ProvisionOptions()
         inputs = plan_inputs(run.store, nodes, {f.node: f for f in results}, partial(_expected_gates, options.level))
         plan = make_plan(inputs, options)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.validators.validation_settings import ValidationSettings
-    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.findings import NodeFindings, ValidationListener
     from clusterctl.model.node import Node
 
 _AT_A_TIME = 64
@@ -40,21 +40,26 @@ def read_only_run(verb: str, target: str, nodes: Sequence[Node], config: Config)
 
 
 def validate_recorded(
-    run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
+    run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, listener: ValidationListener | None = None
 ) -> tuple[NodeFindings, ...]:
     """As `record_each`; returns the results in the order of `nodes`. Equal findings are one object, which keeps a fleet's results in memory."""
     results: dict[str, NodeFindings] = {}
 
     def hold(found: NodeFindings) -> None:
         results[found.node] = found
-        on_result(found)
 
-    record_each(run, nodes, config, settings, hold)
+    record_each(run, nodes, config, settings, hold, listener=listener)
     return tuple(results[n.name] for n in nodes)
 
 
 def record_each(
-    run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
+    run: Run,
+    nodes: Sequence[Node],
+    config: Config,
+    settings: ValidationSettings,
+    on_result: Callable[[NodeFindings], None],
+    *,
+    listener: ValidationListener | None = None,
 ) -> None:
     """Validate and save the findings in batches of nodes; keeps no result in memory.
 
@@ -82,7 +87,7 @@ def record_each(
         waiting.clear()
 
     try:
-        validate_each(nodes, config.state_dir, keep, inventory=config.inventory, settings=settings, stored=stored)
+        validate_each(nodes, config.state_dir, keep, inventory=config.inventory, settings=settings, stored=stored, listener=listener)
     finally:
         save()
     run.code = worst(list(codes))

@@ -54,14 +54,16 @@ def config(tmp_path: Path) -> Config:
 
 
 def watch(config: Config, monkeypatch: pytest.MonkeyPatch, *said: NodeFindings, options: DriftOptions = HEAL) -> DriftRun:
-    def answer(run: Run, _nodes: object, _config: object, _settings: object, on_result: Callable[[NodeFindings], None]) -> None:
+    def answer(
+        run: Run, _nodes: object, _config: object, _settings: object, on_result: Callable[[NodeFindings], None], **_: object
+    ) -> None:
         for one in said:
             run.store.save_findings(run.rundir.id, one)
             on_result(one)
 
     monkeypatch.setattr(drift_run, "record_each", answer)
     nodes: Sequence[Node] = [n for n in NODES if n.name in {s.node for s in said}]
-    return drift_run.check_drift(config, nodes, options, ValidationSettings(), lambda _found: None)
+    return drift_run.check_drift(config, nodes, options, ValidationSettings())
 
 
 def provisioned(config: Config, *said: NodeFindings) -> None:

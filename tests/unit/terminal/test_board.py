@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted, Progress, TaskSeen
+from clusterctl.model.provision import NodeMoved, NodeQueried, Note, Phase, PhaseStarted, Progress, TaskSeen
 from clusterctl.model.state import State
 from clusterctl.model.task_event import TaskEvent, TaskStatus
 from clusterctl.terminal.board import Board
@@ -24,6 +24,15 @@ def test_a_row_follows_its_node() -> None:
     assert (row.doing, row.changed, row.done, row.total) == ("apply: kernel: Write grub.cfg", 1, 1, 4)
     board.update(NodeMoved("r12-n01", State.QUARANTINED, Phase.DONE, "role kernel: no"))
     assert (row.ended, row.doing, row.fraction) == (True, "role kernel: no", 1.0)
+
+
+def test_a_row_shows_whether_its_node_has_answered() -> None:
+    board = Board()
+    board.update(PhaseStarted(Phase.CHECK, NODES))
+    for node in NODES:
+        board.update(NodeQueried(node, answered=False))
+    board.update(NodeQueried("r12-n02", answered=True))
+    assert [r.doing for r in board.rows.values()] == ["check: waiting for its answer", "check: answered"]
 
 
 def test_nothing_is_said_of_the_time_left_before_enough_is_known() -> None:

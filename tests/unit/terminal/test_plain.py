@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted, Progress, TaskSeen
+from clusterctl.model.provision import NodeMoved, NodeQueried, Note, Phase, PhaseStarted, Progress, TaskSeen
 from clusterctl.model.state import State
 from clusterctl.model.task_event import TaskEvent, TaskStatus
 from clusterctl.terminal.plain import PlainView
@@ -163,6 +163,26 @@ def test_a_step_without_roles_gives_a_sign_of_life_too(log: Log) -> None:
     log.now_s = 31
     log.view.tick()
     assert log.lines() == ["verify: 6 nodes: 31 s"]
+
+
+def test_a_check_that_takes_long_names_the_nodes_that_have_not_answered(log: Log) -> None:
+    log.feed(
+        PhaseStarted(Phase.CHECK, SIX), *(NodeQueried(n, answered=False) for n in SIX), *(NodeQueried(n, answered=True) for n in SIX[1:])
+    )
+    log.now_s = 35
+    log.view.tick()
+    assert log.lines() == ["check: 5 of 6 nodes answered, waiting for r12-n01 (35 s)"]
+
+
+def test_a_line_that_is_more_than_a_sign_of_life_shortens_the_pause_again(log: Log) -> None:
+    log.feed(PhaseStarted(Phase.APPLY, SIX), *role("ofed", SIX))
+    for log.now_s in (30, 90):
+        log.view.tick()
+    assert len(log.lines()) == 2
+    assert len(log.feed(*role("nccl", SIX))) == 1
+    log.now_s = 120
+    log.view.tick()
+    assert log.lines() == ["apply: nccl on 6 nodes: 30 s, at: a"]
 
 
 def test_nothing_is_printed_while_a_question_waits(log: Log) -> None:

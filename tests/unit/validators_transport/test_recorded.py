@@ -112,7 +112,7 @@ def test_a_tray_that_is_asked_alone_is_compared_with_what_is_stored_of_its_rack(
             with recorded.read_only_run("validate", one.name, nodes, config) as run:
                 if quarantined:
                     run.store.transition(quarantined, State.QUARANTINED, run_id=run.rundir.id, operator="ada", reason="for the test")
-                (found,) = recorded.validate_recorded(run, [one], config, ValidationSettings(), lambda _: None)
+                (found,) = recorded.validate_recorded(run, [one], config, ValidationSettings())
             return next(f for f in found.findings if f.check == "nvlink_domain.rack.cluster_uuid")
 
         said = [ask(nodes[1]), ask(nodes[0]), ask(nodes[0], quarantined="n1")]

@@ -191,6 +191,35 @@ def test_a_bad_node_costs_its_own_time_only(tmp_path: Path, state_dir: Path, beh
     assert time.monotonic() - began < 15
 
 
+class Watch:
+    """A listener that keeps what it heard, and stops the run where it waits for one node only."""
+
+    def __init__(self) -> None:
+        self.waiting: set[str] = set()
+        self.most = 0
+        self.last_waiting: set[str] = set()
+        self.heard: list[str] = []
+
+    def started(self, node: str) -> None:
+        self.waiting.add(node)
+        self.most = max(self.most, len(self.waiting))
+
+    def answered(self, node: str) -> None:
+        self.last_waiting = set(self.waiting)
+        self.waiting.remove(node)
+        self.heard.append(node)
+
+
+def test_a_listener_knows_which_node_it_waits_for(tmp_path: Path, state_dir: Path) -> None:
+    watch = Watch()
+    with SshNode(tmp_path / "bad", hang) as bad, SshNode(tmp_path / "good", FakeNode()) as good:
+        nodes = [make_node(bad.connection(), "bad"), *(make_node(good.connection(), f"n{i}") for i in range(5))]
+        validate(nodes, state_dir, settings=ValidationSettings(concurrency=2, node_timeout_s=4), listener=watch)
+    assert sorted(watch.heard) == sorted(n.name for n in nodes)
+    assert (watch.waiting, watch.most) == (set(), 2)
+    assert (watch.heard[-1], watch.last_waiting) == ("bad", {"bad"})
+
+
 def test_an_exception_of_the_caller_stops_all(tmp_path: Path, state_dir: Path) -> None:
     def full(_found: NodeFindings) -> None:
         raise OSError("No space left on device")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.findings import NodeFindings, ValidationListener
     from clusterctl.model.node import Connection, Node
     from clusterctl_validators.finding import Finding
 
@@ -42,6 +42,7 @@ def validate(
     settings: ValidationSettings | None = None,
     on_result: Callable[[NodeFindings], None] | None = None,
     stored: Stored | None = None,
+    listener: ValidationListener | None = None,
 ) -> tuple[NodeFindings, ...]:
     """As `validate_each`, all results held in memory.
 
@@ -55,7 +56,7 @@ def validate(
         if on_result:
             on_result(found)
 
-    validate_each(nodes, state_dir, done, inventory=inventory, settings=settings, stored=stored)
+    validate_each(nodes, state_dir, done, inventory=inventory, settings=settings, stored=stored, listener=listener)
     return tuple(results[n.name] for n in nodes)
 
 
@@ -67,6 +68,7 @@ def validate_each(
     inventory: Sequence[Path] = (),
     settings: ValidationSettings | None = None,
     stored: Stored | None = None,
+    listener: ValidationListener | None = None,
 ) -> None:
     """Verify nodes against their spec; changes nothing but the bundle kept on them. Holds no result: a fleet has millions of findings.
 
@@ -78,6 +80,7 @@ def validate_each(
         inventory: the layers, for nodes that are not reached by SSH, and for the passwords of BMCs.
         settings: limits; None = the usual ones.
         stored: what was found of a node before and still counts, for members of an NVLink domain that are not asked.
+        listener: follows which nodes are being queried, in this thread.
 
     Raises:
         UsageProblemError: no check matches `settings.only`.
@@ -108,9 +111,12 @@ def validate_each(
 
     with BmcRound(nodes, inventory, chosen) as bmcs:
         if by_ssh:
-            asyncio.run(_ask_all(by_ssh, ask, bmcs, chosen, done))
+            asyncio.run(_ask_all(by_ssh, ask, bmcs, chosen, done, listener=listener))
         if others:
+            for node in others:
+                _report_start(listener, node.name)
             for found in over_ansible.validate_over_ansible(others, bundle, chosen, inventory, state_dir):
+                _report_answer(listener, found.node)
                 done(found)
     if chosen.only and not said_something:
         raise UsageProblemError(detail=f"no check matches {chosen.only!r}", hint="without -k, `-o json` shows the ids of all checks")
@@ -127,15 +133,29 @@ async def _ask_all(
     bmcs: BmcRound,
     settings: ValidationSettings,
     done: Callable[[NodeFindings], None],
+    *,
+    listener: ValidationListener | None,
 ) -> None:
     async with SshClient(settings.connect_timeout_s) as client:
 
         async def work(node: Node) -> None:
+            _report_start(listener, node.name)
             found = await ask(client, node)
             await bmcs.answered(node.name)
+            _report_answer(listener, node.name)
             done(found)
 
         await each(nodes, work, settings.concurrency)
+
+
+def _report_start(listener: ValidationListener | None, node: str) -> None:
+    if listener is not None:
+        listener.started(node)
+
+
+def _report_answer(listener: ValidationListener | None, node: str) -> None:
+    if listener is not None:
+        listener.answered(node)
 
 
 def _select(findings: tuple[Finding, ...], only: str) -> tuple[Finding, ...]:

@@ -22,14 +22,14 @@ from clusterctl.workflows.validate import read_only_run, record_each
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.validators import ValidationSettings
     from clusterctl.core.drift.policy import Decisions
     from clusterctl.model.drift import Deviation, DriftAction, DriftReport
-    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.findings import NodeFindings, ValidationListener
     from clusterctl.model.node import Node
     from clusterctl.workflows.run import Run
     from clusterctl_validators.finding import Severity
@@ -94,7 +94,11 @@ class DriftRun:
 
 
 def check_drift(
-    config: Config, nodes: Sequence[Node], options: DriftOptions, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
+    config: Config,
+    nodes: Sequence[Node],
+    options: DriftOptions,
+    settings: ValidationSettings,
+    listener: ValidationListener | None = None,
 ) -> DriftRun:
     """Validate, compare, record, write files, drain.
 
@@ -103,7 +107,7 @@ def check_drift(
     """
     began = time.monotonic()
     with read_only_run("drift", options.target, nodes, config) as run:
-        results = _relevant(run, nodes, config, settings, on_result)
+        results = _relevant(run, nodes, config, settings, listener)
         known = _known(run.store, nodes, results)
         report = _remembered(run.store, run.rundir.id, compare.compare_nodes(results, known, _digests(nodes)))
         decisions = policy.decide_actions(report, options.policy, known, heal=options.heal)
@@ -171,7 +175,7 @@ def _write(found: DriftRun, options: DriftOptions) -> None:
 
 
 def _relevant(
-    run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, on_result: Callable[[NodeFindings], None]
+    run: Run, nodes: Sequence[Node], config: Config, settings: ValidationSettings, listener: ValidationListener | None
 ) -> tuple[NodeFindings, ...]:
     """The results, reduced to checks that fail now or failed before; the rest, millions in a fleet, stays in the store."""
     before = {(s.node, s.check) for s in run.store.open_drift(n.name for n in nodes)}
@@ -180,9 +184,8 @@ def _relevant(
     def keep(found: NodeFindings) -> None:
         needed = tuple(f for f in found.findings if f.outcome not in GOOD or (found.node, f.check) in before)
         results[found.node] = replace(found, findings=needed)
-        on_result(found)
 
-    record_each(run, nodes, config, settings, keep)
+    record_each(run, nodes, config, settings, keep, listener=listener)
     return tuple(results[n.name] for n in nodes)
 
 

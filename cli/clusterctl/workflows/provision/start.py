@@ -22,6 +22,7 @@ from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_o
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
+from clusterctl.workflows.provision.query_progress import QueryProgress
 from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT, resumed, save_request, take_over
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.target_filter import without_absent_nodes
@@ -135,6 +136,7 @@ def _context(config: Config, store: Store, selected: _Selected, rundir: RunDir, 
             inventory=request.inventory,
             settings=ValidationSettings(cpu_quota_percent=config.cpu_quota_percent),
             stored=partial(store.findings, current=True),
+            listener=QueryProgress(listener.notify),
         ),
         burn_in=burn_in,
         admitter=Admitter(store, pool, config.operator, versions(), signer(config.signing_key)),
