@@ -7,7 +7,7 @@ Sources of the rules: NVIDIA GPU Memory Error Management (row remapping, SRAM th
 from dataclasses import dataclass
 from typing import Iterator, Optional
 
-from clusterctl_validators.nvidia_smi import Gpu
+from clusterctl_validators.gpu import Gpu
 
 _RESET = "drain the node, reset the GPU or reboot, then burn in again"
 _RMA = "run the field diagnostic and RMA the GPU"

@@ -2,9 +2,10 @@
 
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Dict, Optional, Tuple
+
+from clusterctl_validators.gpu import EccCounts, Gpu, GpuLog, UnreadableGpuError
 
 _LOST = re.compile(r"Unable to determine the device handle|GPU is lost|fallen off the bus|No devices were found", re.IGNORECASE)
 _GPU_HEADER = re.compile(r"^GPU (\d+):")
@@ -12,76 +13,9 @@ _LINK = re.compile(r"^\s+Link (\d+): (.+)$")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class UnreadableSmiError(ValueError):
-    """nvidia-smi said something that is no answer.
-
-    Attributes:
-        lost: it says that a GPU is gone, which is a finding about the hardware and not about the tool.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.lost = bool(_LOST.search(reason))
-
-
-@dataclass(frozen=True)
-class EccCounts:
-    """Errors counted since the driver was loaded (volatile) or in the GPU's life (aggregate); None = not reported."""
-
-    sram_correctable: Optional[int]
-    sram_uncorrectable: Optional[int]
-    dram_correctable: Optional[int]
-    dram_uncorrectable: Optional[int]
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """One `<gpu>` of `nvidia-smi -q -x`; None where it says N/A or nothing at all."""
-
-    index: int
-    bus_id: str
-    serial: str
-    model: str
-    architecture: Optional[str]
-    vbios: str
-    memory_mib: Optional[int]
-    persistence: Optional[str]
-    ecc_current: Optional[str]
-    ecc_pending: Optional[str]
-    pcie_gen_max: Optional[int]
-    pcie_width_current: Optional[int]
-    pcie_width_max: Optional[int]
-    mig_current: Optional[str]
-    mig_pending: Optional[str]
-    gsp_firmware: Optional[str]
-    power_limit_w: Optional[float]
-    power_min_w: Optional[float]
-    power_max_w: Optional[float]
-    fabric_state: Optional[str]
-    fabric_status: Optional[str]
-    fabric_clique: Optional[str]
-    fabric_cluster: Optional[str]
-    fabric_health: Optional[str]
-    volatile: EccCounts
-    aggregate: EccCounts
-    sram_threshold_exceeded: Optional[str]
-    remapped_uncorrectable: Optional[int]
-    remap_pending: Optional[str]
-    remap_failure: Optional[str]
-    retired_pages: Optional[int]
-    retirement_pending: Optional[str]
-    recovery_action: Optional[str]
-    compute_processes: Optional[int]
-
-
-@dataclass(frozen=True)
-class SmiLog:
-    """The answer of `nvidia-smi -q -x`; `attached` is what the driver counts, which may exceed the GPUs it can describe."""
-
-    driver_version: str
-    cuda_version: str
-    attached: int
-    gpus: Tuple[Gpu, ...]
+def unreadable(reason: str) -> UnreadableGpuError:
+    """The error of an answer that is none; some answers report that a GPU is lost."""
+    return UnreadableGpuError(reason, lost=bool(_LOST.search(reason)))
 
 
 def explain(stdout: str, stderr: str, rc: Optional[int], error: str) -> str:
@@ -91,23 +25,23 @@ def explain(stdout: str, stderr: str, rc: Optional[int], error: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def parse_query(text: str) -> SmiLog:
-    """Read the XML of `nvidia-smi -q -x` (drivers R450 to R595). UnreadableSmiError if it is empty, cut off or no XML."""
+def parse_query(text: str) -> GpuLog:
+    """Read the XML of `nvidia-smi -q -x` (drivers R450 to R595). UnreadableGpuError if it is empty, cut off or no XML."""
     if not text.strip():
-        raise UnreadableSmiError("nvidia-smi printed nothing")
+        raise unreadable("nvidia-smi printed nothing")
     try:
         root = ET.fromstring(text)  # noqa: S314 the tool of the vendor, run here as root
     except ET.ParseError as e:
         first = text.strip().splitlines()[0]
-        raise UnreadableSmiError(first if not first.startswith("<") else "the XML of nvidia-smi ends too soon: {}".format(e)) from e
+        raise unreadable(first if not first.startswith("<") else "the XML of nvidia-smi ends too soon: {}".format(e)) from e
     if root.tag != "nvidia_smi_log":
-        raise UnreadableSmiError("not the XML of nvidia-smi -q -x: <{}>".format(root.tag))
+        raise unreadable("not the XML of nvidia-smi -q -x: <{}>".format(root.tag))
     attached = _integer(root, "attached_gpus")
     version = _text(root, "driver_version")
     if attached is None or version is None:
-        raise UnreadableSmiError("nvidia-smi -q -x names neither driver nor attached GPUs")
+        raise unreadable("nvidia-smi -q -x names neither driver nor attached GPUs")
     gpus = tuple(_gpu(i, element) for i, element in enumerate(root.findall("gpu")))
-    return SmiLog(version, _text(root, "cuda_version") or "", attached, gpus)
+    return GpuLog(version, _text(root, "cuda_version") or "", attached, gpus)
 
 
 def _text(element: ET.Element, *paths: str) -> Optional[str]:
@@ -192,7 +126,7 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
 
 
 def parse_nvlinks(text: str) -> Dict[int, int]:
-    """Active NVLinks per GPU index from `nvidia-smi nvlink -s`. UnreadableSmiError if no GPU is named."""
+    """Active NVLinks per GPU index from `nvidia-smi nvlink -s`. UnreadableGpuError if no GPU is named."""
     active: Dict[int, int] = {}
     gpu = -1
     for line in text.splitlines():
@@ -203,12 +137,12 @@ def parse_nvlinks(text: str) -> Dict[int, int]:
         elif link and gpu >= 0 and "GB/s" in link.group(2):
             active[gpu] += 1
     if not active:
-        raise UnreadableSmiError("nvidia-smi nvlink -s names no GPU")
+        raise unreadable("nvidia-smi nvlink -s names no GPU")
     return active
 
 
 def parse_topology(text: str) -> Dict[str, Dict[int, str]]:
-    """HCA -> GPU index -> path (`PIX`, `PXB`, `PHB`, `NODE`, `SYS`) from `nvidia-smi topo -m`. UnreadableSmiError if it holds no GPU."""
+    """HCA -> GPU index -> path (`PIX`, `PXB`, `PHB`, `NODE`, `SYS`) from `nvidia-smi topo -m`. UnreadableGpuError if it holds no GPU."""
     columns: Tuple[str, ...] = ()
     rows: Dict[str, Tuple[str, ...]] = {}
     names: Dict[str, str] = {}
@@ -222,7 +156,7 @@ def parse_topology(text: str) -> Dict[str, Dict[int, str]]:
         elif words and re.match(r"(GPU\d+|NIC\d+|mlx5_\S+)$", words[0]):
             rows[words[0]] = words[1:]
     if not columns:
-        raise UnreadableSmiError("nvidia-smi topo -m shows no GPU")
+        raise unreadable("nvidia-smi topo -m shows no GPU")
     gpus = {int(c[3:]): i for i, c in enumerate(columns) if c.startswith("GPU")}
     return {
         names.get(row, row): {g: cells[i] for g, i in gpus.items() if i < len(cells)} for row, cells in rows.items() if row[:3] != "GPU"

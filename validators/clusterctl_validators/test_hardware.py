@@ -2,55 +2,46 @@
 
 from typing import Any, List, Mapping, Optional, Tuple
 
-from clusterctl_validators import kernel_log, nvidia_smi, rdma_sysfs
+from clusterctl_validators import rdma_sysfs
 from clusterctl_validators.finding import Severity
+from clusterctl_validators.gpu import Gpu, GpuEvent, GpuReader, UnreadableGpuError
 from clusterctl_validators.gpu_health import Limits, memory_rules
+from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.host_inventory import UnreadableInventoryError, parse_lscpu, parse_memory_gib, parse_nvme_data_disks
-from clusterctl_validators.kernel_log import UnreadableLogError, XidEvent
-from clusterctl_validators.nvidia_smi import Gpu, SmiLog, UnreadableSmiError
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
-from clusterctl_validators.xid_catalogue import HARMLESS, HINTS, action_for
 
 ROLE = "hardware"
 Spec = Mapping[str, Any]
 
 _UNDECLARED = "not declared for this node"
 _NO_GPUS = "no GPUs are declared for this node"
-_GPU_PCI_CLASSES = ("0x0300", "0x0302")
 _LSBLK = ("lsblk", "-J", "-o", "NAME,TYPE,MOUNTPOINT")
 _RESEAT = "power off the node and reseat it; if the fault remains, RMA"
 _CABLE = "reseat or replace the cable and transceivers on both ends, then the HCA, then the switch port"
 
 
-def _smi_text(probe: Probe, *arguments: str) -> str:
-    result = probe.run(["nvidia-smi", *arguments], timeout_s=60)
-    if result.rc != 0:
-        raise UnreadableSmiError(nvidia_smi.explain(result.stdout, result.stderr, result.rc, result.error))
-    return result.stdout
-
-
-def _query(probe: Probe) -> SmiLog:
-    return nvidia_smi.parse_query(_smi_text(probe, "-q", "-x"))
-
-
-def _gpus(spec: Spec, probe: Probe, record: Record, check: str) -> Tuple[Gpu, ...]:
-    """The GPUs to check; none, with the reason recorded under `check`, if none are declared or nvidia-smi fails."""
+def _gpus(spec: Spec, reader: GpuReader, record: Record, check: str) -> Tuple[Gpu, ...]:
+    """The GPUs to check; none, with the reason recorded under `check`, if none are declared or the vendor's tool fails."""
     if not spec["hardware_gpus"]:
         record.not_applicable(check, _NO_GPUS)
         return ()
     try:
-        gpus = _query(probe).gpus
-    except UnreadableSmiError as e:
+        gpus = reader.query().gpus
+    except UnreadableGpuError as e:
         record.could_not_run(check, str(e), Severity.CRITICAL)
         return ()
     if not gpus:
-        record.could_not_run(check, "nvidia-smi lists no GPU", Severity.CRITICAL)
+        record.could_not_run(check, "{} lists no GPU".format(reader.tool), Severity.CRITICAL)
     return gpus
 
 
 def _at(gpu: Gpu) -> str:
     return "hardware.gpu[{}].".format(gpu.index)
+
+
+def _unreported(reader: GpuReader) -> str:
+    return "{} does not report it".format(reader.tool)
 
 
 def _gpu_hint(gpu: Gpu, advice: str) -> str:
@@ -103,12 +94,12 @@ def test_gpu_count(spec: Spec, record: Record, probe: Probe) -> None:
     if not expected:
         record.not_applicable("hardware.gpus.count", _NO_GPUS)
         return
-    hint = "check the kernel log for XID 79; power-cycle the node, reseat the GPU board, then RMA"
-    pci = [p for p in probe.glob("/sys/bus/pci/devices/*/vendor") if probe.read(p) == "0x10de" and _is_gpu(probe, p)]
-    record.equal("hardware.gpus.on_pci", expected, len(pci), severity=Severity.CRITICAL, hint=hint)
+    reader = reader_of(probe)
+    hint = reader.advice.missing
+    record.equal("hardware.gpus.on_pci", expected, reader.on_pci(), severity=Severity.CRITICAL, hint=hint)
     try:
-        log = _query(probe)
-    except UnreadableSmiError as e:
+        log = reader.query()
+    except UnreadableGpuError as e:
         if e.lost:
             record.ok("hardware.gpus.count", False, expected=expected, found=str(e), severity=Severity.CRITICAL, hint=hint)
         else:
@@ -117,21 +108,18 @@ def test_gpu_count(spec: Spec, record: Record, probe: Probe) -> None:
     record.equal("hardware.gpus.count", expected, min(log.attached, len(log.gpus)), severity=Severity.CRITICAL, hint=hint)
 
 
-def _is_gpu(probe: Probe, vendor_file: str) -> bool:
-    return (probe.read(vendor_file[: -len("vendor")] + "class") or "").startswith(_GPU_PCI_CLASSES)
-
-
 def test_gpu_parts(spec: Spec, record: Record, probe: Probe) -> None:
-    for gpu in _gpus(spec, probe, record, "hardware.gpus.parts"):
+    reader = reader_of(probe)
+    for gpu in _gpus(spec, reader, record, "hardware.gpus.parts"):
         at = _at(gpu)
         _declared(record, at + "model", spec["hardware_gpu_model"], gpu.model, _gpu_hint(gpu, "not the ordered part"))
         _declared(
             record, at + "vbios", spec["hardware_gpu_vbios"], gpu.vbios, _gpu_hint(gpu, "update the GPU's firmware to the pinned version")
         )
-        _floor(record, at + "memory_mib", spec["hardware_gpu_memory_min_mib"], gpu.memory_mib, _gpu_hint(gpu, _RESEAT))
+        _floor(record, reader, at + "memory_mib", spec["hardware_gpu_memory_min_mib"], gpu.memory_mib, hint=_gpu_hint(gpu, _RESEAT))
         # The current generation drops to 1 when idle; the negotiated maximum does not.
-        _floor(record, at + "pcie_gen_max", spec["hardware_gpu_pcie_gen"], gpu.pcie_gen_max, _gpu_hint(gpu, _RESEAT))
-        _floor(record, at + "pcie_width", spec["hardware_gpu_pcie_width"], gpu.pcie_width_current, _gpu_hint(gpu, _RESEAT))
+        _floor(record, reader, at + "pcie_gen_max", spec["hardware_gpu_pcie_gen"], gpu.pcie_gen_max, hint=_gpu_hint(gpu, _RESEAT))
+        _floor(record, reader, at + "pcie_width", spec["hardware_gpu_pcie_width"], gpu.pcie_width_current, hint=_gpu_hint(gpu, _RESEAT))
 
 
 def _declared(record: Record, check: str, declared: str, found: str, hint: str) -> None:
@@ -141,27 +129,28 @@ def _declared(record: Record, check: str, declared: str, found: str, hint: str) 
         record.not_applicable(check, _UNDECLARED)
 
 
-def _floor(record: Record, check: str, minimum: int, found: Optional[int], hint: str) -> None:
+def _floor(record: Record, reader: GpuReader, check: str, minimum: int, found: Optional[int], *, hint: str) -> None:
     if not minimum:
         record.not_applicable(check, _UNDECLARED)
     elif found is None:
-        record.could_not_run(check, "nvidia-smi does not report it")
+        record.could_not_run(check, _unreported(reader))
     else:
         record.ok(check, found >= minimum, expected=">= {}".format(minimum), found=found, hint=hint)
 
 
 def test_gpu_settings(spec: Spec, record: Record, probe: Probe) -> None:
     ecc = "Enabled" if spec["hardware_gpu_ecc"] else "Disabled"
-    for gpu in _gpus(spec, probe, record, "hardware.gpus.settings"):
+    reader = reader_of(probe)
+    for gpu in _gpus(spec, reader, record, "hardware.gpus.settings"):
         at = _at(gpu)
-        hint = _gpu_hint(gpu, "nvidia-smi -i {} -e {}, then reboot".format(gpu.index, int(spec["hardware_gpu_ecc"])))
+        hint = _gpu_hint(gpu, reader.ecc_command(gpu.index, spec["hardware_gpu_ecc"]) + ", then reboot")
         record.equal(at + "ecc_mode.running", ecc, gpu.ecc_current, severity=Severity.CRITICAL, hint=hint)
         record.equal(at + "ecc_mode.persisted", ecc, gpu.ecc_pending, severity=Severity.CRITICAL, hint=hint)
         limit = spec["hardware_gpu_power_limit_w"] or gpu.power_max_w
         if gpu.power_limit_w is None or limit is None:
-            record.could_not_run(at + "power_limit_w", "nvidia-smi does not report it")
+            record.could_not_run(at + "power_limit_w", _unreported(reader))
             continue
-        hint = _gpu_hint(gpu, "nvidia-smi -i {} -pl {:.0f}; check the BMC for power capping".format(gpu.index, limit))
+        hint = _gpu_hint(gpu, reader.power_command(gpu.index, limit) + "; check the BMC for power capping")
         record.ok(at + "power_limit_w", gpu.power_limit_w >= limit, expected=">= {:g}".format(limit), found=gpu.power_limit_w, hint=hint)
 
 
@@ -174,21 +163,22 @@ def test_gpu_memory_health(spec: Spec, record: Record, probe: Probe) -> None:
         remapped_rows=spec["hardware_remapped_rows_max"],
         retired_pages=spec["hardware_retired_pages_max"],
     )
-    for gpu in _gpus(spec, probe, record, "hardware.gpus.memory_health"):
+    reader = reader_of(probe)
+    for gpu in _gpus(spec, reader, record, "hardware.gpus.memory_health"):
         if gpu.ecc_current != "Enabled":
             record.not_applicable(_at(gpu) + "ecc", "this GPU counts no errors without ECC; see ecc_mode")
             continue
         for rule in memory_rules(gpu, limits):
             check = _at(gpu) + rule.name
             if rule.found is None:
-                record.could_not_run(check, "nvidia-smi does not report it", Severity.CRITICAL)
+                record.could_not_run(check, _unreported(reader), Severity.CRITICAL)
                 continue
             expected = "<= {}".format(rule.expected) if isinstance(rule.expected, int) else rule.expected
             record.ok(check, rule.holds, expected=expected, found=rule.found, severity=Severity.CRITICAL, hint=_gpu_hint(gpu, rule.hint))
 
 
 def test_gpu_recovery_action(spec: Spec, record: Record, probe: Probe) -> None:
-    for gpu in _gpus(spec, probe, record, "hardware.gpus.recovery_action"):
+    for gpu in _gpus(spec, reader_of(probe), record, "hardware.gpus.recovery_action"):
         if gpu.recovery_action is None:
             record.not_applicable(_at(gpu) + "recovery_action", "this driver does not report it (R560 and later do)")
             continue
@@ -200,12 +190,9 @@ def test_nvlink_fabric(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["hardware_gpu_fabric"]:
         record.not_applicable("hardware.gpus.fabric", "these GPUs are not on an NVSwitch fabric")
         return
-    for gpu in _gpus(spec, probe, record, "hardware.gpus.fabric"):
-        hint = _gpu_hint(
-            gpu,
-            "CUDA fails with error 802 until this is Completed. NVSwitches on the board: check nvidia-fabricmanager, whose version must "
-            "equal the driver's. NVSwitches in rack trays: these and their fabric manager (NMX) must be up first",
-        )
+    reader = reader_of(probe)
+    for gpu in _gpus(spec, reader, record, "hardware.gpus.fabric"):
+        hint = _gpu_hint(gpu, reader.advice.fabric)
         found = "{}/{}".format(gpu.fabric_state or "N/A", gpu.fabric_status or "N/A")
         record.equal(_at(gpu) + "fabric", "Completed/Success", found, severity=Severity.CRITICAL, hint=hint)
 
@@ -215,15 +202,14 @@ def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
     if not expected or not spec["hardware_gpus"]:
         record.not_applicable("hardware.gpus.nvlinks", _UNDECLARED if spec["hardware_gpus"] else _NO_GPUS)
         return
+    reader = reader_of(probe)
     try:
-        active = nvidia_smi.parse_nvlinks(_smi_text(probe, "nvlink", "-s"))
-    except UnreadableSmiError as e:
+        active = reader.active_links()
+    except UnreadableGpuError as e:
         record.could_not_run("hardware.gpus.nvlinks", str(e), Severity.CRITICAL)
         return
     for index in range(spec["hardware_gpus"]):
-        hint = "GPU {}: reset all GPUs of the board, restart the fabric manager; if the links stay down, RMA the GPU or the board".format(
-            index
-        )
+        hint = "GPU {}: {}".format(index, reader.advice.links)
         check = "hardware.gpu[{}].nvlinks".format(index)
         record.equal(check, expected, active.get(index, 0), severity=Severity.CRITICAL, hint=hint)
 
@@ -264,15 +250,22 @@ def test_hca_affinity(spec: Spec, record: Record, probe: Probe) -> None:
     if not near:
         record.not_applicable("hardware.hcas.affinity", _UNDECLARED)
         return
+    reader = reader_of(probe)
     try:
-        topology = nvidia_smi.parse_topology(_smi_text(probe, "topo", "-m"))
-    except UnreadableSmiError as e:
+        topology = reader.hca_paths()
+    except UnreadableGpuError as e:
         record.could_not_run("hardware.hcas.affinity", str(e))
         return
     for name, gpu in near.items():
         path = topology.get(name, {}).get(gpu)
         hint = "{} and GPU {} should share a PCIe switch: check slots and cabling, or correct hardware_hcas".format(name, gpu)
-        record.ok("hardware.hca[{}].gpu".format(name), path in ("PIX", "PXB"), expected="PIX or PXB", found=path or "not listed", hint=hint)
+        record.ok(
+            "hardware.hca[{}].gpu".format(name),
+            path in reader.near_paths,
+            expected=" or ".join(sorted(reader.near_paths)),
+            found=path or "not listed",
+            hint=hint,
+        )
 
 
 def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
@@ -294,36 +287,33 @@ def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["hardware_gpus"]:
         record.not_applicable("hardware.xids", _NO_GPUS)
         return
+    reader = reader_of(probe)
     try:
-        events = kernel_log.read(probe)
-    except UnreadableLogError as e:
+        events = reader.events()
+    except UnreadableGpuError as e:
         record.could_not_run("hardware.xids", "the kernel log of this boot cannot be read: {}".format(e), Severity.CRITICAL)
         return
     tolerated = set(spec["hardware_xids_tolerated"])
-    bad = [x for x in events.xids if x.code not in tolerated and action_for(x.code) not in HARMLESS]
-    harmless = "none that requires action ({} harmless)".format(len(events.xids) - len(bad))
+    bad = [e for e in events.gpus if e.code not in tolerated and not e.harmless]
+    harmless = "none that requires action ({} harmless)".format(len(events.gpus) - len(bad))
     record.ok(
         "hardware.xids",
         not bad,
         expected="none that requires action",
         found=_list(bad) or harmless,
         severity=Severity.CRITICAL,
-        hint=_first_hint(bad),
+        hint=bad[0].action if bad else "",
     )
-    for code in sorted({x.code for x in bad}):
-        same = [x for x in bad if x.code == code]
+    for code in sorted({e.code for e in bad}):
+        same = [e for e in bad if e.code == code]
         found = "{} times: {}".format(len(same), _list(same))
-        hint = "XID {}: {}".format(code, HINTS[action_for(code)])
+        hint = "XID {}: {}".format(code, same[0].action)
         record.ok("hardware.xid[{}]".format(code), False, expected="none since boot", found=found, severity=Severity.CRITICAL, hint=hint)
-    fatal = [x for x in events.sxids if kernel_log.is_fatal_sxid(x)]
-    hint = "an NVSwitch failed, which affects all GPUs of the board; drain, power-cycle the node, then RMA the board"
-    record.ok("hardware.sxids", not fatal, expected="none fatal", found=_list(fatal) or "none fatal", severity=Severity.CRITICAL, hint=hint)
+    fatal = [e for e in events.switches if not e.harmless]
+    found = _list(fatal) or "none fatal"
+    record.ok("hardware.sxids", not fatal, expected="none fatal", found=found, severity=Severity.CRITICAL, hint=reader.advice.switch)
 
 
-def _first_hint(events: List[XidEvent]) -> str:
-    return HINTS[action_for(events[0].code)] if events else ""
-
-
-def _list(events: List[XidEvent], most: int = 5) -> str:
+def _list(events: List[GpuEvent], most: int = 5) -> str:
     words = ["{} at {} {}{}".format(e.code, e.pci, e.detail[:80], " ({})".format(e.time) if e.time else "") for e in events[:most]]
     return "; ".join(words) + (" and {} more".format(len(events) - most) if len(events) > most else "")

@@ -3,10 +3,11 @@
 import re
 from typing import Any, Mapping, Optional, Sequence
 
-from clusterctl_validators import gpu_modes, nvidia_module, nvidia_smi, nvlsm
+from clusterctl_validators import gpu_modes, nvidia_module, nvlsm
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.nvidia_smi import SmiLog, UnreadableSmiError
+from clusterctl_validators.gpu import GpuLog, UnreadableGpuError
+from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.pinned_packages import check_package
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
@@ -25,13 +26,6 @@ _REBOOT = "reboot the node: the loaded module is not the installed one"
 _PROVISION = "run `clusterctl provision NODE`"
 # nvidia-smi reports GPU generations, without the Grace processor.
 _ARCHITECTURES = {"ada": "Ada Lovelace", "grace_hopper": "Hopper", "grace_blackwell": "Blackwell"}
-
-
-def _query(probe: Probe) -> SmiLog:
-    result = probe.run(["nvidia-smi", "-q", "-x"], timeout_s=60)
-    if result.rc != 0:
-        raise UnreadableSmiError(nvidia_smi.explain(result.stdout, result.stderr, result.rc, result.error))
-    return nvidia_smi.parse_query(result.stdout)
 
 
 def _tool_version(record: Record, probe: Probe, check: str, declared: str, argv: Sequence[str]) -> None:
@@ -104,12 +98,12 @@ def test_installed_module(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_nvidia_smi(spec: Spec, record: Record, probe: Probe) -> None:
     try:
-        log = _query(probe)
-    except UnreadableSmiError as e:
+        log = reader_of(probe).query()
+    except UnreadableGpuError as e:
         record.could_not_run("nvidia_driver.nvidia_smi", str(e), Severity.CRITICAL)
         return
     record.equal("nvidia_driver.nvidia_smi", spec["nvidia_driver_version"], log.driver_version, severity=Severity.CRITICAL, hint=_REBOOT)
-    _cuda(record, spec["nvidia_driver_cuda_version"], log.cuda_version)
+    _cuda(record, spec["nvidia_driver_cuda_version"], log.runtime_version)
     _architecture(record, spec["nvidia_driver_gpu_architecture"], log)
     if not spec["nvidia_driver_persistenced_version"]:
         record.not_applicable("nvidia_driver.persistence_mode", "no persistence daemon is declared")
@@ -131,7 +125,7 @@ def _cuda(record: Record, declared: str, found: str) -> None:
     record.ok("nvidia_driver.cuda_version", enough, expected=expected, found=found or "not reported", hint=hint)
 
 
-def _architecture(record: Record, declared: str, log: SmiLog) -> None:
+def _architecture(record: Record, declared: str, log: GpuLog) -> None:
     check = "nvidia_driver.gpu_architecture"
     found = sorted({g.architecture for g in log.gpus if g.architecture})
     if not declared or not found:
@@ -146,8 +140,8 @@ def test_gpu_modes(spec: Spec, record: Record, probe: Probe) -> None:
     gsp, mig, ecc = spec["nvidia_driver_gsp_firmware"], spec["nvidia_driver_mig"], spec["nvidia_driver_ecc"]
     power_w = int(spec["nvidia_driver_power_limit_w"])
     try:
-        gpus = _query(probe).gpus
-    except UnreadableSmiError as e:
+        gpus = reader_of(probe).query().gpus
+    except UnreadableGpuError as e:
         record.could_not_run("nvidia_driver.gpu_modes", str(e), Severity.CRITICAL)
         return
     for gpu in gpus:

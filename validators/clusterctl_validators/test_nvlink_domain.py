@@ -2,12 +2,13 @@
 
 from typing import Any, Mapping, Optional, Tuple
 
-from clusterctl_validators import imex, nvidia_module, nvidia_smi
+from clusterctl_validators import imex, nvidia_module
 from clusterctl_validators.facts import Unit
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
+from clusterctl_validators.gpu import Gpu, UnreadableGpuError
+from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.imex import Domain, UnreadableImexError
-from clusterctl_validators.nvidia_smi import Gpu, UnreadableSmiError
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
@@ -31,13 +32,9 @@ _PER_JOB = "the scheduler starts IMEX for each job"
 
 def _gpus(probe: Probe, record: Record, check: str) -> Tuple[Gpu, ...]:
     """The GPUs of this tray; none, with a finding, if nvidia-smi fails."""
-    result = probe.run(["nvidia-smi", "-q", "-x"], timeout_s=60)
-    if result.rc != 0:
-        record.could_not_run(check, nvidia_smi.explain(result.stdout, result.stderr, result.rc, result.error), Severity.CRITICAL)
-        return ()
     try:
-        gpus = nvidia_smi.parse_query(result.stdout).gpus
-    except UnreadableSmiError as e:
+        gpus = reader_of(probe).query().gpus
+    except UnreadableGpuError as e:
         record.could_not_run(check, str(e), Severity.CRITICAL)
         return ()
     if not gpus:

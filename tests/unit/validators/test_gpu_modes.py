@@ -105,7 +105,7 @@ def test_nothing_declared_queries_no_gpu(tmp_path: Path) -> None:
     [
         ({gpu_modes.SCRIPT: SCRIPT.replace("700", "500")}, {"gpu_settings.power_limit_w.persisted": "500"}),
         ({gpu_modes.SCRIPT: SCRIPT.replace("gpu=0", "gpu=1")}, {"gpu_settings.mig.persisted": "enabled"}),
-        ({gpu_modes.SCRIPT: "#!/bin/sh\n"}, {"gpu_settings.mig.persisted": "left", "gpu_settings.power_limit_w.persisted": "0"}),
+        ({gpu_modes.SCRIPT: "#!/bin/sh\n"}, {"gpu_settings.mig.persisted": "not set", "gpu_settings.power_limit_w.persisted": "0"}),
         ({gpu_modes.UNIT_FILE: "[Service]\nExecStart=/bin/true\n"}, {"gpu_settings.unit.starts": "/bin/true"}),
     ],
 )

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusterctl_validators import nvidia_smi
-from clusterctl_validators.nvidia_smi import UnreadableSmiError
+from clusterctl_validators.gpu import EccCounts, UnreadableGpuError
 from support.gpu_node import smi_xml
 from support.recorded import RECORDED, recorded
 
@@ -27,11 +27,11 @@ def test_every_recorded_query_is_understood(path: object) -> None:
 def test_an_h100_of_driver_590() -> None:
     log = nvidia_smi.parse_query(smi_xml())
     gpu = log.gpus[0]
-    assert (log.driver_version, log.cuda_version, log.attached, len(log.gpus)) == ("590.48.01", "13.1", 8, 8)
+    assert (log.driver_version, log.runtime_version, log.attached, len(log.gpus)) == ("590.48.01", "13.1", 8, 8)
     assert (gpu.model, gpu.architecture, gpu.serial, gpu.vbios) == ("NVIDIA H100 80GB HBM3", "Hopper", "1652323049512", "96.00.CF.00.01")
     assert (gpu.memory_mib, gpu.pcie_gen_max, gpu.pcie_width_current, gpu.power_limit_w, gpu.power_max_w) == (81559, 4, 16, 700.0, 700.0)
     assert (gpu.fabric_state, gpu.fabric_status, gpu.remap_failure, gpu.recovery_action) == ("Completed", "Success", "No", "None")
-    assert gpu.volatile == nvidia_smi.EccCounts(0, 0, 0, 0)
+    assert gpu.volatile == EccCounts(0, 0, 0, 0)
     assert gpu.retired_pages is None
 
 
@@ -46,24 +46,24 @@ def test_a_v100_counts_single_and_double_bits() -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_truncated_answer_is_refused(cut: int) -> None:
     text = smi_xml().rstrip()
-    with pytest.raises(UnreadableSmiError):
+    with pytest.raises(UnreadableGpuError):
         nvidia_smi.parse_query(text[: len(text) * cut // 201])
 
 
 @given(st.text())
 @settings(deadline=None)
 def test_garbage_is_refused(text: str) -> None:
-    with pytest.raises(UnreadableSmiError):
+    with pytest.raises(UnreadableGpuError):
         nvidia_smi.parse_query(text)
 
 
 @pytest.mark.parametrize("line", recorded("nvidia-smi/lost-gpu-stderr-variants.txt").read_text().splitlines() if RECORDED.exists() else [])
 def test_the_message_of_a_lost_gpu(line: str) -> None:
-    assert UnreadableSmiError(line).lost
+    assert nvidia_smi.unreadable(line).lost
 
 
 def test_a_driver_that_is_not_loaded_is_not_a_lost_gpu() -> None:
-    assert not UnreadableSmiError("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.").lost
+    assert not nvidia_smi.unreadable("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.").lost
 
 
 def test_nvlinks() -> None:
@@ -76,7 +76,7 @@ def test_inactive_nvlinks_count_as_none() -> None:
 
 
 def test_no_nvlinks_at_all() -> None:
-    with pytest.raises(UnreadableSmiError):
+    with pytest.raises(UnreadableGpuError):
         nvidia_smi.parse_nvlinks("")
 
 
@@ -92,7 +92,7 @@ def test_topology_with_underlined_header() -> None:
 
 
 def test_no_topology() -> None:
-    with pytest.raises(UnreadableSmiError):
+    with pytest.raises(UnreadableGpuError):
         nvidia_smi.parse_topology("Failed to initialize NVML: Unknown Error\n")
 
 

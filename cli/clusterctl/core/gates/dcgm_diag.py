@@ -14,6 +14,7 @@ from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from clusterctl.model.level import LEVELS, Level
+from clusterctl_validators.gpu_vendor import ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,13 +184,13 @@ def _result(
 
 def _hint(test: str, where: str, reason: GateReason) -> str:
     if reason is GateReason.PERSISTENCE_OFF:
-        return "role nvidia_driver enables nvidia-persistenced: `clusterctl provision NODE`"
+        return ADVICE.persistence
     if reason is GateReason.ROW_REMAP:
-        return f"reset {where} (reboot); if the row-remap failure flag stays set, RMA"
+        return ADVICE.row_remap.format(gpu=where)
     if test == "pcie":
         return f"check link width and generation of {where} under load, reseat it; then run again"
     if test in _STRESS:
-        return f"look for XIDs of {where} in the kernel log; reset it, run `dcgmi diag -r 3`; RMA if it fails again"
+        return ADVICE.stress.format(gpu=where)
     return f"see what DCGM prints about {where}; no other process may use the GPUs during a diagnostic"
 
 

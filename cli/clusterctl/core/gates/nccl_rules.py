@@ -16,6 +16,7 @@ from clusterctl.core.parsers.nccl_tests import with_op
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord, Sample
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
+from clusterctl_validators.gpu_vendor import ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,11 +31,6 @@ VERSION_ARGV = ("all_reduce_perf", "--help")
 OVER_NVLINK = "P2P/MNNVL"
 
 _TRANSPORT_LINES = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,GRAPH,P2P,SHM"}
-_CORRUPTION_HINT = "wrong results are silent data corruption: keep the node out and run `dcgmi diag -r 4`; replace what it names"
-_SLOW_HINT = (
-    "compare with `nvidia-smi nvlink -s`, fabric manager and clocks; a node without NVLS shows about three quarters of the bandwidth"
-)
-_NVLINK_HINT = "a tray that is reached by its adapters is not in the NVLink domain: see `nvidia-imex-ctl -N`, and Fabric in `nvidia-smi -q` of each tray"
 _TRANSPORT_HINT = "look at the NCCL INFO lines in the raw output: IB devices, nvidia_peermem or DMA-BUF, NCCL_IB_HCA in /etc/nccl.conf"
 
 
@@ -146,7 +142,7 @@ def _is(kind: str, wanted: str) -> bool:
 def nccl_hint(result: GateResult) -> str:
     """The next action for a rule that did not pass."""
     if result.rule == "correctness":
-        return _CORRUPTION_HINT
+        return ADVICE.corruption
     if result.rule == "transport":
-        return _NVLINK_HINT if result.expected.startswith(OVER_NVLINK) else _TRANSPORT_HINT
-    return _SLOW_HINT
+        return ADVICE.wrong_domain if result.expected.startswith(OVER_NVLINK) else _TRANSPORT_HINT
+    return ADVICE.slow_collective

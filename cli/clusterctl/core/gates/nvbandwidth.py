@@ -12,6 +12,7 @@ from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl_validators.gpu_vendor import ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,7 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
 
     def hint(self, result: GateResult) -> str:  # noqa: ARG002 one for all rules
         """Bandwidth is lost in the PCIe link or in NVLink."""
-        return "check link width and generation of the GPU under load (`nvidia-smi -q -d PERFORMANCE`), and its NVLinks; reseat it"
+        return ADVICE.slow_copy
 
 
 GATE = Nvbandwidth()

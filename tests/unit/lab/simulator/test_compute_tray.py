@@ -25,7 +25,7 @@ from support.recorded import recorded
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl_validators.nvidia_smi import SmiLog
+    from clusterctl_validators.gpu import GpuLog
 
 TRAY = hardware_kinds.GB300_NVL72
 
@@ -39,7 +39,7 @@ def tray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
     return one
 
 
-def query(capsys: pytest.CaptureFixture[str]) -> SmiLog:
+def query(capsys: pytest.CaptureFixture[str]) -> GpuLog:
     assert nvidia_smi.main(["nvidia-smi", "-q", "-x"], "580.126.20") == 0
     return parser.parse_query(capsys.readouterr().out)
 

@@ -8,7 +8,8 @@ import pytest
 
 from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import gpu_modes, machine, nvidia_smi
-from clusterctl_validators.nvidia_smi import UnreadableSmiError, parse_nvlinks, parse_query, parse_topology
+from clusterctl_validators.gpu import UnreadableGpuError
+from clusterctl_validators.nvidia_smi import parse_nvlinks, parse_query, parse_topology
 from support.lab_machine import LabMachine, lab_machine
 from support.recorded import recorded
 
@@ -53,7 +54,7 @@ def test_the_xml_has_only_tags_of_the_real_tool(node: LabMachine, smi: Smi) -> N
 
 def test_a_healthy_board_shows_healthy_values(node: LabMachine, smi: Smi) -> None:
     log = parse_query(smi("-q -x"))
-    assert (log.driver_version, log.cuda_version, log.attached, len(log.gpus)) == (VERSION, "13.0", 8, 8)
+    assert (log.driver_version, log.runtime_version, log.attached, len(log.gpus)) == (VERSION, "13.0", 8, 8)
     for gpu in log.gpus:
         assert (gpu.model, gpu.memory_mib, gpu.pcie_gen_max, gpu.pcie_width_current) == (machine.THIS.gpu_model, 81559, 5, 16)
         assert (gpu.persistence, gpu.fabric_state, gpu.fabric_status) == ("Enabled", "Completed", "Success")
@@ -94,7 +95,7 @@ def test_a_gpu_that_fell_off_the_bus_makes_the_tool_fail(node: LabMachine, smi: 
     node.break_("xid", "3", "79")
     text = smi("-q -x")
     assert smi.code == 15
-    with pytest.raises(UnreadableSmiError) as caught:
+    with pytest.raises(UnreadableGpuError) as caught:
         parse_query(text)
     assert caught.value.lost
     variants = recorded("nvidia-smi/lost-gpu-stderr-variants.txt").read_text().splitlines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.model.gate_reason import GateReason
+from clusterctl_validators.gpu_vendor import ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,10 +17,7 @@ _ACTIONS = {
     GateReason.NOT_INSTALLED: "role gpu_tools installs it: `clusterctl provision {node}`",
     GateReason.NODE_BUSY: "wait for that one to end, then run again",
     GateReason.PEER_SILENT: _CHECK_NODE,
-    GateReason.NVLINK_UNUSABLE: (
-        "NCCL cannot use the NVLink between the trays: on each of them see `nvidia-imex-ctl -N` and /dev/nvidia-caps-imex-channels, "
-        "then `clusterctl burnin {node}`"
-    ),
+    GateReason.NVLINK_UNUSABLE: f"{ADVICE.unusable_domain}, then `clusterctl burnin {{node}}`",
     GateReason.TIMED_OUT: "its output so far is in the run directory; look there for a hanging GPU or link, then run again",
 }
 _OTHERWISE = "the raw output is in the run directory; correct the cause, then `clusterctl burnin {node}`"

@@ -1,0 +1,164 @@
+"""The GPUs of a node, whatever their vendor: what a reader of the vendor's tools finds, and what to do about it.
+
+Checks and burn-in use these types only; `gpu_vendor` chooses the reader. A value that a vendor or driver does not report is None.
+"""
+
+from dataclasses import dataclass
+from typing import Dict, FrozenSet, Optional, Protocol, Tuple
+
+
+class UnreadableGpuError(ValueError):
+    """The vendor's tool or the kernel log cannot be read.
+
+    Attributes:
+        lost: the tool reports that a GPU is gone, which is a finding about the hardware and not about the tool.
+    """
+
+    def __init__(self, reason: str, lost: bool = False) -> None:
+        super().__init__(reason)
+        self.lost = lost
+
+
+@dataclass(frozen=True)
+class EccCounts:
+    """Errors counted since the driver was loaded (volatile) or in the GPU's life (aggregate); None = not reported."""
+
+    sram_correctable: Optional[int]
+    sram_uncorrectable: Optional[int]
+    dram_correctable: Optional[int]
+    dram_uncorrectable: Optional[int]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU. Modes are `Enabled` or `Disabled`, flags `Yes` or `No`."""
+
+    index: int
+    bus_id: str
+    serial: str
+    model: str
+    architecture: Optional[str]
+    vbios: str
+    memory_mib: Optional[int]
+    persistence: Optional[str]
+    ecc_current: Optional[str]
+    ecc_pending: Optional[str]
+    pcie_gen_max: Optional[int]
+    pcie_width_current: Optional[int]
+    pcie_width_max: Optional[int]
+    mig_current: Optional[str]
+    mig_pending: Optional[str]
+    gsp_firmware: Optional[str]
+    power_limit_w: Optional[float]
+    power_min_w: Optional[float]
+    power_max_w: Optional[float]
+    fabric_state: Optional[str]
+    fabric_status: Optional[str]
+    fabric_clique: Optional[str]
+    fabric_cluster: Optional[str]
+    fabric_health: Optional[str]
+    volatile: EccCounts
+    aggregate: EccCounts
+    sram_threshold_exceeded: Optional[str]
+    remapped_uncorrectable: Optional[int]
+    remap_pending: Optional[str]
+    remap_failure: Optional[str]
+    retired_pages: Optional[int]
+    retirement_pending: Optional[str]
+    recovery_action: Optional[str]
+    compute_processes: Optional[int]
+
+
+@dataclass(frozen=True)
+class GpuLog:
+    """What the driver reports.
+
+    Attributes:
+        runtime_version: the newest compute runtime (CUDA) that the driver supports; empty where it is not reported.
+        attached: GPUs that the driver counts, which may exceed those that it can describe.
+    """
+
+    driver_version: str
+    runtime_version: str
+    attached: int
+    gpus: Tuple[Gpu, ...]
+
+
+@dataclass(frozen=True)
+class GpuEvent:
+    """An error of a GPU, or of a switch between GPUs, in the kernel log.
+
+    Attributes:
+        time: as logged, with its year; empty where the log has none.
+        pci: address of the GPU or switch, as logged.
+        code: the vendor's number for the error.
+        harmless: the vendor requires no action on the node.
+        action: what to do about it.
+    """
+
+    time: str
+    pci: str
+    code: int
+    detail: str
+    harmless: bool
+    action: str
+
+
+@dataclass(frozen=True)
+class GpuEvents:
+    """The errors since boot, in the order of the log."""
+
+    gpus: Tuple[GpuEvent, ...]
+    switches: Tuple[GpuEvent, ...]
+
+
+@dataclass(frozen=True)
+class GpuAdvice:
+    """What to do about a fault that is not one GPU's own message. `{gpu}` stands for the GPU, or for the node."""
+
+    missing: str
+    fabric: str
+    links: str
+    switch: str
+    persistence: str
+    row_remap: str
+    stress: str
+    corruption: str
+    slow_copy: str
+    slow_collective: str
+    wrong_domain: str
+    unusable_domain: str
+
+
+class GpuReader(Protocol):
+    """Reads the GPUs of one node through a vendor's tools.
+
+    Attributes:
+        tool: the program that `query` runs, as texts name it.
+        near_paths: how `hca_paths` names a path that leaves no PCIe switch.
+    """
+
+    tool: str
+    near_paths: FrozenSet[str]
+    advice: GpuAdvice
+
+    def query(self) -> GpuLog:
+        """Driver and GPUs. UnreadableGpuError if the tool fails or prints something else."""
+
+    def on_pci(self) -> int:
+        """The number of GPUs of this vendor on the PCI bus."""
+
+    def active_links(self) -> Dict[int, int]:
+        """GPU index -> its links to other GPUs that are up. UnreadableGpuError as `query`."""
+
+    def hca_paths(self) -> Dict[str, Dict[int, str]]:
+        """HCA -> GPU index -> the path between them. UnreadableGpuError as `query`."""
+
+    def events(self) -> GpuEvents:
+        """The errors in the kernel log of this boot. UnreadableGpuError if there is no log to read."""
+
+    def ecc_command(self, index: int, enabled: bool) -> str:
+        """The command that sets ECC of a GPU."""
+
+    def power_command(self, index: int, limit_w: float) -> str:
+        """The command that sets the power limit of a GPU."""

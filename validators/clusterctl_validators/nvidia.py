@@ -1,0 +1,99 @@
+"""NVIDIA's GPUs: `nvidia-smi`, XID and SXid lines of the kernel log, and NVIDIA's advice. The only module that knows them all."""
+
+from typing import Dict, Sequence
+
+from clusterctl_validators import kernel_log, nvidia_smi
+from clusterctl_validators.gpu import GpuAdvice, GpuEvent, GpuEvents, GpuLog, UnreadableGpuError
+from clusterctl_validators.kernel_log import UnreadableLogError, XidEvent
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.xid_catalogue import HARMLESS, HINTS, action_for
+
+_VENDOR = "0x10de"
+_GPU_PCI_CLASSES = ("0x0300", "0x0302")
+_TIMEOUT_S = 60
+
+ADVICE = GpuAdvice(
+    missing="check the kernel log for XID 79; power-cycle the node, reseat the GPU board, then RMA",
+    fabric=(
+        "CUDA fails with error 802 until this is Completed. NVSwitches on the board: check nvidia-fabricmanager, whose version must "
+        "equal the driver's. NVSwitches in rack trays: these and their fabric manager (NMX) must be up first"
+    ),
+    links="reset all GPUs of the board, restart the fabric manager; if the links stay down, RMA the GPU or the board",
+    switch="an NVSwitch failed, which affects all GPUs of the board; drain, power-cycle the node, then RMA the board",
+    persistence="role nvidia_driver enables nvidia-persistenced: `clusterctl provision NODE`",
+    row_remap="reset {gpu} (reboot); if the row-remap failure flag stays set, RMA",
+    stress="look for XIDs of {gpu} in the kernel log; reset it, run `dcgmi diag -r 3`; RMA if it fails again",
+    corruption="wrong results are silent data corruption: keep the node out and run `dcgmi diag -r 4`; replace what it names",
+    slow_copy="check link width and generation of the GPU under load (`nvidia-smi -q -d PERFORMANCE`), and its NVLinks; reseat it",
+    slow_collective=(
+        "compare with `nvidia-smi nvlink -s`, fabric manager and clocks; a node without NVLS shows about three quarters of the bandwidth"
+    ),
+    wrong_domain=(
+        "a tray that is reached by its adapters is not in the NVLink domain: see `nvidia-imex-ctl -N`, and Fabric in `nvidia-smi -q` of each tray"
+    ),
+    unusable_domain=(
+        "NCCL cannot use the NVLink between the trays: on each of them see `nvidia-imex-ctl -N` and /dev/nvidia-caps-imex-channels"
+    ),
+)
+
+
+class NvidiaReader:
+    """A `GpuReader`."""
+
+    tool = "nvidia-smi"
+    near_paths = frozenset({"PIX", "PXB"})
+    advice = ADVICE
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+
+    def query(self) -> GpuLog:
+        """`nvidia-smi -q -x`."""
+        return nvidia_smi.parse_query(self._smi(["-q", "-x"]))
+
+    def on_pci(self) -> int:
+        """Display and 3D controllers of NVIDIA; its NVSwitches are bridges."""
+        vendors = self._probe.glob("/sys/bus/pci/devices/*/vendor")
+        return sum(self._probe.read(p) == _VENDOR and self._is_gpu(p) for p in vendors)
+
+    def active_links(self) -> Dict[int, int]:
+        """NVLinks, by `nvidia-smi nvlink -s`."""
+        return nvidia_smi.parse_nvlinks(self._smi(["nvlink", "-s"]))
+
+    def hca_paths(self) -> Dict[str, Dict[int, str]]:
+        """`nvidia-smi topo -m`."""
+        return nvidia_smi.parse_topology(self._smi(["topo", "-m"]))
+
+    def events(self) -> GpuEvents:
+        """XIDs and SXids."""
+        try:
+            found = kernel_log.read(self._probe)
+        except UnreadableLogError as e:
+            raise UnreadableGpuError(str(e)) from e
+        return GpuEvents(tuple(_gpu_event(x) for x in found.xids), tuple(_switch_event(x) for x in found.sxids))
+
+    def ecc_command(self, index: int, enabled: bool) -> str:
+        """In force after a reboot."""
+        return "nvidia-smi -i {} -e {}".format(index, int(enabled))
+
+    def power_command(self, index: int, limit_w: float) -> str:
+        """In force at once."""
+        return "nvidia-smi -i {} -pl {:.0f}".format(index, limit_w)
+
+    def _smi(self, arguments: Sequence[str]) -> str:
+        result = self._probe.run(["nvidia-smi", *arguments], timeout_s=_TIMEOUT_S)
+        if result.rc != 0:
+            raise nvidia_smi.unreadable(nvidia_smi.explain(result.stdout, result.stderr, result.rc, result.error))
+        return result.stdout
+
+    def _is_gpu(self, vendor_file: str) -> bool:
+        return (self._probe.read(vendor_file[: -len("vendor")] + "class") or "").startswith(_GPU_PCI_CLASSES)
+
+
+def _gpu_event(xid: XidEvent) -> GpuEvent:
+    action = action_for(xid.code)
+    return GpuEvent(xid.time, xid.pci, xid.code, xid.detail, action in HARMLESS, HINTS.get(action, ""))
+
+
+def _switch_event(sxid: XidEvent) -> GpuEvent:
+    return GpuEvent(sxid.time, sxid.pci, sxid.code, sxid.detail, not kernel_log.is_fatal_sxid(sxid), ADVICE.switch)
