@@ -41,19 +41,21 @@ def command(
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.raw_records import read_header  # noqa: PLC0415
     from clusterctl.terminal import gates as view  # noqa: PLC0415
+    from clusterctl.terminal.live import burnin_progress  # noqa: PLC0415
     from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.burnin.recorded import burnin_run  # noqa: PLC0415
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
     config = load_config(ctx, inventory)
     nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
-    names = {n.name for n in nodes}
+    judged = {n.name for n in nodes}
     found = load_nodes(config.inventory, partners, vault_ids=vault_ids) if partners else ()
-    others = tuple(n for n in found if n.name not in names)
+    others = tuple(n for n in found if n.name not in judged)
     only = tuple(g.strip() for g in gates.split(",") if g.strip()) or None
     subjects = subjects_of(nodes, others)
-    with burnin_run(target, nodes, others, config, in_service=in_service) as run:
-        run.results = run_burnin(subjects, run.rundir, config, level, gates=only)
+    names = [n.name for n in (*nodes, *others)]
+    with burnin_run(target, nodes, others, config, in_service=in_service) as run, burnin_progress(names, level) as on_event:
+        run.results = run_burnin(subjects, run.rundir, config, level, gates=only, on_event=on_event)
     header = read_header(run.rundir.path)
     body = {"run": run.rundir.id, "directory": str(run.rundir.path), "level": level, "gates": list(header.gates)}
     view.show_results("burnin", output, {**body, "pair_coverage": header.pair_coverage}, run.results, [n.name for n in nodes])

@@ -6,8 +6,10 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.terminal import out
+from clusterctl.terminal.findings import one_line
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
@@ -23,7 +25,10 @@ def show_results(kind: str, output: str, body: Mapping[str, Any], results: Seque
     if output != "table":
         out.emit(output, kind, {**body, "nodes": by_node(results, nodes)})
         return
-    lines = [words for r in results if r.outcome not in GOOD for words in result_lines(r)]
+    bad = [r for r in results if r.outcome not in GOOD]
+    unreachable = [r for r in bad if r.reason is GateReason.NODE_UNREACHABLE]
+    lines = [line for r in bad if r.reason is not GateReason.NODE_UNREACHABLE for line in result_lines(r)]
+    lines += unreachable_lines(unreachable)
     coverage = body.get("pair_coverage")
     if coverage:
         lines.append(coverage_line(coverage))
@@ -56,6 +61,16 @@ def result_lines(result: GateResult) -> list[str]:
         detail = f"; {result.detail}" if result.detail else ""
         text = f"{where}: {result.metric} {result.found}, expected {result.expected}, source {result.source}{detail}"
     return [f"{text}{simulated}", *([f"  hint: {result.hint}"] if result.hint else [])]
+
+
+def unreachable_lines(results: Sequence[GateResult]) -> list[str]:
+    """Results that are missing because a node was not reached: a line per node, however many results that is, and one hint."""
+    by_name: dict[str, list[GateResult]] = {}
+    for result in results:
+        by_name.setdefault(result.node, []).append(result)
+    lines = [f"{name}: could not run ({len(own)} results missing): {one_line(own[0].detail)}" for name, own in by_name.items()]
+    hint = f"  hint: check network, SSH and power of what was not reached, then `clusterctl burnin {','.join(by_name)}`"
+    return [*lines, hint] if lines else []
 
 
 def coverage_line(coverage: Mapping[str, Any]) -> str:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import sys
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted
+from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted, TaskSeen
 from clusterctl.terminal.board import Board, visible_rows
 from clusterctl.terminal.node_ends import NodeEnds
 from clusterctl.terminal.plain import PlainView
 from clusterctl.terminal.states import SIGNS, printable, printable_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import Self
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from clusterctl.model.provision import Progress
+    from clusterctl.model.task_event import TaskEvent
     from clusterctl.terminal.board import Row
 
 _STYLES = {"admitted": "green", "quarantined": "bold red", "drained": "yellow", "registered": "white"}
@@ -43,6 +45,14 @@ def task_counts(roles: Path) -> dict[str, int]:
 def view(counts: Mapping[str, int]) -> PlainView | LiveView:
     """The view that suits stderr."""
     return LiveView(counts) if sys.stderr.isatty() else PlainView()
+
+
+@contextmanager
+def burnin_progress(nodes: Sequence[str], level: str) -> Iterator[Callable[[TaskEvent], None]]:
+    """The view of a burn-in that is not part of a provisioning run; takes the task events of its playbooks."""
+    with view({}) as shown:
+        shown(PhaseStarted(Phase.BURN_IN, tuple(nodes), level))
+        yield lambda event: shown(TaskSeen(Phase.BURN_IN, event))
 
 
 class LiveView:

@@ -1,0 +1,55 @@
+"""Gate results as text."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.task_event import TaskEvent, TaskStatus
+from clusterctl.terminal import gates
+from clusterctl.terminal.live import burnin_progress
+from support.stores import a_result
+
+if TYPE_CHECKING:
+    import pytest
+
+NODES = tuple(f"r12-n0{i}" for i in range(1, 5))
+BODY = {"run": "run-1", "directory": "/runs/run-1", "pair_coverage": None}
+
+
+def lost(node: str, device: str) -> GateResult:
+    found = a_result(Outcome.COULD_NOT_RUN, node=node, device=device)
+    return replace(found, reason=GateReason.NODE_UNREACHABLE, detail=f"no record came back: node unreachable: {node} does not answer")
+
+
+def shown(capsys: pytest.CaptureFixture[str], *results: GateResult, output: str = "table") -> str:
+    gates.show_results("burnin", output, BODY, results, NODES)
+    return capsys.readouterr().out
+
+
+def test_an_unreachable_node_takes_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    results = [lost(n, f"mlx5_{i}") for n in NODES for i in range(10)]
+    lines = shown(capsys, *results).splitlines()
+    assert lines[0] == "r12-n01: could not run (10 results missing): no record came back: node unreachable: r12-n01 does not answer"
+    assert [line.split(":")[0] for line in lines[:4]] == list(NODES)
+    assert lines[4] == f"  hint: check network, SSH and power of what was not reached, then `clusterctl burnin {','.join(NODES)}`"
+    assert len(lines) == 7
+    assert len(json.loads(shown(capsys, *results, output="json"))["nodes"][0]["results"]) == 10, "programs get all of them"
+
+
+def test_other_failures_keep_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    silent = replace(a_result(Outcome.COULD_NOT_RUN), reason=GateReason.PEER_SILENT, detail="its peer is silent")
+    text = shown(capsys, a_result(Outcome.FAIL), silent, a_result(), lost("r12-n02", "mlx5_0"))
+    assert re.findall(r"^(r12-n\d+): ", text, re.MULTILINE) == ["r12-n01", "r12-n01", "r12-n02"]
+
+
+def test_a_burn_in_of_its_own_reports_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    with burnin_progress(NODES, "quick") as on_event:
+        for node in NODES:
+            on_event(TaskEvent(node, "burnin", "Measure", TaskStatus.OK, changed=True))
+    lines = [re.sub(r"^\[ *\d+s\] ", "", line) for line in capsys.readouterr().err.splitlines()]
+    assert lines == [f"burn in: {', '.join(NODES)} (quick)", "burn in: burnin on 4 nodes: 4 done, 4 changed, 0 s"]
