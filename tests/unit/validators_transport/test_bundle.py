@@ -48,14 +48,14 @@ def test_other_inputs_other_bytes(bundle: Bundle, tmp_path: Path) -> None:
     assert bundle_module.build_bundle(tmp_path, extra).sha256 != bundle.sha256
 
 
-def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
+def test_a_damaged_cache_is_rebuilt(tmp_path: Path) -> None:
     first = bundle_module.build_bundle(tmp_path)
     first.path.write_bytes(first.read()[:-1])
     assert bundle_module.build_bundle(tmp_path) == first
     assert hashlib.sha256(first.read()).hexdigest() == first.sha256
 
 
-def test_pure_python_and_nothing_of_ours_but_the_validators(bundle: Bundle) -> None:
+def test_pure_python_and_of_our_packages_only_the_validators(bundle: Bundle) -> None:
     names = zipfile.ZipFile(bundle.path).namelist()
     assert {n.rpartition(".")[2] for n in names} == {"py", "pyc"}
     tops = {n.split("/")[0] for n in names}

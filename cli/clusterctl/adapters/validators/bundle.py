@@ -21,7 +21,7 @@ MIN_PYTHON = (3, 8)
 # seldom imported, or by no Python that compiles them here
 _NOT_COMPILED = ("testinfra/", "exceptiongroup/", "packaging/")
 _UNCHECKED_HASH = (0b01).to_bytes(4, "little")
-# later versions of the format depend on what else the process holds
+# the output of later versions depends on the references that the process holds
 _MARSHAL_VERSION = 2
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -47,10 +47,10 @@ class Bundle:
 
 
 def build_bundle(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
-    """The bundle in `state_dir/cache`, written if it is not there: same inputs, same bytes.
+    """The bundle in `state_dir/cache`, written if absent: same inputs, same bytes.
 
     Args:
-        state_dir: where clusterctl keeps its things.
+        state_dir: the state directory of clusterctl.
         extra_modules: a folder of further `test_<role>.py`, for the roles of a site.
 
     Raises:
@@ -91,7 +91,7 @@ def _inputs_digest(members: dict[str, bytes]) -> str:
 
 
 def _compiled(name: str, source: bytes) -> bytes:
-    """Byte-code for nodes with the Python of this machine: half the CPU time of a run; other Pythons take the source beside it."""
+    """Byte code for nodes with the Python version of this machine: halves the CPU time of a run. Other versions use the source beside it."""
     code = compile(source, name, "exec", dont_inherit=True, optimize=0)
     magic = importlib.util.MAGIC_NUMBER
     return magic + _UNCHECKED_HASH + importlib.util.source_hash(source) + marshal.dumps(code, _MARSHAL_VERSION)
