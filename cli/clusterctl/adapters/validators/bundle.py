@@ -11,10 +11,14 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import clusterctl_validators
 from clusterctl.adapters.node_packages import node_packages
 from clusterctl.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # the validators and all locked packages but testinfra run on it; where testinfra does not, only the checks that use `host` cannot run
 MIN_PYTHON = (3, 8)
@@ -46,12 +50,12 @@ class Bundle:
         return self.path.read_bytes()
 
 
-def build_bundle(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
+def build_bundle(state_dir: Path, extra_modules: Sequence[Path] = ()) -> Bundle:
     """The bundle in `state_dir/cache`, written if absent: same inputs, same bytes.
 
     Args:
         state_dir: the state directory of clusterctl.
-        extra_modules: a folder of further `test_<role>.py`, for the roles of a site.
+        extra_modules: folders of further `test_<role>.py`, for the roles of a site.
 
     Raises:
         ConfigError: a package that travels to nodes is missing, or the cache cannot be written.
@@ -72,12 +76,12 @@ def build_bundle(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
     return Bundle(path, _sha256(content), len(content))
 
 
-def _members(extra_modules: Path | None) -> dict[str, bytes]:
+def _members(extra_modules: Sequence[Path]) -> dict[str, bytes]:
     """Name in the zip -> content: Python sources."""
     members = node_packages().read_sources()
     package = clusterctl_validators.__name__
-    for folder in (Path(clusterctl_validators.__file__).parent, extra_modules):
-        members.update({f"{package}/{p.name}": p.read_bytes() for p in (folder.glob("*.py") if folder else ())})
+    for folder in (Path(clusterctl_validators.__file__).parent, *extra_modules):
+        members.update({f"{package}/{p.name}": p.read_bytes() for p in folder.glob("*.py")})
     return members
 
 
