@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 
 from clusterctl.adapters.raw_records import read_header
 from clusterctl.model.exit_codes import ExitCode
-from mutation.bench import Bench
-from mutation.engine import one_round
-from mutation.rules import catalogue, rounds
-from support.demo_rack import DemoRack, Done, host_kernel_settings
+from mutation.mutation_rounds import run_round
+from mutation.node_under_test import NodeUnderTest
+from mutation.rules import mutation_catalogue, split_into_rounds
+from support.demo_rack import DemoRack, FinishedCommand, host_kernel_settings
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class Demo:
     rack: DemoRack
     bad: str
     before: dict[str, str]
-    plan: Done
-    first: Done
+    plan: FinishedCommand
+    first: FinishedCommand
     after: dict[str, str]
 
 
@@ -64,7 +64,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 
 def vaulted(rack: DemoRack, password_file: str) -> str:
-    done = rack.by_hand("ansible-vault", "encrypt_string", "--vault-password-file", password_file, SECRET, "--name", "bmc_password")
+    done = rack.run("ansible-vault", "encrypt_string", "--vault-password-file", password_file, SECRET, "--name", "bmc_password")
     assert done.code == 0, done.err
     return "".join(f"    {line}\n" for line in done.out.splitlines())
 
@@ -160,7 +160,7 @@ def test_the_planted_secret_is_nowhere(demo: Demo) -> None:
 
 def test_the_equivalent_command_is_printed_and_works(demo: Demo) -> None:
     line = next(line for line in demo.first.err.splitlines() if "equivalent command: " in line)
-    done = demo.rack.by_hand("sh", "-c", f"{line.split('equivalent command: ')[1]} --limit {demo.rack.node(1)} --check")
+    done = demo.rack.run("sh", "-c", f"{line.split('equivalent command: ')[1]} --limit {demo.rack.node(1)} --check")
     assert done.code == 0, done.out
     assert "changed=0" in done.out
 
@@ -175,7 +175,7 @@ def test_admit_by_hand_puts_a_drained_node_back_on_its_evidence(demo: Demo) -> N
     layers = (ROOT / "inventory/common", ROOT / "inventory/lab", demo.rack.state_dir / "lab/hosts")
     words = [w for layer in layers for w in ("-i", str(layer))]
     playbook = str(ROOT / "playbooks/admit.yml")
-    done = demo.rack.by_hand("ansible-playbook", *words, playbook, "-l", node, CLUSTERCTL_STATE_DIR=str(demo.rack.state_dir))
+    done = demo.rack.run("ansible-playbook", *words, playbook, "-l", node, CLUSTERCTL_STATE_DIR=str(demo.rack.state_dir))
     assert done.code == 0, done.out
     assert demo.rack.states()[node] == "admitted"
 
@@ -200,7 +200,7 @@ def test_drift_is_told_and_healed_one_node_first(demo: Demo) -> None:
     assert rack.clusterctl("drift", rack.target).code == ExitCode.OK, "a rack that was just provisioned has none"
     moved = [rack.node(2), rack.node(3)]
     for name in moved:
-        assert rack.by_hand("podman", "exec", name, "sysctl", "-qw", "vm.swappiness=9").code == 0
+        assert rack.run("podman", "exec", name, "sysctl", "-qw", "vm.swappiness=9").code == 0
     told = rack.clusterctl("drift", rack.target, "-o", "json")
     assert told.code == ExitCode.CHANGES_PENDING
     assert [(f["node"], f["check"], f["kind"], f["found"]) for f in told.json["findings"]] == [
@@ -218,7 +218,7 @@ def test_drift_is_told_and_healed_one_node_first(demo: Demo) -> None:
 
 def test_drift_drains_where_the_policy_says_so(demo: Demo) -> None:
     rack, name = demo.rack, demo.rack.node(5)
-    assert rack.by_hand("podman", "exec", name, "sysctl", "-qw", "vm.swappiness=9").code == 0
+    assert rack.run("podman", "exec", name, "sysctl", "-qw", "vm.swappiness=9").code == 0
     told = rack.clusterctl("drift", rack.target, "--policy", "critical=drain,major=drain,minor=drain", "-o", "json")
     assert told.code == ExitCode.CHANGES_PENDING
     assert [(a["node"], a["action"]) for a in told.json["actions"]] == [(name, "drained")]
@@ -232,10 +232,10 @@ def test_drift_drains_where_the_policy_says_so(demo: Demo) -> None:
 def test_settings_changed_by_other_hands_are_told_and_repaired(demo: Demo, role: str, patterns: list[str]) -> None:
     """A few settings of `make mutation`, which takes them all."""
     layers = (ROOT / "inventory/common", ROOT / "inventory/lab", demo.rack.state_dir / "lab/hosts")
-    bench = Bench(layers, demo.rack.state_dir, demo.rack.node(2), demo.rack.site / f"mutation-{role}")
-    chosen = [m for m in catalogue(bench.findings([role])).mutations if any(fnmatch(m.check, p) for p in patterns)]
+    bench = NodeUnderTest(layers, demo.rack.state_dir, demo.rack.node(2), demo.rack.site / f"mutation-{role}")
+    chosen = [m for m in mutation_catalogue(bench.findings([role])).mutations if any(fnmatch(m.check, p) for p in patterns)]
     assert len(chosen) > 5
     false_findings: list[str] = []
-    records = one_round(bench, rounds(chosen)[0], false_findings)
+    records = run_round(bench, split_into_rounds(chosen)[0], false_findings)
     assert {r.check: r.problem for r in records if r.problem} == {}
     assert false_findings == []

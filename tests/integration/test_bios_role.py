@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.bios_play import play
+from support.bios_play import run_bios_role
 from support.redfish_bmc import PASSWORD, Bmc
 from support.redfish_tree import invented, recorded_tree
 
@@ -29,7 +29,7 @@ def bmc(tmp_path: Path) -> Iterator[Bmc]:
 
 
 def test_a_change_is_shown_then_pending_then_in_force(bmc: Bmc, tmp_path: Path) -> None:
-    dry = play(bmc, tmp_path / "play", check=True, bios_attributes=ONE_RESET)
+    dry = run_bios_role(bmc, tmp_path / "play", check=True, bios_attributes=ONE_RESET)
     assert dry.ok, dry.output
     assert dry.changed == 1
     assert "LogicalProc: Enabled -> Enabled -> Disabled" in dry.output
@@ -37,39 +37,39 @@ def test_a_change_is_shown_then_pending_then_in_force(bmc: Bmc, tmp_path: Path) 
     assert "+LogicalProc: current Enabled, pending Disabled" in dry.output
     assert bmc.writes == []
 
-    first = play(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
+    first = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
     assert (first.ok, first.changed, first.reboot, first.again) == (True, 1, True, True), first.output
     assert bmc.pending == {"LogicalProc": "Disabled", "SMTControl_00CB": "Disable", "SMTControl_703E": "Disable"}
     assert bmc.current["LogicalProc"] == "Enabled"
     assert bmc.writes[0]["@Redfish.SettingsApplyTime"]["ApplyTime"] == "OnReset"
 
-    second = play(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
+    second = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
     assert (second.ok, second.changed, second.reboot) == (True, 0, True), second.output
     assert "LogicalProc: Enabled -> Disabled -> Disabled (waits for a reset)" in second.output
 
     bmc.reset()
-    third = play(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
+    third = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
     assert (third.ok, third.changed, third.reboot, third.again) == (True, 0, False, False), third.output
     assert bmc.current["LogicalProc"] == "Disabled"
     assert len(bmc.writes) == 1
 
 
 def test_children_of_a_preset_take_two_resets_announced_from_the_start(bmc: Bmc, tmp_path: Path) -> None:
-    first = play(bmc, tmp_path / "play", bios_attributes=TWO_RESETS)
+    first = run_bios_role(bmc, tmp_path / "play", bios_attributes=TWO_RESETS)
     assert (first.ok, first.changed, first.reboot, first.again) == (True, 1, True, True), first.output
     assert "2 resets until all is as declared" in first.output
     assert "ProcCStates: Enabled -> Enabled -> Disabled (after reset 1: SysProfile=Custom)" in first.output
     bmc.reset()
-    second = play(bmc, tmp_path / "play", bios_attributes=TWO_RESETS)
+    second = run_bios_role(bmc, tmp_path / "play", bios_attributes=TWO_RESETS)
     assert (second.changed, second.reboot, second.again) == (1, True, True), second.output
     bmc.reset()
-    third = play(bmc, tmp_path / "play", bios_attributes=TWO_RESETS)
+    third = run_bios_role(bmc, tmp_path / "play", bios_attributes=TWO_RESETS)
     assert (third.ok, third.changed, third.reboot, third.again) == (True, 0, False, False), third.output
     assert [w["Attributes"] for w in bmc.writes] == [{"SysProfile": "Custom"}, {"ProcCStates": "Disabled"}]
 
 
 def test_without_leave_nothing_is_written(bmc: Bmc, tmp_path: Path) -> None:
-    found = play(bmc, tmp_path / "play", bios_attributes=ONE_RESET, bios_apply=False)
+    found = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET, bios_apply=False)
     assert (found.ok, found.changed, found.reboot) == (True, 0, False), found.output
     assert "nothing is written: bios_apply is false" in found.output
     assert bmc.writes == []
@@ -77,10 +77,10 @@ def test_without_leave_nothing_is_written(bmc: Bmc, tmp_path: Path) -> None:
 
 def test_what_a_reset_did_not_apply_is_a_failure_that_names_it(bmc: Bmc, tmp_path: Path) -> None:
     bmc.ignores = {"LogicalProc"}
-    assert play(bmc, tmp_path / "play", bios_attributes=ONE_RESET).ok
+    assert run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET).ok
     bmc.bios["@Redfish.Settings"]["Messages"] = [{"Message": "Needs a newer ME.", "RelatedProperties": ["/Attributes/LogicalProc"]}]
     bmc.reset()
-    found = play(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
+    found = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
     assert not found.ok
     assert (
         "LogicalProc: 'Disabled' was written, is no longer pending, but 'Enabled' is in force (the BMC says: Needs a newer ME.)"
@@ -116,7 +116,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 def test_what_cannot_be_done_fails_with_the_reason_and_writes_nothing(
     bmc: Bmc, tmp_path: Path, variables: dict[str, Any], why: str
 ) -> None:
-    found = play(bmc, tmp_path / "play", **variables)
+    found = run_bios_role(bmc, tmp_path / "play", **variables)
     assert not found.ok
     assert why in found.output
     assert bmc.writes == []
@@ -124,7 +124,7 @@ def test_what_cannot_be_done_fails_with_the_reason_and_writes_nothing(
 
 def test_the_bmc_s_own_refusal_is_told(bmc: Bmc, tmp_path: Path) -> None:
     bmc.forbidden = {"LogicalProc"}
-    found = play(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
+    found = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
     assert not found.ok
     assert "the BMC refused LogicalProc=Disabled" in found.output
     assert "HTTP 400: The property LogicalProc may not be changed." in found.output
@@ -132,27 +132,27 @@ def test_the_bmc_s_own_refusal_is_told(bmc: Bmc, tmp_path: Path) -> None:
 
 def test_overrides_of_a_site_replace_add_and_take_out(bmc: Bmc, tmp_path: Path) -> None:
     overrides = {"LogicalProc": "Enabled", "SriovGlobalEnable": "Enabled", "SMTControl": None}
-    assert play(bmc, tmp_path / "play", bios_attributes=ONE_RESET, bios_overrides=overrides).ok
+    assert run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET, bios_overrides=overrides).ok
     assert bmc.pending == {"SriovGlobalEnable": "Enabled"}
 
 
 def test_nothing_declared_asks_nobody(bmc: Bmc, tmp_path: Path) -> None:
-    found = play(bmc, tmp_path / "play", bmc_url="")
+    found = run_bios_role(bmc, tmp_path / "play", bmc_url="")
     assert (found.ok, found.changed, found.reboot, found.again) == (True, 0, False, False), found.output
     assert bmc.requests == []
 
 
 def test_a_certificate_goes_unchecked_only_where_the_site_says_so(bmc: Bmc, tmp_path: Path) -> None:
     pins = {"dell": [{"name": "bios", "ids": ["Installed-*BIOS*"], "version": "1.8.2"}]}
-    found = play(bmc, tmp_path / "play", bios_firmware_pins=pins, bmc_ca_file="", bios_verify_certificates=False)
+    found = run_bios_role(bmc, tmp_path / "play", bios_firmware_pins=pins, bmc_ca_file="", bios_verify_certificates=False)
     assert found.ok, found.output
 
 
 def test_the_password_is_in_no_output_and_no_file(bmc: Bmc, tmp_path: Path) -> None:
     pins = {"dell": [{"name": "bios", "ids": ["Installed-*BIOS*"], "version": "1.8.2"}]}
-    runs = [play(bmc, tmp_path / "play", bios_attributes=ONE_RESET, bios_firmware_pins=pins)]
+    runs = [run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET, bios_firmware_pins=pins)]
     bmc.down = True
-    runs.append(play(bmc, tmp_path / "play", bios_attributes=ONE_RESET))
+    runs.append(run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET))
     assert [r.ok for r in runs] == [True, False]
     assert not any(PASSWORD in r.output for r in runs)
     (tmp_path / "play" / "hosts.yml").unlink()
@@ -184,11 +184,13 @@ def test_a_dry_run_against_the_recorded_service_of_a_real_server(
 ) -> None:
     vendors = dict.fromkeys(("dell", "supermicro", "ami", "nvidia", "lenovo"), wanted)
     with Bmc(recorded_tree(tree), tmp_path / "bmc", writable=False) as bmc:
-        found = play(bmc, tmp_path / "play", check=True, bios_attributes=vendors)
+        found = run_bios_role(bmc, tmp_path / "play", check=True, bios_attributes=vendors)
         assert found.ok, found.output
         assert line in found.output
         assert ("GET", bmc.settings_path) in [(m, p.rstrip("/")) for m, p in bmc.requests]
-        unknown = play(bmc, tmp_path / "play", check=True, bios_attributes={v: [{"name": "NoSuchKnob", "value": 1}] for v in vendors})
+        unknown = run_bios_role(
+            bmc, tmp_path / "play", check=True, bios_attributes={v: [{"name": "NoSuchKnob", "value": 1}] for v in vendors}
+        )
         assert not unknown.ok
         assert "NoSuchKnob: this machine has no such attribute" in unknown.output
         assert not [r for r in bmc.requests if r[0] != "GET"]
@@ -199,7 +201,7 @@ def test_a_real_dell_registry_takes_a_change_in_two_resets(tmp_path: Path) -> No
     with Bmc(recorded_tree("libredfish-dell"), tmp_path / "bmc") as bmc:
         rounds = []
         for _ in range(3):
-            found = play(bmc, tmp_path / "play", bios_attributes=wanted)
+            found = run_bios_role(bmc, tmp_path / "play", bios_attributes=wanted)
             assert found.ok, found.output
             rounds.append((found.changed, found.reboot, found.again))
             bmc.reset()

@@ -105,7 +105,7 @@ def test_a_moved_cable_is_told_with_both_switch_ports(fabric: Fabric, tmp_path: 
 
 
 def test_counters_are_cleared_and_remembered_before_a_burn_in(fabric: Fabric, tmp_path: Path) -> None:
-    fabric.say('PerformanceSet "node002"[1] PortCounters.SymbolErrorCounter=1234')
+    fabric.console_command('PerformanceSet "node002"[1] PortCounters.SymbolErrorCounter=1234')
     assert re.search(r"SymbolErrorCounter:\.*1234", fabric.run(2, ["perfquery"]).stdout)
     root = fabric.sysfs(2, tmp_path)
     counters = root / "sys/class/infiniband/ibsim0/ports/1/counters"

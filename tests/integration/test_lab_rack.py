@@ -65,7 +65,7 @@ def test_a_second_up_leaves_running_nodes(rack: DemoRack, ssh: LabSsh) -> None:
 
 
 def test_ansible_reads_the_layer_and_reaches_the_nodes(rack: DemoRack) -> None:
-    done = rack.by_hand("ansible", "-i", str(rack.state_dir / "lab" / "hosts"), "rack_231", "-m", "ping", ANSIBLE_HOST_KEY_CHECKING="True")
+    done = rack.run("ansible", "-i", str(rack.state_dir / "lab" / "hosts"), "rack_231", "-m", "ping", ANSIBLE_HOST_KEY_CHECKING="True")
     assert done.code == 0, done.out + done.err
     assert done.out.count("SUCCESS") == 2
 
@@ -106,7 +106,7 @@ def test_a_reboot_makes_everything_new_but_what_is_persisted(rack: DemoRack, ssh
     ssh(N1, """echo 'GRUB_CMDLINE_LINUX="iommu=pt hugepagesz=1G hugepages=4"' > /etc/default/grub.d/50-test.cfg; update-grub""")
     devices = '{"provision_out_of_pool": true, "reboot_gpus": 8, "reboot_links": [{"device": "mlx5_0"}, {"device": "mlx5_7", "port": 1}]}'
     layer = str(rack.state_dir / "lab" / "hosts")
-    done = rack.by_hand("ansible-playbook", "-i", layer, str(ROOT / "playbooks" / "reboot.yml"), "-l", N1, "-e", devices)
+    done = rack.run("ansible-playbook", "-i", layer, str(ROOT / "playbooks" / "reboot.yml"), "-l", N1, "-e", devices)
     assert done.code == 0, done.out + done.err
     assert "The GPUs are back" in done.out
     assert "The links are back" in done.out

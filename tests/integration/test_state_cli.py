@@ -17,7 +17,7 @@ from clusterctl import main
 from clusterctl.adapters import processes
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.model.state import State
-from support.rack import NAMES, provisioned_rack
+from support.rack_after_run import NAMES, provisioned_rack
 from support.roles import ROOT
 from support.stores import a_node, a_run, bring, fresh
 

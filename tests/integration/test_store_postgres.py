@@ -16,9 +16,9 @@ from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, Stor
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
-from support.old_store import LATER, SAID, assert_answers, counts, fill
+from support.lease_race import acquire_in_race
+from support.old_store import LATER, OLD_FINDINGS, assert_same_findings, create_old_database, row_counts
 from support.postgres import binaries, server
-from support.racing import race
 from support.stores import a_node, a_result, a_run, bring, burn_in, findings
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def test_of_racing_processes_exactly_one_wins(store: Store, url: str) -> None:
     context = multiprocessing.get_context("spawn")
     start, results = context.Barrier(3), context.Queue()
     orders = (["r12-n01", "r12-n02"], ["r12-n02", "r12-n01"], ["r12-n02", "r12-n03"])
-    racers = [context.Process(target=race, args=(url, f"run-{i}", names, start, results)) for i, names in enumerate(orders)]
+    racers = [context.Process(target=acquire_in_race, args=(url, f"run-{i}", names, start, results)) for i, names in enumerate(orders)]
     for racer in racers:
         racer.start()
     outcome = dict(results.get(timeout=90) for _ in racers)
@@ -99,13 +99,13 @@ def test_a_database_of_the_old_form_gives_the_same_answers(url: str) -> None:
         connection.execute(text("CREATE SCHEMA old"))
     engine.dispose()
     old = f"{url}?options=-csearch_path%3Dold"
-    fill(old)
+    create_old_database(old)
     with Store.open(old) as store:
         with writing(store._engine) as connection:
             connection.execute(text("SELECT setval(pg_get_serial_sequence('validations', 'id'), 100)"))
-        assert_answers(store)
-        store.save_findings(LATER, findings(*SAID, node=NAME))
-        assert counts(store) == (5, 2, 31)
+        assert_same_findings(store)
+        store.save_findings(LATER, findings(*OLD_FINDINGS, node=NAME))
+        assert row_counts(store) == (5, 2, 31)
 
 
 def test_a_server_that_is_down() -> None:

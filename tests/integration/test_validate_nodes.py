@@ -128,7 +128,7 @@ def test_a_check_that_writes_changes_no_node(site: Site, tmp_path: Path, monkeyp
     )
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "test_hugepages.py").write_text(text)
-    monkeypatch.setattr(bundle, "build_bundle", partial(bundle.build_bundle, extra_modules=[tmp_path / "more"]))
+    monkeypatch.setattr(bundle, "build_bundle", partial(bundle.build_bundle, extra_modules=tmp_path / "more"))
     found = {f.check: f for f in site.ask(node_roles="[hugepages]").findings}
     assert {c: f.outcome.value for c, f in found.items()} == {
         "hugepages.test_file": "could_not_run",
@@ -150,7 +150,7 @@ def test_a_bundle_that_was_tampered_with_is_replaced(site: Site) -> None:
 
 def test_become(site: Site) -> None:
     site.node.shell("useradd -m ops 2>/dev/null || true; echo 'ops ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/ops")
-    site.node.let_in("ops", "/home/ops")
+    site.node.authorize_key("ops", "/home/ops")
     as_ops = {"ansible_user": "ops", "ansible_become": "true"}
     assert site.ask(**as_ops).status is NodeStatus.OK
     site.node.shell("echo 'ops ALL=(ALL) ALL' > /etc/sudoers.d/ops")
@@ -164,7 +164,7 @@ def ops(site: Site) -> Iterator[dict[str, str]]:
     """The user ops, who becomes root with a password of this test; its last line in sudoers is taken away."""
     password = secrets.token_hex(8)
     site.node.shell("id ops >/dev/null 2>&1 || useradd -m ops; echo 'ops ALL=(ALL) ALL' > /etc/sudoers.d/ops")
-    site.node.let_in("ops", "/home/ops")
+    site.node.authorize_key("ops", "/home/ops")
     site.node.shell(f"echo 'ops:{password}' | chpasswd")
     yield {"ansible_user": "ops", "ansible_become": "true", "ansible_become_password": password}
     site.node.shell("rm -f /etc/sudoers.d/ops")
@@ -210,7 +210,7 @@ def test_what_sudoers_says(site: Site, ops: dict[str, str], sudoers: str, status
 
 def test_another_become_method_goes_through_ansible(site: Site) -> None:
     site.node.shell("id plain >/dev/null 2>&1 || useradd -m plain; echo 'root:of-this-test' | chpasswd")
-    site.node.let_in("plain", "/home/plain")
+    site.node.authorize_key("plain", "/home/plain")
     by_su = {"ansible_user": "plain", "ansible_become": "true", "ansible_become_method": "su", "ansible_become_password": "of-this-test"}
     found = site.ask(**by_su)
     assert found.status is NodeStatus.OK, found.detail
@@ -219,7 +219,7 @@ def test_another_become_method_goes_through_ansible(site: Site) -> None:
 
 def test_without_root_the_bundle_is_kept_elsewhere(site: Site) -> None:
     site.node.shell("useradd -m plain 2>/dev/null || true")
-    site.node.let_in("plain", "/home/plain")
+    site.node.authorize_key("plain", "/home/plain")
     assert site.ask(ansible_user="plain", ansible_become="false").status is NodeStatus.OK
     assert site.node.shell("stat -c '%a %U' /tmp/clusterctl-$(id -u plain)").strip() == "700 plain"
 
@@ -228,7 +228,7 @@ def test_a_login_shell_that_hangs(site: Site) -> None:
     """sshd accepts the command, and nothing is ever said."""
     site.node.shell("printf '#!/bin/sh\\nexec sleep 600\\n' > /usr/local/sbin/hangs; chmod 755 /usr/local/sbin/hangs")
     site.node.shell("id mute >/dev/null 2>&1 || useradd -m -s /usr/local/sbin/hangs mute")
-    site.node.let_in("mute", "/home/mute")
+    site.node.authorize_key("mute", "/home/mute")
     began = time.monotonic()
     found = replace(site, settings=ValidationSettings(node_timeout_s=3)).ask(ansible_user="mute", ansible_become="false")
     assert (found.status, found.detail, found.findings) == (NodeStatus.TIMED_OUT, "no answer within 3 s", ())

@@ -16,7 +16,7 @@ import pytest
 
 from clusterctl.adapters.node_packages import node_packages
 from clusterctl.adapters.validators.bundle import Bundle
-from support.node_run import run_bundle
+from support.bundle_run import run_bundle
 from support.offline_index import offline
 from support.roles import ROOT
 
@@ -111,9 +111,9 @@ def test_a_site_is_checked_and_planned(environment: Path, home: Path, site: Path
     checked = run(environment, home, "clusterctl", "profile", "check", "-o", "json")
     assert checked.returncode == 0, checked.stderr
     assert json.loads(checked.stdout)["nodes"] == 2
-    planned = run(environment, home, "clusterctl", "plan", "rack-12")
+    planned = run(environment, home, "clusterctl", "plan", "rack-1")
     assert planned.returncode == 4, planned.stderr
-    assert "r12-n01" in planned.stdout
+    assert "r1-n01" in planned.stdout
     unknown = run(environment, home, "clusterctl", "profile", "check", "rack-9")
     assert f"{environment}/lib/" in unknown.stderr, "the content is that of the wheel"
 

@@ -1,1 +1,1 @@
-"""The mutation test: a setting of a lab node is changed behind Ansible's back; it must be told, then repaired by its role alone."""
+"""The mutation test: changes settings of a lab node out of band. Validators must detect each change, and only its role may repair it."""

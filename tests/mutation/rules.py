@@ -1,4 +1,4 @@
-"""What is changed for which check, as data: tests/cases/mutation/<role>.yml, and any_role.yml for what the roles have in common."""
+"""The mutation rules for each check, as data: tests/cases/mutation/<role>.yml, and any_role.yml for rules common to all roles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from clusterctl_validators.finding import Outcome
-from mutation.pattern import caught, filled
+from mutation.check_patterns import fill_pattern, match_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,19 +23,19 @@ COMMON = "any_role"
 
 
 class Rule(BaseModel):
-    """How to change a setting behind Ansible's back.
+    """How to change a setting out of band.
 
     Attributes:
-        check: pattern of the ids; what it catches is in the environment of `run`, next to `check` and `expected`.
-        expected: only checks that expect this (pattern); None = whatever.
-        run: shell words, run on the node as root. `{path}`-like facts come from `read`.
-        read: name -> pattern of the finding whose expected value it is (the path of a file is in its `.present`).
-        also: patterns of further ids of the same role that the same fact must or may move; `because` says why.
-        object: what is changed; two changes of one object are never made together. Default: the id.
-        after: shell words that tidy up, once the role has repaired the setting.
-        last: it takes the ground from under other changes (a file is removed), so it waits until those are done.
-        variant: tells two rules of one id apart.
-        where: on the `node`, or on the `bmc`: then on this machine, with the file of the lab's BMC as $bmc.
+        check: pattern of check ids. Captured parts are variables of `run`, in addition to `check` and `expected`.
+        expected: pattern of expected values to which the rule applies; None for any.
+        run: shell commands, run on the node as root.
+        read: variable -> pattern of the check whose expected value it gets (the path of a file is in its `.present`).
+        also: patterns of other ids of the same role that the change may affect; `because` gives the reason.
+        object: what is changed; two changes of one object are never made in the same round. Default: the check id.
+        after: shell commands that clean up after the repair.
+        last: the change would prevent others, e.g. by removing a file, so it is made in a later round.
+        variant: distinguishes two rules for one id.
+        where: `node`, or `bmc` to run on this machine with the file of the lab's BMC as $bmc.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,18 +56,18 @@ class Rule(BaseModel):
     def _also_is_of_the_same_role(self) -> Self:
         others = [p for p in self.also if _role(p) != _role(self.check)]
         if others:
-            message = f"{self.check}: {', '.join(others)} is another role's: name the pair under `shared`"
+            message = f"{self.check}: {', '.join(others)} belongs to another role: declare it under `shared`"
             raise ValueError(message)
         return self
 
 
-class Shared(BaseModel):
-    """A fact that another role tells of, too: the only reason for which that role may be in the repair.
+class SharedFact(BaseModel):
+    """A fact that another role checks, too. Only for such a fact may the other role run in the repair.
 
     Attributes:
-        check: pattern of the ids whose change the other role sees.
-        tells: patterns of what it then says, all of one role.
-        repairs: the other role is the one that can put it right; else it must change nothing.
+        check: pattern of the ids whose change the other role detects.
+        tells: patterns of the ids of the other role's findings, all of one role.
+        repairs: the other role repairs the fact; otherwise it must not make changes.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -91,7 +91,7 @@ class Shared(BaseModel):
 
 
 class Exempt(BaseModel):
-    """Ids that are no settings, or that no role repairs, with the reason."""
+    """Check ids that are not settings, or that no role repairs, with the reason."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -100,19 +100,25 @@ class Exempt(BaseModel):
 
 
 class RuleFile(BaseModel):
-    """One file of rules. `prelude`: shell words before each `run` of it."""
+    """One file of rules. `prelude`: shell commands before each `run` in the file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     prelude: str = ""
     settings: tuple[Rule, ...] = ()
-    shared: tuple[Shared, ...] = ()
+    shared: tuple[SharedFact, ...] = ()
     exempt: tuple[Exempt, ...] = ()
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change of one setting, of which `expected` is declared. `also`: patterns of ids of its role that may appear with it; `shared`: what other roles tell of the same fact."""
+    """One change of one setting.
+
+    Attributes:
+        also: patterns of other ids of its role that the change may affect.
+        shared: facts that other roles check, too.
+        expected: declared value of the setting.
+    """
 
     check: str
     role: str
@@ -124,20 +130,25 @@ class Mutation:
     because: str
     where: str
     last: bool = False
-    shared: tuple[Shared, ...] = ()
+    shared: tuple[SharedFact, ...] = ()
     expected: str = ""
 
     def explains(self, check: str) -> bool:
-        """Whether this change may move that check."""
-        return check == self.check or any(caught(p, check) is not None for p in (*self.also, *(t for s in self.shared for t in s.tells)))
+        """Whether this change may cause a finding of that check."""
+        return check == self.check or any(
+            match_pattern(p, check) is not None for p in (*self.also, *(t for s in self.shared for t in s.tells))
+        )
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The settings of a node: what is changed, what is exempt with which reason, and what nothing changes.
+    """The settings of a node.
 
     Attributes:
-        same: settings that another node had with the same expectation, where they were changed.
+        mutations: the changes to make.
+        exempt: check id -> reason.
+        without: ids of settings that no rule changes.
+        same: ids of settings that were tested with the same expected value on another node.
     """
 
     mutations: tuple[Mutation, ...]
@@ -147,16 +158,16 @@ class Catalogue:
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """Every managed setting, whether something changes it or not."""
+        """The ids of all managed settings, with or without a change."""
         return tuple(dict.fromkeys([*(m.check for m in self.mutations), *self.without]))
 
     @property
     def expectations(self) -> frozenset[tuple[str, str]]:
-        """Id and expectation of every setting that something changes."""
+        """Id and expected value of all settings with a change."""
         return frozenset((m.check, m.expected) for m in self.mutations)
 
-    def besides(self, known: frozenset[tuple[str, str]]) -> Catalogue:
-        """Without what is `known` with the same expectation from another node."""
+    def without_known(self, known: frozenset[tuple[str, str]]) -> Catalogue:
+        """The catalogue without the settings that another node has with the same expected value."""
         fresh = tuple(m for m in self.mutations if (m.check, m.expected) not in known)
         same = dict.fromkeys(m.check for m in self.mutations if (m.check, m.expected) in known)
         return replace(self, mutations=fresh, same=tuple(same))
@@ -166,25 +177,25 @@ def _role(pattern: str) -> str:
     return pattern.partition(".")[0]
 
 
-def load(name: str) -> RuleFile:
-    """The rules of a role; none where it has no file of its own."""
+def load_rules(name: str) -> RuleFile:
+    """The rules of a role; empty if it has no file."""
     path = CASES / f"{name}.yml"
     return RuleFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))) if path.exists() else RuleFile()
 
 
-def catalogue(findings: Sequence[Finding]) -> Catalogue:
-    """Match every check that a healthy node passes with the rules. A role's own rule wins over a common one, a reason over both."""
+def mutation_catalogue(findings: Sequence[Finding]) -> Catalogue:
+    """Match the passed checks of a healthy node with the rules. An exemption takes precedence over a rule of the role, which takes precedence over common rules."""
     judged = [f for f in findings if f.outcome is Outcome.PASS]
     by_check = {f.check: f for f in judged}
-    common = load(COMMON)
-    own = {role: load(role) for role in {f.role for f in judged}}
+    common = load_rules(COMMON)
+    own = {role: load_rules(role) for role in {f.role for f in judged}}
     mutations: list[Mutation] = []
     exempt: dict[str, str] = {}
     without: list[str] = []
     for finding in judged:
-        reason = next((e.reason for e in own[finding.role].exempt if caught(e.check, finding.check) is not None), "")
+        reason = next((e.reason for e in own[finding.role].exempt if match_pattern(e.check, finding.check) is not None), "")
         rules = own[finding.role]
-        made = [] if reason else _made(finding, rules, by_check) or _made(finding, common, by_check)
+        made = [] if reason else _mutations_of(finding, rules, by_check) or _mutations_of(finding, common, by_check)
         if reason:
             exempt[finding.check] = reason
         elif made:
@@ -195,25 +206,25 @@ def catalogue(findings: Sequence[Finding]) -> Catalogue:
     return Catalogue(tuple(mutations), exempt, tuple(without))
 
 
-def _made(finding: Finding, rules: RuleFile, by_check: Mapping[str, Finding]) -> list[Mutation]:
+def _mutations_of(finding: Finding, rules: RuleFile, by_check: Mapping[str, Finding]) -> list[Mutation]:
     made = []
     for rule in rules.settings:
-        parts = caught(rule.check, finding.check)
-        if parts is None or (rule.expected is not None and caught(rule.expected, finding.expected) is None):
+        parts = match_pattern(rule.check, finding.check)
+        if parts is None or (rule.expected is not None and match_pattern(rule.expected, finding.expected) is None):
             continue
         facts = {"check": finding.check, "expected": finding.expected, **parts}
-        if not all(filled(p, facts) in by_check for p in rule.read.values()):
+        if not all(fill_pattern(p, facts) in by_check for p in rule.read.values()):
             continue
-        facts |= {name: by_check[filled(p, facts)].expected for name, p in rule.read.items()}
+        facts |= {name: by_check[fill_pattern(p, facts)].expected for name, p in rule.read.items()}
         made.append(_mutation(finding, rule, rules.prelude, facts))
     return made
 
 
-def _shared(finding: Finding, pairs: Iterable[Shared]) -> Iterator[Shared]:
+def _shared(finding: Finding, pairs: Iterable[SharedFact]) -> Iterator[SharedFact]:
     for pair in pairs:
-        parts = caught(pair.check, finding.check)
+        parts = match_pattern(pair.check, finding.check)
         if parts is not None:
-            yield pair.model_copy(update={"tells": tuple(filled(p, parts) for p in pair.tells)})
+            yield pair.model_copy(update={"tells": tuple(fill_pattern(p, parts) for p in pair.tells)})
 
 
 def _mutation(finding: Finding, rule: Rule, prelude: str, facts: dict[str, Any]) -> Mutation:
@@ -221,10 +232,10 @@ def _mutation(finding: Finding, rule: Rule, prelude: str, facts: dict[str, Any])
         finding.check,
         finding.role,
         rule.variant,
-        script(f"{prelude}\n{rule.run}" if prelude else rule.run, facts),
-        script(rule.after, facts) if rule.after else "",
-        filled(rule.object, facts),
-        tuple(filled(p, facts) for p in rule.also),
+        shell_script(f"{prelude}\n{rule.run}" if prelude else rule.run, facts),
+        shell_script(rule.after, facts) if rule.after else "",
+        fill_pattern(rule.object, facts),
+        tuple(fill_pattern(p, facts) for p in rule.also),
         rule.because,
         rule.where,
         rule.last,
@@ -232,26 +243,26 @@ def _mutation(finding: Finding, rule: Rule, prelude: str, facts: dict[str, Any])
     )
 
 
-def script(text: str, facts: Mapping[str, str]) -> str:
-    """Shell text with the facts as variables, quoted; it stops at the first command that fails."""
+def shell_script(text: str, facts: Mapping[str, str]) -> str:
+    """A shell script with the facts as quoted variables that exits at the first failing command."""
     given = "".join(f"{name}={shlex.quote(value)}\n" for name, value in facts.items())
     return f"set -eu\n{given}{text}"
 
 
-def rounds(mutations: Iterable[Mutation]) -> list[list[Mutation]]:
-    """The mutations in few rounds: no object is changed twice in one, and what takes the ground from others comes last."""
-    chosen = list(mutations)
-    return _rounds([m for m in chosen if not m.last]) + _rounds([m for m in chosen if m.last])
+def split_into_rounds(mutations: Iterable[Mutation]) -> list[list[Mutation]]:
+    """Distribute mutations over few rounds. A round changes no object twice; mutations marked `last` come in the last rounds."""
+    remaining = list(mutations)
+    return _rounds([m for m in remaining if not m.last]) + _rounds([m for m in remaining if m.last])
 
 
 def _rounds(mutations: Iterable[Mutation]) -> list[list[Mutation]]:
     result: list[list[Mutation]] = []
-    taken: list[set[str]] = []
+    changed: list[set[str]] = []
     for mutation in mutations:
-        at = next((i for i, objects in enumerate(taken) if mutation.object not in objects), len(result))
+        at = next((i for i, objects in enumerate(changed) if mutation.object not in objects), len(result))
         if at == len(result):
             result.append([])
-            taken.append(set())
+            changed.append(set())
         result[at].append(mutation)
-        taken[at].add(mutation.object)
+        changed[at].add(mutation.object)
     return result

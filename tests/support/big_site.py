@@ -1,4 +1,4 @@
-"""A site of any size, written as YAML: racks of nodes with addresses, slots, BMCs and rack variables."""
+"""Writes a site of any size as YAML: racks of nodes with addresses, slots, BMCs and rack variables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _RACKS_PER_FILE = 25
 
 
 def write_site(folder: Path, *, nodes: int, racks: int, profile: str) -> Path:
-    """Write the layer `folder`; returns it. Node i of rack r is `r001-n01`."""
+    """Write an inventory layer to `folder` and return it. Nodes have names such as `r001-n01`."""
     folder.mkdir(parents=True)
     (folder / "groups.yml").write_text(_groups(racks, profile))
     for start in range(0, racks, _RACKS_PER_FILE):

@@ -1,4 +1,4 @@
-"""The role bios, run by ansible-playbook on this machine against a BMC."""
+"""Runs the role bios with ansible-playbook against a BMC on this machine."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _PLAY = [
         "roles": ["bios"],
         "post_tasks": [
             {
-                "name": "Tell",
+                "name": "Report the facts",
                 "ansible.builtin.copy": {
                     "content": "{{ {'reboot': bios_reboot_required, 'again': bios_apply_again} | to_json }}",
-                    "dest": "{{ told }}",
+                    "dest": "{{ report }}",
                     "mode": "0600",
                 },
                 "delegate_to": "localhost",
@@ -43,13 +43,13 @@ _PLAY = [
 
 
 @dataclass(frozen=True)
-class Played:
-    """One run.
+class BiosRoleRun:
+    """One run of the role.
 
     Attributes:
         changed: number of changed tasks.
-        output: everything it said, with -vvv.
-        reboot, again: the facts that the role set; None where it failed.
+        output: complete output with -vvv.
+        reboot, again: facts set by the role; None if it failed.
     """
 
     ok: bool
@@ -59,11 +59,11 @@ class Played:
     again: bool | None
 
 
-def play(bmc: Bmc, folder: Path, *, check: bool = False, **variables: Any) -> Played:
-    """Run the role for one node that does not exist, whose BMC is `bmc`."""
+def run_bios_role(bmc: Bmc, folder: Path, *, check: bool = False, **variables: Any) -> BiosRoleRun:
+    """Run the role for a node that does not exist, with `bmc` as its BMC."""
     folder.mkdir(parents=True, exist_ok=True)
-    told = folder / "told.json"
-    told.unlink(missing_ok=True)
+    report = folder / "report.json"
+    report.unlink(missing_ok=True)
     known = {
         "bmc_url": bmc.url,
         "bmc_user": USER,
@@ -72,7 +72,7 @@ def play(bmc: Bmc, folder: Path, *, check: bool = False, **variables: Any) -> Pl
         "bios_record_dir": str(folder / "record"),
         "bios_apply": True,
         "ansible_host": "192.0.2.1",
-        "told": str(told),
+        "report": str(report),
     }
     (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": {"r12-n01": known | variables}}}))
     (folder / "play.yml").write_text(yaml.safe_dump(_PLAY, sort_keys=False))
@@ -88,6 +88,6 @@ def play(bmc: Bmc, folder: Path, *, check: bool = False, **variables: Any) -> Pl
         check=False,
     )
     recap = next((line for line in done.stdout.splitlines() if line.startswith("r12-n01") and "changed=" in line), "changed=0")
-    facts: dict[str, Any] = json.loads(told.read_text()) if told.exists() else {}
+    facts: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {}
     changed = int(recap.split("changed=")[1].split()[0])
-    return Played(done.returncode == 0, changed, done.stdout + done.stderr, facts.get("reboot"), facts.get("again"))
+    return BiosRoleRun(done.returncode == 0, changed, done.stdout + done.stderr, facts.get("reboot"), facts.get("again"))

@@ -1,4 +1,4 @@
-"""The module utilities of the role bios, importable as Ansible imports them: as those of a collection."""
+"""Imports the module utilities of the role bios as Ansible does, from the collection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FOLDER = str(COLLECTIONS / "ansible_collections")
 
 
 def bios_utils(name: str) -> ModuleType:
-    """plugins/module_utils/<name>.py."""
+    """The module plugins/module_utils/<name>.py."""
     if _FOLDER not in ansible_collections.__path__:
         ansible_collections.__path__.append(_FOLDER)
     return importlib.import_module(f"ansible_collections.clusterctl.gpu.plugins.module_utils.{name}")

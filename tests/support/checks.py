@@ -1,4 +1,4 @@
-"""Run the check functions of a validator module against an invented node: files under a folder, commands from a table."""
+"""Runs the checks of a validator module on a fake node: files below a folder, command output from a table."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class InventedNode(LocalSource):
-    """Files under `root`; a command answers from `commands` by its words joined with blanks, others are not found."""
+    """A fake node: files below `root`, output of commands (words joined with blanks) from `commands`; other commands are not found."""
 
     def __init__(self, root: Path, commands: Mapping[str, CommandResult | str]) -> None:
         super().__init__(str(root))
         self._commands = commands
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
-        said = self._commands.get(" ".join(argv), CommandResult(None, error=f"{argv[0]}: No such file or directory"))
-        return CommandResult(0, stdout=said) if isinstance(said, str) else said
+        result = self._commands.get(" ".join(argv), CommandResult(None, error=f"{argv[0]}: No such file or directory"))
+        return CommandResult(0, stdout=result) if isinstance(result, str) else result
 
 
 def run_checks(
     module: ModuleType, variables: dict[str, Any], root: Path, commands: Mapping[str, CommandResult | str] | None = None
 ) -> dict[str, Finding]:
-    """Call every `test_*` function of `module`, in order, and return its findings by check id; exceptions pass through."""
+    """Call all `test_*` functions of `module` in order. Returns the findings by check id; exceptions propagate."""
     role = role_of_module(module)
     record = Record(role)
     fixtures = {"spec": SpecView(role, variables), "record": record, "probe": Probe(InventedNode(root, commands or {}))}
@@ -45,7 +45,7 @@ def run_checks(
 
 
 def write_files(root: Path, files: Mapping[str, str]) -> Path:
-    """Write absolute paths under `root`."""
+    """Write files with absolute paths below `root`."""
     for path, text in files.items():
         target = root / path.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)

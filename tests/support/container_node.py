@@ -1,4 +1,4 @@
-"""One container with a real sshd: the lab's node image, without its systemd."""
+"""A container with a real sshd, from the lab's node image without systemd."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _START = "mkdir -p /run/sshd && ssh-keygen -q -A && exec /usr/sbin/sshd -D -e"
 
 @dataclass
 class ContainerNode:
-    """Use as a context manager; reached as root by `key`, its host key in `known_hosts`, both in `folder`. May make mount namespaces, as a node may."""
+    """A context manager. root logs in with `key`; the host key is in `known_hosts`, both in `folder`. Like a real node it may create mount namespaces."""
 
     folder: Path
     name: str = f"ct-validate-{os.getpid()}"
@@ -32,7 +32,7 @@ class ContainerNode:
         rights = ("--cap-add", "SYS_ADMIN", "--security-opt", "apparmor=unconfined")
         podman("run", "--detach", "--name", self.name, *rights, ensure_image(lambda _text: None), "/bin/sh", "-c", _START, timeout_s=300)
         self.address = podman("inspect", "--format", "{{.NetworkSettings.IPAddress}}", self.name).stdout.strip()
-        self.let_in("root", "/root")
+        self.authorize_key("root", "/root")
         self._wait_for_sshd()
         return self
 
@@ -40,11 +40,11 @@ class ContainerNode:
         podman("rm", "--force", "--time", "0", self.name)
 
     def shell(self, script: str, *, check: bool = True) -> str:
-        """What a script says in the container, as root."""
+        """Run a script in the container as root. Returns its output."""
         return podman("exec", self.name, "/bin/sh", "-c", script, check=check).stdout
 
-    def let_in(self, user: str, home: str) -> None:
-        """Let the key in as this user."""
+    def authorize_key(self, user: str, home: str) -> None:
+        """Authorize the key for a user."""
         key = (self.folder / "key.pub").read_text().strip()
         self.shell(f"install -d -m 700 -o {user} {home}/.ssh && echo '{key}' > {home}/.ssh/authorized_keys && chown {user} {home}/.ssh/*")
 
@@ -60,16 +60,16 @@ class ContainerNode:
         raise TimeoutError(f"no sshd in {self.name}: {podman('logs', self.name, check=False).stderr}")
 
     def write_site(self, folder: Path, **variables: str) -> Path:
-        """An inventory layer with this node, `v1-n01` in `rack_v1`."""
+        """Write an inventory layer with this node as `v1-n01` in `rack_v1`."""
         folder.mkdir(parents=True, exist_ok=True)
-        said = {
+        host_vars = {
             "ansible_host": self.address,
             "ansible_user": "root",
             "ansible_ssh_private_key_file": f"{self.folder}/key",
             "ansible_ssh_common_args": f"-o UserKnownHostsFile={self.folder}/known_hosts",
             **variables,
         }
-        lines = "".join(f"      {k}: {v}\n" for k, v in said.items())
+        lines = "".join(f"      {k}: {v}\n" for k, v in host_vars.items())
         (folder / "hosts.yml").write_text(
             f"rack_v1:\n  hosts:\n    v1-n01:\n      rack: v-1\n{lines}profile_hgx_h100_ib:\n  hosts:\n    v1-n01: {{}}\n"
         )

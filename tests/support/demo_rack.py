@@ -1,4 +1,4 @@
-"""A lab rack of a test's own, and the clusterctl commands run on it as a user runs them."""
+"""A lab rack for one test module, and clusterctl commands on it, run as a user runs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLUSTERCTL = str(Path(sys.executable).parent / "clusterctl")
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedCommand:
     """A command that ended."""
 
     code: int
@@ -33,11 +33,11 @@ class Done:
 
 @dataclass
 class DemoRack:
-    """A rack in a site folder of its own.
+    """A rack with its own site folder.
 
     Attributes:
-        number: of the rack; names its nodes, network and addresses.
-        extra: environment of every command.
+        number: number of the rack, which determines its names, network and addresses.
+        extra: additional environment variables for all commands.
     """
 
     site: Path
@@ -61,18 +61,18 @@ class DemoRack:
         (self.site / "clusterctl.yml").write_text(f"inventory: [{', '.join(layers)}]\nstate_dir: state\noperator: ada\n")
 
     def environment(self) -> dict[str, str]:
-        """As after activating the virtual environment, without settings of the person who runs the tests."""
+        """The environment after activating the virtual environment, without the user's own settings."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLUSTERCTL_", "ANSIBLE_"))}
         return kept | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"} | self.extra
 
-    def by_hand(self, *words: str, **environment: str) -> Done:
+    def run(self, *words: str, **environment: str) -> FinishedCommand:
         began = time.monotonic()
         done = subprocess.run(
             words, cwd=self.site, env=self.environment() | environment, check=False, capture_output=True, text=True, timeout=900
         )
-        return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+        return FinishedCommand(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
 
-    def clusterctl(self, *words: str, timeout_s: float = 1800) -> Done:
+    def clusterctl(self, *words: str, timeout_s: float = 1800) -> FinishedCommand:
         began = time.monotonic()
         done = subprocess.run(
             [CLUSTERCTL, *words],
@@ -84,9 +84,9 @@ class DemoRack:
             text=True,
             timeout=timeout_s,
         )
-        return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+        return FinishedCommand(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
 
-    def ok(self, *words: str) -> Done:
+    def ok(self, *words: str) -> FinishedCommand:
         done = self.clusterctl(*words)
         assert done.code == 0, f"clusterctl {' '.join(words)}: {done.code}\n{done.out}\n{done.err}"
         return done
@@ -96,8 +96,8 @@ class DemoRack:
 
 
 def host_kernel_settings() -> dict[str, str]:
-    """The host's own vm.* and kernel.* settings, without those that tell the time or count by themselves."""
-    counting = {
+    """The host's vm.* and kernel.* settings, without those that change by themselves."""
+    volatile = {
         "kernel.ns_last_pid",
         "kernel.pty.nr",
         "kernel.random.entropy_avail",
@@ -106,4 +106,4 @@ def host_kernel_settings() -> dict[str, str]:
     }
     text = subprocess.run(["sysctl", "-a"], check=True, capture_output=True, text=True).stdout
     pairs = (line.split(" = ", 1) for line in text.splitlines() if " = " in line)
-    return {k: v for k, v in pairs if k.startswith(("vm.", "kernel.")) and k not in counting}
+    return {k: v for k, v in pairs if k.startswith(("vm.", "kernel.")) and k not in volatile}

@@ -1,4 +1,4 @@
-"""A sudo that an SSH server in this process plays: its prompt, its tries, its ways to refuse."""
+"""A fake sudo for an SSH server in this process, with prompt, attempts and refusals."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class FakeSudo:
-    """Behaves as `sudo -S` with a password does, then as the command.
+    """Behaves like `sudo -S` with a password, then like the command.
 
     Attributes:
-        inner: the command itself.
-        password: what it wants; None = it does not ask.
-        told: what it was given at its prompts.
+        inner: the command.
+        password: the accepted password; None = no prompt.
+        received: the answers to its prompts.
     """
 
     inner: Behaviour
     password: str | None = "pass word"
     lecture: bytes = b"We trust you have received the usual lecture.\n\n"
     tries: int = 3
-    told: list[str] = field(default_factory=list)
+    received: list[str] = field(default_factory=list)
 
     async def __call__(self, process: Process) -> None:
         words = shlex.split(process.command or "")
@@ -33,10 +33,10 @@ class FakeSudo:
         process.stderr.write(self.lecture)
         while self.password is not None:
             process.stderr.write(prompt)
-            self.told.append((await process.stdin.readline()).decode().removesuffix("\n"))
-            if self.told[-1] == self.password:
+            self.received.append((await process.stdin.readline()).decode().removesuffix("\n"))
+            if self.received[-1] == self.password:
                 break
-            if len(self.told) >= self.tries:
+            if len(self.received) >= self.tries:
                 process.stderr.write(b"sudo: 1 incorrect password attempt\n")
                 process.exit(1)
                 return

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Burn-in's tools for containers: under each tool's name, prints what a healthy H100 node would. /etc/fake-slow: `DEVICE GB/S` lines."""
+"""Fake burn-in tools for containers: print the output of a healthy H100 node. Lines `DEVICE GB/S` in /etc/fake-slow reduce the rate of a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load a filter plugin as a module: Ansible finds it by its path, not in a package."""
+"""Loads a filter plugin as a module; filter plugins are not part of a package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def filter_plugin(name: str) -> ModuleType:
-    """plugins/filter/<name>.py, executed."""
+    """Load plugins/filter/<name>.py."""
     path = ROOT / "plugins" / "filter" / f"{name}.py"
     found = importlib.util.spec_from_file_location(f"filter_plugin_{name}", path)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Nodes, profiles and raw records for tests of burn-in."""
+"""Nodes, profiles and raw records for tests of burn-in gates."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def nodes(count: int, **how: Any) -> tuple[Node, ...]:
     return tuple(node(f"n{i}", **how) for i in range(1, count + 1))
 
 
-def plan(of: Sequence[Node], wanted: Sequence[str] = ALL, level: Level = "standard") -> GatePlan:
-    """The plan of some nodes."""
-    return plan_gates([subject_of(n, TODAY) for n in of], level, wanted)
+def plan(of: Sequence[Node], selected: Sequence[str] = ALL, level: Level = "standard") -> GatePlan:
+    """The gate plan of some nodes."""
+    return plan_gates([subject_of(n, TODAY) for n in of], level, selected)
 
 
 def perftest(gbps: float, size: int = 8388608) -> str:
-    """What ib_write_bw -D prints at its end."""
+    """The output of ib_write_bw -D."""
     return (
         "---------------------------------------------------------------------------------------\n"
         "                    RDMA_Write BW Test\n"
@@ -71,7 +71,7 @@ def perftest(gbps: float, size: int = 8388608) -> str:
 
 
 def nccl(busbw: float, *, wrong: str = "0", via: str = "P2P/CUMEM", size: int = 17179869184, ranks: int = 8, closing: str = "0 OK") -> str:
-    """What all_reduce_perf prints, with the channel lines of NCCL_DEBUG=INFO."""
+    """The output of all_reduce_perf with the channel lines of NCCL_DEBUG=INFO."""
     devices = "".join(
         f"#  Rank {i:2} Group  0 Pid {100 + i} on n1 device {i % 8:2} [0000:1b:00] NVIDIA H100 80GB HBM3\n" for i in range(ranks)
     )
@@ -86,7 +86,7 @@ def nccl(busbw: float, *, wrong: str = "0", via: str = "P2P/CUMEM", size: int = 
 
 
 def record(gate: str, name: str, stdout: str, **more: Any) -> RawRecord:
-    """A raw record that ended with exit status 0."""
+    """A raw record of a command with exit status 0."""
     tools = {"rdma_pair": "perftest", "dcgm_diag": "dcgmi_diag", "nvbandwidth": "nvbandwidth"}
     argv = {"dcgm_diag": ("dcgmi", "diag", "-r", "2", "-j"), "nvbandwidth": ("nvbandwidth", "-j")}
     fields: dict[str, Any] = {
@@ -102,7 +102,7 @@ def record(gate: str, name: str, stdout: str, **more: Any) -> RawRecord:
 
 
 def link(one: str, other: str, rail: int, number: int, found: float | str, code: str | None = None) -> tuple[RawRecord, RawRecord]:
-    """Both records of one pair run: a bandwidth in Gb/s, or why there is none, as a text and as a code."""
+    """Both records of one pair run: a bandwidth in Gb/s, or the reason why there is none as text and code."""
     broken = isinstance(found, str)
     text = "" if isinstance(found, str) else perftest(found)
     sides = []
@@ -130,11 +130,11 @@ def link(one: str, other: str, rail: int, number: int, found: float | str, code:
 
 
 def load_case(folder: str, name: str) -> dict[str, Any]:
-    """`tests/cases/<folder>/<name>/case.yml`."""
+    """Load `tests/cases/<folder>/<name>/case.yml`."""
     data: dict[str, Any] = yaml.safe_load((CASES / folder / name / "case.yml").read_text(encoding="utf-8"))
     return data
 
 
 def case_names(folder: str, prefix: str = "") -> list[str]:
-    """The cases of a folder."""
+    """The names of the cases in a folder."""
     return sorted(p.parent.name for p in (CASES / folder).glob("*/case.yml") if p.parent.name.startswith(prefix))

@@ -1,4 +1,4 @@
-"""A healthy eight-GPU H100 node out of recordings, and what its profile declares of it."""
+"""A healthy H100 node with eight GPUs from recorded outputs, and the variables of its profile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOOTED = "2026-11-20T08:00:00+00:00 kernel: Linux version 6.8.0-60-generic\n"
 
 
 def declared(role: str, **changes: Any) -> dict[str, Any]:
-    """The variables of a role for an HGX H100 on InfiniBand: defaults, profile, then `changes`."""
+    """The variables of a role for HGX H100 with InfiniBand: defaults, then the profile, then `changes`."""
     variables = dict(load_role(ROOT / "roles" / role).defaults)
     for group in ("gpu_nodes", "platform_hgx", "profile_hgx_h100", "fabric_ib", "fabric_ib_ndr_x8", "profile_hgx_h100_ib"):
         path = GROUP_VARS / group / f"{role}.yml"
@@ -30,12 +30,12 @@ def declared(role: str, **changes: Any) -> dict[str, Any]:
 
 
 def smi_xml() -> str:
-    """`nvidia-smi -q -x` of eight H100 SXM5 in a virtual machine; its PCIe is of generation 4."""
+    """Recorded output of `nvidia-smi -q -x` for eight H100 SXM5 in a virtual machine with PCIe generation 4."""
     return recorded("nvidia-smi/sparecores/gcp-a3-highgpu-8g.xml").read_text()
 
 
 def edit_gpu(xml: str, index: int, edits: dict[str, str]) -> str:
-    """Replace texts inside the `<gpu>` with this index; each must be there."""
+    """Replace texts in the `<gpu>` element with this index; each text must exist."""
     starts = [m.start() for m in re.finditer(r"<gpu id=", xml)] + [len(xml)]
     gpu = xml[starts[index] : starts[index + 1]]
     for old, new in edits.items():
@@ -45,7 +45,7 @@ def edit_gpu(xml: str, index: int, edits: dict[str, str]) -> str:
 
 
 def without_gpus(xml: str, *indices: int) -> str:
-    """The XML of a node on which these GPUs fell off the bus."""
+    """Remove GPUs from the XML, as if they had fallen off the bus."""
     for index in sorted(indices, reverse=True):
         starts = [m.start() for m in re.finditer(r"<gpu id=", xml)]
         ends = [m.end() for m in re.finditer(r"</gpu>", xml)]
@@ -55,14 +55,14 @@ def without_gpus(xml: str, *indices: int) -> str:
 
 
 def nvlinks(gpus: int = 8, links: int = 18) -> str:
-    """`nvidia-smi nvlink -s`, in the recorded form of one H100, for a whole board."""
+    """Output of `nvidia-smi nvlink -s` for a whole board, in the recorded format of one H100."""
     one = recorded("nvidia-smi/capture-h100-80gb-hbm3-590.48.01/capabilities-nvlink-s.txt").read_text().splitlines()
     header, rows = one[0], [line for line in one[1:] if "Link" in line][:links]
     return "\n".join("\n".join([header.replace("GPU 0", f"GPU {g}"), *rows]) for g in range(gpus))
 
 
 def topology(near: dict[int, int] | None = None) -> str:
-    """`nvidia-smi topo -m` with HCA i on the PCIe switch of GPU i, or of GPU `near[i]`."""
+    """Output of `nvidia-smi topo -m` with HCA i on the PCIe switch of GPU i, or of GPU `near[i]`."""
     lines = ["\t" + "\t".join(f"GPU{g}" for g in range(8)) + "\tCPU Affinity\tNUMA Affinity"]
     lines += [f"GPU{g}\t" + "\t".join(" X " if g == o else "NV18" for o in range(8)) + "\t0-55\t0" for g in range(8)]
     for h in range(8):
@@ -72,7 +72,7 @@ def topology(near: dict[int, int] | None = None) -> str:
 
 
 def lay_hcas(root: Path, **changed: dict[str, str]) -> None:
-    """Eight HCAs of the recorded form below `root`; `mlx5_3={"rate": "200 Gb/sec (4X HDR)"}` changes files of a port, None removes the HCA."""
+    """Write eight HCAs in the recorded format below `root`; `mlx5_3={"rate": "200 Gb/sec (4X HDR)"}` changes files of a port."""
     source = recorded("rdma-sysfs/gpud-h100/mlx5_0")
     for index in range(8):
         name = f"mlx5_{index}"
@@ -84,7 +84,7 @@ def lay_hcas(root: Path, **changed: dict[str, str]) -> None:
 
 
 def lay_pci(root: Path, gpus: int = 8) -> None:
-    """GPUs and NVSwitches on the PCI bus below `root`."""
+    """Write GPUs and NVSwitches on the PCI bus below `root`."""
     devices = [(f"0000:{0x10 + g:02x}:00.0", "0x030200") for g in range(gpus)] + [(f"0000:0{s}:00.0", "0x068000") for s in range(5, 9)]
     for bus, code in devices:
         folder = root / "sys/bus/pci/devices" / bus
@@ -97,16 +97,16 @@ DPKG = r"dpkg-query -W -f ${Package}\t${Version}\t${db:Status-Want}\t${db:Status
 
 
 def dpkg(packages: list[dict[str, Any]], **changed: tuple[str, str]) -> str:
-    """What dpkg-query says where `packages` are installed and held; `name=(version, wanted)` changes one, version "" takes it away."""
+    """Output of dpkg-query if `packages` are installed and held; `name=(version, selection)` changes one, an empty version removes it."""
     rows = {p["name"]: (p["version"], "hold") for p in packages} | {name.replace("_", "-"): row for name, row in changed.items()}
     return "".join(f"{name}\t{version}\t{want}\tinstalled\n" for name, (version, want) in rows.items() if version)
 
 
 def systemctl(name: str) -> str:
-    """The question about one unit."""
+    """The command that queries one unit."""
     return f"systemctl show -p Id,LoadState,ActiveState,UnitFileState -- {name}"
 
 
 def unit(active: str = "active", file: str = "enabled") -> str:
-    """Its answer."""
+    """The output of that command."""
     return f"LoadState=loaded\nActiveState={active}\nUnitFileState={file}\n"

@@ -1,4 +1,4 @@
-"""A small InfiniBand fabric: ibsim with a real opensm, asked by the real infiniband-diags. Two leaves with four hosts each, one spine."""
+"""A small InfiniBand fabric: ibsim with a real opensm and the real infiniband-diags. Two leaves with four hosts each, one spine."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ HOSTS_PER_LEAF = 4
 LEAVES = 2
 _TOOLS = ("ibsim", "ibsim-run", "opensm", "iblinkinfo", "sminfo", "perfquery")
 _DEADLINE_S = 30
-# The simulator's library makes the files of a process when it first looks for them, and takes them away at its end.
+# The simulator's library creates the sysfs files of a process at first access, and removes them when the process ends.
 _COPY_SYSFS = "import os, shutil, sys; os.listdir('/sys/class/infiniband'); shutil.copytree(f'sys-{os.getpid()}/sys', sys.argv[1])"
 
 
 def missing_tools() -> list[str]:
-    """What of the Debian packages ibsim-utils, opensm and infiniband-diags is not here."""
+    """The missing programs of the Debian packages ibsim-utils, opensm and infiniband-diags."""
     return [tool for tool in _TOOLS if which(tool) is None]
 
 
 def netlist(degraded: Iterable[int] = ()) -> str:
-    """ibsim's text; the links of the `degraded` hosts (from 1) trained with one lane of four."""
+    """A netlist for ibsim; the links of the `degraded` hosts (counted from 1) have one lane instead of four."""
     lines = [f'Switch\t{LEAVES} "spine01"']
     lines += [f'[{leaf}]\t"leaf{leaf:02d}"[{HOSTS_PER_LEAF + 1}]\t\t# "leaf" lid 1 4xHDR' for leaf in range(1, LEAVES + 1)]
     hosts = []
@@ -47,7 +47,7 @@ def netlist(degraded: Iterable[int] = ()) -> str:
 
 
 class Fabric:
-    """A running fabric in a folder; a context manager. As root it has a network namespace of its own, for ibsim's sockets have no path."""
+    """A running fabric in a folder; a context manager. As root it uses its own network namespace, because ibsim's sockets have no path."""
 
     def __init__(self, folder: Path, degraded: Iterable[int] = ()) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class Fabric:
         (self.folder / "fabric.net").write_text(self._netlist)
         console = self.folder / "console"
         os.mkfifo(console)
-        # Kept open by this process, so that the simulator never reads an end of file.
+        # Kept open, so that the simulator never reads end of file.
         self._console = os.open(console, os.O_RDWR)
         if os.geteuid() == 0:
             holder = self._start(["unshare", "--net", "sleep", "infinity"])
@@ -73,7 +73,7 @@ class Fabric:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in reversed(self._processes):  # opensm before its simulator, without which it does not end
+        for process in reversed(self._processes):  # opensm first, because it does not end without its simulator
             process.terminate()
             try:
                 process.wait(5)
@@ -82,20 +82,20 @@ class Fabric:
                 process.wait(5)
         os.close(self._console)
 
-    def say(self, line: str) -> None:
-        """A command for the simulator's console, such as `Unlink "leaf01"[1]`."""
+    def console_command(self, line: str) -> None:
+        """Send a command to the simulator's console, e.g. `Unlink "leaf01"[1]`."""
         os.write(self._console, f"{line}\n".encode())
 
     def move_cable(self, host: int, leaf: int, port: int) -> None:
-        """Plug the cable of a host into another leaf port, and return when the host sees it."""
-        self.say(f'Unlink "node{host:03d}"[1]')
-        self.say(f'Unlink "leaf{leaf:02d}"[{port}]')
-        self.say(f'Link "node{host:03d}"[1] "leaf{leaf:02d}"[{port}]')
-        wanted = f'{port}[  ] "leaf{leaf:02d}"'
-        self._wait(lambda: wanted in self.run(host, ["iblinkinfo", "-l", "-D", "0"]).stdout, "the moved cable")
+        """Plug the cable of a host into another leaf port, and wait until the host sees it."""
+        self.console_command(f'Unlink "node{host:03d}"[1]')
+        self.console_command(f'Unlink "leaf{leaf:02d}"[{port}]')
+        self.console_command(f'Link "node{host:03d}"[1] "leaf{leaf:02d}"[{port}]')
+        link = f'{port}[  ] "leaf{leaf:02d}"'
+        self._wait(lambda: link in self.run(host, ["iblinkinfo", "-l", "-D", "0"]).stdout, "the moved cable")
 
     def run(self, host: int, argv: Sequence[str], timeout_s: float = 20) -> CommandResult:
-        """Run a tool as on that host. A process of its own, for the simulator's library serves one client per process."""
+        """Run a tool as on that host, in a new process, because the simulator's library serves one client per process."""
         done = subprocess.run(
             [*self._namespace, "ibsim-run", *argv],
             cwd=self.folder,
@@ -108,7 +108,7 @@ class Fabric:
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
     def sysfs(self, host: int, root: Path) -> Path:
-        """/sys/class/infiniband of a host below `root`, with the files that the simulator leaves out."""
+        """Copy /sys/class/infiniband of a host below `root`, and add files that the simulator lacks."""
         done = self.run(host, [sys.executable, "-c", _COPY_SYSFS, str(root / "sys")])
         assert done.rc == 0, done.stderr
         port = root / "sys/class/infiniband/ibsim0/ports/1"
@@ -140,7 +140,7 @@ class Fabric:
 
 
 class FabricHost(LocalSource):
-    """A host of the fabric as validators see it: its files below `root`, its tools against the simulator."""
+    """A host of the fabric for validators: files below `root`, tools connected to the simulator."""
 
     def __init__(self, fabric: Fabric, host: int, root: Path) -> None:
         super().__init__(str(root))
@@ -148,5 +148,5 @@ class FabricHost(LocalSource):
         self._host = host
 
     def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
-        """Run a tool of the fabric."""
+        """Run a tool as on this host."""
         return self._fabric.run(self._host, argv, timeout_s)

@@ -1,4 +1,4 @@
-"""Machines that run the simulated IMEX daemon: one process each, on its own address of the loopback."""
+"""Simulated machines with an IMEX daemon: one process each, on its own loopback address."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSION = "580.126.20"
-# As in a lab node: isolated, standard library only, and the simulator as a package of its own.
+# As in a lab node: isolated, with the standard library only and the simulator as a top-level package.
 DAEMON = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -25,13 +25,13 @@ from simulator import imex, state
 state.RUN, state.LOADED = sys.argv[2] + "/run", sys.argv[2] + "/loaded"
 sys.exit(imex.main(["nvidia-imex", "-c", sys.argv[2] + "/config.cfg"], sys.argv[3]))
 """
-STARTS_S = 20.0
+START_TIMEOUT_S = 20.0
 
 
 def free_port() -> int:
-    """Free on every address, and below the range from which the kernel takes ports for connections."""
+    """A port that is free on all addresses and below the kernel's range of ephemeral ports."""
     while True:
-        port = random.randrange(20000, 32000)  # noqa: S311 no secret
+        port = random.randrange(20000, 32000)  # noqa: S311 not a secret
         with socket.socket() as probe:
             try:
                 probe.bind(("", port))
@@ -42,7 +42,7 @@ def free_port() -> int:
 
 @dataclass
 class Tray:
-    """A machine that runs the daemon. All of 127/8 is its own: its nodes file names its address first."""
+    """A machine that runs the daemon. All of 127/8 is local, so its own address must be the first in its nodes file."""
 
     root: Path
     nodes: list[str]
@@ -65,7 +65,7 @@ class Tray:
             stderr=subprocess.PIPE,
             text=True,
         )
-        deadline = time.monotonic() + STARTS_S
+        deadline = time.monotonic() + START_TIMEOUT_S
         while not self.flag.exists():
             assert self.process.poll() is None, self.process.communicate()[1]
             assert time.monotonic() < deadline, "the daemon does not start"
@@ -79,12 +79,12 @@ class Tray:
         (self.root / "nodes.cfg").write_text("# members\n" + "".join(f"{node}\n" for node in nodes))
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
-        """The exit status and what stands on stderr."""
+        """Stop the daemon. Returns its exit status and stderr."""
         assert self.process is not None
         self.process.send_signal(number)
-        said = self.process.communicate(timeout=STARTS_S)[1]
+        stderr = self.process.communicate(timeout=START_TIMEOUT_S)[1]
         code, self.process = self.process.returncode, None
-        return code, said
+        return code, stderr
 
 
 class Rack:

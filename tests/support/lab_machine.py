@@ -1,4 +1,4 @@
-"""A simulated machine below a folder: the simulator's paths lead there instead of into a lab node."""
+"""A simulated machine in a folder: redirects the paths of the simulator there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOOT = "11111111-2222-3333-4444-555555555555"
 
 @dataclass
 class LabMachine:
-    """`give` files, packages, modules and faults; the functions of the simulator then see them."""
+    """Gives the simulator packages, modules, flags and faults."""
 
     root: Path
 
@@ -41,13 +41,13 @@ class LabMachine:
         for name in names:
             self._write(self.root / "run" / name, "1")
 
-    def break_(self, name: str, device: str = "", option: str = "") -> None:
+    def inject_fault(self, name: str, device: str = "", option: str = "") -> None:
         file = self.root / "faults.json"
         rows = json.loads(file.read_text()) if file.exists() else []
         file.write_text(json.dumps([*rows, asdict(make_fault(name, device, option, BOOT))]))
 
     def gpu_stack(self, version: str = "580.126.20") -> None:
-        """A node as provisioning leaves it."""
+        """Set up the GPU stack of a provisioned node."""
         self.install(nvidia_utils_580=version, libnccl2="2.28.9", nccl_tests="2.17.6", datacenter_gpu_manager_4_cuda13="4.5.2")
         self.load(nvidia=version, nvidia_peermem=version)
         self.flag("fabric", "persistence")
@@ -58,8 +58,8 @@ class LabMachine:
         path.write_text(f"{text}\n")
 
 
-def stand_for(kind: Hardware, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The simulated machine is one of this kind."""
+def simulate_hardware(kind: Hardware, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the simulator use this hardware."""
     monkeypatch.setattr(machine, "THIS", kind)
     monkeypatch.setattr(machine, "NUMA_NODES", kind.numa_nodes)
     monkeypatch.setattr(machine, "CPUS", kind.sockets * kind.cores_per_socket * kind.threads_per_core)
@@ -68,7 +68,7 @@ def stand_for(kind: Hardware, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lab_machine(root: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
-    """A healthy machine without any package."""
+    """A healthy machine without packages."""
     for name, path in {
         "FAULTS": "faults.json",
         "RUN": "run",

@@ -1,4 +1,4 @@
-"""Words with lab nodes, over the SSH that the lab's inventory layer describes."""
+"""Commands on lab nodes over SSH, with the settings of the lab's inventory layer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabSsh:
-    """`ssh(node, script)` as root; host keys are checked."""
+    """Runs scripts as root: `ssh(node, script)`. Host keys are checked."""
 
     state_dir: Path
 
@@ -40,7 +40,7 @@ class LabSsh:
         return self(node, "cat /proc/sys/kernel/random/boot_id", check=False)
 
     def wait_for_reboot(self, node: str, before: str, timeout_s: float = 90) -> None:
-        """Until the node answers with another boot id and its units have started."""
+        """Wait until the node has another boot id and has started its units."""
         deadline = time.monotonic() + timeout_s
         while (now := self.boot_id(node)) in ("", before):
             assert time.monotonic() < deadline, f"{node} did not come back within {timeout_s} s (boot id {now!r})"

@@ -1,4 +1,4 @@
-"""An environment in which pip sees no index."""
+"""An environment in which pip uses no package index."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ if TYPE_CHECKING:
 
 
 def offline(wheels: Path) -> dict[str, str]:
-    """Variables for pip that leave it the wheels of one folder."""
+    """Environment variables that restrict pip to the wheels in one folder."""
     return {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}

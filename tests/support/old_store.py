@@ -1,4 +1,4 @@
-"""A database of schema 0002, which held a row per finding and validation."""
+"""A database with schema 0002, which has one row per finding and validation."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 RUN, LATER = "20260314-020000-drift-aaaa", "20260315-020000-drift-bbbb"
 NAMES = ("r12-n01", "r12-n02")
-SAID = tuple(a_finding(check=f"hugepages.{i}") for i in range(30))
-OLD = [
-    (RUN, findings(*SAID, node=NAMES[0])),
-    (RUN, findings(*SAID, node=NAMES[1])),
-    (LATER, findings(*SAID[:9], a_finding(Outcome.FAIL, check="hugepages.9"), *SAID[10:], SAID[3], node=NAMES[0])),
+OLD_FINDINGS = tuple(a_finding(check=f"hugepages.{i}") for i in range(30))
+OLD_VALIDATIONS = [
+    (RUN, findings(*OLD_FINDINGS, node=NAMES[0])),
+    (RUN, findings(*OLD_FINDINGS, node=NAMES[1])),
+    (LATER, findings(*OLD_FINDINGS[:9], a_finding(Outcome.FAIL, check="hugepages.9"), *OLD_FINDINGS[10:], OLD_FINDINGS[3], node=NAMES[0])),
     (LATER, findings(node=NAMES[1], status=NodeStatus.UNREACHABLE, detail="no route to host")),
 ]
 
 
-def fill(address: str) -> None:
-    """Make it and write `OLD` in it."""
+def create_old_database(address: str) -> None:
+    """Create the database and write `OLD_VALIDATIONS`."""
     engine = connect(address)
     with writing(engine) as connection:
         schema.upgrade(connection, "0002")
@@ -43,8 +43,8 @@ def fill(address: str) -> None:
         for run in (RUN, LATER):
             row = dict.fromkeys(("target", "operator", "started_at", "directory", "finished_at", "host", "mark"), "")
             connection.execute(insert(t.runs).values(id=run, verb="drift", argv=[], versions={}, status="done", summary={}, pid=1, **row))
-        for number, (run, said) in enumerate(OLD, 1):
-            write(connection, number, run, said)
+        for number, (run, validation) in enumerate(OLD_VALIDATIONS, 1):
+            write_validation(connection, number, run, validation)
     engine.dispose()
 
 
@@ -55,30 +55,30 @@ def write_gate_result(connection: Any, run: str, result: GateResult) -> None:
     connection.execute(insert(table("gate_results", *map(c, row))).values(**row))
 
 
-def write(connection: Any, number: int, run: str, said: NodeFindings) -> None:
-    """A validation and its findings, a row each."""
-    head = {"run_id": run, "node": said.node, "status": said.status.value, "detail": said.detail, "duration_s": said.duration_s}
+def write_validation(connection: Any, number: int, run: str, validation: NodeFindings) -> None:
+    """Write a validation and its findings, one row each."""
+    head = {"run_id": run, "node": validation.node, "status": validation.status.value, "detail": validation.detail, "duration_s": validation.duration_s}
     old = table("validations", *map(c, ("id", *head, "at", "spec_digest", "epoch")))
     connection.execute(insert(old).values(id=number, **head, at="", spec_digest="", epoch=0))
-    for position, finding in enumerate(said.findings if said.status is NodeStatus.OK else ()):
+    for position, finding in enumerate(validation.findings if validation.status is NodeStatus.OK else ()):
         row = {**asdict(finding), "outcome": finding.outcome.value, "severity": finding.severity.value}
         connection.execute(
             insert(table("findings", *map(c, ("validation_id", "position", *row)))).values(validation_id=number, position=position, **row)
         )
 
 
-def assert_answers(store: Store) -> None:
-    """It answers what was written."""
-    for run, said in OLD[:3]:
-        assert store.findings(said.node, run) == said
+def assert_same_findings(store: Store) -> None:
+    """Check that the store returns what was written."""
+    for run, validation in OLD_VALIDATIONS[:3]:
+        assert store.findings(validation.node, run) == validation
     lost = store.findings(NAMES[1], LATER)
     assert lost is not None
     assert (lost.status, lost.detail, lost.findings) == (NodeStatus.UNREACHABLE, "no route to host", ())
     assert store.validations(NAMES[0]) == ((RUN, ""), (LATER, ""))
 
 
-def counts(store: Store) -> tuple[int, ...]:
-    """Rows of validations, sets and findings."""
+def row_counts(store: Store) -> tuple[int, ...]:
+    """The numbers of rows of validations, finding sets and findings."""
     with store._engine.connect() as connection:
         tables = (t.validations, t.finding_sets, t.finding_values)
         return tuple(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)

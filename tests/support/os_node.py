@@ -1,4 +1,4 @@
-"""A healthy invented node of tests/cases/os_validators/<role>.yml, and what happens to it."""
+"""The healthy fake nodes of tests/cases/os_validators/<role>.yml, and the cases that change them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SHOW = "systemctl show -p Id,LoadState,ActiveState,UnitFileState -- "
 
 
 class Commands(dict[str, CommandResult | str]):
-    """Commands by their words; `systemctl show` of any units answers from `units`: `{name: [load, active, file]}`."""
+    """Results of commands by their words; `systemctl show` is answered from `units`: `{name: [load, active, file]}`."""
 
     def __init__(self, commands: dict[str, Any], units: dict[str, list[str]]) -> None:
-        super().__init__({words: CommandResult(**said) if isinstance(said, dict) else said for words, said in commands.items()})
+        super().__init__({words: CommandResult(**result) if isinstance(result, dict) else result for words, result in commands.items()})
         self._units = units
 
     def __bool__(self) -> bool:
-        return True  # units answer even where no other command does
+        return True  # units are answered even without other commands
 
     def get(self, words: str, default: Any = None) -> Any:
         if not words.startswith(_SHOW):
@@ -41,7 +41,7 @@ class Commands(dict[str, CommandResult | str]):
 
 @dataclass(frozen=True)
 class Case:
-    """What happens to the healthy node of a role, and the outcome of every check that is not good then."""
+    """A change of the healthy node of a role, and the outcomes of all checks that do not pass then."""
 
     role: str
     name: str
@@ -50,19 +50,18 @@ class Case:
 
     @property
     def declared(self) -> set[str]:
-        """The variables that the healthy node declares."""
+        """The variables declared for the healthy node."""
         return set(_load(self.role)["node"]["spec"])
 
 
 def cases(role: str) -> list[Case]:
-    """The cases of a role, the healthy node first."""
-    what = _load(role)["cases"]
-    broken = [Case(role, name, case, case["outcomes"]) for name, case in what.items()]
-    return [Case(role, "healthy", {}, {}), *broken]
+    """The cases of a role, starting with the healthy node."""
+    changed = [Case(role, name, case, case["outcomes"]) for name, case in _load(role)["cases"].items()]
+    return [Case(role, "healthy", {}, {}), *changed]
 
 
 def findings(case: Case, module: ModuleType, root: Path) -> dict[str, Finding]:
-    """Run all checks of `module` against the node of `case`. A file that is null is absent."""
+    """Run all checks of `module` on the node of `case`. A file with the value null does not exist."""
     node = _load(case.role)["node"]
     merged: dict[str, dict[str, Any]] = {k: node.get(k, {}) | case.change.get(k, {}) for k in ("spec", "files", "commands", "units")}
     write_files(root, {path: text for path, text in merged["files"].items() if text is not None})

@@ -1,4 +1,4 @@
-"""Plans from findings alone: every node is registered and has the roles of its findings."""
+"""Plans from findings only: each node has the roles of its findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def plan_of(results: Iterable[NodeFindings], state: State = State.REGISTERED) -> Plan:
-    """The plan for nodes that gave these findings."""
+    """The plan for nodes with these findings."""
     return make_plan([_input(r, state) for r in results], ProvisionOptions())
 
 

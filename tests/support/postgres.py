@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one test session, where its binaries are installed."""
+"""A PostgreSQL server for one test session, if its binaries are installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def binaries() -> Path | None:
-    """The folder of initdb and pg_ctl; None if they are not here, or not for the user that they must run as."""
+    """The folder with initdb and pg_ctl; None if they are missing, or not executable for the user that must run them."""
     found = which("initdb")
     if found is None:
         return None
@@ -29,8 +29,8 @@ def binaries() -> Path | None:
 
 @contextmanager
 def server(tools: Path) -> Iterator[str]:
-    """A server on a free port of 127.0.0.1 with an empty database; gives its SQLAlchemy URL. As root it runs as `postgres` or `nobody`."""
-    # Not below pytest's own folder: that is closed to other users.
+    """Run a server with an empty database on a free port of 127.0.0.1; yields its SQLAlchemy URL. If the tests run as root, it runs as `postgres` or `nobody`."""
+    # Not below pytest's folder, which other users cannot access.
     with tempfile.TemporaryDirectory(prefix="clusterctl-postgres-") as folder:
         data = Path(folder)
         as_user = _as_user()
@@ -54,7 +54,7 @@ def _user() -> pwd.struct_passwd:
 
 
 def _as_user() -> list[str]:
-    """The words before a command that must not run as root."""
+    """The prefix of commands that must not run as root."""
     return ["setpriv", f"--reuid={_user().pw_uid}", f"--regid={_user().pw_gid}", "--clear-groups"] if os.getuid() == 0 else []
 
 

@@ -1,4 +1,4 @@
-"""A provisioning run without nodes: a real store and pool, stand-ins for SSH, Ansible and the gates."""
+"""A provisioning run without nodes: real store and pool; fake SSH, Ansible and gates."""
 
 from __future__ import annotations
 
@@ -45,22 +45,27 @@ def node(name: str, digest: str = "d1", roles: Sequence[str] = ROLES) -> Node:
 
 
 def finding(role: str, outcome: Outcome = Outcome.PASS, severity: Severity = Severity.MAJOR) -> Finding:
-    """The check of a role that the test decides on."""
+    """The finding of a role whose outcome the test chooses."""
     return Finding(f"{role}.value.running", role, outcome, severity, "1", "1" if outcome is Outcome.PASS else "0", f"run role {role}")
 
 
 @dataclass
 class World:
-    """Nodes that remember what was done to them.
+    """Fake nodes that record what was done to them.
 
     Attributes:
-        bad: node -> roles that are not as declared; a role that is applied is taken out, unless it is in `incurable`.
-        lost: node -> how it cannot be reached.
-        role_fails: nodes on which Ansible fails; `ansible_lost`: that become unreachable in the middle.
-        reboot: roles that ask for a reboot.
-        again: how many more rounds a role asks for after its reboot, each with a reboot of its own.
-        gate_fails: nodes whose rdma_pair fails; `gates_silent`: no gate says anything.
-        calls: what was called with whom, in order.
+        bad: node -> roles that differ from the declared state. Applying a role fixes it, unless it is in `incurable`.
+        lost: node -> status of a node that cannot be validated.
+        role_fails: nodes on which Ansible fails.
+        ansible_lost: nodes that become unreachable during a playbook.
+        no_return: nodes that do not come back from a reboot.
+        reboot: roles that require a reboot.
+        again: role -> number of further rounds that it requires, each with a reboot.
+        gate_fails: nodes on which the gate rdma_pair fails.
+        gates: replaces the results of burn-in.
+        before: called before each operation with its name.
+        calls: operations and their nodes, in order.
+        progress: reported progress.
     """
 
     state_dir: Path
@@ -79,7 +84,7 @@ class World:
     gates: Callable[[Sequence[Node]], Sequence[GateResult]] | None = None
     before: Callable[[str], None] = lambda _what: None
     calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    told: list[Progress] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     answer: bool = True
     saved_plan: SavedPlan | None = None
@@ -101,7 +106,7 @@ class World:
             return LocalPool.create(store).members()
 
     def run(self, *names: str, confirm: Callable[[Plan], bool] | None = None, **options: Any) -> ProvisionResult:
-        """One `provision` over the named nodes, or all."""
+        """Provision the named nodes, or all."""
         nodes = [node(n, self.digest) for n in names or self.names]
         with Store.open(self.url) as store:
             store.register(nodes)
@@ -113,7 +118,7 @@ class World:
             return result
 
     def recorded(self, store: Store, nodes: Sequence[Node]) -> AbstractContextManager[Run]:
-        """The frame of a run over these nodes."""
+        """The recorded run of these nodes."""
         names = [n.name for n in nodes]
         start = RunStart("provision", "rack-12", "ada", self.state_dir, names, leased=names, interrupted=INTERRUPTED, hint=RESUME_HINT)
         return recorded_run(store, start)
@@ -122,7 +127,7 @@ class World:
         pool = LocalPool.create(store)
         services = Services(store, pool, self.play, self.validate, self.burn_in, Admitter(store, pool, "ada", {}))
         request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
-        return RunContext(services, request, rundir, {n.name: Candidate(n, GATES, ()) for n in nodes}, self.told.append)
+        return RunContext(services, request, rundir, {n.name: Candidate(n, GATES, ()) for n in nodes}, self.progress.append)
 
     def confirm(self, plan: Plan) -> bool:
         self.plans.append(plan)
@@ -134,7 +139,7 @@ class World:
 
     def _findings(self, one: Node) -> NodeFindings:
         if one.name in self.lost:
-            return NodeFindings(one.name, self.lost[one.name], "as the test says", (), 0.1)
+            return NodeFindings(one.name, self.lost[one.name], "chosen by the test", (), 0.1)
         bad = self.bad.get(one.name, set())
         found = [finding(r, Outcome.FAIL if r in bad else Outcome.PASS, self.severity) for r in one.spec.roles]
         found += [Finding(f"{r}.file.persisted", r, Outcome.PASS, Severity.MAJOR) for r in one.spec.roles]
@@ -164,12 +169,12 @@ class World:
         if name in self.role_fails:
             return HostOutcome(name, HostStatus.FAILED, 1, 0, (TaskFailure("Install", roles[0], "no such package"),))
         bad = self.bad.get(name, set())
-        cured = bad & set(roles) - self.incurable
-        self.bad[name] = bad - cured
+        fixed = bad & set(roles) - self.incurable
+        self.bad[name] = bad - fixed
         more = tuple(r for r in roles if self.again.get(r, 0) > 0)
         rounds = {r for r in roles if r in self.again}
         self.again.update({r: self.again[r] - 1 for r in rounds})
-        return HostOutcome(name, HostStatus.OK, len(roles), len(cured), (), tuple(sorted((self.reboot & cured) | rounds)), more)
+        return HostOutcome(name, HostStatus.OK, len(roles), len(fixed), (), tuple(sorted((self.reboot & fixed) | rounds)), more)
 
     def burn_in(
         self,

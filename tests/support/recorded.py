@@ -1,4 +1,4 @@
-"""Recorded outputs of real tools, beside the project; a test that needs an absent one is skipped and says so."""
+"""Recorded outputs of real tools in a folder next to the project. A test whose recording is missing is skipped."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ RECORDED = ROOT.parent / "shared" / "recorded"
 
 
 def recorded(name: str) -> Path:
-    """The recording, a file or a folder."""
+    """The file or folder of a recording."""
     path = RECORDED / name
     if not path.exists():
-        pytest.skip(f"the recording {name} is not beside the project (../shared/recorded)")
+        pytest.skip(f"the recording {name} is missing in ../shared/recorded")
     return path

@@ -1,4 +1,4 @@
-"""A BMC on loopback: HTTPS, Basic auth, ETags; BIOS changes stay pending until a reset. It shares no code with what it tests."""
+"""A fake BMC on loopback: HTTPS, Basic authentication, ETags, BIOS changes that are pending until a reset. Shares no code with the tested modules."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _AUTHORIZATION = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).deco
 
 
 class Bmc:
-    """Use as a context manager.
+    """A context manager.
 
     Attributes:
-        writable: False answers every write with 405, as a recording must.
-        forbidden: attributes whose change it refuses, whatever its registry says.
-        ignores: attributes that its BIOS silently does not apply at a reset.
-        down: answer every request with 503.
-        writes: the bodies that were accepted.
+        writable: if False, writes are answered with 405, as needed for recorded services.
+        forbidden: attributes whose change is refused, regardless of the registry.
+        ignores: attributes that the BIOS silently does not apply at a reset.
+        down: all requests are answered with 503.
+        writes: bodies of accepted writes.
         requests: (method, path) in order.
     """
 
     def __init__(self, tree: Tree, folder: Path, *, writable: bool = True) -> None:
         self.tree: Tree = {path.rstrip("/"): copy.deepcopy(resource) for path, resource in tree.items()}
         self.writable = writable
-        told = self.bios.get("@Redfish.Settings") or {"SettingsObject": {"@odata.id": "/nowhere"}}
-        self.settings_path = str(told["SettingsObject"]["@odata.id"]).rstrip("/")
+        settings = self.bios.get("@Redfish.Settings") or {"SettingsObject": {"@odata.id": "/nowhere"}}
+        self.settings_path = str(settings["SettingsObject"]["@odata.id"]).rstrip("/")
         self.forbidden: set[str] = set()
         self.ignores: set[str] = set()
         self.down = False
@@ -88,7 +88,7 @@ class Bmc:
         return f'"{self._revision}"'
 
     def reset(self) -> None:
-        """Apply what is pending and scheduled, then what presets force on others."""
+        """Apply scheduled pending changes, then the values that presets impose on other attributes."""
         if self._scheduled:
             self.current.update({k: v for k, v in self.pending.items() if k not in self.ignores and v is not None})
             for rule in self._rules("CurrentValue"):
@@ -100,7 +100,7 @@ class Bmc:
         self._revision += 1
 
     def refusal(self, body: dict[str, Any]) -> str:
-        """Why a write is refused; empty if it is not."""
+        """The reason why a write is refused; empty if it is accepted."""
         entries = {a["AttributeName"]: a for a in self.registry["Attributes"]}
         for name, value in body.get("Attributes", {}).items():
             entry = entries.get(name)
@@ -119,8 +119,8 @@ class Bmc:
     def write(self, body: dict[str, Any]) -> None:
         self.pending.update(body["Attributes"])
         self.writes.append(body)
-        asked = body.get("@Redfish.SettingsApplyTime", {}).get("ApplyTime")
-        self._scheduled = self._scheduled or asked == "OnReset" or "SupportedApplyTimes" not in self.bios["@Redfish.Settings"]
+        apply_time = body.get("@Redfish.SettingsApplyTime", {}).get("ApplyTime")
+        self._scheduled = self._scheduled or apply_time == "OnReset" or "SupportedApplyTimes" not in self.bios["@Redfish.Settings"]
         self._revision += 1
 
     def _rules(self, prop: str) -> list[dict[str, Any]]:
@@ -128,13 +128,13 @@ class Bmc:
         return [r for r in rules if r["MapToProperty"] == prop and r["MapToValue"] not in (False, "false")]
 
     def _holds(self, rule: dict[str, Any]) -> bool:
-        """Alternatives, as Dell writes them; rules with terms are not used by the machines that are written to."""
-        told = [(self.current.get(m["MapFromAttribute"]), m) for m in rule["MapFrom"]]
-        return any((value == m["MapFromValue"]) is (m["MapFromCondition"] == "EQU") for value, m in told if value is not None)
+        """Whether a dependency applies. Its conditions are alternatives, as in Dell's registries; MapTerms are not supported."""
+        conditions = [(self.current.get(m["MapFromAttribute"]), m) for m in rule["MapFrom"]]
+        return any((value == m["MapFromValue"]) is (m["MapFromCondition"] == "EQU") for value, m in conditions if value is not None)
 
 
 def certificate(folder: Path) -> Path:
-    """A self-signed certificate for 127.0.0.1, made once per folder."""
+    """A self-signed certificate for 127.0.0.1, created once per folder."""
     file = folder / "bmc-ca.pem"
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -154,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 its name is the base class's
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the name is http.server's
         return
 
     def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""Redfish services as plain resources by path: invented ones from tests/cases/bios, recorded ones of real servers."""
+"""Redfish services as resources by path: fictitious ones from tests/cases/bios and recorded ones from real servers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _CASES = ROOT / "tests" / "cases" / "bios"
 
 
 def invented(name: str = "preset_locks") -> Tree:
-    """A small service of our own."""
+    """A small fictitious service."""
     tree: Tree = yaml.safe_load((_CASES / f"{name}.yml").read_text())
     return tree
 
 
 def recorded_tree(name: str) -> Tree:
-    """A mock-up of a real server: `redfish/<name>`, a folder per resource with an index.json, or a lone Bios resource."""
+    """The recorded service `redfish/<name>` of a real server: a folder with an index.json per resource, or a single Bios resource."""
     folder = recorded(f"redfish/{name}")
     if folder.is_file():
         return lone_bios(folder)
@@ -32,7 +32,7 @@ def recorded_tree(name: str) -> Tree:
 
 
 def lone_bios(file: Path) -> Tree:
-    """A service around one recorded Bios resource; what it links to is absent, as is its registry."""
+    """A service around one recorded Bios resource, without linked resources and registry."""
     bios = _read(file)
     system = str(bios["@odata.id"]).rsplit("/", 1)[0]
     collection = system.rsplit("/", 1)[0]

@@ -1,4 +1,4 @@
-"""The roles of the tree, as their files declare them."""
+"""The roles of the tree."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTIONS = ROOT / "playbooks" / "collections"
 ROLES_ENVIRONMENT = {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)}
-"""What a playbook outside the tree needs to find the roles and their plugins."""
+"""Environment with which a playbook outside the tree finds the roles and their plugins."""
 
 
 @dataclass(frozen=True)
 class Role:
-    """One role: its options (argument_specs), its defaults, its folder."""
+    """One role: options (argument_specs), defaults and folder."""
 
     name: str
     path: Path
@@ -32,11 +32,11 @@ def load_role(path: Path) -> Role:
 
 
 def all_roles() -> list[Role]:
-    """Every role of the tree, by name."""
+    """All roles of the tree, by name."""
     return [load_role(p) for p in sorted((ROOT / "roles").iterdir()) if p.is_dir()]
 
 
 def exemptions(name: str) -> dict[str, Any]:
-    """An exemption file of tests/contract; each entry has its reason."""
+    """The exemptions in a file of tests/contract, with their reasons."""
     file = ROOT / "tests" / "contract" / name
     return (yaml.safe_load(file.read_text()) or {}) if file.is_file() else {}

@@ -1,4 +1,4 @@
-"""A small site in a temporary folder: the base of tests/cases/spec, with files laid over it."""
+"""A small site in a temporary folder: the base site of tests/cases/spec with additional files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONTENT = CASES / "content"
 
 
 class Site:
-    """Layers `common` and `site` in a folder; `layers` names them."""
+    """A folder with inventory layers, by default `common` and `site`."""
 
     def __init__(self, folder: Path, files: Mapping[str, str] | None = None, layers: Sequence[str] = ("common", "site")) -> None:
         self.folder = folder
@@ -32,5 +32,5 @@ class Site:
     def nodes(
         self, target: str = "all", *, limit: str | None = None, extra_vars: Sequence[str] = (), vault_ids: Sequence[str] = ()
     ) -> tuple[Node, ...]:
-        """Resolve against the roles of the tests."""
+        """Load the nodes with the roles of tests/cases/spec."""
         return load_nodes(self.layers, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids, content=CONTENT)

@@ -1,4 +1,4 @@
-"""A node that is an SSH server in this process: asyncssh on loopback, in a thread of its own, behaving as told."""
+"""A fake node: an asyncssh server on loopback, in a thread of this process, with a given behaviour."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Server(asyncssh.SSHServer):
-    """Lets the one key in, and forwards as a jump host does."""
+    """Accepts one key, and forwards connections like a jump host."""
 
     def __init__(self, node: SshNode) -> None:
         self._node = node
@@ -45,7 +45,7 @@ class _Server(asyncssh.SSHServer):
 
 @dataclass
 class SshNode:
-    """Use as a context manager; `behaviour` gets every exec."""
+    """A context manager; `behaviour` handles each exec."""
 
     folder: Path
     behaviour: Behaviour
@@ -106,15 +106,15 @@ class SshNode:
         (self.folder / "known_hosts").write_text(line)
 
     def connection(self, *ssh_args: str, **changes: object) -> Connection:
-        """How to reach it; `ssh_args` are added."""
+        """The connection variables of the node, with additional `ssh_args`."""
         args = ("-o", f"UserKnownHostsFile={self.folder}/known_hosts", *ssh_args)
         values = {"host": "127.0.0.1", "port": self.port, "user": "root", "key_path": str(self.folder / "key"), "ssh_args": args}
         return Connection(**{**values, **changes})  # type: ignore[arg-type]
 
     def write_site(self, folder: Path, **variables: object) -> Path:
-        """An inventory layer with this node, `n1`."""
+        """Write an inventory layer with this node as `n1`."""
         folder.mkdir(exist_ok=True)
-        said = {
+        host_vars = {
             "ansible_host": "127.0.0.1",
             "ansible_port": self.port,
             "ansible_user": "root",
@@ -122,5 +122,5 @@ class SshNode:
             "ansible_ssh_common_args": f"-o UserKnownHostsFile={self.folder}/known_hosts",
             **variables,
         }
-        (folder / "hosts.json").write_text(json.dumps({"profile_hgx_h100_ib": {"hosts": {"n1": said}}}))
+        (folder / "hosts.json").write_text(json.dumps({"profile_hgx_h100_ib": {"hosts": {"n1": host_vars}}}))
         return folder

@@ -1,4 +1,4 @@
-"""A node with systemd, sshd and the host's /dev/fuse, and a local apt repository of packages that this machine's own apt downloads."""
+"""A container node with systemd, sshd and the host's /dev/fuse, and a local apt repository with packages downloaded by the host's apt."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RUN = (
 
 
 @dataclass(frozen=True)
-class Applied:
+class RoleRun:
     """One run of the role."""
 
     ok: bool
@@ -44,7 +44,7 @@ class Applied:
 
 
 class StorageNode(ContainerNode):
-    """As ContainerNode, booted by systemd; only the role storage_client is declared."""
+    """A ContainerNode that is booted by systemd. Only the role storage_client is declared."""
 
     def __enter__(self) -> Self:
         self.name = f"ct-storage-{os.getpid()}"
@@ -52,26 +52,26 @@ class StorageNode(ContainerNode):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / "key")], check=True)
         podman(*_RUN, "--name", self.name, ensure_image(lambda _text: None), "/sbin/init", timeout_s=300)
         self._wait_for_boot()
-        self.let_in("root", "/root")
+        self.authorize_key("root", "/root")
         self.shell("ssh-keygen -q -A && systemctl reset-failed ssh && systemctl start ssh")
-        self._greet()
+        self._wait_for_ssh()
         return self
 
     def restart(self) -> None:
-        """Stop every process, and boot again with the same disk."""
+        """Stop all processes, and boot again with the same disk."""
         podman("restart", "--time", "5", self.name)
         self._wait_for_boot()
-        self._greet()
+        self._wait_for_ssh()
 
     def offer(self, packages: Sequence[Path]) -> dict[str, str]:
-        """Put packages into the node's apt sources; `{name: version}`."""
+        """Add packages to the node's apt sources. Returns `{name: version}`."""
         self.shell(f"mkdir -p {_POOL}; echo 'deb [trusted=yes] file://{_POOL} ./' > /etc/apt/sources.list.d/storage.list")
         index, versions = "", {}
         for file in packages:
             self.copy(file, f"{_POOL}/{file.name}")
             control = subprocess.run(["dpkg-deb", "--field", str(file)], capture_output=True, text=True, check=True).stdout
-            said = dict(line.split(": ", 1) for line in control.splitlines() if ": " in line and not line.startswith(" "))
-            versions[said["Package"]] = said["Version"]
+            fields = dict(line.split(": ", 1) for line in control.splitlines() if ": " in line and not line.startswith(" "))
+            versions[fields["Package"]] = fields["Version"]
             digest = hashlib.sha256(file.read_bytes()).hexdigest()
             index += f"{control.strip()}\nFilename: ./{file.name}\nSize: {file.stat().st_size}\nSHA256: {digest}\n\n"
         (self.folder / "Packages").write_text(index)
@@ -79,10 +79,10 @@ class StorageNode(ContainerNode):
         return versions
 
     def copy(self, file: Path, path: str) -> None:
-        """Put a file of this machine there."""
+        """Copy a file of this machine to the node."""
         podman("cp", str(file), f"{self.name}:{path}")
 
-    def apply(self, *words: str, **variables: Any) -> Applied:
+    def apply(self, *words: str, **variables: Any) -> RoleRun:
         """Run playbooks/provision.yml for this node."""
         playbook = [str(ROOT / "playbooks" / "provision.yml"), "-l", "v1-n01", "--diff", *words]
         argv = [sys.executable, "-m", "ansible", "playbook", "-i", str(COMMON), "-i", str(self._site(variables)), *playbook]
@@ -90,22 +90,22 @@ class StorageNode(ContainerNode):
         done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False)
         recap = [line for line in done.stdout.splitlines() if line.startswith("v1-n01 ") and "changed=" in line]
         changed = int(recap[-1].partition("changed=")[2].split()[0]) if recap else -1
-        return Applied(done.returncode == 0, changed, done.stdout + done.stderr)
+        return RoleRun(done.returncode == 0, changed, done.stdout + done.stderr)
 
     def faults(self, state_dir: Path, **variables: Any) -> dict[str, str]:
-        """What the validators find wrong: `{check without the role: found}`."""
+        """The findings that differ from the declared state: `{check without the role: found}`."""
         layers = [COMMON, self._site(variables)]
-        (told,) = validate(load_nodes(layers, "rack-v1"), state_dir, inventory=layers)
-        assert told.status is NodeStatus.OK, told
-        assert told.findings
-        bad = [f for f in told.findings if f.outcome not in GOOD]
+        (result,) = validate(load_nodes(layers, "rack-v1"), state_dir, inventory=layers)
+        assert result.status is NodeStatus.OK, result
+        assert result.findings
+        bad = [f for f in result.findings if f.outcome not in GOOD]
         return {f.check.removeprefix("storage_client."): f.found or f.reason for f in bad}
 
     def _site(self, variables: dict[str, Any]) -> Path:
-        said = {key: json.dumps(value) for key, value in variables.items()}
-        return self.write_site(self.folder / "site", node_roles="[storage_client]", **said)
+        host_vars = {key: json.dumps(value) for key, value in variables.items()}
+        return self.write_site(self.folder / "site", node_roles="[storage_client]", **host_vars)
 
-    def _greet(self) -> None:
+    def _wait_for_ssh(self) -> None:
         self.address = podman("inspect", "--format", "{{.NetworkSettings.IPAddress}}", self.name).stdout.strip()
         self._wait_for_sshd()
 

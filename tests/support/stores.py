@@ -1,4 +1,4 @@
-"""Stores for tests: migrated once, copied afterwards; nodes, findings and gate results in one line each."""
+"""Stores for tests, copied from a migrated template; factories for nodes, findings and gate results."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def fresh(folder: Path) -> Store:
 
 
 def a_node(name: str = "r12-n01", *, rack: str = "rack_12", slot: int = 1, digest: str = DIGEST) -> Node:
-    """A node of a rack, with one role and one gate."""
+    """A node in a rack with one role and one gate."""
     gates = {"gates_levels": {"quick": [GATE]}}
     spec = NodeSpec({ROLE: {}}, gates, (), digest)
     return Node(name, ("all", rack, "profile_lab"), Connection("127.0.0.1"), Place(rack=rack, slot=slot), spec)
 
 
 def a_run(run_id: str = "20260314-090000-provision-aaaa", directory: str = "", *, verb: str = "provision") -> RunRow:
-    """A run of this process, starting now."""
+    """A run of this process that starts now."""
     return RunRow(run_id, verb, "rack-12", "alice", clock.now(), ("clusterctl", verb, "rack-12"), {"clusterctl": "0.1.0"}, directory)
 
 
@@ -60,12 +60,12 @@ def a_finding(outcome: Outcome = Outcome.PASS, severity: Severity = Severity.MAJ
 
 
 def findings(*items: Finding, node: str = "r12-n01", status: NodeStatus = NodeStatus.OK, detail: str = "") -> NodeFindings:
-    """A validation; one passing finding where none is given."""
+    """A validation; with one passing finding if none is given."""
     return NodeFindings(node, status, detail, items or (a_finding(),), 1.5)
 
 
 def a_result(outcome: Outcome = Outcome.PASS, *, node: str = "r12-n01", gate: str = GATE, device: str = "mlx5_3") -> GateResult:
-    """A gate result of one HCA."""
+    """A gate result for one HCA."""
     return GateResult(
         gate,
         node,
@@ -88,13 +88,13 @@ def a_result(outcome: Outcome = Outcome.PASS, *, node: str = "r12-n01", gate: st
 
 
 def bring(store: Store, name: str, *states: State, run_id: str = "") -> None:
-    """Walk a node through states."""
+    """Move a node through states."""
     for state in states:
         store.transition(name, state, run_id=run_id, operator="alice")
 
 
 def burn_in(store: Store, run: RunRow, name: str = "r12-n01", digest: str = DIGEST) -> None:
-    """Take a registered node through a good run, up to `burned_in`, evidence and admission record included."""
+    """Move a registered node to `burned_in` through a successful run, with evidence and admission record."""
     bring(store, name, State.PROVISIONING, State.PROVISIONED, run_id=run.id)
     store.save_findings(run.id, findings(node=name))
     bring(store, name, State.VALIDATED, run_id=run.id)

@@ -1,4 +1,4 @@
-"""Programs that `scripts/test_tools.sh` unpacked into build/tools, where the machine has none of its own."""
+"""Finds programs of this machine, or those that `scripts/test_tools.sh` unpacked into build/tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _POSTGRES = "usr/lib/postgresql/*/bin"
 
 
 def environment() -> dict[str, str]:
-    """This process's environment, in which they are found and find their libraries."""
+    """The environment of this process, extended so that unpacked programs and their libraries are found."""
     servers = sorted((*Path("/").glob(_POSTGRES), *_UNPACKED.glob(_POSTGRES)), reverse=True)
     libraries = [str(p) for p in sorted(_UNPACKED.glob("usr/lib/*-linux-gnu"))]
     own = {"PATH": os.pathsep.join((os.environ["PATH"], *_PLACES, *map(str, servers)))}
@@ -24,5 +24,5 @@ def environment() -> dict[str, str]:
 
 
 def which(program: str) -> str | None:
-    """The path of a program of this machine, or of an unpacked one."""
+    """The path of an installed or unpacked program; None if it is missing."""
     return shutil.which(program, path=environment()["PATH"])

@@ -1,4 +1,4 @@
-"""A virtual machine with a kernel of its own: QEMU without KVM, reached by SSH on the loopback, its host key known."""
+"""A virtual machine with its own kernel: QEMU without KVM, reached over SSH on loopback with a known host key."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ _MACHINE = (
 
 
 class VmError(Exception):
-    """The machine ended, or does not answer."""
+    """The machine ended, does not answer, or a script on it failed."""
 
 
 @dataclass
 class Vm:
-    """Use as a context manager.
+    """A context manager.
 
     Attributes:
-        disk: written to by the machine; `format` is QEMU's name of its format.
+        disk: disk image that the machine writes to.
+        format: format of the image, as QEMU names it.
         folder: gets console.log and known_hosts.
-        key: private key that root lets in.
-        host_key: public host key, as `type key`.
-        direct: further arguments of QEMU, to start a kernel without a boot loader.
+        key: private key for root.
+        host_key: public host key as `type key`.
+        direct: additional QEMU arguments that start a kernel without a boot loader.
     """
 
     disk: Path
@@ -66,7 +67,7 @@ class Vm:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = _free_port()
         self.known_hosts.write_text(f"[127.0.0.1]:{self.port} {self.host_key}\n")
-        # Nothing but SSH from this machine reaches it, and it reaches nothing.
+        # Only SSH from this machine reaches it; it has no outgoing network.
         network = (
             "-netdev",
             f"user,id=n0,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22",
@@ -90,7 +91,7 @@ class Vm:
         self._kill()
 
     def power_off(self) -> None:
-        """Shut it down in order, and wait until its disk is written."""
+        """Shut the machine down, and wait until its disk is written."""
         assert self.process
         self.shell("systemctl poweroff", check=False)
         self.process.wait(timeout=120)
@@ -113,7 +114,7 @@ class Vm:
         ]
 
     def shell(self, script: str, *, check: bool = True, timeout_s: float = 180) -> str:
-        """What a script says on it, as root.
+        """Run a script as root. Returns its output.
 
         Raises:
             VmError: the script failed while `check` is set.
@@ -128,25 +129,25 @@ class Vm:
         return self.shell("cat /proc/sys/kernel/random/boot_id").strip()
 
     def wait_for_ssh(self) -> None:
-        """Until it has booted.
+        """Wait until the machine has booted.
 
         Raises:
-            VmError: QEMU ended, or the time is up.
+            VmError: QEMU ended, or the machine did not answer in time.
         """
         assert self.process
         deadline = time.monotonic() + _BOOT_S
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                raise VmError(f"QEMU ended with {self.process.returncode}; console: {self._last_words()}")
+                raise VmError(f"QEMU ended with {self.process.returncode}; console: {self._console_end()}")
             try:
                 if self.shell("systemctl is-system-running --wait", check=False, timeout_s=60).strip() in {"running", "degraded"}:
                     return
             except subprocess.TimeoutExpired:
                 continue
             time.sleep(0.3)
-        raise VmError(f"no SSH after {_BOOT_S} s; console: {self._last_words()}")
+        raise VmError(f"no SSH after {_BOOT_S} s; console: {self._console_end()}")
 
-    def _last_words(self) -> str:
+    def _console_end(self) -> str:
         return self.console.read_text(errors="replace")[-2000:] if self.console.exists() else "(nothing)"
 
     def _kill(self) -> None:

@@ -1,4 +1,4 @@
-"""The disk of the acceptance VM: Debian from this machine's own package mirror, with its kernel and GRUB; built once per digest of all that is in it."""
+"""The disk image of the acceptance VM: Debian from this machine's package mirror, with kernel and GRUB. Built once per digest of its inputs."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ OPTIONS = (
     "--variant=minbase",
     '--aptopt=APT::Install-Recommends "false"',
     *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("man", "doc", "locale")),
-    # GRUB is installed by the machine itself, at its first boot.
+    # The machine installs GRUB itself at its first boot.
     """--essential-hook=echo grub-pc grub-pc/install_devices_empty boolean true | chroot "$1" debconf-set-selections""",
 )
-# Root from the second MiB, as partitioning tools do; the rest is for swap. In MiB.
+# In MiB. The root partition starts at 1 MiB, as partitioning tools align it; the rest is swap.
 DISK, ROOT_START, ROOT_SIZE, SWAP_SIZE = 2560, 1, 2432, 96
 _SFDISK = f"label: dos\nstart={ROOT_START}MiB, size={ROOT_SIZE}MiB, type=83, bootable\nsize={SWAP_SIZE}MiB, type=82\n"
 _FIRST_BOOT = """set -e
@@ -49,15 +49,16 @@ rm -f /var/lib/systemd/random-seed && sync"""
 
 
 class ImageError(Exception):
-    """The disk cannot be built here."""
+    """The image cannot be built on this machine."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """A built disk, never written to again.
+    """A built disk image, which is read-only from then on.
 
     Attributes:
-        key: private key that root lets in; host_key: its public host key, as `type key`.
+        key: private key for root.
+        host_key: public host key as `type key`.
     """
 
     disk: Path
@@ -65,32 +66,32 @@ class Image:
     host_key: str
 
     def overlay(self, file: Path) -> Path:
-        """A fresh disk on top of it."""
+        """Create a writable disk on top of the image."""
         file.unlink(missing_ok=True)
         subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", "-b", str(self.disk), "-F", "raw", str(file)], check=True, timeout=60)
         return file
 
 
-def ensure_image(tell: Callable[[str], None]) -> Image:
-    """The image, built if it is not there.
+def ensure_image(report: Callable[[str], None]) -> Image:
+    """Build the image if it is missing, and return it. `report` gets progress messages.
 
     Raises:
-        ImageError: tools are missing, or this machine's apt has no archive of the release.
+        ImageError: tools are missing, this machine has another release, or the build failed.
     """
     missing = [tool for tool in TOOLS if not shutil.which(tool, path=_environment()["PATH"])]
     if missing:
-        raise ImageError(f"{', '.join(missing)}: not found; `make acceptance` installs what it needs")
+        raise ImageError(f"{', '.join(missing)}: not found; `make acceptance` installs the required packages")
     sources = host_sources()
     if sources.suite != SUITE:
-        raise ImageError(f"the VM is a Debian 12 ({SUITE}) machine, and this machine's apt has {sources.suite}")
+        raise ImageError(f"the VM needs the archive of Debian 12 ({SUITE}), but this machine's apt has {sources.suite}")
     folder = BUILD / _digest(sources)
     if not (folder / "ready.json").exists():
         began = time.monotonic()
-        tell(f"building the disk of the VM in {folder.relative_to(ROOT)} (some minutes, once)")
+        report(f"building the disk image of the VM in {folder.relative_to(ROOT)} (once, some minutes)")
         _build(folder, sources)
-        tell(f"built in {time.monotonic() - began:.0f} s")
-    said = json.loads((folder / "ready.json").read_text())
-    return Image(folder / "disk.img", folder / "id", said["host_key"])
+        report(f"built in {time.monotonic() - began:.0f} s")
+    ready = json.loads((folder / "ready.json").read_text())
+    return Image(folder / "disk.img", folder / "id", ready["host_key"])
 
 
 def _digest(sources: AptSources) -> str:
@@ -124,7 +125,7 @@ def _build(folder: Path, sources: AptSources) -> None:
 
 
 def _partition(disk: Path, system: Path) -> None:
-    """Partition table and file system are written into the file: no loop device, no mount."""
+    """Write the partition table and the file system into the image file, without loop device or mount."""
     with disk.open("wb") as file:
         file.truncate(DISK << 20)
     _run("sfdisk", "-q", str(disk), stdin=_SFDISK)
@@ -139,5 +140,5 @@ def _run(*argv: str, stdin: str = "", timeout_s: float = 120) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """The tools of administrators are found by users, too."""
+    """The environment of build tools, with the sbin folders on PATH."""
     return os.environ | {"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}

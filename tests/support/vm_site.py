@@ -1,4 +1,4 @@
-"""A site folder for the acceptance VM, and the commands run on it as a user runs them, by clusterctl and by ansible-playbook."""
+"""A site folder for the acceptance VM; runs clusterctl and ansible-playbook on it as a user does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from support.demo_rack import CLUSTERCTL, Done
+from support.demo_rack import CLUSTERCTL, FinishedCommand
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ _GOOD = ("pass", "not_applicable")
 
 
 @dataclass(frozen=True)
-class Played:
-    """One run of a playbook; `changed` is -1 where it never reached the node."""
+class PlaybookRun:
+    """One run of a playbook; `changed` is -1 if it did not reach the node."""
 
     ok: bool
     changed: int
@@ -33,10 +33,10 @@ class Played:
 
 @dataclass
 class VmSite:
-    """The VM as the one node of a rack.
+    """The VM as the only node of a rack.
 
     Attributes:
-        declared: variables of the node, over its profile.
+        declared: variables of the node that override its profile.
     """
 
     folder: Path
@@ -48,10 +48,10 @@ class VmSite:
         return ROOT / "inventory" / "common", ROOT / "tests" / "acceptance" / "inventory", self.folder / "hosts"
 
     def declare(self, **variables: Any) -> None:
-        """Declare these too, in place of what was declared under the same names."""
+        """Add variables; they replace earlier ones with the same names."""
         self.declared |= variables
         (self.folder / "hosts").mkdir(parents=True, exist_ok=True)
-        said = {
+        host_vars = {
             "ansible_host": "127.0.0.1",
             "ansible_port": self.vm.port,
             "ansible_user": "root",
@@ -60,24 +60,24 @@ class VmSite:
             "rack": "vm",
             **self.declared,
         }
-        (self.folder / "hosts" / "hosts.json").write_text(json.dumps({"rack_vm": {"hosts": {NODE: said}}}))
+        (self.folder / "hosts" / "hosts.json").write_text(json.dumps({"rack_vm": {"hosts": {NODE: host_vars}}}))
         layers = ", ".join(str(layer) for layer in self.layers)
         (self.folder / "clusterctl.yml").write_text(f"inventory: [{layers}]\nstate_dir: state\noperator: ada\n")
 
-    def clusterctl(self, *words: str, timeout_s: float = 1200) -> Done:
+    def clusterctl(self, *words: str, timeout_s: float = 1200) -> FinishedCommand:
         began = time.monotonic()
         done = self._run([CLUSTERCTL, *words], self.folder, timeout_s)
-        return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+        return FinishedCommand(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
 
-    def play(self, playbook: str, *words: str, timeout_s: float = 900) -> Played:
-        """A playbook of the tree by hand, as the README shows it."""
+    def play(self, playbook: str, *words: str, timeout_s: float = 900) -> PlaybookRun:
+        """Run a playbook of the tree with ansible-playbook."""
         layers = [word for layer in self.layers for word in ("-i", str(layer))]
         done = self._run(["ansible-playbook", *layers, f"playbooks/{playbook}", "-l", NODE, *words], ROOT, timeout_s)
         recap = re.search(rf"^{NODE} .*\bchanged=(\d+)", done.stdout, re.MULTILINE)
-        return Played(done.returncode == 0, int(recap.group(1)) if recap else -1, done.stdout + done.stderr)
+        return PlaybookRun(done.returncode == 0, int(recap.group(1)) if recap else -1, done.stdout + done.stderr)
 
     def findings(self) -> dict[str, dict[str, str]]:
-        """What `clusterctl validate` says, by check; it must have reached the node."""
+        """The findings of `clusterctl validate` by check; fails if it did not reach the node."""
         done = self.clusterctl("validate", NODE, "-o", "json")
         assert done.code in {0, 6}, f"{done.code}\n{done.out}\n{done.err}"
         (node,) = done.json["nodes"]
@@ -87,11 +87,11 @@ class VmSite:
         return found
 
     def faults(self) -> dict[str, str]:
-        """What it finds wrong: `{check: found, or why it could not run}`."""
+        """The findings that differ from the declared state: `{check: found, or why it could not run}`."""
         return {check: f["found"] or f["reason"] for check, f in self.findings().items() if f["outcome"] not in _GOOD}
 
     def reboot(self, *words: str) -> None:
-        """playbooks/reboot.yml, by hand; it asks clusterctl whether it may, unless `words` say otherwise."""
+        """Run playbooks/reboot.yml; it checks with clusterctl that the node is drained, unless `words` disable that."""
         before = self.vm.boot_id()
         played = self.play("reboot.yml", "-e", "reboot_timeout_s=300", *words)
         assert played.ok, played.output
@@ -113,11 +113,11 @@ class VmSite:
 
 @dataclass(frozen=True)
 class Provisioned:
-    """`clusterctl provision` on the new machine.
+    """The result of `clusterctl provision` on the new machine.
 
     Attributes:
-        faults_before: what the validators found wrong on it.
-        modules_before: modules that its kernel had loaded.
+        faults_before: findings that differed from the declared state before.
+        modules_before: kernel modules that were loaded before.
     """
 
     faults_before: dict[str, str]
@@ -125,4 +125,4 @@ class Provisioned:
     swaps_before: str
     boot_before: str
     boot_after: str
-    done: Done
+    done: FinishedCommand

@@ -1,4 +1,4 @@
-"""The mutation test itself: it must miss what is missed."""
+"""The mutation test must report changes that are not detected or not repaired."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pydantic import ValidationError
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl_lab.simulator.hardware_kinds import KINDS
 from clusterctl_validators.finding import Finding, Outcome, Severity
-from mutation.bench import Repair
-from mutation.engine import Record, Score, one_round, total
-from mutation.kinds import kinds
-from mutation.pattern import caught, filled
-from mutation.rules import CASES, Mutation, RuleFile, Shared, catalogue, load, rounds, script
+from mutation.check_patterns import fill_pattern, match_pattern
+from mutation.mutation_rounds import Record, Score, run_round, summary
+from mutation.node_kinds import load_kinds
+from mutation.node_under_test import Repair
+from mutation.rules import CASES, Mutation, RuleFile, SharedFact, load_rules, mutation_catalogue, shell_script, split_into_rounds
 from support.demo_rack import DemoRack
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mutation.bench import Bench
+    from mutation.node_under_test import NodeUnderTest
 
 
 def finding(check: str, outcome: Outcome = Outcome.PASS, expected: str = "") -> Finding:
@@ -36,8 +36,8 @@ def mutation(check: str, *, thing: str = "", also: tuple[str, ...] = ()) -> Muta
 
 
 @dataclass
-class FakeBench:
-    """A node whose changes show as `shows` says; a change that it does not name shows as its own id."""
+class FakeNode:
+    """A node whose findings after a change are given by `shows`; by default a change causes a finding with its own id."""
 
     shows: dict[str, tuple[str, ...]] = field(default_factory=dict)
     cures: bool = True
@@ -58,141 +58,141 @@ class FakeBench:
         return Repair(("nccl",), self.ran, self.changed)
 
 
-def verdicts(bench: FakeBench, *batch: Mutation) -> list[tuple[bool, bool]]:
+def verdicts(node: FakeNode, *batch: Mutation) -> list[tuple[bool, bool]]:
     false: list[str] = []
-    return [(r.detected, r.repaired) for r in one_round(cast("Bench", bench), batch, false)]
+    return [(r.detected, r.repaired) for r in run_round(cast("NodeUnderTest", node), batch, false)]
 
 
-def test_told_and_repaired() -> None:
-    assert verdicts(FakeBench(), mutation("nccl.a"), mutation("nccl.b")) == [(True, True)] * 2
+def test_changes_are_detected_and_repaired() -> None:
+    assert verdicts(FakeNode(), mutation("nccl.a"), mutation("nccl.b")) == [(True, True)] * 2
 
 
 @pytest.mark.parametrize(
-    ("bench", "expected"),
+    ("node", "expected"),
     [
-        pytest.param(FakeBench({"nccl.a": ()}), (False, True), id="nothing is told"),
-        pytest.param(FakeBench({"nccl.a": ("nccl.b",)}), (False, True), id="another id is told"),
-        pytest.param(FakeBench({"nccl.a": ("nccl.a", "nccl.b")}), (False, True), id="more is told"),
-        pytest.param(FakeBench({"nccl.a": ("nccl.a", "cuda.b")}), (False, True), id="another role tells"),
-        pytest.param(FakeBench(now={"nccl.a": finding("nccl.a", Outcome.FAIL)}), (False, True), id="told before"),
-        pytest.param(FakeBench(cures=False), (True, False), id="not repaired"),
-        pytest.param(FakeBench(ran=("nccl", "cuda")), (True, False), id="another role ran"),
+        pytest.param(FakeNode({"nccl.a": ()}), (False, True), id="no finding"),
+        pytest.param(FakeNode({"nccl.a": ("nccl.b",)}), (False, True), id="finding with another id"),
+        pytest.param(FakeNode({"nccl.a": ("nccl.a", "nccl.b")}), (False, True), id="additional finding"),
+        pytest.param(FakeNode({"nccl.a": ("nccl.a", "cuda.b")}), (False, True), id="finding of another role"),
+        pytest.param(FakeNode(now={"nccl.a": finding("nccl.a", Outcome.FAIL)}), (False, True), id="finding before the change"),
+        pytest.param(FakeNode(cures=False), (True, False), id="not repaired"),
+        pytest.param(FakeNode(ran=("nccl", "cuda")), (True, False), id="another role ran"),
     ],
 )
-def test_what_is_missed(bench: FakeBench, expected: tuple[bool, bool]) -> None:
-    assert verdicts(bench, mutation("nccl.a")) == [expected]
+def test_changes_that_are_not_detected_or_not_repaired(node: FakeNode, expected: tuple[bool, bool]) -> None:
+    assert verdicts(node, mutation("nccl.a")) == [expected]
 
 
-def test_ids_of_the_same_fact_are_expected() -> None:
-    bench = FakeBench({"nccl.a": ("nccl.a", "nccl.a2")})
-    assert verdicts(bench, mutation("nccl.a", also=("nccl.a*",))) == [(True, True)]
+def test_other_ids_of_the_same_fact_are_accepted() -> None:
+    node = FakeNode({"nccl.a": ("nccl.a", "nccl.a2")})
+    assert verdicts(node, mutation("nccl.a", also=("nccl.a*",))) == [(True, True)]
 
 
-def pair(check: str, *tells: str, repairs: bool = False) -> Shared:
-    return Shared(check=check, tells=tells, reason="both look at one and the same thing", repairs=repairs)
+def pair(check: str, *tells: str, repairs: bool = False) -> SharedFact:
+    return SharedFact(check=check, tells=tells, reason="both roles check the same fact", repairs=repairs)
 
 
-BOTH = FakeBench({"nccl.a": ("nccl.a", "cuda.b")}, ran=("nccl", "cuda"), changed=("nccl",))
+BOTH = FakeNode({"nccl.a": ("nccl.a", "cuda.b")}, ran=("nccl", "cuda"), changed=("nccl",))
 
 
 @pytest.mark.parametrize(
-    ("bench", "shared", "expected"),
+    ("node", "shared", "expected"),
     [
-        pytest.param(BOTH, pair("nccl.a", "cuda.b"), (True, True), id="a declared pair"),
-        pytest.param(BOTH, None, (False, False), id="no pair"),
-        pytest.param(BOTH, pair("nccl.a", "kernel.b"), (False, False), id="a pair with another role"),
-        pytest.param(BOTH, pair("nccl.a", "cuda.c"), (False, True), id="another id of that role"),
-        pytest.param(
-            replace(BOTH, changed=("nccl", "cuda")), pair("nccl.a", "cuda.b"), (True, False), id="the other role changed something"
-        ),
+        pytest.param(BOTH, pair("nccl.a", "cuda.b"), (True, True), id="declared shared fact"),
+        pytest.param(BOTH, None, (False, False), id="no shared fact"),
+        pytest.param(BOTH, pair("nccl.a", "kernel.b"), (False, False), id="fact shared with another role"),
+        pytest.param(BOTH, pair("nccl.a", "cuda.c"), (False, True), id="another id of the other role"),
+        pytest.param(replace(BOTH, changed=("nccl", "cuda")), pair("nccl.a", "cuda.b"), (True, False), id="the other role made changes"),
         pytest.param(
             replace(BOTH, changed=("cuda",)), pair("nccl.a", "cuda.b", repairs=True), (True, True), id="the other role repairs it"
         ),
     ],
 )
-def test_another_role_may_run_only_as_declared(bench: FakeBench, shared: Shared | None, expected: tuple[bool, bool]) -> None:
-    asked = replace(mutation("nccl.a"), shared=(shared,) if shared else ())
-    assert verdicts(replace(bench, now={}), asked) == [expected]
+def test_another_role_may_run_only_for_a_declared_shared_fact(
+    node: FakeNode, shared: SharedFact | None, expected: tuple[bool, bool]
+) -> None:
+    change = replace(mutation("nccl.a"), shared=(shared,) if shared else ())
+    assert verdicts(replace(node, now={}), change) == [expected]
 
 
-def test_a_role_that_only_the_same_roles_ids_excuse_may_not_run() -> None:
-    assert verdicts(FakeBench(ran=("nccl", "cuda")), mutation("nccl.a", also=("nccl.b",))) == [(True, False)]
+def test_ids_of_the_same_role_do_not_allow_another_role_to_run() -> None:
+    assert verdicts(FakeNode(ran=("nccl", "cuda")), mutation("nccl.a", also=("nccl.b",))) == [(True, False)]
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "settings: [{check: nccl.a, run: 'true', also: [cuda.b], because: both are the same}]",
-        "shared: [{check: nccl.a, tells: [nccl.b], reason: both look at one and the same thing}]",
-        "shared: [{check: nccl.a, tells: [cuda.b, kernel.c], reason: both look at one and the same thing}]",
-        "shared: [{check: nccl.a, tells: [], reason: both look at one and the same thing}]",
+        "shared: [{check: nccl.a, tells: [nccl.b], reason: both roles check the same fact}]",
+        "shared: [{check: nccl.a, tells: [cuda.b, kernel.c], reason: both roles check the same fact}]",
+        "shared: [{check: nccl.a, tells: [], reason: both roles check the same fact}]",
         "shared: [{check: nccl.a, tells: [cuda.b], reason: so}]",
     ],
 )
-def test_a_pair_of_roles_is_declared_as_one_or_not_at_all(text: str) -> None:
+def test_an_invalid_shared_fact_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         RuleFile.model_validate(yaml.safe_load(text))
 
 
-def test_a_pair_holds_for_its_own_ids_only() -> None:
-    found = catalogue([finding(f"nvidia_driver.gpu[{i}].power_limit_w", expected="700") for i in (0, 1)])
+def test_a_shared_fact_applies_to_its_own_ids_only() -> None:
+    found = mutation_catalogue([finding(f"nvidia_driver.gpu[{i}].power_limit_w", expected="700") for i in (0, 1)])
     assert [m.shared[0].tells for m in found.mutations] == [("hardware.gpu[0].power_limit_w",), ("hardware.gpu[1].power_limit_w",)]
-    other = catalogue([finding("nvidia_driver.persistenced.service.running", expected="active")])
+    other = mutation_catalogue([finding("nvidia_driver.persistenced.service.running", expected="active")])
     assert [m.shared for m in other.mutations] == [()]
 
 
-def test_what_is_left_and_unexplained_is_a_false_finding() -> None:
-    bench = FakeBench(cures=False, now={"cuda.x": finding("cuda.x", Outcome.FAIL)})
+def test_an_unexplained_finding_after_the_repair_is_a_false_finding() -> None:
+    node = FakeNode(cures=False, now={"cuda.x": finding("cuda.x", Outcome.FAIL)})
     false: list[str] = []
-    one_round(cast("Bench", bench), [mutation("nccl.a")], false)
+    run_round(cast("NodeUnderTest", node), [mutation("nccl.a")], false)
     assert false == ["cuda.x"]
 
 
-def test_a_setting_counts_only_if_every_way_is_seen() -> None:
+def test_a_setting_counts_only_if_all_its_changes_are_detected() -> None:
     score = Score("p", ("nccl.a", "nccl.b"), {}, ("nccl.b",))
-    bench = FakeBench({"nccl.a": ("nccl.a",)})
-    score.records += one_round(cast("Bench", bench), [mutation("nccl.a")], [])
-    assert score.missed == ["nccl.b"], "nothing changes it"
-    score.records += one_round(cast("Bench", FakeBench({"nccl.a": ()})), [mutation("nccl.a")], [])
+    node = FakeNode({"nccl.a": ("nccl.a",)})
+    score.records += run_round(cast("NodeUnderTest", node), [mutation("nccl.a")], [])
+    assert score.missed == ["nccl.b"], "no mutation changes it"
+    score.records += run_round(cast("NodeUnderTest", FakeNode({"nccl.a": ()})), [mutation("nccl.a")], [])
     assert score.missed == ["nccl.a", "nccl.b"]
 
 
-def test_the_sums_are_of_all_nodes() -> None:
+def test_the_summary_adds_up_all_nodes() -> None:
     score = Score("p", ("nccl.a", "nccl.b"), {}, ("nccl.b",), [Record("nccl.a", "nccl", "", detected=True, repaired=True)])
     other = Score("q", ("roce.a",), {}, (), [Record("roce.a", "roce", "", detected=True, repaired=True)], ["roce.b"])
-    document = total([score, other])
+    document = summary([score, other])
     sums = {key: document[key] for key in ("settings", "detected", "repaired", "false_findings", "missed")}
     assert sums == {"settings": 3, "detected": 2, "repaired": 2, "false_findings": 1, "missed": ["nccl.b"]}
     assert [one["kind"] for one in document["nodes"]] == ["p", "q"]
 
 
-def test_rounds_change_no_object_twice() -> None:
-    batches = rounds([mutation("a.present", thing="f"), mutation("a.mode", thing="f"), mutation("b.mode", thing="g")])
+def test_a_round_changes_no_object_twice() -> None:
+    batches = split_into_rounds([mutation("a.present", thing="f"), mutation("a.mode", thing="f"), mutation("b.mode", thing="g")])
     assert [[m.check for m in b] for b in batches] == [["a.present", "b.mode"], ["a.mode"]]
 
 
-def test_what_takes_the_ground_from_others_comes_last() -> None:
+def test_changes_that_prevent_others_come_last() -> None:
     removed = replace(mutation("a.present"), last=True)
-    assert [[m.check for m in b] for b in rounds([removed, mutation("a.mode"), mutation("b.mode")])] == [
+    assert [[m.check for m in b] for b in split_into_rounds([removed, mutation("a.mode"), mutation("b.mode")])] == [
         ["a.mode", "b.mode"],
         ["a.present"],
     ]
 
 
-def test_patterns() -> None:
-    assert caught("a.<x>[<y>].mode", "a.b[c.d].mode") == {"x": "b", "y": "c.d"}
-    assert caught("a.<x>[<x>]", "a.b[c]") is None
-    assert caught("a.*", "b.a.c") is None
-    assert filled("<x>.*<z>", {"x": "1"}) == "1.*<z>"
+def test_patterns_capture_and_fill_parts() -> None:
+    assert match_pattern("a.<x>[<y>].mode", "a.b[c.d].mode") == {"x": "b", "y": "c.d"}
+    assert match_pattern("a.<x>[<x>]", "a.b[c]") is None
+    assert match_pattern("a.*", "b.a.c") is None
+    assert fill_pattern("<x>.*<z>", {"x": "1"}) == "1.*<z>"
 
 
-def test_facts_reach_the_shell_as_they_are() -> None:
-    text = script('printf %s "$key"', {"key": "a b; 'c' $(d)"})
+def test_facts_are_quoted_for_the_shell() -> None:
+    text = shell_script('printf %s "$key"', {"key": "a b; 'c' $(d)"})
     assert subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout == "a b; 'c' $(d)"
 
 
-def test_the_catalogue_takes_the_roles_own_rule_a_reason_or_misses() -> None:
-    found = catalogue(
+def test_the_catalogue_prefers_the_roles_rules_and_lists_exemptions_and_settings_without_a_rule() -> None:
+    found = mutation_catalogue(
         [
             finding("nccl.package[x].held"),
             finding("nccl.library"),
@@ -206,24 +206,26 @@ def test_the_catalogue_takes_the_roles_own_rule_a_reason_or_misses() -> None:
     assert list(found.exempt) == ["nccl.library"]
 
 
-def test_what_another_node_had_with_the_same_expectation_is_not_changed_again() -> None:
-    before = catalogue([finding("nccl.conf[A]", expected="1"), finding("nccl.conf[B]", expected="2"), finding("nccl.unheard_of")])
-    now = catalogue([finding("nccl.conf[A]", expected="1"), finding("nccl.conf[B]", expected="3"), finding("nccl.conf[C]", expected="1")])
-    left = now.besides(before.expectations)
+def test_settings_tested_on_another_node_are_not_changed_again() -> None:
+    before = mutation_catalogue([finding("nccl.conf[A]", expected="1"), finding("nccl.conf[B]", expected="2"), finding("nccl.unheard_of")])
+    now = mutation_catalogue(
+        [finding("nccl.conf[A]", expected="1"), finding("nccl.conf[B]", expected="3"), finding("nccl.conf[C]", expected="1")]
+    )
+    left = now.without_known(before.expectations)
     assert {m.check for m in left.mutations} == {"nccl.conf[B]", "nccl.conf[C]"}
     assert left.same == ("nccl.conf[A]",)
     assert left.settings == ("nccl.conf[B]", "nccl.conf[C]")
 
 
-def test_a_node_comes_after_the_one_that_it_is_like() -> None:
-    names = list(kinds())
-    assert all(names.index(kind.like) < names.index(name) for name, kind in kinds().items() if kind.like)
-    assert {KINDS[kind.hardware].profile for kind in kinds().values()} == {kind.profile for kind in KINDS.values()}
+def test_a_kind_comes_after_the_kind_that_it_refers_to() -> None:
+    names = list(load_kinds())
+    assert all(names.index(kind.like) < names.index(name) for name, kind in load_kinds().items() if kind.like)
+    assert {KINDS[kind.hardware].profile for kind in load_kinds().values()} == {kind.profile for kind in KINDS.values()}
 
 
-@pytest.mark.parametrize("name", sorted(kinds()))
-def test_a_kind_of_node_is_a_layer_that_ansible_reads(name: str, tmp_path: Path) -> None:
-    kind, rack = kinds()[name], DemoRack(tmp_path, 34)
+@pytest.mark.parametrize("name", sorted(load_kinds()))
+def test_a_kind_of_node_gives_a_valid_inventory_layer(name: str, tmp_path: Path) -> None:
+    kind, rack = load_kinds()[name], DemoRack(tmp_path, 34)
     kind.write_layer(rack, tmp_path / "kind" / "hosts.json")
     hosts = tmp_path / "lab.yml"
     names = [rack.node(slot) for slot in range(1, kind.nodes + 1)]
@@ -234,16 +236,16 @@ def test_a_kind_of_node_is_a_layer_that_ansible_reads(name: str, tmp_path: Path)
         assert set(node.spec.roles) == set(kind.vars.get("node_roles", node.spec.roles)) > {"ofed"}
 
 
-def test_the_words_of_a_file_come_before_those_of_its_rules() -> None:
-    (made,) = catalogue([finding("roce.rails[mlx5_3].dcbx.running", expected="os")]).mutations
+def test_the_prelude_of_a_file_comes_before_its_rules() -> None:
+    (made,) = mutation_catalogue([finding("roce.rails[mlx5_3].dcbx.running", expected="os")]).mutations
     assert made.script.index("device=mlx5_3") < made.script.index("interface=$(ls") < made.script.index("mlnx_qos -i")
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in CASES.glob("*.yml")))
-def test_every_file_of_rules(name: str) -> None:
-    rules = load(name)
+def test_every_rule_file_is_valid(name: str) -> None:
+    rules = load_rules(name)
     assert rules != RuleFile()
-    assert all(r.because for r in rules.settings if r.also), "why another id moves, too"
+    assert all(r.because for r in rules.settings if r.also), "the reason for other ids is missing"
     assert all((ROOT / "roles" / s.role).is_dir() and s.check.startswith(f"{name}.") for s in rules.shared)
     for rule in rules.settings:
         done = subprocess.run(["bash", "-n", "-c", rule.run], capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, PoolError, StoreError
 from clusterctl.model.state import State
 from clusterctl.workflows.drain import drain, release
-from support.rack import NAMES, provisioned_rack
+from support.rack_after_run import NAMES, provisioned_rack
 from support.stores import bring
 
 if TYPE_CHECKING:

@@ -64,12 +64,12 @@ def test_too_much_of_the_pool_at_once_is_refused_before_anything_is_touched(worl
 )
 def test_a_look_says_what_would_be_refused(world: World, bad: tuple[str, ...], force: bool, told: list[str]) -> None:
     world.run()
-    world.told.clear()
+    world.progress.clear()
     world.bad = {name: {"kernel"} for name in bad}
     with Store.open(world.url) as store:
         context = world.context(store, RunDir("plan", world.state_dir), [node(n) for n in world.names], ProvisionOptions(force=force))
         warn(context, check_nodes(context))
-    assert [p.text for p in world.told if isinstance(p, Note)] == told
+    assert [p.text for p in world.progress if isinstance(p, Note)] == told
     assert world.members() == {N1, N2, N3}
 
 

@@ -18,7 +18,7 @@ from clusterctl.model.state import State
 from clusterctl.report import heatmap
 from clusterctl.report.page import page_of, render_page
 from clusterctl.workflows.collect_report import chosen_run, collect
-from support.rack import NAMES, RAILS, provisioned_rack
+from support.rack_after_run import NAMES, RAILS, provisioned_rack
 from support.stores import a_result, a_run, bring
 
 if TYPE_CHECKING:

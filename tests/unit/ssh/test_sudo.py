@@ -55,13 +55,13 @@ def trouble(folder: Path, behaviour: Behaviour, password: str = PASSWORD) -> tup
 def test_the_password_goes_to_the_prompt_and_the_payload_to_the_command(tmp_path: Path) -> None:
     fake = FakeSudo(echo)
     assert ask(tmp_path, fake) == Exited(3, PAYLOAD, b"its own words")
-    assert fake.told == [PASSWORD]
+    assert fake.received == [PASSWORD]
 
 
 def test_a_sudo_that_does_not_ask_never_gets_the_password(tmp_path: Path) -> None:
     fake = FakeSudo(echo, password=None)
     assert ask(tmp_path, fake) == Exited(3, PAYLOAD, b"its own words")
-    assert fake.told == []
+    assert fake.received == []
 
 
 @pytest.mark.parametrize("tries", [1, 3])
@@ -69,8 +69,8 @@ def test_a_wrong_password_is_tried_once(tmp_path: Path, tries: int) -> None:
     fake = FakeSudo(echo, tries=tries)
     kind, detail = trouble(tmp_path, fake, "wrong one")
     assert (kind, detail) == (Trouble.AUTH_FAILED, "become: sudo does not accept ansible_become_password; it was tried once")
-    assert fake.told[0] == "wrong one"
-    assert not any(fake.told[1:]), "nothing but the end of its input came after it"
+    assert fake.received[0] == "wrong one"
+    assert not any(fake.received[1:]), "nothing but the end of its input came after it"
 
 
 def says(rc: int, stderr: bytes) -> Behaviour:

@@ -14,7 +14,7 @@ from clusterctl.core.lifecycle import LEGAL
 from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError
 from clusterctl.model.state import State
 from clusterctl.workflows.forget import forget
-from support.rack import NAMES, SLOW, provisioned_rack
+from support.rack_after_run import NAMES, SLOW, provisioned_rack
 from support.stores import a_node, fresh
 
 if TYPE_CHECKING:

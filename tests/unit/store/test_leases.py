@@ -20,7 +20,7 @@ from clusterctl.core import timestamps
 from clusterctl.model.errors import LeaseHeldError
 from clusterctl.model.holder import Holder
 from clusterctl.workflows.lease import lease_for
-from support.racing import race
+from support.lease_race import acquire_in_race
 from support.stores import fresh
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def test_of_racing_processes_exactly_one_wins(tmp_path: Path) -> None:
     start, results = context.Barrier(3), context.Queue()
     orders = (["r12-n01", "r12-n02"], ["r12-n02", "r12-n01"], ["r12-n02", "r12-n03"])
     url = f"sqlite:///{tmp_path / 'clusterctl.db'}"
-    racers = [context.Process(target=race, args=(url, f"run-{i}", names, start, results)) for i, names in enumerate(orders)]
+    racers = [context.Process(target=acquire_in_race, args=(url, f"run-{i}", names, start, results)) for i, names in enumerate(orders)]
     for racer in racers:
         racer.start()
     outcome = dict(results.get(timeout=90) for _ in racers)

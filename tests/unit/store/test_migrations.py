@@ -11,7 +11,17 @@ from sqlalchemy import inspect, text
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.store.engine import connect, writing
 from clusterctl.model.gate_result import Outcome
-from support.old_store import LATER, NAMES, RUN, SAID, assert_answers, counts, fill, write, write_gate_result
+from support.old_store import (
+    LATER,
+    NAMES,
+    OLD_FINDINGS,
+    RUN,
+    assert_same_findings,
+    create_old_database,
+    row_counts,
+    write_gate_result,
+    write_validation,
+)
 from support.stores import a_finding, a_result, findings
 
 if TYPE_CHECKING:
@@ -22,14 +32,14 @@ if TYPE_CHECKING:
 def url(tmp_path: Path) -> str:
     """A database of schema 0002, with what it held: a row per finding and validation."""
     address = f"sqlite:///{tmp_path / 'clusterctl.db'}"
-    fill(address)
+    create_old_database(address)
     return address
 
 
 def test_findings_of_the_old_form_are_the_same_afterwards(url: str) -> None:
     with Store.open(url) as store:
-        assert_answers(store)
-        assert counts(store) == (4, 2, 31)
+        assert_same_findings(store)
+        assert row_counts(store) == (4, 2, 31)
         assert "findings" not in inspect(store._engine).get_table_names()
 
 
@@ -50,19 +60,19 @@ def test_gate_results_of_before_keep_their_texts_and_the_limit_that_these_name(u
 
 def test_what_is_said_again_after_the_migration_is_not_stored_again(url: str) -> None:
     with Store.open(url) as store:
-        store.save_findings(LATER, findings(*SAID, node=NAMES[1]))
-        assert counts(store) == (5, 2, 31)
+        store.save_findings(LATER, findings(*OLD_FINDINGS, node=NAMES[1]))
+        assert row_counts(store) == (5, 2, 31)
 
 
 def test_many_validations_in_slices(url: str) -> None:
     engine = connect(url)
     with writing(engine) as connection:
         for number in range(100, 260):
-            write(connection, number, RUN, findings(*SAID, a_finding(check=f"hugepages.own{number % 3}"), node=NAMES[1]))
+            write_validation(connection, number, RUN, findings(*OLD_FINDINGS, a_finding(check=f"hugepages.own{number % 3}"), node=NAMES[1]))
     engine.dispose()
     with Store.open(url) as store:
-        assert counts(store) == (164, 5, 34)
-        assert store.findings(NAMES[1]) == findings(*SAID, a_finding(check="hugepages.own1"), node=NAMES[1])
+        assert row_counts(store) == (164, 5, 34)
+        assert store.findings(NAMES[1]) == findings(*OLD_FINDINGS, a_finding(check="hugepages.own1"), node=NAMES[1])
 
 
 def test_a_migration_that_breaks_off_leaves_the_old_form(url: str) -> None:

@@ -1,4 +1,4 @@
-"""What refuses the acceptance VM before anything is built."""
+"""Conditions under which the image of the acceptance VM is not built."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         vm_image.ensure_image(lambda _text: None)
 
 
-def test_another_mirror_is_another_image() -> None:
+def test_another_mirror_gives_another_image() -> None:
     one, other = (AptSources("bookworm", f"URIs: http://{host}/debian\n") for host in ("a.example", "b.example"))
     assert vm_image._digest(one) != vm_image._digest(other)
     assert vm_image._digest(one) == vm_image._digest(one)

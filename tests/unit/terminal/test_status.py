@@ -39,13 +39,13 @@ def test_a_node_that_provision_could_not_reach_is_shown_as_unreachable_with_the_
     lines = status(tmp_path, capsys).splitlines()
     assert lines[0].endswith("(1 gave no answer)")
     assert "unreachable at" in lines[2]
-    assert f"as the test says (run {run_id})" in lines[2]
+    assert f"chosen by the test (run {run_id})" in lines[2]
     assert "unreachable" not in lines[1]
     data = json.loads(status(tmp_path, capsys, "-o", "json"))
     Draft202012Validator(SCHEMA).validate(data)
     shown = {n["name"]: n["unanswered"] for n in data["nodes"]}
     assert shown["r12-n01"] is None
-    assert (shown["r12-n02"]["status"], shown["r12-n02"]["detail"]) == ("unreachable", "as the test says")
+    assert (shown["r12-n02"]["status"], shown["r12-n02"]["detail"]) == ("unreachable", "chosen by the test")
     assert not Draft202012Validator(SCHEMA).is_valid({**data, "nodes": [{**data["nodes"][1], "unanswered": {"status": "ok"}}]})
 
 

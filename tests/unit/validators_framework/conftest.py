@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.node_run import example_bundle
+from support.bundle_run import example_bundle
 
 if TYPE_CHECKING:
     from clusterctl.adapters.validators.bundle import Bundle

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl_validators.finding import Outcome
-from support.node_run import run_bundle
+from support.bundle_run import run_bundle
 
 if TYPE_CHECKING:
     from clusterctl.adapters.validators.bundle import Bundle
@@ -49,7 +49,7 @@ def test_answer(bundle: Bundle) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "check", "reason"),
     [
-        ("raise", "example.test_behaviour", "RuntimeError: the tool failed"),
+        ("raise", "example.test_behaviour", "RuntimeError: the tool says no"),
         ("skip", "example.test_behaviour", "Skipped: no such tool"),
         ("fixture", "example.test_fixture", "OSError: the fixture broke"),
         ("sleep", "example.test_behaviour", "timed out after 0.4 s"),
@@ -122,29 +122,29 @@ def test_nothing_is_written(bundle: Bundle, tmp_path: Path) -> None:
 @pytest.fixture
 def view(bundle: Bundle) -> str:
     """The view of the checks on this machine; skips if it is not read-only."""
-    state = str(run_bundle(bundle, {"example": GOOD}).data["view"])
-    if state != "read-only":
-        pytest.skip(f"the view is {state} here")
-    return state
+    outputs = str(run_bundle(bundle, {"example": GOOD}).data["view"])
+    if outputs != "read-only":
+        pytest.skip(f"the view is {outputs} here")
+    return outputs
 
 
 @pytest.mark.usefixtures("view")
 @pytest.mark.parametrize(
-    ("behaviour", "check", "outcome", "message"),
+    ("behaviour", "check", "outcome", "outputs"),
     [
         ("write a file", "example.test_behaviour", Outcome.COULD_NOT_RUN, "OSError: [Errno 30] Read-only file system"),
         ("write a sysctl", "example.test_behaviour", Outcome.COULD_NOT_RUN, "OSError: [Errno 30] Read-only file system"),
         ("let a command write", "example.touch", Outcome.FAIL, "Read-only file system"),
     ],
 )
-def test_a_check_cannot_write(bundle: Bundle, tmp_path: Path, behaviour: str, check: str, outcome: Outcome, message: str) -> None:
+def test_a_check_cannot_write(bundle: Bundle, tmp_path: Path, behaviour: str, check: str, outcome: Outcome, outputs: str) -> None:
     file = tmp_path / "written"
     spec = {**GOOD, "example_behaviour": behaviour, "example_path": str(file)}
     answer = run_bundle(bundle, {"example": spec})
     found = answer.findings[check]
-    assert (found.outcome, message in found.reason + found.found) == (outcome, True), found
+    assert (found.outcome, outputs in found.reason + found.found) == (outcome, True), found
     assert not file.exists()
-    assert answer.findings["example.host"].outcome is Outcome.PASS, "other checks are not affected"
+    assert answer.findings["example.host"].outcome is Outcome.PASS, "the others go on"
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.node_run import example_bundle
+from support.bundle_run import example_bundle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +24,6 @@ def bundle(state_dir: Path) -> Bundle:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home without keys or known_hosts, and no agent."""
+    """Nobody's own keys, known_hosts or agent."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)

@@ -14,7 +14,6 @@ from clusterctl.model.errors import ConfigError
 _FILES = (
     "dcgm_diag",
     "nvbandwidth",
-    "cpu_stream",
     "nccl_node",
     "rdma_pair",
     "nccl_group",

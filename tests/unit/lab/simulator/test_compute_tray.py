@@ -19,7 +19,7 @@ from clusterctl_lab.simulator import (
     sysfs_rdma,
 )
 from clusterctl_validators import nvidia_smi as parser
-from support.lab_machine import LabMachine, lab_machine, stand_for
+from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 from support.recorded import recorded
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ TRAY = hardware_kinds.GB300_NVL72
 
 @pytest.fixture
 def tray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
-    stand_for(TRAY, monkeypatch)
+    simulate_hardware(TRAY, monkeypatch)
     monkeypatch.setattr(imex_channel, "PATH", str(tmp_path / "dev" / "channel0"))
     one = lab_machine(tmp_path, monkeypatch)
     one.gpu_stack()
@@ -68,7 +68,7 @@ def test_trays_of_a_rack_share_a_cluster_uuid_and_racks_differ() -> None:
 
 
 def test_a_gpu_outside_the_fabric_has_no_domain(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
-    tray.break_("fabric_stuck", "1")
+    tray.inject_fault("fabric_stuck", "1")
     gpus = query(capsys).gpus
     assert [g.fabric_state for g in gpus] == ["Completed", "In Progress", "Completed", "Completed"]
     assert (gpus[1].fabric_health, gpus[1].fabric_cluster) == (None, None)
@@ -121,5 +121,5 @@ def test_devices_are_in_separate_pci_domains() -> None:
 @pytest.mark.usefixtures("tray")
 def test_imex_channel_devices_exist_only_on_a_tray(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"{imex_channel.MAJOR} nvidia-caps-imex-channels" in procfs.devices_text()
-    stand_for(hardware_kinds.HGX_H100, monkeypatch)
+    simulate_hardware(hardware_kinds.HGX_H100, monkeypatch)
     assert "imex" not in procfs.devices_text()

@@ -39,7 +39,7 @@ def test_a_healthy_board_passes_every_test_of_its_level(
 
 
 def test_a_row_remap_failure_fails_its_gpu(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
-    node.break_("ecc_uncorrectable", "2")
+    node.inject_fault("ecc_uncorrectable", "2")
     code, text = run(capsys, "diag -r 2 -j")
     failed = [s for s in parse_output("dcgmi_diag", text) if s.value == 0]
     assert code != 0

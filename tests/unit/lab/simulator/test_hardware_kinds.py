@@ -26,7 +26,7 @@ from clusterctl_lab.simulator import (
 )
 from clusterctl_lab.simulator.hugepages import pages_from_cmdline
 from clusterctl_validators import nvidia_smi as parser
-from support.lab_machine import LabMachine, lab_machine, stand_for
+from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 from support.recorded import recorded
 from support.roles import ROOT
 
@@ -49,7 +49,7 @@ _A_GIB_KIB = 1048576
 
 @pytest.fixture
 def one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Hardware) -> LabMachine:
-    stand_for(kind, monkeypatch)
+    simulate_hardware(kind, monkeypatch)
     made = lab_machine(tmp_path, monkeypatch)
     made.gpu_stack()
     return made
@@ -99,7 +99,7 @@ def test_each_lab_profile_overrides_the_same_roles(kind: Hardware) -> None:
 
 @KINDS
 def test_every_cpu_is_in_one_numa_node_and_one_socket(kind: Hardware, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_for(kind, monkeypatch)
+    simulate_hardware(kind, monkeypatch)
     everyone = list(range(machine.CPUS))
     assert sorted(c for n in range(kind.numa_nodes) for c in machine.cpus_of_numa_node(n)) == everyone
     assert sorted(c for s in range(kind.sockets) for c in machine.cpus_of_socket(s)) == everyone

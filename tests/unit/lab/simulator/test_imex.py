@@ -11,7 +11,7 @@ import pytest
 from clusterctl_lab.simulator import imex, imex_config, imex_ctl, imex_domain, imex_protocol
 from clusterctl_lab.simulator.imex_protocol import CONNECTED, INVALID, NEVER_CONNECTED, READY, UNAVAILABLE, VERSION_MISMATCH, Member
 from clusterctl_validators.imex import Domain, parse_domain
-from support.imex_rack import STARTS_S, VERSION, Rack, Tray, free_port
+from support.imex_rack import START_TIMEOUT_S, VERSION, Rack, Tray, free_port
 from support.lab_machine import LabMachine, lab_machine
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def test_the_json_has_the_keys_of_the_real_tool(rack: Rack, ctl: Ctl) -> None:
 
 
 def test_members_that_do_not_answer_are_queried_in_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = threading.Barrier(17, timeout=STARTS_S)
+    asked = threading.Barrier(17, timeout=START_TIMEOUT_S)
 
     def ask(address: str, _port: int, _question: imex_protocol.Request) -> bytes:
         asked.wait()  # breaks where they are asked one after the other

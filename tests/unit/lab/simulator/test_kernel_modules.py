@@ -48,7 +48,7 @@ def test_modprobe_options_set_driver_parameters(node: LabMachine) -> None:
 
 
 def test_proc_does_not_list_a_missing_gpu(node: LabMachine) -> None:
-    node.break_("gpu_missing", "5")
+    node.inject_fault("gpu_missing", "5")
     kernel_modules.load_module("nvidia")
     assert len(list((node.root / "run/proc/driver/nvidia/gpus").iterdir())) == 7
 

@@ -45,7 +45,7 @@ def test_a_healthy_node_is_above_the_floor_with_nvls(node: LabMachine, capsys: p
 
 
 def test_slow_nccl_is_below_the_floor_and_does_not_use_nvls(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
-    node.break_("nccl_slow")
+    node.inject_fault("nccl_slow")
     _, text = run_node(capsys)
     assert all(s.value < 400 for s in measured(text, "busbw"))
     assert "NVLS comm" not in text
@@ -64,7 +64,7 @@ def test_a_missing_prerequisite_fails_with_the_real_message(
     node: LabMachine, broken: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if broken == "gpu_missing":
-        node.break_("gpu_missing")
+        node.inject_fault("gpu_missing")
     else:
         file = {"no fabric": "run/fabric", "no driver": "loaded/nvidia/version", "no nccl": "packages/libnccl2"}[broken]
         (node.root / file).unlink()

@@ -75,7 +75,7 @@ def test_without_daemons_persistence_and_fabric_are_off(tmp_path: Path, monkeypa
 
 
 def test_a_missing_gpu_is_not_listed(node: LabMachine, smi: Smi) -> None:
-    node.break_("gpu_missing", "5")
+    node.inject_fault("gpu_missing", "5")
     log = parse_query(smi("-q -x"))
     assert (log.attached, len(log.gpus)) == (7, 7)
     assert not any(machine.THIS.gpu_addresses[5] in g.bus_id.lower() for g in log.gpus)
@@ -83,7 +83,7 @@ def test_a_missing_gpu_is_not_listed(node: LabMachine, smi: Smi) -> None:
 
 
 def test_a_row_remap_failure_affects_only_its_gpu(node: LabMachine, smi: Smi) -> None:
-    node.break_("ecc_uncorrectable", "2")
+    node.inject_fault("ecc_uncorrectable", "2")
     gpus = parse_query(smi("-q -x")).gpus
     assert [g.remap_failure for g in gpus].index("Yes") == 2
     assert gpus[2].aggregate.dram_uncorrectable == gpus[2].remapped_uncorrectable == 8
@@ -92,7 +92,7 @@ def test_a_row_remap_failure_affects_only_its_gpu(node: LabMachine, smi: Smi) ->
 
 
 def test_a_gpu_that_fell_off_the_bus_makes_the_tool_fail(node: LabMachine, smi: Smi) -> None:
-    node.break_("xid", "3", "79")
+    node.inject_fault("xid", "3", "79")
     text = smi("-q -x")
     assert smi.code == 15
     with pytest.raises(UnreadableGpuError) as caught:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl_lab.simulator import daemons, hardware_kinds, nvlsm
-from support.lab_machine import LabMachine, lab_machine, stand_for
+from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def b200(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
     def leave() -> None:
         raise KeepsRunningError
 
-    stand_for(hardware_kinds.HGX_B200, monkeypatch)
+    simulate_hardware(hardware_kinds.HGX_B200, monkeypatch)
     monkeypatch.setattr(daemons, "NVLSM", str(tmp_path / "nvlsm"))
     monkeypatch.setattr(signal, "signal", lambda *arguments: SIGNAL_CALLS.append(arguments))
     SIGNAL_CALLS.clear()
@@ -79,7 +79,7 @@ def test_with_both_the_fabric_manager_runs_and_notifies_systemd(b200: LabMachine
 
 @pytest.mark.usefixtures("b200")
 def test_other_boards_need_no_subnet_manager(monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_for(hardware_kinds.HGX_H200, monkeypatch)
+    simulate_hardware(hardware_kinds.HGX_H200, monkeypatch)
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
     with pytest.raises(KeepsRunningError):
         daemons.fabricmanager(VERSION)

@@ -8,7 +8,7 @@ import pytest
 
 from clusterctl_lab.simulator import hardware_kinds, iblinkinfo, perftest, sysfs_rdma
 from support.checks import write_files
-from support.lab_machine import LabMachine, lab_machine, stand_for
+from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ DEVICE = hardware_kinds.HGX_B200.switch_hcas[0][0]
 
 @pytest.fixture
 def b200(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
-    stand_for(hardware_kinds.HGX_B200, monkeypatch)
+    simulate_hardware(hardware_kinds.HGX_B200, monkeypatch)
     root = write_files(tmp_path, {f"/{path}": str(value) for path, value in sysfs_rdma.files("r12-n01", {}).items()})
     for module in ("iblinkinfo", "cabling"):
         monkeypatch.setattr(f"clusterctl_lab.simulator.{module}.ROOT", str(root / "class/infiniband"))

@@ -68,7 +68,7 @@ def test_two_healthy_sides_reach_the_line_rate(node: LabMachine, capsys: pytest.
 
 
 def test_one_degraded_side_halves_the_bandwidth(node: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
-    node.break_("hca_degraded", "mlx5_3")
+    node.inject_fault("hca_degraded", "mlx5_3")
     _, text = pair(capsys, WORDS.replace("{}", "3", 1), WORDS.replace("{}", "0", 1))
     assert 190 < bandwidth(text) < 200
 

@@ -1,4 +1,4 @@
-"""Patterns of check ids: `<name>` catches a part, `*` is any text."""
+"""Patterns of check ids: `<name>` captures a part, `*` matches any text."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(text + re.escape(pattern[at:]))
 
 
-def caught(pattern: str, check: str) -> dict[str, str] | None:
-    """The parts that the pattern catches of a check id; None if it does not match the whole of it."""
+def match_pattern(pattern: str, check: str) -> dict[str, str] | None:
+    """The captured parts of a check id; None if the pattern does not match the whole id."""
     found = _compiled(pattern).fullmatch(check)
     return found.groupdict() if found else None
 
 
-def filled(pattern: str, parts: Mapping[str, str]) -> str:
-    """The pattern with the `<name>`s that are known replaced; the others stay."""
+def fill_pattern(pattern: str, parts: Mapping[str, str]) -> str:
+    """Replace the `<name>`s in a pattern that are in `parts`."""
     return re.sub(r"<(\w+)>", lambda m: parts.get(m[1], m[0]), pattern)

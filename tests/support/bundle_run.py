@@ -1,4 +1,4 @@
-"""Run a bundle as a node does: a process, a request on stdin, an answer on stdout."""
+"""Runs a validator bundle as a node does: in a process with the request on stdin and the answer on stdout."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ EXAMPLES = ROOT / "tests" / "cases" / "validators"
 
 
 @dataclass(frozen=True)
-class NodeAnswer:
-    """What the process said."""
+class BundleResult:
+    """The result of the process."""
 
     rc: int
     data: dict[str, Any]
@@ -35,14 +35,14 @@ class NodeAnswer:
 
 
 def example_bundle(state_dir: Path) -> Bundle:
-    """The bundle with the example validators of tests/cases/validators."""
-    return build_bundle(state_dir, [EXAMPLES])
+    """A bundle with the example validators of tests/cases/validators."""
+    return build_bundle(state_dir, EXAMPLES)
 
 
-def run_bundle(bundle: Bundle, roles: dict[str, Any], python: str = sys.executable, **options: Any) -> NodeAnswer:
-    """Run it on this machine; nothing is kept anywhere."""
+def run_bundle(bundle: Bundle, roles: dict[str, Any], python: str = sys.executable, **options: Any) -> BundleResult:
+    """Run a bundle on this machine without storing it."""
     request = {"schema_version": 1, "node": "n1", "nonce": "abc", "roles": roles, "options": options}
     argv = [python, "-I", "-S", "-B", str(bundle.path), bundle.sha256]
     env = {"PATH": os.environ["PATH"]}
     done = subprocess.run(argv, input=json.dumps(request), capture_output=True, text=True, timeout=60, env=env, check=False)
-    return NodeAnswer(done.returncode, json.loads(done.stdout) if done.returncode == 0 else {}, done.stderr)
+    return BundleResult(done.returncode, json.loads(done.stdout) if done.returncode == 0 else {}, done.stderr)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.node_run import EXAMPLES
+from support.bundle_run import EXAMPLES
 from support.roles import ROOT
 
 if TYPE_CHECKING:

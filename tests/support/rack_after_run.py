@@ -1,4 +1,4 @@
-"""A rack of six nodes after a run: five admitted, one quarantined for a slow HCA; with its run directory of raw records."""
+"""A rack of six nodes after a run, with its run directory: five nodes are admitted, one is quarantined because of a slow HCA."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OUTPUT = """\
 
 
 def provisioned_rack(state_dir: Path, *, hostile: str = "") -> tuple[Store, RunRow]:
-    """The store and the run; `hostile` is put wherever a node's own words appear."""
+    """The store and the run. `hostile` is added to all texts that come from a node."""
     store = fresh(state_dir)
     rundir = RunDir.create(state_dir, "provision")
     run = a_run(rundir.id, str(rundir.path))
@@ -101,7 +101,7 @@ def _pair(one: str, other: str, rail: int) -> tuple[RawRecord, RawRecord]:
 
 
 def hash_of(*words: object) -> int:
-    """A small number that is the same in every process."""
+    """A small number that is the same in all processes."""
     return sum(ord(c) for w in words for c in str(w))
 
 

@@ -1,4 +1,4 @@
-"""The lab nodes that are tested, as data: tests/cases/mutation/nodes/KIND.yml."""
+"""The kinds of lab nodes to test, as data: tests/cases/mutation/nodes/KIND.yml."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from support.demo_rack import DemoRack
 
 
-class Kind(BaseModel):
-    """What is declared of a node besides the profile of the lab.
+class NodeKind(BaseModel):
+    """The declarations of a node in addition to the lab's profile.
 
     Attributes:
-        groups: profiles that it is in, too.
-        vars: variables of the node, over all profiles.
-        hardware: what it stands for, as `clusterctl lab up --hardware` takes it.
-        nodes: of its rack, all declared alike; only the first is changed. With a partner to measure with they must be admitted.
-        together: what one of them says hangs on all of them, so all are asked.
-        like: another kind; a setting that is there with the same expectation is not changed again here.
+        groups: additional groups of the node.
+        vars: variables of the node, which override its profiles.
+        hardware: simulated hardware, as for `clusterctl lab up --hardware`.
+        nodes: number of nodes in the rack, all with the same declarations. Only the first is changed; the others are its partners in burn-in.
+        together: findings of a node depend on the others, so all are validated together.
+        like: another kind; settings that it has with the same expected value are not tested again.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,7 +38,7 @@ class Kind(BaseModel):
     like: str = ""
 
     def write_layer(self, rack: DemoRack, path: Path) -> Path:
-        """An inventory layer that declares it of the nodes of `rack`."""
+        """Write an inventory layer with these declarations for the nodes of `rack`."""
         names = [rack.node(slot) for slot in range(1, self.nodes + 1)]
         children: dict[str, Any] = {group: {"hosts": {name: {} for name in names}} for group in self.groups}
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,8 +46,8 @@ class Kind(BaseModel):
         return path
 
 
-def kinds() -> dict[str, Kind]:
-    """All kinds of nodes by name, those that others are like before them."""
+def load_kinds() -> dict[str, NodeKind]:
+    """All kinds of nodes by name. A kind that others refer to with `like` comes before them."""
     files = (CASES / "nodes").glob("*.yml")
-    found = {f.stem: Kind.model_validate(yaml.safe_load(f.read_text(encoding="utf-8"))) for f in files}
+    found = {f.stem: NodeKind.model_validate(yaml.safe_load(f.read_text(encoding="utf-8"))) for f in files}
     return dict(sorted(found.items(), key=lambda item: (bool(item[1].like), item[0])))

@@ -1,4 +1,4 @@
-"""What racing processes do; importable by their spawned interpreters."""
+"""The function of processes that race for leases; must be importable by spawned interpreters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier
 
 
-def race(url: str, run_id: str, names: list[str], start: Barrier, results: multiprocessing.Queue[tuple[str, str]]) -> None:
-    """Take leases when all are ready; report `has`, or the run that holds them; live until all have tried."""
+def acquire_in_race(url: str, run_id: str, names: list[str], start: Barrier, results: multiprocessing.Queue[tuple[str, str]]) -> None:
+    """Acquire leases when all processes are ready. Reports `has`, or the run that holds them; ends when all have tried."""
     with Store.open(url) as store:
         start.wait(timeout=60)
         try:
