@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import TYPE_CHECKING
 
 import click
 from click import exceptions
@@ -12,6 +13,9 @@ from clusterctl.commands import extra_verbs
 from clusterctl.model.errors import ClusterctlError, InterruptedRunError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.terminal import messages
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 VERBS: dict[str, str] = {
     "init": "Write a site folder to start from.",
@@ -55,6 +59,11 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"clusterctl.commands.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The verbs, without importing them."""
+        ctx.meta["clusterctl.listing"] = True
+        return super().shell_complete(ctx, incomplete)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does; an unknown verb's error names the nearest verbs."""

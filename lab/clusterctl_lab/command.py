@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import rich_click as click
+from click.shell_completion import CompletionItem
 
+from clusterctl.adapters.inventory.declared_names import declared_names
+from clusterctl.commands import complete
 from clusterctl.commands.options import load_config, output_option
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.terminal import messages, out
@@ -14,6 +17,19 @@ from clusterctl_lab.layout import DEFAULT_NODES, LabPaths, lab_rack
 
 def _paths(ctx: click.Context) -> LabPaths:
     return LabPaths(load_config(ctx).state_dir / "lab")
+
+
+@complete.silent
+def _nodes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The nodes that were started."""
+    hosts = LabPaths(complete.site(ctx).state_dir / "lab").hosts_dir
+    return complete.matching(sorted(declared_names([hosts])[1]), incomplete)
+
+
+@complete.silent
+def _faults(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The catalogue, with what each fault does."""
+    return [CompletionItem(k.name, help=k.summary) for k in faults.fault_catalogue().values() if k.name.startswith(incomplete)]
 
 
 @click.group("lab")
@@ -59,8 +75,8 @@ def status(ctx: click.Context, target: str | None, output: str) -> None:
 
 
 @command.command()
-@click.argument("node", required=False)
-@click.argument("fault", required=False)
+@click.argument("node", required=False, shell_complete=_nodes)
+@click.argument("fault", required=False, shell_complete=_faults)
 @click.option("--device", default="", help="HCA (mlx5_0, mlx5_1, ...) or GPU index.  [default: see --list]")
 @click.option("--option", default="", help="Option of the fault, see --list.")
 @click.option("--clear", is_flag=True, help="Clear FAULT, or all faults if none is named.")

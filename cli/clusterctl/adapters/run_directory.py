@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 _FOLDER = "runs"
 
 
+def run_ids(state_dir: Path, limit: int = 100) -> tuple[str, ...]:
+    """The ids of the runs that have a directory, newest first."""
+    folder = state_dir / _FOLDER
+    return tuple(sorted((p.name for p in folder.iterdir()), reverse=True))[:limit] if folder.is_dir() else ()
+
+
 @dataclass(frozen=True, slots=True)
 class RunDir:
     """`<state_dir>/runs/<id>/`, readable by its owner only.

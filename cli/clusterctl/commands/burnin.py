@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import rich_click as click
 
+from clusterctl.commands import complete
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument, vault_option
 from clusterctl.terminal import messages
 
@@ -16,8 +17,14 @@ from clusterctl.terminal import messages
 @click.option(
     "--level", type=click.Choice(("quick", "standard", "full")), default="standard", show_default=True, help="How much to measure."
 )
-@click.option("--gates", default="", metavar="GATE,...", help="Only these gates of the level.")
-@click.option("--partners", default="", metavar="PATTERN", help="Known-good nodes to measure with; they are not judged.")
+@click.option("--gates", default="", metavar="GATE,...", shell_complete=complete.gates, help="Only these gates of the level.")
+@click.option(
+    "--partners",
+    default="",
+    metavar="PATTERN",
+    shell_complete=complete.targets,
+    help="Known-good nodes to measure with; they are not judged.",
+)
 @click.option("--in-service", is_flag=True, help="Measure nodes that are admitted, too; jobs there will suffer.")
 @output_option
 @click.pass_context

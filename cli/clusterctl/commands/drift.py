@@ -7,6 +7,7 @@ from typing import Any
 
 import rich_click as click
 
+from clusterctl.commands import complete
 from clusterctl.commands.options import inventory_option, limit_option, load_config, vault_option
 from clusterctl.terminal import messages
 
@@ -14,7 +15,7 @@ _FORMATS = ("table", "json", "yaml", "junit")
 
 
 @click.command("drift")
-@click.argument("target", default="all")
+@click.argument("target", default="all", shell_complete=complete.targets)
 @inventory_option
 @limit_option
 @vault_option

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import rich_click as click
 
+from clusterctl.commands import complete
 from clusterctl.commands.options import load_config, output_option
 
 
 @click.command("history")
-@click.argument("node")
+@click.argument("node", shell_complete=complete.nodes)
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many runs to list, newest first.")
 @output_option
 @click.pass_context

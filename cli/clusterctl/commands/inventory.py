@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import rich_click as click
 
+from clusterctl.commands import complete
 from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, vault_option
 from clusterctl.terminal import inventory as render
 
 
 @click.command("inventory")
-@click.argument("target", default="all")
+@click.argument("target", default="all", shell_complete=complete.targets)
 @inventory_option
 @limit_option
 @vault_option

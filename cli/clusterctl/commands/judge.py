@@ -7,14 +7,15 @@ from pathlib import Path
 
 import rich_click as click
 
+from clusterctl.commands import complete
 from clusterctl.commands.options import inventory_option, load_config, output_option, vault_option
 
 
 @click.command("judge")
-@click.argument("run")
+@click.argument("run", shell_complete=complete.runs)
 @inventory_option
 @vault_option
-@click.option("--gate", default="", metavar="GATE", help="Only the verdicts of this gate.")
+@click.option("--gate", default="", metavar="GATE", shell_complete=complete.gates, help="Only the verdicts of this gate.")
 @click.option("--baselines", type=click.Path(path_type=Path), metavar="FILE", help="Judge by the gates_baselines of this YAML file.")
 @click.option("--recorded", is_flag=True, help="Judge by the profile stored with the run, not by today's inventory.")
 @output_option

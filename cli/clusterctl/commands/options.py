@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
+from click.shell_completion import CompletionItem
 
 from clusterctl.adapters import config as config_module
+from clusterctl.commands import complete
 from clusterctl.terminal.out import FORMATS
 
 if TYPE_CHECKING:
@@ -17,12 +19,21 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 def inventory_option(function: F) -> F:
     """`-i`, repeatable, as Ansible's own."""
-    return click.option("-i", "--inventory", multiple=True, metavar="PATH", help="Inventory layer; repeat, common first.")(function)
+    return click.option(
+        "-i",
+        "--inventory",
+        multiple=True,
+        metavar="PATH",
+        help="Inventory layer; repeat, common first.",
+        shell_complete=lambda _ctx, _param, incomplete: [CompletionItem(incomplete, type="file")],
+    )(function)
 
 
 def limit_option(function: F) -> F:
     """`--limit`, as Ansible's own."""
-    return click.option("-l", "--limit", metavar="PATTERN", help="Further limit TARGET to a host pattern.")(function)
+    return click.option(
+        "-l", "--limit", metavar="PATTERN", help="Further limit TARGET to a host pattern.", shell_complete=complete.targets
+    )(function)
 
 
 def extra_vars_option(function: F) -> F:
@@ -44,7 +55,7 @@ def output_option(function: F) -> F:
     )
 
 
-target_argument = click.argument("target")
+target_argument = click.argument("target", shell_complete=complete.targets)
 
 
 def load_config(ctx: click.Context, inventory: tuple[str, ...] = ()) -> config_module.Config:

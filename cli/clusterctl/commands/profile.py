@@ -7,6 +7,7 @@ import rich_click as click
 from clusterctl.adapters.inventory.groups import load_groups
 from clusterctl.adapters.inventory.invalid import problems_of
 from clusterctl.adapters.inventory.load import list_hosts
+from clusterctl.commands import complete
 from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, load_config, output_option, vault_option
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.model.errors import SpecInvalidError, UsageProblemError
@@ -30,7 +31,7 @@ def list_(ctx: click.Context, *, inventory: Words, output: str) -> None:
 
 
 @command.command()
-@click.argument("target", metavar="TARGET|PROFILE")
+@click.argument("target", metavar="TARGET|PROFILE", shell_complete=complete.targets)
 @click.option("--role", metavar="ROLE", help="Show the variables of this role only.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Format of the result.")
 @inventory_option
@@ -60,7 +61,7 @@ def show(
 
 
 @command.command()
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=complete.targets)
 @inventory_option
 @extra_vars_option
 @vault_option

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from clusterctl.commands import complete
 from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, output_option, vault_option
 
 if TYPE_CHECKING:
@@ -38,17 +39,27 @@ def ansible_args(ctx: click.Context) -> tuple[str, ...]:
 
 
 _OWN = (
-    click.argument("target", required=False, default=""),
+    click.argument("target", required=False, default="", shell_complete=complete.targets),
     click.option(
         "--level", type=click.Choice(["quick", "standard", "full"]), default="standard", show_default=True, help="Depth of the burn-in."
     ),
-    click.option("-t", "--tags", "--roles", "roles", metavar="ROLE,...", default="", help="Apply only these roles."),
+    click.option(
+        "-t", "--tags", "--roles", "roles", metavar="ROLE,...", default="", help="Apply only these roles.", shell_complete=complete.roles
+    ),
     click.option("--all-roles", is_flag=True, help="Apply every role, even where all checks pass."),
     click.option("--retest", is_flag=True, help="Try quarantined nodes again although nothing changed."),
     click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once."),
-    click.option("--partners", metavar="NODE,...", default="", help="Admitted nodes to measure with; they are not changed."),
+    click.option(
+        "--partners",
+        metavar="NODE,...",
+        default="",
+        help="Admitted nodes to measure with; they are not changed.",
+        shell_complete=complete.nodes,
+    ),
     click.option("--no-reboot", is_flag=True, help="Do not reboot; nodes that need it are quarantined."),
-    click.option("--resume", metavar="RUN", default="", help="Continue a run that was interrupted or killed."),
+    click.option(
+        "--resume", metavar="RUN", default="", help="Continue a run that was interrupted or killed.", shell_complete=complete.runs
+    ),
     click.option("-C", "--check", is_flag=True, help="Show the plan only; exit 8 if something is to be done."),
     click.option("--plan", "plan_file", type=PLAN_FILE, metavar="FILE", help="Refuse if anything differs from this plan (`plan --out`)."),
     click.option("-D", "--diff", is_flag=True, help="Record the differences of changed files."),

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import rich_click as click
 
+from clusterctl.commands import complete
 from clusterctl.commands.options import load_config
 
 
 @click.command("report")
-@click.argument("run", default="last")
+@click.argument("run", default="last", shell_complete=complete.runs)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Output file.  [default: report.html in the run directory]")
 @click.pass_context
 def command(ctx: click.Context, run: str, out: Path | None) -> None:

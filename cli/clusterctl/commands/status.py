@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import rich_click as click
 
+from clusterctl.commands import complete
 from clusterctl.commands.options import load_config, output_option
 
 
 @click.command("status")
-@click.argument("target", default="all")
+@click.argument("target", default="all", shell_complete=complete.targets)
 @output_option
 @click.pass_context
 def command(ctx: click.Context, target: str, output: str) -> None:

@@ -56,11 +56,31 @@ def standing(url: str) -> Standing | None:
     if found is None or not Path(found[1]).is_file():
         return None
     try:
-        database = sqlite3.connect(f"file:{quote(found[1])}?mode=rw", timeout=_BUSY_TIMEOUT_S, isolation_level=None, uri=True)
-        with closing(database):
+        with closing(_connect(found[1])) as database:
             return _read(database)
     except sqlite3.Error:
         return None
+
+
+def recorded_names(url: str) -> tuple[frozenset[str], frozenset[str]]:
+    """(racks and groups, nodes) that are recorded, for shell completion; none where the database is not a SQLite file that can be read."""
+    found = _FILE.fullmatch(url)
+    if found is None or not Path(found[1]).is_file():
+        return frozenset(), frozenset()
+    groups: set[str] = set()
+    nodes: set[str] = set()
+    try:
+        with closing(_connect(found[1], timeout_s=1)) as database:
+            for name, rack, words in database.execute("SELECT name, rack, groups FROM nodes"):
+                nodes.add(name)
+                groups.update((rack, *_words(words)))
+    except sqlite3.Error:
+        return frozenset(), frozenset()
+    return frozenset(groups - {"", "all", "ungrouped"}), frozenset(nodes)
+
+
+def _connect(file: str, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(file)}?mode=rw", timeout=timeout_s, isolation_level=None, uri=True)
 
 
 def _read(database: sqlite3.Connection) -> Standing | None:
