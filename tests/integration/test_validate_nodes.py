@@ -128,7 +128,7 @@ def test_a_check_that_writes_changes_no_node(site: Site, tmp_path: Path, monkeyp
     )
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "test_hugepages.py").write_text(text)
-    monkeypatch.setattr(bundle, "build_bundle", partial(bundle.build_bundle, extra_modules=tmp_path / "more"))
+    monkeypatch.setattr(bundle, "build_bundle", partial(bundle.build_bundle, extra_modules=[tmp_path / "more"]))
     found = {f.check: f for f in site.ask(node_roles="[hugepages]").findings}
     assert {c: f.outcome.value for c, f in found.items()} == {
         "hugepages.test_file": "could_not_run",

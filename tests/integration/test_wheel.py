@@ -111,9 +111,9 @@ def test_a_site_is_checked_and_planned(environment: Path, home: Path, site: Path
     checked = run(environment, home, "clusterctl", "profile", "check", "-o", "json")
     assert checked.returncode == 0, checked.stderr
     assert json.loads(checked.stdout)["nodes"] == 2
-    planned = run(environment, home, "clusterctl", "plan", "rack-1")
+    planned = run(environment, home, "clusterctl", "plan", "rack-12")
     assert planned.returncode == 4, planned.stderr
-    assert "r1-n01" in planned.stdout
+    assert "r12-n01" in planned.stdout
     unknown = run(environment, home, "clusterctl", "profile", "check", "rack-9")
     assert f"{environment}/lib/" in unknown.stderr, "the content is that of the wheel"
 

@@ -36,7 +36,7 @@ class BundleResult:
 
 def example_bundle(state_dir: Path) -> Bundle:
     """A bundle with the example validators of tests/cases/validators."""
-    return build_bundle(state_dir, EXAMPLES)
+    return build_bundle(state_dir, [EXAMPLES])
 
 
 def run_bundle(bundle: Bundle, roles: dict[str, Any], python: str = sys.executable, **options: Any) -> BundleResult:

@@ -1,4 +1,4 @@
-"""What an SSH server in this process says when it is asked as a node is: our protocol, spoken by hand."""
+"""The node's side of the protocol, played by an SSH server in this process."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 PASS = {"role": "example", "outcome": "pass", "severity": "major"}
 
 
-def answer_to(asked: dict[str, Any], bundle: str) -> dict[str, Any]:
+def answer_to(request: dict[str, Any], bundle: str) -> dict[str, Any]:
     """A good answer: one passing check per role."""
-    findings = [{**PASS, "check": f"{role}.a", "role": role} for role in asked["roles"]]
+    findings = [{**PASS, "check": f"{role}.a", "role": role} for role in request["roles"]]
     return {
         "schema_version": 1,
-        "node": asked["node"],
-        "nonce": asked["nonce"],
+        "node": request["node"],
+        "nonce": request["nonce"],
         "bundle": bundle,
         "view": "read-only",
         "cpu_quota": "50 % of a core",
@@ -33,11 +33,11 @@ def answer_to(asked: dict[str, Any], bundle: str) -> dict[str, Any]:
 
 @dataclass
 class FakeNode:
-    """Behaves as launcher and bundle do; `edit` may spoil the answer before it is sent.
+    """Behaves like launcher and bundle; `edit` may change the answer before it is sent.
 
     Attributes:
         kept: digests of the bundles it has.
-        execs: the modes it was called in.
+        execs: the modes it was started in.
     """
 
     edit: Callable[[dict[str, Any]], object] = lambda answer: answer
@@ -60,8 +60,8 @@ class FakeNode:
             process.stderr.write(b"clusterctl: bundle absent\n")
             process.exit(93)
             return
-        asked = json.loads(rest)
-        self.requests.append(asked)
-        said = self.edit(answer_to(asked, sha256))
-        process.stdout.write(said if isinstance(said, bytes) else json.dumps(said).encode() + b"\n")
+        request = json.loads(rest)
+        self.requests.append(request)
+        answer = self.edit(answer_to(request, sha256))
+        process.stdout.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode() + b"\n")
         process.exit(0)

@@ -45,7 +45,7 @@ def command(
     from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.burnin.measure_and_judge import subjects_of  # noqa: PLC0415
 
-    config = load_config(ctx, inventory)
+    config = load_config(ctx, inventory, gates=True)
     if only_verify:
         return _verify(config, target, output)
     nodes = load_nodes(config.inventory, target, limit=limit)

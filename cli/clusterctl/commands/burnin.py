@@ -53,7 +53,7 @@ def command(
     from clusterctl.workflows.burnin.recorded import burnin_run  # noqa: PLC0415
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
-    config = load_config(ctx, inventory)
+    config = load_config(ctx, inventory, gates=True)
     nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     judged = {n.name for n in nodes}
     found = load_nodes(config.inventory, partners, vault_ids=vault_ids) if partners else ()

@@ -46,7 +46,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
 
         view.written(nightly.write(given["write_nightly"]))
         return 0
-    config = load_config(ctx, given["inventory"])
+    config = load_config(ctx, given["inventory"], gates=True)
     options = _options(given, config.drift_policy)
     nodes = load_target(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
     args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))

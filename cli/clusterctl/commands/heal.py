@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.site_content import role_dirs
 from clusterctl.terminal import live
 from clusterctl.workflows.provision.request import ProgressListener
 from clusterctl.workflows.remediate import heal_drift, provisioner
@@ -16,6 +16,6 @@ if TYPE_CHECKING:
 
 def heal_with_progress(found: DriftRun, config: Config, options: DriftOptions, vault_ids: tuple[str, ...]) -> DriftRun:
     """Heal what the drift run decided to, with the live view of `clusterctl provision`."""
-    with live.view(live.task_counts(content_dir() / "roles")) as view:
+    with live.view(live.task_counts(role_dirs())) as view:
         listener = ProgressListener(view, view.output, lambda _plan: True)
         return heal_drift(found, config, options, provisioner(config, vault_ids, listener))

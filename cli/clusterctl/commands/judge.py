@@ -41,7 +41,7 @@ def command(
     from clusterctl.terminal import gates as view  # noqa: PLC0415
     from clusterctl.workflows.judge_again import judge_stored  # noqa: PLC0415
 
-    config = load_config(ctx, inventory)
+    config = load_config(ctx, inventory, gates=True)
     directory = Path(run)
     if not directory.is_dir():
         with Store.open(config.store_url) as store:

@@ -39,7 +39,7 @@ def command(
     from clusterctl.workflows import plan as planning  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
-    config = load_config(ctx, inventory)
+    config = load_config(ctx, inventory, gates=True)
     nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
     if ansible:

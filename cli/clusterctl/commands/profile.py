@@ -72,7 +72,7 @@ def check(ctx: click.Context, *, target: str | None, inventory: Words, extra_var
     from clusterctl.workflows.check_declared_state import check_declared_state  # noqa: PLC0415 no other verb of this group reads gates
 
     try:
-        config = load_config(ctx, inventory)
+        config = load_config(ctx, inventory, gates=True)
         render.checked(output, check_declared_state(config, target, extra_vars=extra_vars, vault_ids=vault_ids))
     except SpecInvalidError as e:
         render.show_problems(output, problems_of(e))

@@ -26,21 +26,21 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     Admitted nodes that are as declared are left alone. Nodes that fail are quarantined with the reason; the others continue.
     Only roles with a failing check are applied. Arguments after `--` go to ansible-playbook.
     """
-    from clusterctl.adapters.ansible.content import content_dir  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.adapters.plan_file import read_plan  # noqa: PLC0415
+    from clusterctl.adapters.plan_file import read_plan  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.adapters.site_content import role_dirs  # noqa: PLC0415
     from clusterctl.core.plan import plan_exit_code  # noqa: PLC0415
     from clusterctl.terminal import live, summary  # noqa: PLC0415
     from clusterctl.workflows.provision import start  # noqa: PLC0415
     from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest  # noqa: PLC0415
 
     _refuse_nonsense(given)
-    config = load_config(ctx, given["inventory"])
+    config = load_config(ctx, given["inventory"], gates=True)
     hand_on_vault(given)
     saved_plan = read_plan(given["plan_file"]) if given["plan_file"] else None
     target = given["target"] or (saved_plan.target if saved_plan else "")
     words = (given["limit"], given["extra_vars"], given["vault_ids"], given["resume"])
     request = ProvisionRequest(target, _options(given, ansible_args(ctx)), *words, saved_plan)
-    with live.view(live.task_counts(content_dir() / "roles")) as view:
+    with live.view(live.task_counts(role_dirs())) as view:
 
         def confirm(plan: Plan) -> bool:
             view.pause()

@@ -15,7 +15,7 @@ from clusterctl.terminal.plain import PlainView
 from clusterctl.terminal.states import SIGNS, printable, printable_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import Self
@@ -32,11 +32,12 @@ _FRAME = 6
 _FEW = 4
 
 
-def task_counts(roles: Path) -> dict[str, int]:
+def task_counts(role_dirs: Iterable[Path]) -> dict[str, int]:
     """Role -> number of tasks in its files; an upper bound, for the bar and the time left."""
     named = re.compile(r"^\s*- name:", re.MULTILINE)
     return {
         folder.name: sum(len(named.findall(f.read_text(encoding="utf-8"))) for f in (folder / "tasks").glob("*.yml"))
+        for roles in role_dirs
         for folder in roles.iterdir()
         if (folder / "tasks").is_dir()
     }

@@ -18,6 +18,9 @@ from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.inventory.load import list_hosts
 from clusterctl.adapters.node_packages import node_packages
 from clusterctl.adapters.pools.loader import check_pool
+from clusterctl.adapters.site_content import site_content, sound_validator_dirs
+from clusterctl.adapters.site_gates import load_site_gates
+from clusterctl.core.gates.registry import gate_names
 from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import ClusterctlError
 
@@ -41,6 +44,8 @@ def examine(config: Config) -> tuple[Check, ...]:
         _state_dir(config.state_dir),
         _inventory(config),
         _pool(config),
+        _gates(config),
+        *_site_roles(),
     )
 
 
@@ -119,3 +124,29 @@ def _pool(config: Config) -> Check:
     except ClusterctlError as e:
         return Check("pool", ok=False, found=str(e), hint=e.hint)
     return Check("pool", ok=True, found=f"{config.pool.kind} ({backend.__module__}.{backend.__qualname__})")
+
+
+def _gates(config: Config) -> Check:
+    """That the gates of the site and of packages can be registered."""
+    try:
+        load_site_gates(config.gates, config.plugins)
+    except ClusterctlError as e:
+        return Check("gates", ok=False, found=str(e), hint=e.hint)
+    return Check("gates", ok=True, found=", ".join(gate_names()))
+
+
+def _site_roles() -> Iterator[Check]:
+    """The roles that the site and packages bring; one without a schema cannot be declared, one without a validator never verified."""
+    try:
+        content = site_content()
+        sound_validator_dirs(content)
+    except ClusterctlError as e:
+        yield Check("site roles", ok=False, found=str(e), hint=e.hint)
+        return
+    for role, folder in content.roles.items():
+        parts = {"meta/argument_specs.yml": (folder / "meta" / "argument_specs.yml").is_file()}
+        parts[f"validators/test_{role}.py"] = content.validator_of(role) is not None
+        missing = [part for part, present in parts.items() if not present]
+        found = f"{folder}: no {', no '.join(missing)}" if missing else str(folder)
+        hint = "docs/how-to/own-role-validator-gate-pool.md shows both files"
+        yield Check(f"role {role}", not missing, found, hint, required=False)

@@ -28,7 +28,7 @@ def test_value(spec: SpecView, record: Record, probe: Probe) -> None:
 def test_behaviour(spec: SpecView, record: Record, probe: Probe) -> None:
     behaviour = spec.get("example_behaviour", "good")
     if behaviour == "raise":
-        raise RuntimeError("the tool says no")
+        raise RuntimeError("the tool failed")
     if behaviour == "sleep":
         time.sleep(600)
     if behaviour == "cannot be interrupted":

@@ -46,9 +46,6 @@ class Fans(NodeGate):
     def argv(self, settings, level, subject):
         return ("fans", "--seconds", str(settings.seconds))
 
-    def version_argv(self, settings):
-        return ("fans", "--version")
-
     def samples(self, text):
         try:
             return tuple(Sample("speed", float(v), "rpm", device=k) for k, v in json.loads(text).items())
@@ -95,6 +92,14 @@ def test_a_gate_of_a_module_is_planned_and_judged(plugins: Path) -> None:
         assert (result.outcome, result.reason) == (outcome, reason)
         if outcome is Outcome.FAIL:
             assert (result.device, result.value, result.hint) == ("fan1", 8000.0, "replace fan1")
+
+
+def test_a_tool_that_no_role_installs_is_to_be_installed(plugins: Path) -> None:
+    load_site_gates(["site_gates_of_a_test"], plugins)
+    absent = record("site_fans", "n1", "", exit_status=None, error="fans: not installed", error_code=GateReason.NOT_INSTALLED)
+    (result,) = judge([subject_of(node("n1", declared=declared()), TODAY)], [absent], level="quick", gates=["site_fans"])
+    assert (result.outcome, result.reason) == (Outcome.COULD_NOT_RUN, GateReason.NOT_INSTALLED)
+    assert "install it on the node" in result.hint
 
 
 @pytest.mark.parametrize(

@@ -123,5 +123,5 @@ def test_clock(seconds: float, text: str) -> None:
 
 
 def test_every_role_has_a_task_count() -> None:
-    counts = live.task_counts(ROOT / "roles")
+    counts = live.task_counts([ROOT / "roles"])
     assert counts["kernel"] > 5

@@ -49,15 +49,15 @@ def test_rpm_without_dpkg(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "error"),
+    ("result", "error"),
     [
         (CommandResult(None, error="timed out after 20 s"), "systemctl: timed out after 20 s"),
         (CommandResult(1, stderr="Failed to connect\n to bus"), "systemctl: Failed to connect to bus"),
         (CommandResult(1), "systemctl: exit status 1"),
     ],
 )
-def test_no_answer_is_not_an_empty_answer(tmp_path: Path, outputs: CommandResult, error: str) -> None:
-    probe = Probe(InventedNode(tmp_path, {SHOW + "ssh": outputs}))
+def test_no_answer_is_not_an_empty_answer(tmp_path: Path, result: CommandResult, error: str) -> None:
+    probe = Probe(InventedNode(tmp_path, {SHOW + "ssh": result}))
     with pytest.raises(ProbeError, match=error):
         probe.units(["ssh"])
     with pytest.raises(ProbeError, match="rpm: "):

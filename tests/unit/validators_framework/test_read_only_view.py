@@ -39,9 +39,9 @@ def child(script: str, *argv: str, prefix: tuple[str, ...] = ()) -> list[str]:
 
 @pytest.fixture
 def enforced() -> None:
-    (outputs,) = child("print(read_only_view.enter())")
-    if outputs != "read-only":
-        pytest.skip(f"the view is {outputs} here")
+    (view,) = child("print(read_only_view.enter())")
+    if view != "read-only":
+        pytest.skip(f"the view is {view} here")
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ print([tried(f) for f in ("/etc/x", "/proc/sys/vm/swappiness", "/dev/null", "/tm
     refused = "Read-only file system"
     assert named == str(["written", "written", refused, refused])
     assert others == str([refused, refused, "written", "written"])
-    assert Path("/proc/self/mountinfo").read_text() == mounts, "outside nothing has changed"
+    assert Path("/proc/self/mountinfo").read_text() == mounts, "mounts outside are unchanged"
     assert not Path("/tmp/x").exists()
 
 
@@ -101,15 +101,15 @@ subprocess.run(["umount", path], check=True)
 os.write(go_on[1], b"x")
 os.waitpid(pid, 0)
 """
-    outputs = child(script, str(folder), prefix=("unshare", "--mount", "--propagation", "shared"))
-    assert outputs == ["read-only True", "False"]
+    output = child(script, str(folder), prefix=("unshare", "--mount", "--propagation", "shared"))
+    assert output == ["read-only True", "False"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
 def test_the_checks_run_without_the_privilege_for_a_view() -> None:
     dropped = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")
-    outputs = child("print(read_only_view.enter()); print(tried('/dev/null'))", prefix=dropped)
-    assert outputs == ["not enforced (unshare: Operation not permitted)", "written"]
+    output = child("print(read_only_view.enter()); print(tried('/dev/null'))", prefix=dropped)
+    assert output == ["not enforced (unshare: Operation not permitted)", "written"]
 
 
 def test_another_user(monkeypatch: pytest.MonkeyPatch) -> None:

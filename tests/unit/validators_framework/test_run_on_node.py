@@ -49,7 +49,7 @@ def test_answer(bundle: Bundle) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "check", "reason"),
     [
-        ("raise", "example.test_behaviour", "RuntimeError: the tool says no"),
+        ("raise", "example.test_behaviour", "RuntimeError: the tool failed"),
         ("skip", "example.test_behaviour", "Skipped: no such tool"),
         ("fixture", "example.test_fixture", "OSError: the fixture broke"),
         ("sleep", "example.test_behaviour", "timed out after 0.4 s"),
@@ -122,29 +122,29 @@ def test_nothing_is_written(bundle: Bundle, tmp_path: Path) -> None:
 @pytest.fixture
 def view(bundle: Bundle) -> str:
     """The view of the checks on this machine; skips if it is not read-only."""
-    outputs = str(run_bundle(bundle, {"example": GOOD}).data["view"])
-    if outputs != "read-only":
-        pytest.skip(f"the view is {outputs} here")
-    return outputs
+    state = str(run_bundle(bundle, {"example": GOOD}).data["view"])
+    if state != "read-only":
+        pytest.skip(f"the view is {state} here")
+    return state
 
 
 @pytest.mark.usefixtures("view")
 @pytest.mark.parametrize(
-    ("behaviour", "check", "outcome", "outputs"),
+    ("behaviour", "check", "outcome", "message"),
     [
         ("write a file", "example.test_behaviour", Outcome.COULD_NOT_RUN, "OSError: [Errno 30] Read-only file system"),
         ("write a sysctl", "example.test_behaviour", Outcome.COULD_NOT_RUN, "OSError: [Errno 30] Read-only file system"),
         ("let a command write", "example.touch", Outcome.FAIL, "Read-only file system"),
     ],
 )
-def test_a_check_cannot_write(bundle: Bundle, tmp_path: Path, behaviour: str, check: str, outcome: Outcome, outputs: str) -> None:
+def test_a_check_cannot_write(bundle: Bundle, tmp_path: Path, behaviour: str, check: str, outcome: Outcome, message: str) -> None:
     file = tmp_path / "written"
     spec = {**GOOD, "example_behaviour": behaviour, "example_path": str(file)}
     answer = run_bundle(bundle, {"example": spec})
     found = answer.findings[check]
-    assert (found.outcome, outputs in found.reason + found.found) == (outcome, True), found
+    assert (found.outcome, message in found.reason + found.found) == (outcome, True), found
     assert not file.exists()
-    assert answer.findings["example.host"].outcome is Outcome.PASS, "the others go on"
+    assert answer.findings["example.host"].outcome is Outcome.PASS, "other checks are not affected"
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LOCAL = LocalSource()
 
 
-def alive(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -33,7 +33,7 @@ def test_run_in_english_and_without_a_shell() -> None:
     assert LOCAL.run(["echo", "$HOME;`id`"], 5).stdout == "$HOME;`id`\n"
 
 
-def test_run_finds_the_administrators_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_finds_tools_in_sbin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert "/usr/sbin" in LOCAL.run(["printenv", "PATH"], 5).stdout
 
@@ -52,9 +52,9 @@ def test_a_hung_tool_and_its_children_are_killed() -> None:
     assert (result.rc, result.error) == (None, "timed out after 0.3 s")
     child = int(result.stdout)
     deadline = time.monotonic() + 5
-    while alive(child) and time.monotonic() < deadline:
+    while is_running(child) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not alive(child)
+    assert not is_running(child)
 
 
 def test_a_daemon_that_keeps_the_pipes_open_does_not_block() -> None:

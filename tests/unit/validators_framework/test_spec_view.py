@@ -5,7 +5,7 @@ import pytest
 from clusterctl_validators.spec_view import SpecView
 
 
-def test_reads_are_remembered() -> None:
+def test_reads_are_recorded() -> None:
     spec = SpecView("r", {"r_a": 1, "r_b": 2, "r_c": 3})
     assert spec["r_a"] == 1
     assert spec.get("r_missing", 5) == 5

@@ -24,6 +24,6 @@ def bundle(state_dir: Path) -> Bundle:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody's own keys, known_hosts or agent."""
+    """A home without keys or known_hosts, and no agent."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)

@@ -16,33 +16,33 @@ from support.fake_answers import PASS, answer_to
 REQUEST = BundleRequest("n1", "nonce", "b" * 64, ("example",), b"")
 
 
-def said(*findings: dict[str, Any], ensure_ascii: bool = True) -> NodeFindings:
-    asked = {"roles": {}, "node": "n1", "nonce": "nonce"}
-    data = answer_to(asked, REQUEST.bundle) | {"findings": [{**PASS, "check": "example.a", **f} for f in findings]}
+def read_answer(*findings: dict[str, Any], ensure_ascii: bool = True) -> NodeFindings:
+    request = {"roles": {}, "node": "n1", "nonce": "nonce"}
+    data = answer_to(request, REQUEST.bundle) | {"findings": [{**PASS, "check": "example.a", **f} for f in findings]}
     return answer.from_exit(REQUEST, Exited(0, json.dumps(data, ensure_ascii=ensure_ascii).encode(), b""), 1.0)
 
 
 def test_equal_findings_of_many_nodes_are_one_object() -> None:
-    whole = {"expected": "64", "found": "64", "hint": "", "reason": ""}
-    assert said(whole).findings[0] is said(dict(whole)).findings[0]
+    finding = {"expected": "64", "found": "64", "hint": "", "reason": ""}
+    assert read_answer(finding).findings[0] is read_answer(dict(finding)).findings[0]
 
 
-def test_values_that_only_look_equal_stay_apart() -> None:
-    found = [said({"found": v}).findings[0].found for v in ("1", 1, True, 1.0, "1", None, ["x"])]
+def test_values_that_only_look_equal_stay_distinct() -> None:
+    found = [read_answer({"found": v}).findings[0].found for v in ("1", 1, True, 1.0, "1", None, ["x"])]
     assert found == ["1", "1", "True", "1.0", "1", "None", "['x']"]
 
 
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_findings_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "_known", {})
     monkeypatch.setattr(answer, "_KNOWN_AT_MOST", 10)
-    whole = {"expected": "", "hint": "", "reason": ""}
-    assert all(said({**whole, "found": f"v{i}"}).findings[0].found == f"v{i}" for i in range(100))
+    finding = {"expected": "", "hint": "", "reason": ""}
+    assert all(read_answer({**finding, "found": f"v{i}"}).findings[0].found == f"v{i}" for i in range(100))
     assert 0 < len(answer._known) <= 10
 
 
 @pytest.mark.parametrize("ensure_ascii", [True, False])
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("sent", "result"),
     [
         ('64 pages\n\t"of" 1G \\ C:\\u001b', '64 pages\n\t"of" 1G \\ C:\\u001b'),
         ("\x1b[2J", "\ufffd[2J"),
@@ -52,13 +52,13 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("\\\x1b", "\\\ufffd"),
     ],
 )
-def test_only_what_can_do_harm_is_replaced(sent: str, kept: str, ensure_ascii: bool) -> None:
-    found = said({"found": sent}, ensure_ascii=ensure_ascii)
-    assert (found.status, [f.found for f in found.findings]) == (NodeStatus.OK, [kept])
+def test_only_harmful_characters_are_replaced(sent: str, result: str, ensure_ascii: bool) -> None:
+    found = read_answer({"found": sent}, ensure_ascii=ensure_ascii)
+    assert (found.status, [f.found for f in found.findings]) == (NodeStatus.OK, [result])
 
 
 @given(st.text(), st.booleans())
-def test_what_counts_as_clean_is_what_cleaning_leaves_alone(text: str, ensure_ascii: bool) -> None:
+def test_clean_text_is_text_that_cleaning_does_not_change(text: str, ensure_ascii: bool) -> None:
     line = json.dumps({"found": text}, ensure_ascii=ensure_ascii).encode("utf-8", "surrogatepass")
     if answer._is_clean(line):
         assert answer._clean(text) == text
@@ -66,7 +66,7 @@ def test_what_counts_as_clean_is_what_cleaning_leaves_alone(text: str, ensure_as
         assert answer._clean(text) != text
 
 
-def test_an_escaped_backslash_is_no_escape_of_what_follows() -> None:
+def test_an_escaped_backslash_does_not_escape_the_next_character() -> None:
     assert answer._is_clean(json.dumps("C:\\u001b and \\x1b").encode())
     assert not answer._is_clean(json.dumps("\\\x1b").encode())
     assert not answer._is_clean(b'"\\x41"')

@@ -34,7 +34,7 @@ def test_nodes_with_python_38_can_run_it(bundle: Bundle) -> None:
 def test_same_inputs_same_bytes_in_any_process(bundle: Bundle, tmp_path: Path) -> None:
     code = (
         "import sys, asyncssh, rich.console; from pathlib import Path; from clusterctl.adapters.validators.bundle import build_bundle;"
-        "print(build_bundle(Path(sys.argv[1]), Path(sys.argv[2])).sha256)"
+        "print(build_bundle(Path(sys.argv[1]), [Path(sys.argv[2])]).sha256)"
     )
     env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": f"{ROOT}/cli:{ROOT}/validators", "TZ": "Asia/Tokyo"}
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path), str(EXAMPLES)], env=env, capture_output=True, text=True, check=True)
@@ -45,17 +45,17 @@ def test_other_inputs_other_bytes(bundle: Bundle, tmp_path: Path) -> None:
     extra = tmp_path / "extra"
     extra.mkdir()
     (extra / "test_site.py").write_text('ROLE = "site"\n')
-    assert bundle_module.build_bundle(tmp_path, extra).sha256 != bundle.sha256
+    assert bundle_module.build_bundle(tmp_path, [extra]).sha256 != bundle.sha256
 
 
-def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
+def test_a_damaged_cache_is_rebuilt(tmp_path: Path) -> None:
     first = bundle_module.build_bundle(tmp_path)
     first.path.write_bytes(first.read()[:-1])
     assert bundle_module.build_bundle(tmp_path) == first
     assert hashlib.sha256(first.read()).hexdigest() == first.sha256
 
 
-def test_pure_python_and_nothing_of_ours_but_the_validators(bundle: Bundle) -> None:
+def test_pure_python_and_of_our_packages_only_the_validators(bundle: Bundle) -> None:
     names = zipfile.ZipFile(bundle.path).namelist()
     assert {n.rpartition(".")[2] for n in names} == {"py", "pyc"}
     tops = {n.split("/")[0] for n in names}
@@ -84,4 +84,4 @@ def test_a_package_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_other_packages_other_bytes(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sources = node_packages().read_sources() | {"iniconfig/__init__.py": b"changed = 1\n"}
     monkeypatch.setattr(NodePackages, "read_sources", lambda _self: dict(sources))
-    assert bundle_module.build_bundle(tmp_path, EXAMPLES).sha256 != bundle.sha256
+    assert bundle_module.build_bundle(tmp_path, [EXAMPLES]).sha256 != bundle.sha256

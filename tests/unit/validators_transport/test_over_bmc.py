@@ -41,41 +41,41 @@ def node(name: str = "v1-n01", **roles: Any) -> Node:
 def layer(tmp_path: Path, bmc: Bmc, password: str = PASSWORD) -> Path:
     folder = tmp_path / "layer"
     folder.mkdir(exist_ok=True)
-    said = f"      bmc_url: {bmc.url}\n      bmc_user: '{{{{ owner }}}}'\n      owner: {USER}\n      bmc_ca_file: {bmc.ca_file}\n"
-    said += f"      bmc_password: {password}\n" if password else ""
-    (folder / "hosts.yml").write_text("rack_v1:\n  hosts:\n    v1-n01:\n" + said + "    v1-n02: {}\n")
+    variables = f"      bmc_url: {bmc.url}\n      bmc_user: '{{{{ owner }}}}'\n      owner: {USER}\n      bmc_ca_file: {bmc.ca_file}\n"
+    variables += f"      bmc_password: {password}\n" if password else ""
+    (folder / "hosts.yml").write_text("rack_v1:\n  hosts:\n    v1-n01:\n" + variables + "    v1-n02: {}\n")
     return folder
 
 
-def asked(nodes: list[Node], inventory: Path, **settings: Any) -> dict[str, dict[str, Outcome]]:
+def bmc_outcomes(nodes: list[Node], inventory: Path, **settings: Any) -> dict[str, dict[str, Outcome]]:
     async def wait(bmcs: BmcRound) -> None:
-        await asyncio.gather(*(bmcs.answered(n.name) for n in nodes))
+        await asyncio.gather(*(bmcs.wait_for(n.name) for n in nodes))
 
     with BmcRound(nodes, (inventory,), ValidationSettings(**settings)) as bmcs:
         asyncio.run(wait(bmcs))
         return {n.name: {f.check: f.outcome for f in bmcs.findings(n.name)} for n in nodes}
 
 
-def test_a_bmc_is_asked_and_judged(bmc: Bmc, tmp_path: Path) -> None:
+def test_a_bmc_is_queried_and_its_checks_run(bmc: Bmc, tmp_path: Path) -> None:
     bmc.pending["LogicalProc"] = "Disabled"
-    found = asked([node()], layer(tmp_path, bmc))["v1-n01"]
+    found = bmc_outcomes([node()], layer(tmp_path, bmc))["v1-n01"]
     assert found["bios.attributes[LogicalProc].current"] is Outcome.FAIL
     assert found["bios.attributes[LogicalProc].pending"] is Outcome.PASS
 
 
-def test_a_bmc_that_is_down_could_not_be_asked(bmc: Bmc, tmp_path: Path) -> None:
+def test_a_bmc_that_is_down_could_not_be_queried(bmc: Bmc, tmp_path: Path) -> None:
     bmc.down = True
-    assert asked([node()], layer(tmp_path, bmc)) == {"v1-n01": {"bios.bmc": Outcome.COULD_NOT_RUN}}
+    assert bmc_outcomes([node()], layer(tmp_path, bmc)) == {"v1-n01": {"bios.bmc": Outcome.COULD_NOT_RUN}}
 
 
-def test_one_node_without_a_bmc_costs_the_others_nothing(bmc: Bmc, tmp_path: Path) -> None:
-    found = asked([node(), node("v1-n02")], layer(tmp_path, bmc))
+def test_a_node_without_a_bmc_does_not_affect_others(bmc: Bmc, tmp_path: Path) -> None:
+    found = bmc_outcomes([node(), node("v1-n02")], layer(tmp_path, bmc))
     assert found["v1-n02"] == {"bios.bmc": Outcome.COULD_NOT_RUN}
     assert "bios.attributes[LogicalProc].current" in found["v1-n01"]
 
 
 def test_an_inventory_that_cannot_be_read_is_a_check_that_could_not_run(bmc: Bmc, tmp_path: Path) -> None:
-    assert asked([node()], tmp_path / "absent") == {"v1-n01": {"bios.bmc": Outcome.COULD_NOT_RUN}}
+    assert bmc_outcomes([node()], tmp_path / "absent") == {"v1-n01": {"bios.bmc": Outcome.COULD_NOT_RUN}}
 
 
 def test_a_password_without_its_vault_is_a_check_that_could_not_run(bmc: Bmc, tmp_path: Path) -> None:
@@ -89,19 +89,19 @@ def test_a_password_without_its_vault_is_a_check_that_could_not_run(bmc: Bmc, tm
     assert "bmc_password cannot be decrypted: give the vault password" in finding.reason
 
 
-def test_nodes_without_such_a_role_are_not_asked(bmc: Bmc, tmp_path: Path) -> None:
-    assert asked([node(kernel={})], layer(tmp_path, bmc)) == {"v1-n01": {}}
-    assert asked([node()], layer(tmp_path, bmc), only="kernel") == {"v1-n01": {}}
+def test_nodes_without_such_a_role_are_not_queried(bmc: Bmc, tmp_path: Path) -> None:
+    assert bmc_outcomes([node(kernel={})], layer(tmp_path, bmc)) == {"v1-n01": {}}
+    assert bmc_outcomes([node()], layer(tmp_path, bmc), only="kernel") == {"v1-n01": {}}
     assert bmc.requests == []
 
 
-def test_the_node_itself_is_not_asked_for_what_its_bmc_says(tmp_path: Path) -> None:
+def test_the_request_to_the_node_leaves_out_the_roles_of_its_bmc(tmp_path: Path) -> None:
     class Built:
         sha256 = "0"
 
-    asks = request.make(node(kernel={"kernel_cmdline": {}}, bios=SPEC), Built(), ValidationSettings())  # type: ignore[arg-type]
-    assert asks.roles == ("kernel",)
-    assert b"bios" not in asks.body
+    sent = request.make(node(kernel={"kernel_cmdline": {}}, bios=SPEC), Built(), ValidationSettings())  # type: ignore[arg-type]
+    assert sent.roles == ("kernel",)
+    assert b"bios" not in sent.body
 
 
 def test_no_finding_shows_the_password(bmc: Bmc, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import yaml
 
 from clusterctl.adapters.validators import ValidationSettings
 from clusterctl.adapters.validators.over_rack import DomainRound, compared
-from clusterctl.adapters.validators.rack_members import not_asked
+from clusterctl.adapters.validators.rack_members import members_outside
 from clusterctl.core.admission.decide import decide_admission
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 ONE, TWO = "cb23b835-48e3-4e55-b85e-c437ec8fe7f5", "0aa1e5b2-1111-4e55-b85e-c437ec8fe7f5"
 
 
-def said(node: str, uuid: str | None = ONE, clique: str = "32766") -> NodeFindings:
-    """An answer; without `uuid` of a node that could not ask its GPUs."""
+def member(node: str, uuid: str | None = ONE, clique: str = "32766") -> NodeFindings:
+    """The findings of a member; without `uuid` those of one that could not query its GPUs."""
     rows = {"cluster_uuid": uuid, "clique_id": clique if uuid else None}
     findings = tuple(
         Finding(f"nvlink_domain.{k}", "nvlink_domain", Outcome.PASS if v else Outcome.COULD_NOT_RUN, Severity.CRITICAL, "one", v or "")
@@ -36,7 +36,7 @@ def said(node: str, uuid: str | None = ONE, clique: str = "32766") -> NodeFindin
 SPEC = {"nvlink_domain_trays": 18, "nvlink_domain_ready_min": 2, "nvlink_domain_cluster_uuid": "", "nvlink_domain_clique_id": ""}
 
 
-def judged(members: list[NodeFindings], others: dict[str, NodeFindings | None] | None = None, **spec: Any) -> dict[str, Finding]:
+def rack_checks(members: list[NodeFindings], others: dict[str, NodeFindings | None] | None = None, **spec: Any) -> dict[str, Finding]:
     """The findings over the rack by `node fact`."""
     return {
         f"{m.node} {f.check.removeprefix('nvlink_domain.rack.')}": f
@@ -47,15 +47,15 @@ def judged(members: list[NodeFindings], others: dict[str, NodeFindings | None] |
 
 
 def rack_findings(members: list[NodeFindings], others: dict[str, NodeFindings | None] | None = None, **spec: Any) -> dict[str, str]:
-    return {name: f.outcome.value for name, f in judged(members, others, **spec).items()}
+    return {name: f.outcome.value for name, f in rack_checks(members, others, **spec).items()}
 
 
-def silent(node: str) -> NodeFindings:
+def unreachable(node: str) -> NodeFindings:
     return NodeFindings(node, NodeStatus.UNREACHABLE, "no route to host", (), 0.1)
 
 
 def test_members_of_one_domain_pass() -> None:
-    found = rack_findings([said(f"n{i}") for i in range(18)], nvlink_domain_ready_min=18)
+    found = rack_findings([member(f"n{i}") for i in range(18)], nvlink_domain_ready_min=18)
     assert len(found) == 36
     assert set(found.values()) == {"pass"}
 
@@ -63,52 +63,52 @@ def test_members_of_one_domain_pass() -> None:
 @pytest.mark.parametrize(
     ("members", "bad"),
     [
-        ([said("a"), said("b"), said("c", TWO)], {"c cluster_uuid"}),
-        ([said("a"), said("b", clique="1"), said("c")], {"b clique_id"}),
-        ([said("a"), said("b", TWO)], {"a cluster_uuid", "b cluster_uuid"}),
-        ([said("a"), said("b", None), said("c")], set()),
-        ([said("a", f"{ONE}, {TWO}"), said("b"), said("c")], {"a cluster_uuid"}),
+        ([member("a"), member("b"), member("c", TWO)], {"c cluster_uuid"}),
+        ([member("a"), member("b", clique="1"), member("c")], {"b clique_id"}),
+        ([member("a"), member("b", TWO)], {"a cluster_uuid", "b cluster_uuid"}),
+        ([member("a"), member("b", None), member("c")], set()),
+        ([member("a", f"{ONE}, {TWO}"), member("b"), member("c")], {"a cluster_uuid"}),
     ],
 )
 @pytest.mark.parametrize("ready", [2, 18])
-def test_who_is_apart_is_told_however_few_are_known(members: list[NodeFindings], bad: set[str], ready: int) -> None:
+def test_a_differing_member_fails_however_few_are_known(members: list[NodeFindings], bad: set[str], ready: int) -> None:
     assert {k for k, v in rack_findings(members, nvlink_domain_ready_min=ready).items() if v == "fail"} == bad
 
 
 @pytest.mark.parametrize("ready", [1, 2, 18])
 def test_one_member_alone_proves_nothing_about_the_rack(ready: int) -> None:
-    found = judged([said("a"), said("b", None), silent("c"), silent("d")], nvlink_domain_ready_min=ready)
+    found = rack_checks([member("a"), member("b", None), unreachable("c"), unreachable("d")], nvlink_domain_ready_min=ready)
     assert {name: f.outcome for name, f in found.items()} == dict.fromkeys(["a cluster_uuid", "a clique_id"], Outcome.COULD_NOT_RUN)
     needed = max(2, ready)
     assert found["a clique_id"].reason == (
-        f"1 of 18 trays known, {needed} needed: b gave no sound value; c, d did not answer; 14 not asked, and not in the inventory"
+        f"1 of 18 trays known, {needed} needed: b reported no valid value; c, d did not answer; 14 not in the inventory"
     )
     assert found["a clique_id"].severity is Severity.CRITICAL
     assert "nvlink_domain_ready_min" in found["a clique_id"].hint
 
 
-def test_a_tray_whose_rack_is_not_known_is_not_admitted() -> None:
-    (found,) = compared([said("a")], {"a": SPEC}, {})
-    wish: dict[str, Any] = {"expected_roles": ["nvlink_domain"], "expected_gates": [], "gate_results": (), "outcome": None}
-    verdict = decide_admission("a", findings=found, **wish)
+def test_a_tray_of_an_unknown_rack_is_not_admitted() -> None:
+    (found,) = compared([member("a")], {"a": SPEC}, {})
+    rest: dict[str, Any] = {"expected_roles": ["nvlink_domain"], "expected_gates": [], "gate_results": (), "outcome": None}
+    verdict = decide_admission("a", findings=found, **rest)
     kept_out = [r.text for r in verdict.reasons if r.kind is ReasonKind.CHECK_COULD_NOT_RUN]
     assert [text.partition(":")[0] for text in kept_out] == ["nvlink_domain.rack.cluster_uuid", "nvlink_domain.rack.clique_id"]
     assert not verdict.admit
-    (found,) = compared([said("a")], {"a": SPEC}, {"b": said("b")})
-    verdict = decide_admission("a", findings=found, **wish)
+    (found,) = compared([member("a")], {"a": SPEC}, {"b": member("b")})
+    verdict = decide_admission("a", findings=found, **rest)
     assert not [r for r in verdict.reasons if r.kind is ReasonKind.CHECK_COULD_NOT_RUN]
 
 
-def test_a_rack_with_a_tray_out_is_as_the_site_says() -> None:
-    members = [*(said(f"n{i:02d}") for i in range(17)), silent("n17")]
+def test_the_site_decides_on_a_rack_with_a_tray_out_of_service() -> None:
+    members = [*(member(f"n{i:02d}") for i in range(17)), unreachable("n17")]
     assert set(rack_findings(members, nvlink_domain_ready_min=17).values()) == {"pass"}
-    strict = judged(members, nvlink_domain_ready_min=18)
+    strict = rack_checks(members, nvlink_domain_ready_min=18)
     assert {f.outcome for f in strict.values()} == {Outcome.COULD_NOT_RUN}
     assert strict["n00 clique_id"].reason == "17 of 18 trays known, 18 needed: n17 did not answer"
 
 
-def test_many_that_are_missing_are_named_in_part() -> None:
-    reason = judged([said("a"), *(silent(f"n{i:02d}") for i in range(17))])["a cluster_uuid"].reason
+def test_a_long_list_of_missing_trays_is_shortened() -> None:
+    reason = rack_checks([member("a"), *(unreachable(f"n{i:02d}") for i in range(17))])["a cluster_uuid"].reason
     assert reason == "1 of 18 trays known, 2 needed: n00, n01, n02, n03, n04, n05 and 11 more did not answer"
 
 
@@ -116,41 +116,43 @@ def stored(**others: NodeFindings | None) -> dict[str, NodeFindings | None]:
     return others
 
 
-def test_a_tray_that_comes_alone_is_compared_with_what_is_stored() -> None:
-    others: dict[str, NodeFindings | None] = {f"n{i}": said(f"n{i}") for i in range(17)}
-    found = judged([said("a")], others, nvlink_domain_ready_min=18)
+def test_a_single_tray_is_compared_with_stored_values() -> None:
+    others: dict[str, NodeFindings | None] = {f"n{i}": member(f"n{i}") for i in range(17)}
+    found = rack_checks([member("a")], others, nvlink_domain_ready_min=18)
     assert {f.outcome for f in found.values()} == {Outcome.PASS}
     assert found["a cluster_uuid"].expected == f"{ONE}, as 18 of 18 trays, 17 of them as stored"
-    moved = judged([said("a", TWO)], others, nvlink_domain_ready_min=18)
-    assert (moved["a cluster_uuid"].outcome, moved["a clique_id"].outcome) == (Outcome.FAIL, Outcome.PASS)
-    assert "stored values may be old" in moved["a cluster_uuid"].hint
+    changed = rack_checks([member("a", TWO)], others, nvlink_domain_ready_min=18)
+    assert (changed["a cluster_uuid"].outcome, changed["a clique_id"].outcome) == (Outcome.FAIL, Outcome.PASS)
+    assert "stored values may be outdated" in changed["a cluster_uuid"].hint
 
 
 @pytest.mark.parametrize(
     ("others", "words"),
     [
-        (stored(), "17 not asked, and not in the inventory"),
-        (stored(b=None, c=None), "b, c not asked, and nothing that still counts is stored; 15 not asked"),
-        (stored(b=silent("b")), "b not asked, and no sound value is stored"),
-        (stored(b=said("b", None)), "b not asked, and no sound value is stored"),
+        (stored(), "17 not in the inventory"),
+        (stored(b=None, c=None), "b, c not in the target, and nothing valid is stored; 15 not in the inventory"),
+        (stored(b=unreachable("b")), "b not in the target, and no valid value is stored"),
+        (stored(b=member("b", None)), "b not in the target, and no valid value is stored"),
     ],
 )
-def test_a_tray_that_comes_alone_says_what_it_could_not_be_compared_with(others: dict[str, NodeFindings | None], words: str) -> None:
-    found = judged([said("a")], others)
+def test_a_single_tray_names_the_missing_values(others: dict[str, NodeFindings | None], words: str) -> None:
+    found = rack_checks([member("a")], others)
     assert {f.outcome for f in found.values()} == {Outcome.COULD_NOT_RUN}
     assert words in found["a clique_id"].reason
 
 
-def test_what_is_pinned_needs_no_other_tray() -> None:
-    found = judged([said("a"), silent("b")], nvlink_domain_cluster_uuid=ONE)
+def test_a_pinned_value_needs_no_other_tray() -> None:
+    found = rack_checks([member("a"), unreachable("b")], nvlink_domain_cluster_uuid=ONE)
     assert (found["a cluster_uuid"].outcome, found["a clique_id"].outcome) == (Outcome.NOT_APPLICABLE, Outcome.COULD_NOT_RUN)
-    assert found["a cluster_uuid"].reason.startswith("nvlink_domain_cluster_uuid pins it for every tray; 1 of 18 trays known")
+    assert found["a cluster_uuid"].reason.startswith("nvlink_domain_cluster_uuid pins the value for every tray; 1 of 18 trays known")
 
 
 def test_zeros_are_no_majority() -> None:
     zero = "00000000-0000-0000-0000-000000000000"
-    refused = [NodeFindings(m.node, m.status, "", tuple(_failed(f) for f in m.findings), 0.1) for m in (said("a", zero), said("b", zero))]
-    found = rack_findings([*refused, said("c"), said("d")])
+    refused = [
+        NodeFindings(m.node, m.status, "", tuple(_failed(f) for f in m.findings), 0.1) for m in (member("a", zero), member("b", zero))
+    ]
+    found = rack_findings([*refused, member("c"), member("d")])
     assert found == {"c cluster_uuid": "pass", "d cluster_uuid": "pass", "c clique_id": "pass", "d clique_id": "pass"}
 
 
@@ -158,8 +160,8 @@ def _failed(finding: Finding) -> Finding:
     return replace(finding, outcome=Outcome.FAIL)
 
 
-def test_nobody_who_answers_is_no_finding() -> None:
-    assert rack_findings([said("a", None)]) == {}
+def test_without_any_value_there_is_no_finding() -> None:
+    assert rack_findings([member("a", None)]) == {}
 
 
 def node(name: str, rack: str, *roles: str, domain: str = "") -> Node:
@@ -167,7 +169,7 @@ def node(name: str, rack: str, *roles: str, domain: str = "") -> Node:
     return Node(name, ("profile_x",), Connection("192.0.2.1"), Place(rack=rack, nvlink_domain=domain), NodeSpec(declared, {}, (), "0"))
 
 
-def test_answers_wait_for_their_own_domain_only() -> None:
+def test_results_wait_for_their_own_domain_only() -> None:
     nodes = [
         node("a", "r1", "nvlink_domain"),
         node("b", "r1", "nvlink_domain"),
@@ -175,34 +177,34 @@ def test_answers_wait_for_their_own_domain_only() -> None:
         node("d", "r1", "kernel"),
     ]
     domains = DomainRound(nodes)
-    assert [f.node for f in domains.answered(said("a"))] == []
-    assert [f.node for f in domains.answered(said("d"))] == ["d"]
-    assert [f.node for f in domains.answered(said("c"))] == ["c"]
-    unreachable = NodeFindings("b", NodeStatus.UNREACHABLE, "no route", (), 0.1)
-    assert [f.node for f in domains.answered(unreachable)] == ["a", "b"]
+    assert [f.node for f in domains.add(member("a"))] == []
+    assert [f.node for f in domains.add(member("d"))] == ["d"]
+    assert [f.node for f in domains.add(member("c"))] == ["c"]
+    assert [f.node for f in domains.add(unreachable("b"))] == ["a", "b"]
 
 
 def test_a_domain_may_be_named() -> None:
     domains = DomainRound([node("a", "r1", "nvlink_domain", domain="x"), node("b", "r2", "nvlink_domain", domain="x")])
-    assert domains.answered(said("a", TWO)) == ()
-    told = {f.node: [g.outcome for g in f.findings if g.check == "nvlink_domain.rack.cluster_uuid"] for f in domains.answered(said("b"))}
-    assert told == {"a": [Outcome.FAIL], "b": [Outcome.FAIL]}
+    assert domains.add(member("a", TWO)) == ()
+    outcomes = {f.node: [g.outcome for g in f.findings if g.check == "nvlink_domain.rack.cluster_uuid"] for f in domains.add(member("b"))}
+    assert outcomes == {"a": [Outcome.FAIL], "b": [Outcome.FAIL]}
 
 
-def test_the_others_of_a_domain_are_the_inventorys(tmp_path: Path) -> None:
+def test_members_outside_the_target_come_from_the_inventory(tmp_path: Path) -> None:
     hosts = {f"{n}": {"rack": rack} for n, rack in (("a", "r1"), ("b", "r1"), ("c", "r1"), ("d", "r2"))}
     switch = {"r1-switch": {"rack": "r1"}}
     content = {"profile_x": {"hosts": hosts}, "switches": {"hosts": switch}}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump(content))
-    asked = [node("a", "r1", "nvlink_domain")]
-    found = not_asked(asked, [tmp_path / "hosts.yml"], ValidationSettings(), {"b": said("b")}.get)
-    assert found == {"r1": {"b": said("b"), "c": None}}
-    assert not_asked(asked, [tmp_path / "hosts.yml"], ValidationSettings(), None) == {"r1": {"b": None, "c": None}}
-    assert not_asked(asked, [tmp_path / "hosts.yml"], ValidationSettings(only="kernel"), None) == {}
-    assert not_asked([node(f"n{i}", "r1", "nvlink_domain") for i in range(18)], [tmp_path / "absent"], ValidationSettings(), None) == {}
+    target = [node("a", "r1", "nvlink_domain")]
+    found = members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(), {"b": member("b")}.get)
+    assert found == {"r1": {"b": member("b"), "c": None}}
+    assert members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(), None) == {"r1": {"b": None, "c": None}}
+    assert members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(only="kernel"), None) == {}
+    whole_rack = [node(f"n{i}", "r1", "nvlink_domain") for i in range(18)]
+    assert members_outside(whole_rack, [tmp_path / "absent"], ValidationSettings(), None) == {}
 
 
-def test_answers_are_compared_with_the_others() -> None:
-    domains = DomainRound([node("a", "r1", "nvlink_domain")], {"r1": {"b": said("b", TWO)}})
-    (told,) = domains.answered(said("a"))
-    assert [f.outcome for f in told.findings if f.check == "nvlink_domain.rack.cluster_uuid"] == [Outcome.FAIL]
+def test_results_are_compared_with_members_outside_the_target() -> None:
+    domains = DomainRound([node("a", "r1", "nvlink_domain")], {"r1": {"b": member("b", TWO)}})
+    (found,) = domains.add(member("a"))
+    assert [f.outcome for f in found.findings if f.check == "nvlink_domain.rack.cluster_uuid"] == [Outcome.FAIL]

@@ -1,4 +1,4 @@
-"""A fleet is asked and recorded without holding it in memory."""
+"""A fleet is validated and recorded without holding it in memory."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def config_of(folder: Path) -> Config:
     return Config(root=folder, inventory=(), state_dir=folder / "state", operator="ada")
 
 
-def test_nodes_are_asked_to_keep_the_quota_of_the_site(tmp_path: Path) -> None:
+def test_the_quota_of_the_site_is_sent_to_nodes(tmp_path: Path) -> None:
     config = replace(config_of(tmp_path), cpu_quota_percent=20)
     fake = FakeNode()
     with SshNode(tmp_path / "node", fake) as server:
         nodes = fleet(server, 1)
         with recorded.read_only_run("validate", "all", nodes, config) as run:
             recorded.record_each(run, nodes, config, ValidationSettings(), lambda _found: None)
-    assert [asked["options"]["cpu_quota_percent"] for asked in fake.requests] == [20]
+    assert [request["options"]["cpu_quota_percent"] for request in fake.requests] == [20]
 
 
-def test_every_node_is_stored_and_none_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_node_is_stored_and_none_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded, "_AT_A_TIME", 4)
     most_held = 0
     seen: list[weakref.ref[Any]] = []
 
-    def told(found: NodeFindings) -> None:
+    def on_result(found: NodeFindings) -> None:
         nonlocal most_held
         seen.extend(weakref.ref(f) for f in found.findings)
         gc.collect()
@@ -62,7 +62,7 @@ def test_every_node_is_stored_and_none_is_held(tmp_path: Path, monkeypatch: pyte
     with SshNode(tmp_path / "node", FakeNode()) as server:
         nodes = (*fleet(server, 10), Node("n99", (), server.connection(port=1), Place(), NodeSpec({"example": {}}, {}, (), "digest")))
         with recorded.read_only_run("drift", "all", nodes, config_of(tmp_path)) as run:
-            recorded.record_each(run, nodes, config_of(tmp_path), ValidationSettings(concurrency=2), told)
+            recorded.record_each(run, nodes, config_of(tmp_path), ValidationSettings(concurrency=2), on_result)
     assert run.code is ExitCode.UNREACHABLE
     assert run.summary == {"nodes": 11, "not_as_declared": ["n99"]}
     assert most_held <= 4 + 2 * 2
@@ -74,12 +74,12 @@ def test_every_node_is_stored_and_none_is_held(tmp_path: Path, monkeypatch: pyte
         assert all([c.check for c in f.findings] == ["example.a"] for name, f in found.items() if f and name != "n99")
 
 
-def test_what_was_answered_before_an_interruption_is_kept(tmp_path: Path) -> None:
-    answered: list[str] = []
+def test_results_before_an_interruption_are_stored(tmp_path: Path) -> None:
+    received: list[str] = []
 
     def stop(found: NodeFindings) -> None:
-        answered.append(found.node)
-        if len(answered) == 3:
+        received.append(found.node)
+        if len(received) == 3:
             raise KeyboardInterrupt
 
     with SshNode(tmp_path / "node", FakeNode()) as server:
@@ -90,13 +90,13 @@ def test_what_was_answered_before_an_interruption_is_kept(tmp_path: Path) -> Non
         ):
             recorded.record_each(run, nodes, config_of(tmp_path), ValidationSettings(concurrency=1), stop)
     with Store.open(config_of(tmp_path).store_url) as store:
-        assert [n.name for n in nodes if store.findings(n.name)] == answered
+        assert [n.name for n in nodes if store.findings(n.name)] == received
         assert store.run(run.rundir.id).status is RunStatus.INTERRUPTED
 
 
-def test_a_tray_that_is_asked_alone_is_compared_with_what_is_stored_of_its_rack(tmp_path: Path) -> None:
-    """The second tray said another cluster when it was asked; since it was quarantined, what it said no longer counts."""
-    wishes = {"nvlink_domain_trays": 2, "nvlink_domain_ready_min": 2, "nvlink_domain_cluster_uuid": "", "nvlink_domain_clique_id": ""}
+def test_a_single_tray_is_compared_with_the_stored_values_of_its_rack(tmp_path: Path) -> None:
+    """The second tray reported another cluster; when it is quarantined later, its stored value is no longer valid."""
+    variables = {"nvlink_domain_trays": 2, "nvlink_domain_ready_min": 2, "nvlink_domain_cluster_uuid": "", "nvlink_domain_clique_id": ""}
     (tmp_path / "hosts.yml").write_text("all: {hosts: {n0: {rack: r1}, n1: {rack: r1}}}\n")
     config = replace(config_of(tmp_path), inventory=(tmp_path / "hosts.yml",))
 
@@ -105,17 +105,17 @@ def test_a_tray_that_is_asked_alone_is_compared_with_what_is_stored_of_its_rack(
         return {**answer, "findings": [{**one, "found": f"of {answer['node']}"}]}
 
     with SshNode(tmp_path / "node", FakeNode(edit=edit)) as server:
-        spec = NodeSpec({"nvlink_domain": wishes}, {}, (), "digest")
+        spec = NodeSpec({"nvlink_domain": variables}, {}, (), "digest")
         nodes = [Node(f"n{i}", (), server.connection(), Place(rack="r1"), spec) for i in range(2)]
 
-        def ask(one: Node, quarantined: str = "") -> Finding:
+        def rack_finding(one: Node, quarantined: str = "") -> Finding:
             with recorded.read_only_run("validate", one.name, nodes, config) as run:
                 if quarantined:
                     run.store.transition(quarantined, State.QUARANTINED, run_id=run.rundir.id, operator="ada", reason="for the test")
                 (found,) = recorded.validate_recorded(run, [one], config, ValidationSettings())
             return next(f for f in found.findings if f.check == "nvlink_domain.rack.cluster_uuid")
 
-        said = [ask(nodes[1]), ask(nodes[0]), ask(nodes[0], quarantined="n1")]
-    assert [f.outcome for f in said] == [Outcome.COULD_NOT_RUN, Outcome.FAIL, Outcome.COULD_NOT_RUN]
-    assert said[0].reason == "1 of 2 trays known, 2 needed: n0 not asked, and nothing that still counts is stored"
-    assert said[1].found == "of n0"
+        rack_findings = [rack_finding(nodes[1]), rack_finding(nodes[0]), rack_finding(nodes[0], quarantined="n1")]
+    assert [f.outcome for f in rack_findings] == [Outcome.COULD_NOT_RUN, Outcome.FAIL, Outcome.COULD_NOT_RUN]
+    assert rack_findings[0].reason == "1 of 2 trays known, 2 needed: n0 not in the target, and nothing valid is stored"
+    assert rack_findings[1].found == "of n0"

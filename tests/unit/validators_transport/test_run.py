@@ -30,7 +30,9 @@ def make_node(connection: Connection, name: str = "n1", waivers: tuple[Mapping[s
     return Node(name, (), connection, Place(), NodeSpec(declared, {}, waivers, "digest"))
 
 
-def ask(behaviour: Behaviour, folder: Path, state_dir: Path, *args: Any, settings: ValidationSettings | None = None) -> NodeFindings:
+def validate_node(
+    behaviour: Behaviour, folder: Path, state_dir: Path, *args: Any, settings: ValidationSettings | None = None
+) -> NodeFindings:
     with SshNode(folder / "node", behaviour) as server:
         (found,) = validate([make_node(server.connection(), *args)], state_dir, settings=settings or ValidationSettings(node_timeout_s=10))
     return found
@@ -47,12 +49,12 @@ def test_the_bundle_is_pushed_once_over_the_same_connection(tmp_path: Path, stat
     assert fake.requests[0]["options"] == {"check_timeout_s": 20.0, "total_timeout_s": 150.0, "cpu_quota_percent": 50}
 
 
-def test_a_login_script_may_chatter(tmp_path: Path, state_dir: Path) -> None:
+def test_a_login_script_may_print(tmp_path: Path, state_dir: Path) -> None:
     async def chatty(process: Process) -> None:
         process.stdout.write(b"Welcome to n1\nLast login: never\n")
         await FakeNode(kept={process.command.split()[-3]} if process.command else set())(process)
 
-    assert ask(chatty, tmp_path, state_dir).status is NodeStatus.OK
+    assert validate_node(chatty, tmp_path, state_dir).status is NodeStatus.OK
 
 
 def forged(**changes: object) -> Callable[[dict[str, Any]], object]:
@@ -60,62 +62,62 @@ def forged(**changes: object) -> Callable[[dict[str, Any]], object]:
 
 
 @pytest.mark.parametrize(
-    ("edit", "status", "said"),
+    ("edit", "status", "detail"),
     [
         (lambda _: b"", NodeStatus.CRASHED, "its answer is not JSON (0 bytes)"),
         (lambda _: b"\x00\xff garbage", NodeStatus.CRASHED, "its answer is not JSON"),
         (lambda _: b'{"schema_version": 1, "node": "n1", "find', NodeStatus.CRASHED, "its answer is not JSON"),
         (lambda _: b"[" * 100_000, NodeStatus.CRASHED, "its answer is not JSON"),
-        (lambda _: [1, 2], NodeStatus.CRASHED, "its answer is not one of ours"),
-        (lambda _: {"findings": []}, NodeStatus.CRASHED, "its answer is not one of ours"),
-        (forged(schema_version=2), NodeStatus.BUNDLE_REFUSED, "answers in version 2, not 1"),
-        (forged(bundle="0" * 64), NodeStatus.BUNDLE_REFUSED, "answered by another bundle than was sent"),
-        (forged(node="n2"), NodeStatus.CRASHED, "its answer is for another question (node 'n2')"),
-        (forged(nonce="old"), NodeStatus.CRASHED, "its answer is for another question"),
-        (forged(findings=None), NodeStatus.CRASHED, "its findings are damaged"),
-        (forged(findings=["pass"]), NodeStatus.CRASHED, "its findings are damaged"),
-        (forged(findings=[{**PASS, "check": "example.a", "outcome": "PASSED"}]), NodeStatus.CRASHED, "its findings are damaged"),
+        (lambda _: [1, 2], NodeStatus.CRASHED, "its answer has an unknown format"),
+        (lambda _: {"findings": []}, NodeStatus.CRASHED, "its answer has an unknown format"),
+        (forged(schema_version=2), NodeStatus.BUNDLE_REFUSED, "its answer has schema version 2, not 1"),
+        (forged(bundle="0" * 64), NodeStatus.BUNDLE_REFUSED, "its answer comes from a different bundle"),
+        (forged(node="n2"), NodeStatus.CRASHED, "its answer belongs to another request (node 'n2')"),
+        (forged(nonce="old"), NodeStatus.CRASHED, "its answer belongs to another request"),
+        (forged(findings=None), NodeStatus.CRASHED, "its findings are malformed"),
+        (forged(findings=["pass"]), NodeStatus.CRASHED, "its findings are malformed"),
+        (forged(findings=[{**PASS, "check": "example.a", "outcome": "PASSED"}]), NodeStatus.CRASHED, "its findings are malformed"),
         (
             forged(findings=[{**PASS, "check": "kernel.a", "role": "kernel"}]),
             NodeStatus.CRASHED,
-            "it answers for roles that were not asked: kernel",
+            "its answer has roles that were not requested: kernel",
         ),
     ],
 )
-def test_what_is_not_our_answer_never_passes(tmp_path: Path, state_dir: Path, edit: Any, status: NodeStatus, said: str) -> None:
-    found = ask(FakeNode(edit), tmp_path, state_dir)
+def test_an_answer_that_is_not_ours_never_passes(tmp_path: Path, state_dir: Path, edit: Any, status: NodeStatus, detail: str) -> None:
+    found = validate_node(FakeNode(edit), tmp_path, state_dir)
     assert (found.status, found.findings) == (status, ())
-    assert found.detail.startswith(said)
+    assert found.detail.startswith(detail)
 
 
-def test_a_role_that_is_not_answered_could_not_be_verified(tmp_path: Path, state_dir: Path) -> None:
+def test_a_role_missing_from_the_answer_could_not_be_verified(tmp_path: Path, state_dir: Path) -> None:
     only_one = forged(findings=[{**PASS, "check": "example.a"}])
-    found = ask(FakeNode(only_one), tmp_path, state_dir, "n1", (), "example", "kernel")
+    found = validate_node(FakeNode(only_one), tmp_path, state_dir, "n1", (), "example", "kernel")
     assert {f.check: f.outcome for f in found.findings} == {"example.a": Outcome.PASS, "kernel.validator": Outcome.COULD_NOT_RUN}
 
 
 def test_text_of_a_node_cannot_move_the_cursor(tmp_path: Path, state_dir: Path) -> None:
     edit = forged(findings=[{**PASS, "check": "example.a", "found": "\x1b[2Jall good\ud800\n"}])
-    assert ask(FakeNode(edit), tmp_path, state_dir).findings[0].found == "\ufffd[2Jall good\ufffd\n"
+    assert validate_node(FakeNode(edit), tmp_path, state_dir).findings[0].found == "\ufffd[2Jall good\ufffd\n"
 
 
 @pytest.mark.parametrize(
-    ("guard", "said", "told"),
+    ("guard", "reported", "expected"),
     [
         ("view", "read-only", "read-only"),
         ("view", "read-only (except /run/chrony)", "read-only (except /run/chrony)"),
         ("view", "not enforced (not root)", "not enforced (not root)"),
-        ("view", "read-only, believe me", "not enforced (the node does not say)"),
-        ("view", "\x1b[2J", "not enforced (the node does not say)"),
-        ("view", None, "not enforced (the node does not say)"),
+        ("view", "read-only, believe me", "not enforced (not reported)"),
+        ("view", "\x1b[2J", "not enforced (not reported)"),
+        ("view", None, "not enforced (not reported)"),
         ("cpu_quota", "50 % of a core", "50 % of a core"),
         ("cpu_quota", "not enforced (not root)", "not enforced (not root)"),
-        ("cpu_quota", "50 % of a core, believe me", "not enforced (the node does not say)"),
-        ("cpu_quota", None, "not enforced (the node does not say)"),
+        ("cpu_quota", "50 % of a core, believe me", "not enforced (not reported)"),
+        ("cpu_quota", None, "not enforced (not reported)"),
     ],
 )
-def test_what_the_checks_ran_under(tmp_path: Path, state_dir: Path, guard: str, said: object, told: str) -> None:
-    assert getattr(ask(FakeNode(forged(**{guard: said})), tmp_path, state_dir), guard) == told
+def test_guards_of_the_checks(tmp_path: Path, state_dir: Path, guard: str, reported: object, expected: str) -> None:
+    assert getattr(validate_node(FakeNode(forged(**{guard: reported})), tmp_path, state_dir), guard) == expected
 
 
 def exits(rc: int, stderr: bytes) -> Behaviour:
@@ -133,7 +135,7 @@ def exits(rc: int, stderr: bytes) -> Behaviour:
         (127, b"sh: 1: /usr/bin/python3: not found", NodeStatus.PYTHON_MISSING, "cannot be started: sh: 1: /usr/bin/python3: not found"),
         (126, b"Permission denied", NodeStatus.PYTHON_MISSING, "cannot be started: Permission denied"),
         (127, b"bash: sudo: command not found", NodeStatus.AUTH_FAILED, "cannot be started: bash: sudo: command not found"),
-        (1, b"sudo: a password is required\n", NodeStatus.AUTH_FAILED, "may not become root: sudo: a password is required"),
+        (1, b"sudo: a password is required\n", NodeStatus.AUTH_FAILED, "cannot become root: sudo: a password is required"),
         (94, b"clusterctl: Python 3.6 is older than 3.8", NodeStatus.BUNDLE_REFUSED, "refused: Python 3.6 is older than 3.8"),
         (92, b"clusterctl: the bundle arrived damaged", NodeStatus.BUNDLE_REFUSED, "refused: the bundle arrived damaged"),
         (93, b"clusterctl: bundle absent", NodeStatus.BUNDLE_REFUSED, "refused: bundle absent"),
@@ -148,7 +150,7 @@ def exits(rc: int, stderr: bytes) -> Behaviour:
     ],
 )
 def test_exit_status(tmp_path: Path, rc: int, stderr: bytes, status: NodeStatus, detail: str) -> None:
-    found = ask(exits(rc, stderr), tmp_path, tmp_path)
+    found = validate_node(exits(rc, stderr), tmp_path, tmp_path)
     assert (found.status, found.detail, found.findings) == (status, detail, ())
 
 
@@ -176,29 +178,29 @@ async def hang_up(process: Process) -> None:
     ("behaviour", "status"),
     [(hang, NodeStatus.TIMED_OUT), (mute, NodeStatus.TIMED_OUT), (flood, NodeStatus.CRASHED), (hang_up, NodeStatus.UNREACHABLE)],
 )
-def test_a_bad_node_costs_its_own_time_only(tmp_path: Path, state_dir: Path, behaviour: Behaviour, status: NodeStatus) -> None:
+def test_a_broken_node_does_not_delay_others(tmp_path: Path, state_dir: Path, behaviour: Behaviour, status: NodeStatus) -> None:
     began = time.monotonic()
     with SshNode(tmp_path / "bad", behaviour) as bad, SshNode(tmp_path / "good", FakeNode()) as good:
         nodes = [make_node(bad.connection(), "bad"), *(make_node(good.connection(), f"n{i}") for i in range(5))]
-        told: list[str] = []
+        seen: list[str] = []
         found = validate(
-            nodes, state_dir, settings=ValidationSettings(concurrency=2, node_timeout_s=2), on_result=lambda f: told.append(f.node)
+            nodes, state_dir, settings=ValidationSettings(concurrency=2, node_timeout_s=2), on_result=lambda f: seen.append(f.node)
         )
     assert [f.node for f in found] == [n.name for n in nodes]
-    assert sorted(told) == sorted(f.node for f in found)
+    assert sorted(seen) == sorted(f.node for f in found)
     assert found[0].status is status
     assert {f.status for f in found[1:]} == {NodeStatus.OK}
     assert time.monotonic() - began < 15
 
 
 class Watch:
-    """A listener that keeps what it heard, and stops the run where it waits for one node only."""
+    """A listener that records which nodes it waits for."""
 
     def __init__(self) -> None:
         self.waiting: set[str] = set()
         self.most = 0
         self.last_waiting: set[str] = set()
-        self.heard: list[str] = []
+        self.finished: list[str] = []
 
     def started(self, node: str) -> None:
         self.waiting.add(node)
@@ -207,7 +209,7 @@ class Watch:
     def answered(self, node: str) -> None:
         self.last_waiting = set(self.waiting)
         self.waiting.remove(node)
-        self.heard.append(node)
+        self.finished.append(node)
 
 
 def test_a_listener_knows_which_node_it_waits_for(tmp_path: Path, state_dir: Path) -> None:
@@ -215,12 +217,12 @@ def test_a_listener_knows_which_node_it_waits_for(tmp_path: Path, state_dir: Pat
     with SshNode(tmp_path / "bad", hang) as bad, SshNode(tmp_path / "good", FakeNode()) as good:
         nodes = [make_node(bad.connection(), "bad"), *(make_node(good.connection(), f"n{i}") for i in range(5))]
         validate(nodes, state_dir, settings=ValidationSettings(concurrency=2, node_timeout_s=4), listener=watch)
-    assert sorted(watch.heard) == sorted(n.name for n in nodes)
+    assert sorted(watch.finished) == sorted(n.name for n in nodes)
     assert (watch.waiting, watch.most) == (set(), 2)
-    assert (watch.heard[-1], watch.last_waiting) == ("bad", {"bad"})
+    assert (watch.finished[-1], watch.last_waiting) == ("bad", {"bad"})
 
 
-def test_an_exception_of_the_caller_stops_all(tmp_path: Path, state_dir: Path) -> None:
+def test_an_exception_of_the_caller_stops_the_validation(tmp_path: Path, state_dir: Path) -> None:
     def full(_found: NodeFindings) -> None:
         raise OSError("No space left on device")
 
@@ -238,39 +240,39 @@ FAILING = forged(findings=[{**PASS, "check": "example.a", "outcome": "fail"}])
 
 @pytest.mark.parametrize(("day", "outcome"), [(date(2026, 12, 31), Outcome.WAIVED), (date(2027, 1, 1), Outcome.FAIL)])
 def test_waivers_are_applied(tmp_path: Path, state_dir: Path, day: date, outcome: Outcome) -> None:
-    found = ask(FakeNode(FAILING), tmp_path, state_dir, "n1", (WAIVER,), settings=ValidationSettings(today=day))
+    found = validate_node(FakeNode(FAILING), tmp_path, state_dir, "n1", (WAIVER,), settings=ValidationSettings(today=day))
     assert [f.outcome for f in found.findings] == [outcome]
 
 
 @pytest.mark.parametrize(
-    ("ssh_args", "waivers", "said"),
+    ("ssh_args", "waivers", "detail"),
     [
         ((), ({**WAIVER, "owner": ""},), "n1: waivers: .* has no owner"),
         (("-o", "Nonsense=yes"), (), "is not understood"),
     ],
 )
-def test_bad_configuration_is_told_before_any_node_is_asked(
-    tmp_path: Path, state_dir: Path, ssh_args: tuple[str, ...], waivers: tuple[Mapping[str, str], ...], said: str
+def test_invalid_configuration_is_an_error_before_any_node_is_contacted(
+    tmp_path: Path, state_dir: Path, ssh_args: tuple[str, ...], waivers: tuple[Mapping[str, str], ...], detail: str
 ) -> None:
     with SshNode(tmp_path / "node", FakeNode()) as server:
         nodes = [make_node(server.connection(), "n0"), make_node(server.connection(*ssh_args), "n1", waivers)]
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=detail):
             validate(nodes, state_dir)
         assert server.connections == 0
 
 
 @pytest.mark.parametrize("only", ["kernel", "kernel.a", "kernel.*", "k*.?"])
-def test_only_a_part(tmp_path: Path, state_dir: Path, only: str) -> None:
+def test_a_selection_of_checks(tmp_path: Path, state_dir: Path, only: str) -> None:
     fake = FakeNode()
-    found = ask(fake, tmp_path, state_dir, "n1", (), "example", "kernel", settings=ValidationSettings(only=only))
+    found = validate_node(fake, tmp_path, state_dir, "n1", (), "example", "kernel", settings=ValidationSettings(only=only))
     assert [list(r["roles"]) for r in fake.requests] == [["kernel"]]
     assert [f.check for f in found.findings] == ["kernel.a"]
 
 
 @pytest.mark.parametrize("only", ["kernel.b", "nosuchrole", "kern"])
-def test_a_part_that_is_nothing_is_no_success(tmp_path: Path, state_dir: Path, only: str) -> None:
+def test_an_empty_selection_is_an_error(tmp_path: Path, state_dir: Path, only: str) -> None:
     with pytest.raises(UsageProblemError, match="no check matches"):
-        ask(FakeNode(), tmp_path, state_dir, "n1", (), "kernel", settings=ValidationSettings(only=only))
+        validate_node(FakeNode(), tmp_path, state_dir, "n1", (), "kernel", settings=ValidationSettings(only=only))
 
 
 def test_sudo_gets_its_password_for_every_exec(tmp_path: Path, state_dir: Path) -> None:
@@ -292,7 +294,7 @@ def test_sudo_gets_its_password_for_every_exec(tmp_path: Path, state_dir: Path) 
         (found,) = validate([make_node(connection)], state_dir, inventory=[layer])
         assert (found.status, found.detail) == (NodeStatus.AUTH_FAILED, "become: ansible_become_password cannot be rendered")
         assert validate([make_node(connection)], state_dir)[0].status is NodeStatus.AUTH_FAILED, "no inventory, no password"
-        assert server.commands == execs, "without its password a node is not asked"
+        assert server.commands == execs, "without its password a node is not contacted"
 
 
 def test_another_become_method_goes_through_ansible(state_dir: Path) -> None:

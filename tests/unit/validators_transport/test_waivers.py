@@ -44,7 +44,7 @@ def test_glob(glob: str, check: str, expected: bool) -> None:
 
 
 @given(st.text(st.characters(exclude_characters="*?")), st.text())
-def test_without_a_wildcard_only_itself_is_meant(glob: str, check: str) -> None:
+def test_without_a_wildcard_only_the_same_id_matches(glob: str, check: str) -> None:
     assert waivers.matches(glob, glob)
     assert waivers.matches(glob, check) == (glob == check)
 
@@ -64,21 +64,21 @@ def test_only_a_valid_waiver_of_this_check_waives(findings: list[Finding], known
             assert after.outcome is before.outcome
 
 
-def test_an_expired_waiver_fails_again_and_says_so() -> None:
+def test_with_an_expired_waiver_the_check_fails_again() -> None:
     failing = Finding("hugepages.x", "hugepages", Outcome.FAIL, Severity.MAJOR)
     (judged,) = waivers.apply_waivers([failing], waivers.parse_waivers([GOOD_ENTRY], "n1"), date(2027, 1, 1))
     assert judged.outcome is Outcome.FAIL
     assert judged.reason == "the waiver of ops expired on 2026-12-31: why"
 
 
-def test_what_could_not_run_keeps_its_reason() -> None:
-    blind = Finding("hugepages.x", "hugepages", Outcome.COULD_NOT_RUN, Severity.MAJOR, reason="no tool")
-    (judged,) = waivers.apply_waivers([blind], waivers.parse_waivers([GOOD_ENTRY], "n1"), DAY)
+def test_a_waived_check_that_could_not_run_keeps_its_reason() -> None:
+    unknown = Finding("hugepages.x", "hugepages", Outcome.COULD_NOT_RUN, Severity.MAJOR, reason="no tool")
+    (judged,) = waivers.apply_waivers([unknown], waivers.parse_waivers([GOOD_ENTRY], "n1"), DAY)
     assert judged.reason == "waived by ops until 2026-12-31: why (no tool)"
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "problem"),
     [
         ({"owner": ""}, "has no owner"),
         ({"reason": None}, "has no reason"),
@@ -88,11 +88,11 @@ def test_what_could_not_run_keeps_its_reason() -> None:
         ({"expires": "2026-02-30"}, "'2026-02-30' is not a date"),
     ],
 )
-def test_nobody_would_answer_for_it(change: dict[str, str], said: str) -> None:
+def test_an_incomplete_waiver_is_an_error(change: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError, match="n1: waivers: ") as caught:
         waivers.parse_waivers([{**GOOD_ENTRY, **change}], "n1")
-    assert said in str(caught.value)
+    assert problem in str(caught.value)
 
 
-def test_a_date_may_be_a_date() -> None:
+def test_expires_may_be_a_yaml_date() -> None:
     assert waivers.parse_waivers([{**GOOD_ENTRY, "expires": date(2026, 12, 31)}], "n1")[0].expires == date(2026, 12, 31)

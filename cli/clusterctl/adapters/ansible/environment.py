@@ -7,6 +7,8 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.site_content import site_content
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,11 +33,11 @@ def minimal(environment: Mapping[str, str], content: Path) -> dict[str, str]:
 
 
 def added_settings(environment: Mapping[str, str], content: Path) -> dict[str, str]:
-    """The settings of Ansible that our content needs, without those that `environment` has already."""
+    """The settings of Ansible that our content and the roles of the site need, without those that `environment` has already."""
     own_config = Path("ansible.cfg").absolute()
     needed = {
         "ANSIBLE_CONFIG": str(own_config if own_config.is_file() else content / "ansible.cfg"),
-        "ANSIBLE_ROLES_PATH": str(content / "roles"),
+        "ANSIBLE_ROLES_PATH": ":".join(str(d) for d in (*site_content().role_dirs, content / "roles")),
         "ANSIBLE_HOST_KEY_CHECKING": "True",
     }
     return {name: value for name, value in needed.items() if name not in environment}

@@ -9,6 +9,7 @@ from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.inventory.layers import check_layers
 from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
 from clusterctl.adapters.inventory.worker import query_worker
+from clusterctl.adapters.site_content import role_dirs
 from clusterctl.core.digest import spec_digest
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.problem import Problem
@@ -36,7 +37,7 @@ def load_nodes(
         limit: a further pattern, or `@FILE`.
         extra_vars: as `-e`: `name=value`, JSON or `@FILE`.
         vault_ids: as `--vault-id`: `FILE` or `LABEL@FILE`.
-        content: the folder with `roles/` (default: clusterctl's own).
+        content: the folder with `roles/` (default: clusterctl's own, beside the roles of the site).
 
     Raises:
         UnknownTargetError: no node matches.
@@ -117,6 +118,7 @@ def _request(
         operation=operation,
         layers=check_layers(layers),
         content=str((content or content_dir()).resolve()),
+        role_dirs=tuple(str(d.resolve()) for d in ((content / "roles",) if content else role_dirs())),
         target=target,
         limit=limit,
         extra_vars=tuple(extra_vars),

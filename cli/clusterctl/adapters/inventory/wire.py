@@ -37,13 +37,15 @@ class WorkerRequest:
     Attributes:
         layers: inventory sources, absolute, common first.
         target: a host pattern, or for PROFILE the name of a group.
-        content: the folder of `roles/` and `playbooks/`.
+        content: the folder of `playbooks/`.
+        role_dirs: the folders of roles, the site's own first.
         paths: for PLACES, pairs of a node or group and a path into its variables (`gates_settings.rdma_pair.duration_s`).
     """
 
     operation: Operation
     layers: tuple[str, ...]
     content: str
+    role_dirs: tuple[str, ...] = ()
     target: str = "all"
     limit: str | None = None
     extra_vars: tuple[str, ...] = ()
@@ -57,7 +59,7 @@ class WorkerRequest:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> WorkerRequest:
         """The inverse of `to_dict`."""
-        lists = {k: tuple(data[k]) for k in ("layers", "extra_vars", "vault_ids")}
+        lists = {k: tuple(data[k]) for k in ("layers", "role_dirs", "extra_vars", "vault_ids")}
         paths = tuple((owner, path) for owner, path in data["paths"])
         operation = Operation(data["operation"])
         return cls(operation=operation, content=data["content"], target=data["target"], limit=data["limit"], paths=paths, **lists)

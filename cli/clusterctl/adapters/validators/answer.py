@@ -1,4 +1,4 @@
-"""From what a node said to its findings. Pure; what is not clearly an answer to our question is never a pass."""
+"""From the output of a node's command to findings. Pure; output that is not clearly an answer to the request never passes."""
 
 from __future__ import annotations
 
@@ -39,67 +39,67 @@ _STATUS = {
 }
 
 
-class _NotAnAnswerError(Exception):
+class _NoAnswerError(Exception):
     def __init__(self, status: NodeStatus, text: str) -> None:
         super().__init__(text)
         self.status = status
 
 
 def bundle_is_absent(exited: Exited) -> bool:
-    """Whether the node asks for the bundle."""
+    """Whether the command ended because the node does not have the bundle."""
     return exited.rc == launcher.EXIT_ABSENT and b"clusterctl: " in exited.stderr
 
 
 def from_trouble(node: str, error: TransportError, duration_s: float) -> NodeFindings:
-    """A conversation that broke."""
+    """The result of a node whose connection failed."""
     return NodeFindings(node, _STATUS[error.trouble], error.detail, (), duration_s)
 
 
 def from_exit(request: BundleRequest, exited: Exited, duration_s: float) -> NodeFindings:
-    """A command that ended."""
+    """The result of a node whose command ended."""
     try:
-        said = _said(exited)
-        findings = _complete(request, _checked(request, said, _is_clean(_last_line(exited.stdout))))
-    except _NotAnAnswerError as e:
+        document = _parse_output(exited)
+        findings = _complete(request, _findings_of(request, document, _is_clean(_last_line(exited.stdout))))
+    except _NoAnswerError as e:
         lines = _first_lines(exited.stderr)
         detail = f"{e}: {lines}" if lines else str(e)
         return NodeFindings(request.node, e.status, detail, (), duration_s)
-    view, quota = _guard(said, "view", _VIEW), _guard(said, "cpu_quota", _QUOTA)
+    view, quota = _guard_state(document, "view", _VIEW), _guard_state(document, "cpu_quota", _QUOTA)
     return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota)
 
 
-def _said(exited: Exited) -> dict[str, Any]:
+def _parse_output(exited: Exited) -> dict[str, Any]:
     if exited.rc in _NOT_FOUND:
         by_sudo = b"sudo" in exited.stderr
-        raise _NotAnAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
+        raise _NoAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")
     if exited.rc == 1 and exited.stderr.lstrip().startswith(b"sudo:"):
-        raise _NotAnAnswerError(NodeStatus.AUTH_FAILED, "may not become root")
+        raise _NoAnswerError(NodeStatus.AUTH_FAILED, "cannot become root")
     if exited.rc in _REFUSED and b"clusterctl: " in exited.stderr:
-        raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
+        raise _NoAnswerError(NodeStatus.BUNDLE_REFUSED, "refused")
     if exited.rc != 0:
-        raise _NotAnAnswerError(NodeStatus.CRASHED, "ended by a signal" if exited.rc is None else f"ended with status {exited.rc}")
+        raise _NoAnswerError(NodeStatus.CRASHED, "ended by a signal" if exited.rc is None else f"ended with status {exited.rc}")
     return _document(exited.stdout)
 
 
-def _guard(said: dict[str, Any], name: str, known: re.Pattern[str]) -> str:
-    """What the node says of a guard that its checks run under."""
-    text = str(_clean(said.get(name)))[:_DETAIL_LIMIT]
-    return text if known.match(text) else "not enforced (the node does not say)"
+def _guard_state(document: dict[str, Any], name: str, known: re.Pattern[str]) -> str:
+    """The state of a guard that the checks ran under, as the node reports it."""
+    text = str(_clean(document.get(name)))[:_DETAIL_LIMIT]
+    return text if known.match(text) else "not enforced (not reported)"
 
 
 def _last_line(stdout: bytes) -> bytes:
-    """A login script may have chattered before it."""
+    """The last line: a login script may have printed others before it."""
     return stdout.rstrip().rpartition(b"\n")[2]
 
 
 def _is_clean(line: bytes) -> bool:
-    """Whether no text of it needs cleaning: printable ASCII, and what JSON escapes is printable, too. Two passes in C over a long answer."""
+    """Whether no text in it needs cleaning: it is printable ASCII, and so is what its JSON escapes stand for. Two passes in C over a long answer."""
     return not line.translate(None, _PLAIN) and all(map(_is_harmless, set(_ESCAPE.findall(line))))
 
 
 @lru_cache(maxsize=256)
 def _is_harmless(escape: bytes) -> bool:
-    """Whether an escape of JSON stands for something that `_clean` leaves alone; half of a pair does not."""
+    """Whether a JSON escape stands for a character that `_clean` keeps; one half of a surrogate pair does not."""
     try:
         text = json.loads(b'"' + escape + b'"')
     except ValueError:
@@ -111,27 +111,27 @@ def _document(stdout: bytes) -> dict[str, Any]:
     try:
         data = json.loads(_last_line(stdout))
     except (ValueError, RecursionError) as e:
-        raise _NotAnAnswerError(NodeStatus.CRASHED, f"its answer is not JSON ({len(stdout)} bytes)") from e
+        raise _NoAnswerError(NodeStatus.CRASHED, f"its answer is not JSON ({len(stdout)} bytes)") from e
     if not isinstance(data, dict) or "schema_version" not in data:
-        raise _NotAnAnswerError(NodeStatus.CRASHED, "its answer is not one of ours")
+        raise _NoAnswerError(NodeStatus.CRASHED, "its answer has an unknown format")
     return data
 
 
-def _checked(request: BundleRequest, data: dict[str, Any], text_is_clean: bool) -> tuple[Finding, ...]:
+def _findings_of(request: BundleRequest, data: dict[str, Any], text_is_clean: bool) -> tuple[Finding, ...]:
     if data["schema_version"] != SCHEMA_VERSION:
-        raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, f"answers in version {data['schema_version']!r}, not {SCHEMA_VERSION}")
+        raise _NoAnswerError(NodeStatus.BUNDLE_REFUSED, f"its answer has schema version {data['schema_version']!r}, not {SCHEMA_VERSION}")
     if data.get("bundle") != request.bundle:
-        raise _NotAnAnswerError(NodeStatus.BUNDLE_REFUSED, "answered by another bundle than was sent")
+        raise _NoAnswerError(NodeStatus.BUNDLE_REFUSED, "its answer comes from a different bundle")
     if data.get("node") != request.node or data.get("nonce") != request.nonce:
-        raise _NotAnAnswerError(NodeStatus.CRASHED, f"its answer is for another question (node {data.get('node')!r})")
+        raise _NoAnswerError(NodeStatus.CRASHED, f"its answer belongs to another request (node {data.get('node')!r})")
     try:
-        said = data["findings"] if text_is_clean else [{k: _clean(v) for k, v in one.items()} for one in data["findings"]]
-        findings = tuple(map(_finding, said))
+        entries = data["findings"] if text_is_clean else [{k: _clean(v) for k, v in one.items()} for one in data["findings"]]
+        findings = tuple(map(_finding, entries))
     except (KeyError, ValueError, TypeError, AttributeError) as e:
-        raise _NotAnAnswerError(NodeStatus.CRASHED, f"its findings are damaged ({type(e).__name__}: {e})") from e
-    strange = sorted({f.role for f in findings} - set(request.roles))
-    if strange:
-        raise _NotAnAnswerError(NodeStatus.CRASHED, f"it answers for roles that were not asked: {_clean(', '.join(strange))}")
+        raise _NoAnswerError(NodeStatus.CRASHED, f"its findings are malformed ({type(e).__name__}: {e})") from e
+    unrequested = sorted({f.role for f in findings} - set(request.roles))
+    if unrequested:
+        raise _NoAnswerError(NodeStatus.CRASHED, f"its answer has roles that were not requested: {_clean(', '.join(unrequested))}")
     return findings
 
 
@@ -139,16 +139,16 @@ _known: dict[tuple[Any, ...], Finding] = {}
 _KNOWN_AT_MOST = 20_000
 
 
-def _finding(said: dict[str, Any]) -> Finding:
-    """Nodes of a class say mostly the same: equal findings are one object, made once."""
-    key = tuple(map(said.get, _FIELDS))
+def _finding(entry: dict[str, Any]) -> Finding:
+    """Nodes of a class have mostly equal findings: these are one object, made once."""
+    key = tuple(map(entry.get, _FIELDS))
     try:
         found = _known.get(key)
-    except TypeError:  # a list where text should be
-        return Finding.from_json(said)
+    except TypeError:  # a list instead of text
+        return Finding.from_json(entry)
     if found is None:
-        found = Finding.from_json(said)
-        if all(isinstance(value, str) for value in key):  # 1 and True are equal keys, and other text
+        found = Finding.from_json(entry)
+        if all(isinstance(value, str) for value in key):  # 1 and True are equal keys, but different text
             if len(_known) >= _KNOWN_AT_MOST:
                 _known.clear()
             _known[key] = found
@@ -156,11 +156,11 @@ def _finding(said: dict[str, Any]) -> Finding:
 
 
 def _complete(request: BundleRequest, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """A role that was asked for and is not answered could not be verified."""
-    answered = {f.role for f in findings}
-    silent = [role for role in request.roles if role not in answered]
-    reason = "the node's answer does not mention this role"
-    return findings + tuple(Finding(f"{r}.validator", r, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason) for r in silent)
+    """A requested role without findings could not be verified."""
+    present = {f.role for f in findings}
+    missing = [role for role in request.roles if role not in present]
+    reason = "the node's answer has no finding of this role"
+    return findings + tuple(Finding(f"{r}.validator", r, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason) for r in missing)
 
 
 def _first_lines(stderr: bytes) -> str:
@@ -170,7 +170,7 @@ def _first_lines(stderr: bytes) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """Text without what would move a terminal's cursor or break an encoder."""
+    """Text without characters that move a terminal's cursor or break an encoder."""
     if not isinstance(value, str) or value.isprintable():
         return value
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in value)

@@ -11,17 +11,21 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import clusterctl_validators
 from clusterctl.adapters.node_packages import node_packages
 from clusterctl.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # the validators and all locked packages but testinfra run on it; where testinfra does not, only the checks that use `host` cannot run
 MIN_PYTHON = (3, 8)
 # seldom imported, or by no Python that compiles them here
 _NOT_COMPILED = ("testinfra/", "exceptiongroup/", "packaging/")
 _UNCHECKED_HASH = (0b01).to_bytes(4, "little")
-# later versions of the format depend on what else the process holds
+# the output of later versions depends on the references that the process holds
 _MARSHAL_VERSION = 2
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -46,12 +50,12 @@ class Bundle:
         return self.path.read_bytes()
 
 
-def build_bundle(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
-    """The bundle in `state_dir/cache`, written if it is not there: same inputs, same bytes.
+def build_bundle(state_dir: Path, extra_modules: Sequence[Path] = ()) -> Bundle:
+    """The bundle in `state_dir/cache`, written if absent: same inputs, same bytes.
 
     Args:
-        state_dir: where clusterctl keeps its things.
-        extra_modules: a folder of further `test_<role>.py`, for the roles of a site.
+        state_dir: the state directory of clusterctl.
+        extra_modules: folders of further `test_<role>.py`, for the roles of a site.
 
     Raises:
         ConfigError: a package that travels to nodes is missing, or the cache cannot be written.
@@ -72,12 +76,12 @@ def build_bundle(state_dir: Path, extra_modules: Path | None = None) -> Bundle:
     return Bundle(path, _sha256(content), len(content))
 
 
-def _members(extra_modules: Path | None) -> dict[str, bytes]:
+def _members(extra_modules: Sequence[Path]) -> dict[str, bytes]:
     """Name in the zip -> content: Python sources."""
     members = node_packages().read_sources()
     package = clusterctl_validators.__name__
-    for folder in (Path(clusterctl_validators.__file__).parent, extra_modules):
-        members.update({f"{package}/{p.name}": p.read_bytes() for p in (folder.glob("*.py") if folder else ())})
+    for folder in (Path(clusterctl_validators.__file__).parent, *extra_modules):
+        members.update({f"{package}/{p.name}": p.read_bytes() for p in folder.glob("*.py")})
     return members
 
 
@@ -91,7 +95,7 @@ def _inputs_digest(members: dict[str, bytes]) -> str:
 
 
 def _compiled(name: str, source: bytes) -> bytes:
-    """Byte-code for nodes with the Python of this machine: half the CPU time of a run; other Pythons take the source beside it."""
+    """Byte code for nodes with the Python version of this machine: halves the CPU time of a run. Other versions use the source beside it."""
     code = compile(source, name, "exec", dont_inherit=True, optimize=0)
     magic = importlib.util.MAGIC_NUMBER
     return magic + _UNCHECKED_HASH + importlib.util.source_hash(source) + marshal.dumps(code, _MARSHAL_VERSION)

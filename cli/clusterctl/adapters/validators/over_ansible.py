@@ -1,4 +1,4 @@
-"""Ask nodes that Ansible reaches by another connection: the same bundle through `playbooks/validate.yml`."""
+"""Validate nodes that Ansible reaches by another connection than SSH: the same bundle, run by `playbooks/validate.yml`."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ _KEPT_IN = "/var/lib/clusterctl"
 def validate_over_ansible(
     nodes: Sequence[Node], bundle: Bundle, settings: ValidationSettings, inventory: Sequence[Path], state_dir: Path
 ) -> tuple[NodeFindings, ...]:
-    """The findings of every node, or why there are none.
+    """The result of every node: its findings, or the reason why it has none.
 
     Raises:
-        ConfigError: no inventory was given, or Ansible could not be started.
+        ConfigError: no inventory is given, or Ansible could not be started.
     """
     if not inventory:
         how = nodes[0].connection
-        means = f"ansible_connection {how.kind!r}" + (f", ansible_become_method {how.become_method!r}" if how.by_sudo else "")
-        raise ConfigError(detail=f"{nodes[0].name} has {means}: its inventory is needed", hint="give -i")
+        declared = f"ansible_connection {how.kind!r}" + (f", ansible_become_method {how.become_method!r}" if how.by_sudo else "")
+        raise ConfigError(detail=f"{nodes[0].name} has {declared}: its inventory is needed", hint="give -i")
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="validate-", dir=state_dir) as folder:
         work = Path(folder)
-        questions = {n.name: request.make(n, bundle, settings) for n in nodes}
-        outcomes = _play(questions, bundle, settings, tuple(inventory), work)
+        requests = {n.name: request.make(n, bundle, settings) for n in nodes}
+        outcomes = _play(requests, bundle, settings, tuple(inventory), work)
         spent = time.monotonic() - began
-        return tuple(_findings(questions[n.name], outcomes[n.name], work / "answers" / n.name, spent) for n in nodes)
+        return tuple(_findings(requests[n.name], outcomes[n.name], work / "answers" / n.name, spent) for n in nodes)
 
 
 def _play(
-    questions: dict[str, request.BundleRequest], bundle: Bundle, settings: ValidationSettings, inventory: tuple[Path, ...], work: Path
+    requests: dict[str, request.BundleRequest], bundle: Bundle, settings: ValidationSettings, inventory: tuple[Path, ...], work: Path
 ) -> dict[str, HostOutcome]:
-    from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook  # noqa: PLC0415 heavy, and most sites never need it
+    from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook  # noqa: PLC0415 heavy, and most sites do not need it
 
     for name in ("requests", "answers"):
         (work / name).mkdir()
-    for node, question in questions.items():
-        (work / "requests" / node).write_bytes(request.launcher_source() + question.body)
+    for node, sent in requests.items():
+        (work / "requests" / node).write_bytes(request.launcher_source() + sent.body)
     variables = {
         "validate_bundle": str(bundle.path),
         "validate_kept_as": f"{_KEPT_IN}/bundle-{bundle.sha256}.pyz",
@@ -62,26 +62,26 @@ def _play(
         "validate_dir": str(work),
     }
     (work / "vars.json").write_text(json.dumps(variables))
-    waves = -(-len(questions) // settings.concurrency)
-    asked = PlaybookRequest(
+    waves = -(-len(requests) // settings.concurrency)
+    play = PlaybookRequest(
         playbook="validate.yml",
         inventory=inventory,
-        nodes=tuple(questions),
-        forks=min(settings.concurrency, len(questions)),
+        nodes=tuple(requests),
+        forks=min(settings.concurrency, len(requests)),
         timeout_s=int(settings.node_timeout_s * waves) + 60,
         extra_vars_file=work / "vars.json",
         extra_args=settings.ansible_args,
     )
-    outcome = run_playbook(asked, work / "ansible")
+    outcome = run_playbook(play, work / "ansible")
     if outcome.status is PlaybookStatus.COULD_NOT_START:
         raise ConfigError(detail=f"ansible-playbook could not be started: {outcome.detail}", hint=outcome.command_line)
     return dict(outcome.hosts)
 
 
-def _findings(question: request.BundleRequest, outcome: HostOutcome, file: Path, spent_s: float) -> NodeFindings:
+def _findings(sent: request.BundleRequest, outcome: HostOutcome, file: Path, spent_s: float) -> NodeFindings:
     if outcome.status is not HostStatus.OK or not file.is_file():
-        said = "; ".join(f"{f.task}: {f.message}" for f in outcome.failures) or f"Ansible says {outcome.status.replace('_', ' ')}"
+        detail = "; ".join(f"{f.task}: {f.message}" for f in outcome.failures) or f"Ansible reports: {outcome.status.replace('_', ' ')}"
         status = NodeStatus.UNREACHABLE if outcome.status is HostStatus.UNREACHABLE else NodeStatus.CRASHED
-        return NodeFindings(question.node, status, said, (), spent_s)
-    told = json.loads(file.read_text())
-    return answer.from_exit(question, Exited(told["rc"], told["stdout"].encode(), told["stderr"].encode()), spent_s)
+        return NodeFindings(sent.node, status, detail, (), spent_s)
+    recorded = json.loads(file.read_text())
+    return answer.from_exit(sent, Exited(recorded["rc"], recorded["stdout"].encode(), recorded["stderr"].encode()), spent_s)

@@ -1,4 +1,4 @@
-"""Ask the BMCs of nodes, beside the nodes themselves: the roles whose evidence a node does not have."""
+"""Query the BMCs while the nodes are validated: evidence of the roles that a node itself cannot give."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ _VAULT_OPTION = "--vault-id"
 
 
 class BmcRound:
-    """The BMCs of some nodes, asked in threads while the body runs; nodes without such a role cost nothing."""
+    """The BMCs of some nodes, queried in threads while the body runs; a node without such a role costs nothing."""
 
     def __init__(self, nodes: Sequence[Node], inventory: Sequence[Path], settings: ValidationSettings) -> None:
         self._roles = {n.name: _roles(n, settings) for n in nodes}
         self._inventory = inventory
         self._vault_ids = vault_ids(settings.ansible_args)
         self._pool: ThreadPoolExecutor | None = None
-        self._asked: dict[str, Future[tuple[Finding, ...]]] = {}
+        self._findings: dict[str, Future[tuple[Finding, ...]]] = {}
 
     def __enter__(self) -> Self:
-        wanted = [name for name, roles in self._roles.items() if roles]
-        if wanted:
-            self._pool = ThreadPoolExecutor(min(_AT_ONCE, len(wanted)), "bmc")
-            accesses = self._pool.submit(self._accesses, wanted)
-            self._asked = {name: self._pool.submit(_ask, accesses, name, self._roles[name]) for name in wanted}
+        selected = [name for name, roles in self._roles.items() if roles]
+        if selected:
+            self._pool = ThreadPoolExecutor(min(_AT_ONCE, len(selected)), "bmc")
+            accesses = self._pool.submit(self._load_accesses, selected)
+            self._findings = {name: self._pool.submit(_check_with_bmc, accesses, name, self._roles[name]) for name in selected}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
-    async def answered(self, node: str) -> None:
-        """Wait until the BMC of `node` was asked, without stopping others."""
-        if node in self._asked:
-            await asyncio.wait([asyncio.wrap_future(self._asked[node])])
+    async def wait_for(self, node: str) -> None:
+        """Wait until the BMC of `node` has wait_for or failed; other nodes go on."""
+        if node in self._findings:
+            await asyncio.wait([asyncio.wrap_future(self._findings[node])])
 
     def findings(self, node: str) -> tuple[Finding, ...]:
-        """What the BMC of `node` says; empty if it has none of these roles."""
-        return self._asked[node].result() if node in self._asked else ()
+        """The findings from the BMC of `node`; empty if the node has none of these roles."""
+        return self._findings[node].result() if node in self._findings else ()
 
-    def _accesses(self, names: Sequence[str]) -> Mapping[str, BmcAccess]:
-        from clusterctl.adapters.inventory.bmcs import load_bmcs  # noqa: PLC0415 only where a BMC is asked
+    def _load_accesses(self, names: Sequence[str]) -> Mapping[str, BmcAccess]:
+        from clusterctl.adapters.inventory.bmcs import load_bmcs  # noqa: PLC0415 only where a BMC is queried
 
         return load_bmcs(self._inventory, names, vault_ids=self._vault_ids)
 
@@ -73,8 +73,8 @@ def _roles(node: Node, settings: ValidationSettings) -> dict[str, dict[str, obje
     return {r: dict(v) for r, v in node.spec.roles.items() if r in BMC_ROLES and may_match(settings.glob, r)}
 
 
-def _ask(accesses: Future[Mapping[str, BmcAccess]], name: str, roles: Mapping[str, dict[str, object]]) -> tuple[Finding, ...]:
-    from clusterctl.adapters.bmc.query import query_bmc  # noqa: PLC0415 only where a BMC is asked
+def _check_with_bmc(accesses: Future[Mapping[str, BmcAccess]], name: str, roles: Mapping[str, dict[str, object]]) -> tuple[Finding, ...]:
+    from clusterctl.adapters.bmc.query import query_bmc  # noqa: PLC0415 only where a BMC is queried
     from clusterctl.adapters.bmc.redfish import BmcError  # noqa: PLC0415
 
     found: list[Finding] = []
@@ -82,7 +82,7 @@ def _ask(accesses: Future[Mapping[str, BmcAccess]], name: str, roles: Mapping[st
         try:
             view = query_bmc(accesses.result()[name], variables)
         except (BmcError, ClusterctlError) as e:
-            reason = f"its BMC could not be asked: {e}"
+            reason = f"its BMC could not be queried: {e}"
             found.append(Finding(f"{role}.bmc", role, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason))
         else:
             found += check_role(role, variables, view)

@@ -1,4 +1,4 @@
-"""What only the members of an NVLink domain together can show: that all of them are in the same one. Pure."""
+"""Compare the members of an NVLink domain: all must report the same one. Pure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 ROLE = "nvlink_domain"
 _FACTS = ("cluster_uuid", "clique_id")
-_HINT = "another tray of the rack says otherwise: see the partitions in NMX and the cables of the tray that is apart"
+_HINT = "the trays of the rack disagree: check the partitions in NMX and the cables of the differing tray"
 _NAMES_AT_MOST = 6
 
-# Members that are not asked now -> what was found of them before, None where nothing that counts is stored.
+# members outside the target -> their stored findings; None = nothing valid is stored
 Others = dict[str, "NodeFindings | None"]
 
 
 class DomainRound:
-    """Holds the answers of a domain's members back until all that are asked have answered, then compares them.
+    """Collects the results of a domain's members and compares them when the last one in the target is in.
 
-    `others`: domain -> its members that are not asked.
+    `others`: domain -> its members outside the target.
     """
 
     def __init__(self, nodes: Sequence[Node], others: Mapping[str, Others] | None = None) -> None:
@@ -35,41 +35,47 @@ class DomainRound:
         self._domain = {n.name: n.place.domain for n in members}
         self._specs = {n.name: n.spec.roles[ROLE] for n in members}
         self._others = others or {}
-        self._left = Counter(self._domain.values())
-        self._held: dict[str, list[NodeFindings]] = {}
+        self._pending = Counter(self._domain.values())
+        self._collected: dict[str, list[NodeFindings]] = {}
 
-    def answered(self, found: NodeFindings) -> tuple[NodeFindings, ...]:
-        """The answers that are complete now: this one if its node is in no domain, none or the domain's, else."""
+    def add(self, found: NodeFindings) -> tuple[NodeFindings, ...]:
+        """The results that are now complete: this one for a node in no domain; else nothing, or with the last member those of the whole domain."""
         domain = self._domain.get(found.node)
         if domain is None:
             return (found,)
-        self._held.setdefault(domain, []).append(found)
-        self._left[domain] -= 1
-        if self._left[domain]:
+        self._collected.setdefault(domain, []).append(found)
+        self._pending[domain] -= 1
+        if self._pending[domain]:
             return ()
-        return compared(self._held.pop(domain), self._specs, self._others.get(domain, {}))
+        return compared(self._collected.pop(domain), self._specs, self._others.get(domain, {}))
 
 
 def compared(members: Sequence[NodeFindings], specs: Mapping[str, Mapping[str, Any]], others: Others) -> tuple[NodeFindings, ...]:
     """The members' findings with `nvlink_domain.rack.<fact>` added.
 
-    It fails where a member is not with the most of those that are known, on all where there is no most. It could not run where fewer members are
-    known than `nvlink_domain_ready_min`: what is not known of the rack is no evidence. A member that gave no sound value is left alone here; its own
-    check has said so.
+    It fails on a member whose value is not that of the majority of known values, and on all members where there is no majority. It could not run where
+    fewer values are known than `nvlink_domain_ready_min`: an unknown value is no evidence. A member without a valid value gets no finding here; its
+    own check has reported that.
     """
     added: dict[str, list[Finding]] = {m.node: [] for m in members}
     for fact in _FACTS:
         rack = _rack(fact, members, others)
-        for node in (m.node for m in members if m.node in rack.said):
-            added[node].append(_judged(fact, rack, node, specs[node]))
+        for node in (m.node for m in members if m.node in rack.values):
+            added[node].append(_compare(fact, rack, node, specs[node]))
     return tuple(replace(m, findings=m.findings + tuple(added[m.node])) for m in members)
 
 
 @dataclass(slots=True)
 class _Rack:
-    """What is known of one fact: node -> value, how many of those values were stored before, and why the others are missing -> their names."""
+    """What is known about one fact.
 
-    said: dict[str, str] = field(default_factory=dict)
+    Attributes:
+        values: node -> value.
+        stored: how many of the values are from an earlier run.
+        missing: reason -> the nodes without a value.
+    """
+
+    values: dict[str, str] = field(default_factory=dict)
     stored: int = 0
     missing: dict[str, list[str]] = field(default_factory=dict)
 
@@ -77,50 +83,52 @@ class _Rack:
 def _rack(fact: str, members: Sequence[NodeFindings], others: Others) -> _Rack:
     rack = _Rack()
     for member in members:
-        value = _sound(fact, member)
+        value = _valid_value(fact, member)
         if value is not None:
-            rack.said[member.node] = value
+            rack.values[member.node] = value
         else:
-            why = "gave no sound value" if member.status is NodeStatus.OK else "did not answer"
+            why = "reported no valid value" if member.status is NodeStatus.OK else "did not answer"
             rack.missing.setdefault(why, []).append(member.node)
     for node, before in others.items():
-        value = _sound(fact, before) if before else None
+        value = _valid_value(fact, before) if before else None
         if value is not None:
-            rack.said[node] = value
+            rack.values[node] = value
             rack.stored += 1
         else:
-            why = "not asked, and no sound value is stored" if before else "not asked, and nothing that still counts is stored"
+            why = "not in the target, and no valid value is stored" if before else "not in the target, and nothing valid is stored"
             rack.missing.setdefault(why, []).append(node)
     return rack
 
 
-def _sound(fact: str, found: NodeFindings) -> str | None:
-    """The value of a member; one that its own check refused (zero, several, none) must not make a majority."""
+def _valid_value(fact: str, found: NodeFindings) -> str | None:
+    """The value of a member; one that failed its own check (zero, several, none) must not count towards a majority."""
     return next((f.found for f in found.findings if f.check == f"{ROLE}.{fact}" and f.outcome is Outcome.PASS), None)
 
 
-def _judged(fact: str, rack: _Rack, node: str, spec: Mapping[str, Any]) -> Finding:
-    check, value, trays = f"{ROLE}.rack.{fact}", rack.said[node], int(spec["nvlink_domain_trays"])
-    ranked = Counter(rack.said.values()).most_common(2)
+def _compare(fact: str, rack: _Rack, node: str, spec: Mapping[str, Any]) -> Finding:
+    check, value, trays = f"{ROLE}.rack.{fact}", rack.values[node], int(spec["nvlink_domain_trays"])
+    ranked = Counter(rack.values.values()).most_common(2)
     clear = len(ranked) == 1 or ranked[0][1] > ranked[1][1]
     stored = f", {rack.stored} of them as stored" if rack.stored else ""
     if not clear or value != ranked[0][0]:
         most = (
-            f"{ranked[0][0]}, as {ranked[0][1]} of {len(rack.said)}"
+            f"{ranked[0][0]}, as {ranked[0][1]} of {len(rack.values)}"
             if clear
-            else f"one value, found {len(set(rack.said.values()))} of equal weight"
+            else f"one value, found {len(set(rack.values.values()))} equally often"
         )
-        hint = f"{_HINT}; stored values may be old: `clusterctl validate` the whole rack" if rack.stored else _HINT
+        hint = f"{_HINT}; stored values may be outdated: run `clusterctl validate` on the whole rack" if rack.stored else _HINT
         return Finding(check, ROLE, Outcome.FAIL, Severity.CRITICAL, most + stored, value, hint)
     needed = max(int(spec["nvlink_domain_ready_min"]), min(2, trays))
-    if len(rack.said) >= needed:
-        return Finding(check, ROLE, Outcome.PASS, Severity.CRITICAL, f"{value}, as {len(rack.said)} of {trays} trays{stored}", value, _HINT)
-    known = f"{len(rack.said)} of {trays} trays known{stored}, {needed} needed: {'; '.join(_missing(rack, trays))}"
+    if len(rack.values) >= needed:
+        return Finding(
+            check, ROLE, Outcome.PASS, Severity.CRITICAL, f"{value}, as {len(rack.values)} of {trays} trays{stored}", value, _HINT
+        )
+    known = f"{len(rack.values)} of {trays} trays known{stored}, {needed} needed: {'; '.join(_missing(rack, trays))}"
     if spec[f"{ROLE}_{fact}"]:
-        return Finding(check, ROLE, Outcome.NOT_APPLICABLE, Severity.CRITICAL, reason=f"{ROLE}_{fact} pins it for every tray; {known}")
-    hint = (
-        f"`clusterctl validate` the whole rack and see to the trays named; a rack with a tray out: {ROLE}_ready_min; or pin {ROLE}_{fact}"
-    )
+        return Finding(
+            check, ROLE, Outcome.NOT_APPLICABLE, Severity.CRITICAL, reason=f"{ROLE}_{fact} pins the value for every tray; {known}"
+        )
+    hint = f"run `clusterctl validate` on the whole rack and check the named trays; if a tray is out of service, set {ROLE}_ready_min; or pin {ROLE}_{fact}"
     return Finding(check, ROLE, Outcome.COULD_NOT_RUN, Severity.CRITICAL, hint=hint, reason=known)
 
 
@@ -128,6 +136,6 @@ def _missing(rack: _Rack, trays: int) -> Iterator[str]:
     for why, names in rack.missing.items():
         more = f" and {len(names) - _NAMES_AT_MOST} more" if len(names) > _NAMES_AT_MOST else ""
         yield f"{', '.join(names[:_NAMES_AT_MOST])}{more} {why}"
-    strangers = trays - len(rack.said) - sum(map(len, rack.missing.values()))
-    if strangers > 0:
-        yield f"{strangers} not asked, and not in the inventory"
+    unknown = trays - len(rack.values) - sum(map(len, rack.missing.values()))
+    if unknown > 0:
+        yield f"{unknown} not in the inventory"

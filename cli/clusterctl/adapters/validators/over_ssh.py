@@ -1,4 +1,4 @@
-"""Ask one node over SSH: normally one exec; the bundle goes with a second one where it is absent."""
+"""Validate one node over SSH: normally one exec; where the bundle is absent, a second one sends it."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 async def validate_over_ssh(
     client: SshClient, node: Node, bundle: Bundle, settings: ValidationSettings, become: BecomePassword | None = None
 ) -> NodeFindings:
-    """The findings of a node, or why there are none; never longer than `settings.node_timeout_s`."""
+    """The findings of a node, or the reason why it has none; takes at most `settings.node_timeout_s`."""
     began = time.monotonic()
     if become and become.problem:
         return answer.from_trouble(node.name, TransportError(Trouble.AUTH_FAILED, f"become: {become.problem}"), 0.0)
-    question = request.make(node, bundle, settings)
+    sent = request.make(node, bundle, settings)
     try:
         async with asyncio.timeout(settings.node_timeout_s):
             remote = await client.connect(node.connection, become.value if become else "")
             try:
-                exited = await _converse(remote, node.connection.python, bundle, question)
+                exited = await _run_bundle(remote, node.connection.python, bundle, sent)
             finally:
                 remote.close()
     except TimeoutError:
-        late = TransportError(Trouble.TIMED_OUT, f"no answer within {settings.node_timeout_s:g} s")
-        return answer.from_trouble(node.name, late, time.monotonic() - began)
+        timeout = TransportError(Trouble.TIMED_OUT, f"no answer within {settings.node_timeout_s:g} s")
+        return answer.from_trouble(node.name, timeout, time.monotonic() - began)
     except TransportError as e:
         return answer.from_trouble(node.name, e, time.monotonic() - began)
-    return answer.from_exit(question, exited, time.monotonic() - began)
+    return answer.from_exit(sent, exited, time.monotonic() - began)
 
 
-async def _converse(remote: Remote, python: str, bundle: Bundle, question: request.BundleRequest) -> Exited:
+async def _run_bundle(remote: Remote, python: str, bundle: Bundle, sent: request.BundleRequest) -> Exited:
     start = request.launcher_source()
-    exited = await remote.run(request.bundle_command("run", bundle, python), start + question.body, answer.LIMIT_BYTES)
+    exited = await remote.run(request.bundle_command("run", bundle, python), start + sent.body, answer.LIMIT_BYTES)
     if answer.bundle_is_absent(exited):
-        pushed = start + bundle.read() + question.body
-        exited = await remote.run(request.bundle_command("push", bundle, python), pushed, answer.LIMIT_BYTES)
+        with_bundle = start + bundle.read() + sent.body
+        exited = await remote.run(request.bundle_command("push", bundle, python), with_bundle, answer.LIMIT_BYTES)
     return exited

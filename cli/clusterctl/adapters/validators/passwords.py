@@ -1,4 +1,4 @@
-"""The passwords that the nodes' sudo asks for, read from the inventory only where one is declared."""
+"""The passwords for sudo on the nodes, read from the inventory only where one is declared."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def passwords(nodes: Sequence[Node], inventory: Sequence[Path], ansible_args: Sequence[str]) -> Mapping[str, BecomePassword]:
-    """Node -> its password, or why it cannot be had; a node that is not in here needs none.
+    """Node -> its password, or the reason why it is not available; a node that is not a key needs none.
 
     Raises:
         ClusterctlError: the inventory cannot be read.
     """
-    wanted = [n.name for n in nodes if n.connection.by_sudo and n.connection.become_password]
-    if not wanted:
+    names = [n.name for n in nodes if n.connection.by_sudo and n.connection.become_password]
+    if not names:
         return {}
     if not inventory:
-        return {name: BecomePassword(name, problem="ansible_become_password is set in no inventory that is at hand") for name in wanted}
-    from clusterctl.adapters.inventory.become import load_become  # noqa: PLC0415 only where sudo asks
+        return {name: BecomePassword(name, problem="ansible_become_password is declared, but no inventory is given") for name in names}
+    from clusterctl.adapters.inventory.become import load_become  # noqa: PLC0415 only where a password is declared
 
-    return load_become(inventory, wanted, vault_ids=vault_ids(ansible_args))
+    return load_become(inventory, names, vault_ids=vault_ids(ansible_args))

@@ -1,4 +1,4 @@
-"""What is sent to a node: the command, the launcher, the request. Pure."""
+"""The input of a node: the command, the launcher and the request. Pure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BundleRequest:
-    """One question to one node.
+    """One request to one node.
 
     Attributes:
-        nonce: comes back in the answer, so that no answer counts for another question.
+        nonce: comes back in the answer, so that an answer counts for one request only.
         roles: the roles that must have findings.
         body: the request as JSON.
     """
@@ -41,8 +41,8 @@ class BundleRequest:
 
 
 def make(node: Node, bundle: Bundle, settings: ValidationSettings) -> BundleRequest:
-    """The request for a node: all its roles, or those that `settings.glob` can mean; not those that are checked from the controller."""
-    meant = tuple((name, v) for name, v in node.spec.roles.items() if may_match(settings.glob, name) and name not in BMC_ROLES)
+    """The request for a node: all its roles, or those that `settings.glob` may match, without those that the controller checks."""
+    selected = tuple((name, v) for name, v in node.spec.roles.items() if may_match(settings.glob, name) and name not in BMC_ROLES)
     nonce = secrets.token_hex(8)
     head = {"schema_version": SCHEMA_VERSION, "node": node.name, "nonce": nonce}
     options = {
@@ -51,8 +51,8 @@ def make(node: Node, bundle: Bundle, settings: ValidationSettings) -> BundleRequ
         "cpu_quota_percent": settings.cpu_quota_percent,
     }
     words = (json.dumps(head)[:-1], f', "options": {json.dumps(options)}, "roles": ')
-    body = "".join(words).encode() + _roles_json(meant) + b"}"
-    return BundleRequest(node.name, nonce, bundle.sha256, tuple(name for name, _ in meant), body)
+    body = "".join(words).encode() + _roles_json(selected) + b"}"
+    return BundleRequest(node.name, nonce, bundle.sha256, tuple(name for name, _ in selected), body)
 
 
 _Roles = tuple[tuple[str, "Mapping[str, object]"], ...]
@@ -61,7 +61,7 @@ _written: OrderedDict[tuple[int, ...], tuple[_Roles, bytes]] = OrderedDict()
 
 
 def _roles_json(roles: _Roles) -> bytes:
-    """The roles as JSON, written once for nodes that share their variables: the key is identity, and keeping them keeps it unique."""
+    """The roles as JSON, made once for nodes that share their variables. The key is object identity; the cache holds the objects, so ids stay unique."""
     key = tuple(part for name, variables in roles for part in (hash(name), id(variables)))
     if key not in _written:
         _written[key] = (roles, json.dumps({name: dict(v) for name, v in roles}, default=str).encode())
@@ -72,12 +72,12 @@ def _roles_json(roles: _Roles) -> bytes:
 
 @lru_cache(maxsize=1)
 def launcher_source() -> bytes:
-    """The first bytes of the node's stdin."""
+    """The source of the launcher: the first bytes of the node's stdin."""
     return Path(launcher.__file__).read_bytes()
 
 
 def bundle_command(mode: str, bundle: Bundle, python: str) -> list[str]:
-    """The words to run on the node; -I and -S keep its environment and site packages out, -B its disk clean."""
+    """The command for the node; -I and -S ignore its environment and site packages, -B writes no byte code."""
     start = f"import sys; exec(sys.stdin.buffer.read({len(launcher_source())}))"
     oldest = ".".join(map(str, bundle.min_python))
     return [python, "-I", "-S", "-B", "-c", start, mode, bundle.sha256, str(bundle.size), oldest]

@@ -1,4 +1,4 @@
-"""Ask many nodes at once."""
+"""Validate many nodes at once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.site_content import site_content, sound_validator_dirs
 from clusterctl.adapters.ssh import ssh_args
 from clusterctl.adapters.ssh.fanout import each
 from clusterctl.adapters.ssh.ssh import SshClient
@@ -14,7 +15,7 @@ from clusterctl.adapters.validators import over_ansible, over_ssh
 from clusterctl.adapters.validators.over_bmc import BmcRound
 from clusterctl.adapters.validators.over_rack import DomainRound
 from clusterctl.adapters.validators.passwords import passwords
-from clusterctl.adapters.validators.rack_members import not_asked
+from clusterctl.adapters.validators.rack_members import members_outside
 from clusterctl.adapters.validators.validation_settings import ValidationSettings
 from clusterctl.core import waivers
 from clusterctl.model.errors import UsageProblemError
@@ -44,7 +45,7 @@ def validate(
     stored: Stored | None = None,
     listener: ValidationListener | None = None,
 ) -> tuple[NodeFindings, ...]:
-    """As `validate_each`, all results held in memory.
+    """Like `validate_each`, with all results in memory.
 
     Returns:
         One entry per node, in the order of `nodes`, waivers applied.
@@ -70,66 +71,67 @@ def validate_each(
     stored: Stored | None = None,
     listener: ValidationListener | None = None,
 ) -> None:
-    """Verify nodes against their spec; changes nothing but the bundle kept on them. Holds no result: a fleet has millions of findings.
+    """Verify nodes against their spec; writes nothing to them but the bundle. Keeps no result: a fleet has millions of findings.
 
     Args:
-        nodes: whom to ask.
+        nodes: the nodes to validate.
         state_dir: where the bundle is cached.
-        on_result: called with each node's findings, waivers applied, as it answers, in this thread; members of an NVLink domain when the last
-            of them has.
-        inventory: the layers, for nodes that are not reached by SSH, and for the passwords of BMCs.
-        settings: limits; None = the usual ones.
-        stored: what was found of a node before and still counts, for members of an NVLink domain that are not asked.
+        on_result: called in this thread with each node's result, waivers applied, as it arrives; for members of an NVLink domain, when the
+            last of them has arrived.
+        inventory: the layers, for nodes that are not reached by SSH, and for passwords of sudo and BMCs.
+        settings: limits; None = the defaults.
+        stored: returns the stored findings of a node that are still valid, for members of an NVLink domain outside the target.
         listener: follows which nodes are being queried, in this thread.
 
     Raises:
         UsageProblemError: no check matches `settings.only`.
-        ConfigError: a waiver or the ssh arguments of a node are invalid (no node was asked), or the bundle cannot be built.
+        ConfigError: a waiver or the ssh arguments of a node are invalid (no node was contacted), or the bundle cannot be built.
     """
     chosen = settings or ValidationSettings()
-    bundle = bundle_module.build_bundle(state_dir)
+    bundle = bundle_module.build_bundle(state_dir, sound_validator_dirs(site_content()))
     waived = {n.name: waivers.parse_waivers(n.spec.waivers, n.name) for n in nodes}
-    by_ssh = [n for n in nodes if _ours(n.connection)]
+    by_ssh = [n for n in nodes if _by_our_ssh(n.connection)]
     for node in by_ssh:
         ssh_args.parse_ssh_args(node.connection.ssh_args)
-    domains = DomainRound(nodes, not_asked(nodes, inventory, chosen, stored))
-    said_something = False
+    domains = DomainRound(nodes, members_outside(nodes, inventory, chosen, stored))
+    any_result = False
 
     def done(found: NodeFindings) -> None:
-        nonlocal said_something
+        nonlocal any_result
         everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
-        for whole in domains.answered(replace(found, findings=everything)):
-            judged = replace(whole, findings=_select(waivers.apply_waivers(whole.findings, waived[whole.node], chosen.day), chosen.glob))
-            said_something = said_something or judged.status is not NodeStatus.OK or bool(judged.findings)
+        for complete in domains.add(replace(found, findings=everything)):
+            applied = waivers.apply_waivers(complete.findings, waived[complete.node], chosen.day)
+            judged = replace(complete, findings=_select(applied, chosen.glob))
+            any_result = any_result or judged.status is not NodeStatus.OK or bool(judged.findings)
             on_result(judged)
 
-    others = [n for n in nodes if not _ours(n.connection)]
+    others = [n for n in nodes if not _by_our_ssh(n.connection)]
     become = passwords(by_ssh, inventory, chosen.ansible_args)
 
-    def ask(client: SshClient, node: Node) -> Awaitable[NodeFindings]:
+    def validate_one(client: SshClient, node: Node) -> Awaitable[NodeFindings]:
         return over_ssh.validate_over_ssh(client, node, bundle, chosen, become.get(node.name))
 
     with BmcRound(nodes, inventory, chosen) as bmcs:
         if by_ssh:
-            asyncio.run(_ask_all(by_ssh, ask, bmcs, chosen, done, listener=listener))
+            asyncio.run(_validate_all(by_ssh, validate_one, bmcs, chosen, done, listener=listener))
         if others:
             for node in others:
                 _report_start(listener, node.name)
             for found in over_ansible.validate_over_ansible(others, bundle, chosen, inventory, state_dir):
                 _report_answer(listener, found.node)
                 done(found)
-    if chosen.only and not said_something:
+    if chosen.only and not any_result:
         raise UsageProblemError(detail=f"no check matches {chosen.only!r}", hint="without -k, `-o json` shows the ids of all checks")
 
 
-def _ours(connection: Connection) -> bool:
-    """Whether we connect, not Ansible: ssh, and if somebody else is to run the checks, sudo."""
+def _by_our_ssh(connection: Connection) -> bool:
+    """Whether we connect ourselves instead of Ansible: by ssh, and with sudo where the checks run as another user."""
     return connection.kind in SSH_KINDS and (not connection.by_sudo or connection.become_method == "sudo")
 
 
-async def _ask_all(
+async def _validate_all(
     nodes: Sequence[Node],
-    ask: Callable[[SshClient, Node], Awaitable[NodeFindings]],
+    validate_one: Callable[[SshClient, Node], Awaitable[NodeFindings]],
     bmcs: BmcRound,
     settings: ValidationSettings,
     done: Callable[[NodeFindings], None],
@@ -138,14 +140,14 @@ async def _ask_all(
 ) -> None:
     async with SshClient(settings.connect_timeout_s) as client:
 
-        async def work(node: Node) -> None:
+        async def validate_and_report(node: Node) -> None:
             _report_start(listener, node.name)
-            found = await ask(client, node)
-            await bmcs.answered(node.name)
+            found = await validate_one(client, node)
+            await bmcs.wait_for(node.name)
             _report_answer(listener, node.name)
             done(found)
 
-        await each(nodes, work, settings.concurrency)
+        await each(nodes, validate_and_report, settings.concurrency)
 
 
 def _report_start(listener: ValidationListener | None, node: str) -> None:
@@ -159,7 +161,7 @@ def _report_answer(listener: ValidationListener | None, node: str) -> None:
 
 
 def _select(findings: tuple[Finding, ...], only: str) -> tuple[Finding, ...]:
-    """The findings that are meant; one that could not run may hide a meant one, so it stays."""
+    """The findings that match; one that could not run stays, because it may stand for a match."""
     if not only:
         return findings
     return tuple(f for f in findings if waivers.matches(only, f.check) or f.outcome is Outcome.COULD_NOT_RUN)

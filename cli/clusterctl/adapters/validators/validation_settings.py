@@ -1,4 +1,4 @@
-"""How nodes are asked."""
+"""Limits and options of a validation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class ValidationSettings:
     """Limits of a validation.
 
     Attributes:
-        concurrency: nodes asked at the same time.
-        connect_timeout_s: until logged in; after it a node is unreachable.
-        node_timeout_s: for a node altogether; it costs nobody else's time.
+        concurrency: nodes validated at the same time.
+        connect_timeout_s: until the login is complete; after that the node is unreachable.
+        node_timeout_s: for everything on one node; other nodes are not delayed.
         check_timeout_s: for one check function on the node.
         cpu_quota_percent: of one core, for all checks of a node together; 0 = none.
         only: glob over check ids, or the name of a role; empty = all.
-        ansible_args: options for Ansible, where a node is reached by it (`--vault-id FILE`).
-        today: the day that waivers are judged on; None = now (UTC).
+        ansible_args: options for Ansible, where Ansible is used (`--vault-id FILE`).
+        today: the date that waivers are compared with; None = now (UTC).
     """
 
     concurrency: int = 64
@@ -36,7 +36,7 @@ class ValidationSettings:
 
     @property
     def checks_timeout_s(self) -> float:
-        """For all checks of a node: less than the node's time, so that it can still answer."""
+        """For all checks of a node: less than the node's time, so that it can still send its answer."""
         return max(self.node_timeout_s - _MARGIN_S, self.node_timeout_s / 2)
 
     @property
@@ -46,5 +46,5 @@ class ValidationSettings:
 
     @property
     def day(self) -> date:
-        """The day that waivers are judged on."""
+        """The date that waivers are compared with."""
         return self.today or datetime.now(UTC).date()

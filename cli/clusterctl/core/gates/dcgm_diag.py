@@ -63,6 +63,7 @@ class DcgmDiag(NodeGate[DcgmDiagSettings]):
     name = "dcgm_diag"
     settings_model = DcgmDiagSettings
     tool = "dcgmi_diag"
+    installed_by = "gpu_tools"
     default_levels = LEVELS
     needs_floor = False
 
@@ -85,7 +86,7 @@ class DcgmDiag(NodeGate[DcgmDiagSettings]):
         for test in required:
             results += _test(subject, test, reading.samples, failed)
         if reading.rule and all(r.outcome is Outcome.PASS for r in results):
-            results.append(not_run(record, reading))
+            results.append(not_run(self, record, reading))
         if not required:
             detail = "the profile requires no test at this run level, so nothing is proven"
             results.append(_result(subject, "", Outcome.COULD_NOT_RUN, reason=GateReason.NO_BASELINE, detail=detail))

@@ -41,6 +41,7 @@ class Gate(ABC, Generic[S]):
         units: metric -> the unit that baselines of it must have; a metric that is not listed may have any.
         default_levels: the burn-in levels that it is meant for.
         needs_floor: a profile that runs it must have a floor for it. False where the tool itself decides.
+        installed_by: the role that installs the tool; empty where none does.
         reads_stderr: the tool writes part of its result to stderr.
     """
 
@@ -51,6 +52,7 @@ class Gate(ABC, Generic[S]):
     units: ClassVar[Mapping[str, str]] = {}
     default_levels: ClassVar[tuple[Level, ...]] = ()
     needs_floor: ClassVar[bool] = True
+    installed_by: ClassVar[str] = ""
     reads_stderr: ClassVar[bool] = False
 
     @abstractmethod
@@ -65,9 +67,9 @@ class Gate(ABC, Generic[S]):
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """The results of all judged nodes that `evidence` has records of; a node without any is no concern of the gate."""
 
-    @abstractmethod
-    def version_argv(self, settings: S) -> tuple[str, ...]:
-        """A cheap command that prints the tool's version."""
+    def version_argv(self, settings: S) -> tuple[str, ...]:  # noqa: ARG002 for gates to override
+        """A cheap command that prints the tool's version; empty where the tool has none."""
+        return ()
 
     def samples(self, text: str) -> tuple[Sample, ...]:
         """The samples in the tool's output.

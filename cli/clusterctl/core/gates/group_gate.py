@@ -104,7 +104,7 @@ class GroupGate(Gate[S]):
         if verdict.outcome is Outcome.FAIL:
             return self._group_failed(result, sorted(record.peers), suspects)
         if verdict.outcome is Outcome.COULD_NOT_RUN:
-            return replace(result, hint=hint_for(verdict.reason, member))
+            return replace(result, hint=hint_for(self, verdict.reason, member))
         if verdict.outcome is Outcome.PASS:
             return replace(result, detail=verdict.detail or f"{len(record.peers)} nodes together")
         return result

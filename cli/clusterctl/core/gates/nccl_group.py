@@ -45,6 +45,7 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
     name = "nccl_group"
     settings_model = NcclGroupSettings
     tool = "nccl_tests"
+    installed_by = "gpu_tools"
     units = nccl_rules.UNITS
     default_levels = ("standard", "full")
     reads_stderr = True

@@ -32,6 +32,7 @@ class NcclNode(NodeGate[NcclNodeSettings]):
     name = "nccl_node"
     settings_model = NcclNodeSettings
     tool = "nccl_tests"
+    installed_by = "gpu_tools"
     units = nccl_rules.UNITS
     default_levels = LEVELS
     reads_stderr = True

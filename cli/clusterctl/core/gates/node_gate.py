@@ -36,7 +36,7 @@ class NodeGate(Gate[S]):
     def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
         """The results of a record that has samples; hints may be left out."""
         if reading.rule:
-            return (not_run(record, reading),)
+            return (not_run(self, record, reading),)
         return compare_with_limits(self.name, subject.name, reading.samples, subject.profile.for_gate(self.name), nodes=1)
 
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
@@ -50,7 +50,7 @@ class NodeGate(Gate[S]):
         for subject in evidence.judged:
             for record in (r for r in evidence.records if r.node == subject.name):
                 reading = read_record(self, record)
-                found = self.verdicts(subject, record, reading) if reading.samples else (not_run(record, reading),)
+                found = self.verdicts(subject, record, reading) if reading.samples else (not_run(self, record, reading),)
                 results += [replace(r, simulated=record.simulated, hint=self._hint(r)) for r in found]
         return tuple(results)
 
@@ -71,5 +71,5 @@ class NodeGate(Gate[S]):
         if result.hint or result.outcome is Outcome.PASS:
             return result.hint
         if result.reason in NOT_MEASURED:
-            return hint_for(result.reason, result.node)
+            return hint_for(self, result.reason, result.node)
         return self.hint(result)

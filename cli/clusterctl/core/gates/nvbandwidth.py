@@ -38,6 +38,7 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
     name = "nvbandwidth"
     settings_model = NvbandwidthSettings
     tool = "nvbandwidth"
+    installed_by = "gpu_tools"
     default_levels = ("full",)
 
     def argv(self, settings: NvbandwidthSettings, level: Level, subject: Subject) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
@@ -67,7 +68,7 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
                 ),
             )
         if reading.rule:
-            return (not_run(record, reading),)
+            return (not_run(self, record, reading),)
         declared = subject.profile.settings_of(self).testcases
         unfinished = [
             GateResult(

@@ -47,6 +47,7 @@ class RdmaPair(PairGate[RdmaPairSettings]):
     name = "rdma_pair"
     settings_model = RdmaPairSettings
     tool = "perftest"
+    installed_by = "gpu_tools"
     metric = "bandwidth_average"
     units: ClassVar[Mapping[str, str]] = {"bandwidth_average": "Gb/s", "bandwidth_peak": "Gb/s"}
     default_levels = LEVELS

@@ -14,6 +14,7 @@ from clusterctl.model.errors import ConfigError
 _FILES = (
     "dcgm_diag",
     "nvbandwidth",
+    "cpu_stream",
     "nccl_node",
     "rdma_pair",
     "nccl_group",

@@ -19,7 +19,7 @@ from clusterctl.adapters.inventory.ansible_worker.templating import render_varia
 from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables
 from clusterctl.adapters.inventory.wire import Operation
 from clusterctl.core.near_match import did_you_mean
-from clusterctl.model.problem import Problem, merge
+from clusterctl.model.problem import Problem, merge, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ class Resolution:
         Raises:
             WorkerError: the declared state is invalid; for another operation than CHECK also where there are only slips.
         """
-        roles = load_roles(self._session.loader, Path(self._request.content) / "roles")
+        roles = load_roles(self._session.loader, map(Path, self._request.role_dirs))
         entities = list(self._variables.entities(self._hosts))
         slips = [
             *lint.unknown_variables(entities, roles),
@@ -148,17 +148,18 @@ class Resolution:
             return []
         raw = self._variables.effective(host)["node_roles"]
         for i, name in enumerate(names):
-            message = (
-                f"there is no role {name!r}{did_you_mean(str(name), known)}"
-                if name not in known
-                else "is there twice"
-                if name in names[:i]
-                else ""
-            )
+            message = self._absent(str(name), known) if name not in known else "is there twice" if name in names[:i] else ""
             if message:
                 place = where_path(raw, (i,), self._variables.place(host, "node_roles"))
                 self._problems.append(Problem(f"node_roles[{i}]", message, *place, (str(host.name),)))
         return [n for n in dict.fromkeys(names) if n in known]
+
+    def _absent(self, name: str, known: set[str]) -> str:
+        """Why a role cannot be resolved."""
+        folder = next((p for d in self._request.role_dirs if (p := Path(d) / name).is_dir()), None)
+        if folder is not None:
+            return f"role {name!r} ({shown_path(str(folder))}) has no meta/argument_specs.yml"
+        return f"there is no role {name!r}{did_you_mean(name, known)}"
 
     def _check_secrets(self, host: Any, names: list[str]) -> None:
         """That they are set; nobody looks at their values, so hosts of one class may differ in them."""

@@ -9,8 +9,10 @@ from ansible.errors import AnsibleError
 
 from clusterctl.adapters.inventory.ansible_worker.argument_schema import without_secrets
 from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, from_ansible
+from clusterctl.model.problem import shown_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -46,15 +48,23 @@ class Role:
         return without_secrets(inner, value) if inner and _has_secret(inner) else value
 
 
-def load_roles(loader: Any, roles_dir: Path) -> dict[str, Role]:
-    """Every role of `roles_dir` that has an argument spec.
+def load_roles(loader: Any, role_dirs: Iterable[Path]) -> dict[str, Role]:
+    """Every role of some folders that has an argument spec.
 
     Raises:
-        WorkerError: a spec or a defaults file cannot be read.
+        WorkerError: a spec or a defaults file cannot be read, or two roles have one name.
     """
-    found = {}
-    for spec in sorted(roles_dir.glob("*/meta/argument_specs.yml")):
+    found: dict[str, Role] = {}
+    files = [spec for folder in role_dirs for spec in sorted(folder.glob("*/meta/argument_specs.yml"))]
+    folders: dict[str, Path] = {}
+    for spec in files:
         name = spec.parent.parent.name
+        if name in folders:
+            raise config_failure(
+                f"two roles are called {name!r}: {shown_path(str(folders[name]))} and {shown_path(str(spec.parent.parent))}",
+                "rename the one of the site, and its variables",
+            )
+        folders[name] = spec.parent.parent
         entry = (_load(loader, spec).get("argument_specs") or {}).get("main") or {}
         defaults = spec.parent.parent / "defaults" / "main.yml"
         found[name] = Role(name, entry.get("options") or {}, _load(loader, defaults) if defaults.is_file() else {})

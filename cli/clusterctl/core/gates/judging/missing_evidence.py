@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.gate_reason import GateReason
 from clusterctl_validators.gpu_vendor import ADVICE
@@ -10,22 +10,28 @@ from clusterctl_validators.gpu_vendor import ADVICE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from clusterctl.core.gates.gate import Gate
+
 _CHECK_NODE = "check network, SSH and power of the node, then `clusterctl burnin {node}`"
 # In order of importance: where several reasons apply, the first is acted on.
 _ACTIONS = {
     GateReason.NODE_UNREACHABLE: _CHECK_NODE,
-    GateReason.NOT_INSTALLED: "role gpu_tools installs it: `clusterctl provision {node}`",
+    GateReason.NOT_INSTALLED: "role {role} installs it: `clusterctl provision {node}`",
     GateReason.NODE_BUSY: "wait for that one to end, then run again",
     GateReason.PEER_SILENT: _CHECK_NODE,
     GateReason.NVLINK_UNUSABLE: f"{ADVICE.unusable_domain}, then `clusterctl burnin {{node}}`",
     GateReason.TIMED_OUT: "its output so far is in the run directory; look there for a hanging GPU or link, then run again",
 }
+_INSTALL = "no role of clusterctl installs it: install it on the node, then `clusterctl burnin {node}`"
 _OTHERWISE = "the raw output is in the run directory; correct the cause, then `clusterctl burnin {node}`"
 
 
-def hint_for(reason: GateReason | None, node: str) -> str:
-    """The next action on a node whose evidence is missing for a reason."""
-    return (_OTHERWISE if reason is None else _ACTIONS.get(reason, _OTHERWISE)).format(node=node)
+def hint_for(gate: Gate[Any], reason: GateReason | None, node: str) -> str:
+    """The next action on a node whose evidence of a gate is missing for a reason."""
+    action = _OTHERWISE if reason is None else _ACTIONS.get(reason, _OTHERWISE)
+    if reason is GateReason.NOT_INSTALLED and not gate.installed_by:
+        action = _INSTALL
+    return action.format(node=node, role=gate.installed_by)
 
 
 def most_important(reasons: Iterable[GateReason | None]) -> GateReason | None:

@@ -52,7 +52,7 @@ def device_result(gate: PairGate[Any], graph: Graph, subject: Subject, hca: Hca,
         found = f"{limit_text(lowest)} {gate.unit}"
         return replace(blank, outcome=Outcome.PASS, found=found, value=lowest, detail=_seen(end, good, links))
     if broken or graph.of(end, LinkState.BROKEN):
-        return _not_measured(graph, blank, broken or graph.of(end, LinkState.BROKEN), broken or links)
+        return _not_measured(gate, graph, blank, broken or graph.of(end, LinkState.BROKEN), broken or links)
     detail = "was measured only with HCAs that are at fault themselves" if measured else "met no other HCA of its rail"
     hint = f"measure it with a known-good node: `clusterctl burnin {subject.name} --gates {gate.name} --partners NODE`"
     return replace(blank, rule="coverage", reason=GateReason.NOT_COVERED, detail=detail, hint=hint)
@@ -88,7 +88,7 @@ def _unclear(gate: PairGate[Any], blank: GateResult, hca: Hca, links: Sequence[L
     return replace(blank, reason=GateReason.BELOW_FLOOR, value=value, found=found, detail=detail, hint=hint)
 
 
-def _not_measured(graph: Graph, blank: GateResult, broken: Sequence[Link], missed: Sequence[Link]) -> GateResult:
+def _not_measured(gate: PairGate[Any], graph: Graph, blank: GateResult, broken: Sequence[Link], missed: Sequence[Link]) -> GateResult:
     end = (blank.node, blank.device)
     reason = most_important(link.reason for link in broken)
     problems = list(dict.fromkeys(link.problem for link in broken))
@@ -98,7 +98,7 @@ def _not_measured(graph: Graph, blank: GateResult, broken: Sequence[Link], misse
         rule=graph.of(end, LinkState.BROKEN)[0].rule,
         reason=reason,
         detail=f"not measured with {_some(partners)}: {'; '.join(problems[:2])}",
-        hint=hint_for(reason, blank.node),
+        hint=hint_for(gate, reason, blank.node),
     )
 
 

@@ -51,7 +51,7 @@ def read_record(gate: Gate[Any], record: RawRecord) -> Reading:
     return Reading(samples, "exit_status" if problem else "", reason, problem)
 
 
-def not_run(record: RawRecord, reading: Reading) -> GateResult:
+def not_run(gate: Gate[Any], record: RawRecord, reading: Reading) -> GateResult:
     """The result of a record that is no evidence."""
     return GateResult(
         gate=record.gate,
@@ -61,7 +61,7 @@ def not_run(record: RawRecord, reading: Reading) -> GateResult:
         device=record.device,
         peers=record.peers,
         detail=reading.detail,
-        hint=hint_for(reading.reason, record.node),
+        hint=hint_for(gate, reading.reason, record.node),
         simulated=record.simulated,
         reason=reading.reason,
     )

@@ -1,0 +1,89 @@
+"""What a site brings in folders: roles and validators, of the folder of its clusterctl.yml and of installed packages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+import clusterctl_validators
+from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.config import find_file
+from clusterctl.model.errors import ConfigError
+
+GROUP = "clusterctl.content"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteContent:
+    """Folders that may each hold `roles/` and `validators/`: the site's own first, then those of packages by name."""
+
+    folders: tuple[Path, ...]
+
+    @property
+    def role_dirs(self) -> tuple[Path, ...]:
+        """The folders of roles."""
+        return tuple(f / "roles" for f in self.folders if (f / "roles").is_dir())
+
+    @property
+    def validator_dirs(self) -> tuple[Path, ...]:
+        """The folders of `test_<role>.py`."""
+        return tuple(f / "validators" for f in self.folders if (f / "validators").is_dir())
+
+    @property
+    def roles(self) -> dict[str, Path]:
+        """Role -> its folder."""
+        return {p.name: p for d in reversed(self.role_dirs) for p in sorted(d.iterdir()) if (p / "tasks").is_dir()}
+
+    def validator_of(self, role: str) -> Path | None:
+        """The validator module of a role of the site, or None."""
+        return next((f for d in self.validator_dirs if (f := d / f"test_{role}.py").is_file()), None)
+
+
+def site_content() -> SiteContent:
+    """The content of the site that the working directory is in, and of installed packages (entry point group `clusterctl.content`).
+
+    Raises:
+        ConfigError: a package that an entry point names is not there.
+    """
+    file = find_file(Path.cwd())
+    own = file.resolve().parent if file else None
+    packages = tuple(_package_dir(e.name, e.value) for e in sorted(entry_points(group=GROUP)))
+    # in a checkout of clusterctl the folder of clusterctl.yml is that of our own roles
+    return SiteContent(tuple(f for f in (own, *packages) if f is not None and f != content_dir().resolve()))
+
+
+def sound_validator_dirs(content: SiteContent) -> tuple[Path, ...]:
+    """The folders of validators, whose modules can travel to nodes beside those of clusterctl.
+
+    Raises:
+        ConfigError: a module is no Python, or has the name of another one: on the node it would replace it.
+    """
+    taken = {p.name: p for p in Path(clusterctl_validators.__file__).parent.glob("*.py")}
+    for file in (f for d in content.validator_dirs for f in sorted(d.glob("*.py"))):
+        if file.name in taken:
+            raise ConfigError(detail=f"{file}: {taken[file.name]} has the same name", hint="rename the module, and its role")
+        taken[file.name] = file
+        try:
+            compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as e:
+            raise ConfigError(detail=f"{file}:{getattr(e, 'lineno', None) or 1}: {e}", hint="correct the validator") from e
+    return content.validator_dirs
+
+
+def role_dirs() -> tuple[Path, ...]:
+    """Every folder of roles, clusterctl's own last."""
+    return (*site_content().role_dirs, content_dir() / "roles")
+
+
+def _package_dir(name: str, package: str) -> Path:
+    try:
+        spec = find_spec(package)
+    except ImportError:
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigError(
+            detail=f"content {name!r}: there is no package {package!r}", hint="reinstall the package that names it, or remove it"
+        )
+    return Path(spec.submodule_search_locations[0]).resolve()
