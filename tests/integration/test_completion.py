@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.rack import provisioned_rack
+from support.rack_after_run import provisioned_rack
 from support.roles import ROOT
 
 CLUSTERCTL = str(Path(sys.executable).parent / "clusterctl")
