@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from clusterctl.model.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clusterctl.model.problem import Problem
 
 
 class ClusterctlError(Exception):
@@ -43,6 +48,18 @@ class ConfigError(ClusterctlError):
     template = "{detail}"
     hint_template = "{hint}"
     exit_code = ExitCode.CONFIG
+
+
+class GatesInvalidError(ConfigError):
+    """The gates of a node, or the HCAs that they measure, are declared wrongly.
+
+    Attributes:
+        problems: each with the path of its variable.
+    """
+
+    def __init__(self, *, problems: Iterable[Problem] = (), **values: object) -> None:
+        super().__init__(**values)
+        self.problems = tuple(problems)
 
 
 class UnknownTargetError(ClusterctlError):

@@ -25,7 +25,7 @@ def test_an_adapter_that_cannot_be_measured_is_told() -> None:
     spec = node("n1", declared=gates()).spec
     broken = replace(spec, roles={"hardware": {"hardware_hcas": [{"name": "mlx5_0", "rate_gbps": 0}], "hardware_gpus": 8}})
     (problem,) = gates_problems(broken, ("n1",), TODAY)
-    assert problem.text() == "hardware_hcas[0].rate_gbps 0 is not a rate in Gb/s (n1)"
+    assert problem.text() == "hardware_hcas[0].rate_gbps: 0 is not a rate in Gb/s (n1)"
 
 
 def test_nodes_that_are_never_burnt_in_declare_no_gates() -> None:

@@ -149,5 +149,5 @@ def test_hcas_are_checked() -> None:
     wrong = node("n1", declared=gates())
     hardware = {"hardware_hcas": [{"name": "mlx5_0", "rate_gbps": 0}], "hardware_gpus": 8}
     broken = type(wrong)(wrong.name, (), wrong.connection, wrong.place, type(wrong.spec)({"hardware": hardware}, gates(), (), ""))
-    with pytest.raises(ConfigError, match=r"hardware_hcas\[0\].rate_gbps 0 is not a rate"):
+    with pytest.raises(ConfigError, match=r"hardware_hcas\[0\].rate_gbps: 0 is not a rate"):
         profile_of(broken, TODAY)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.registry import gate_named, gate_names
 from clusterctl.model.gate_result import Baseline, BaselineKind
+from clusterctl.model.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.settings import GateSettings
@@ -17,42 +18,40 @@ if TYPE_CHECKING:
 
 def baseline_problems(
     entries: Sequence[Baseline], settings: Mapping[str, GateSettings], *, hcas: Sequence[Hca], gpus: int, today: date
-) -> list[str]:
+) -> list[Problem]:
     """Everything wrong with `gates_baselines` of a node with these devices and settings (by gate), each with its path."""
-    found: list[str] = []
+    found: list[Problem] = []
     for index, entry in enumerate(entries):
-        where = f"gates_baselines[{index}] ({entry.gate} {entry.metric})"
-        found += [f"{where}{problem}" for problem in _problems_of(entry, today)]
+        path = f"gates_baselines[{index}] ({entry.gate} {entry.metric})"
+        found += [Problem(f"{path}.{key}", message) for key, message in _problems_of(entry, today)]
         if entry.gate in gate_names():
             limit = gate_named(entry.gate).line_rate(entry, settings[entry.gate], hcas, gpus)
             if limit is not None and entry.kind is not BaselineKind.CEILING and entry.value > limit:
-                found.append(
-                    f"{where}.value: {entry.value:g} {entry.unit} is above the line rate, {limit:g} {entry.unit}: no node could pass"
-                )
+                message = f"{entry.value:g} {entry.unit} is above the line rate, {limit:g} {entry.unit}: no node could pass"
+                found.append(Problem(f"{path}.value", message))
         if entry.tolerance_percent and any(_same_scope(entry, o) and o.kind is BaselineKind.FLOOR for o in entries):
-            found.append(f"{where}.tolerance_percent: a floor for the same figure exists; the tolerance would be applied twice")
+            message = "a floor for the same figure exists; the tolerance would be applied twice"
+            found.append(Problem(f"{path}.tolerance_percent", message))
     return found
 
 
-def _problems_of(entry: Baseline, today: date) -> list[str]:
-    found = []
+def _problems_of(entry: Baseline, today: date) -> Iterator[tuple[str, str]]:
     if entry.gate not in gate_names():
-        found.append(f".gate: unknown gate {entry.gate!r}; known: {', '.join(gate_names())}")
+        yield "gate", f"unknown gate {entry.gate!r}; known: {', '.join(gate_names())}"
     if not isinstance(entry.kind, BaselineKind):
-        found.append(f".kind: {entry.kind!r} is none of {', '.join(BaselineKind)}")
+        yield "kind", f"{entry.kind!r} is none of {', '.join(BaselineKind)}"
     if not entry.value > 0:
-        found.append(".value: is zero, negative or missing; a baseline is a measured number")
+        yield "value", "is zero, negative or missing; a baseline is a measured number"
     unit = gate_named(entry.gate).units.get(entry.metric) if entry.gate in gate_names() else None
     if unit and entry.unit != unit:
-        found.append(f".unit: {entry.unit!r}; {entry.metric} is in {unit}")
+        yield "unit", f"{entry.unit!r}; {entry.metric} is in {unit}"
     if entry.tolerance_percent and entry.kind is not BaselineKind.EXPECTED:
-        found.append(f".tolerance_percent: a {entry.kind} is a limit already; the tolerance would be applied twice")
+        yield "tolerance_percent", f"a {entry.kind} is a limit already; the tolerance would be applied twice"
     expires = _day(entry.expires)
     if entry.expires and expires is None:
-        found.append(f".expires: {entry.expires!r} is no date")
+        yield "expires", f"{entry.expires!r} is no date"
     elif expires is not None and expires < today:
-        found.append(f".expires: expired on {entry.expires} ({entry.source}); renew it, or remove it")
-    return found
+        yield "expires", f"expired on {entry.expires} ({entry.source}); renew it, or remove it"
 
 
 def _day(text: str) -> date | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,9 +12,10 @@ from clusterctl.core.gates.baselines import baseline_problems
 from clusterctl.core.gates.planning.devices import gpus_of, hcas_of
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
 from clusterctl.core.schema_errors import schema_error
-from clusterctl.model.errors import ConfigError
+from clusterctl.model.errors import GatesInvalidError
 from clusterctl.model.gate_result import Baseline, BaselineKind
 from clusterctl.model.level import LEVELS, Level
+from clusterctl.model.problem import Problem
 
 if TYPE_CHECKING:
     from datetime import date
@@ -91,12 +92,12 @@ def profile_of(node: Node, today: date) -> GatesProfile:
     """The gates profile of a node.
 
     Raises:
-        ConfigError: naming every problem with its path.
+        GatesInvalidError: naming every problem with its path.
     """
     known = {k: v for k, v in node.spec.gates.items() if not k.startswith(_PARTS)}
-    misspelt = [f"{k}: unknown variable; known: {', '.join(_KNOWN)}" for k in known if k not in _KNOWN]
+    misspelt = [Problem(k, f"unknown variable; known: {', '.join(_KNOWN)}") for k in known if k not in _KNOWN]
     if "gates_levels" not in known:
-        misspelt.append("gates_levels: missing; this node's profile does not say what burn-in measures")
+        misspelt.append(Problem("gates_levels", "missing; the profile of this node declares no burn-in"))
     if misspelt:
         raise _invalid(node.name, misspelt)
     try:
@@ -117,10 +118,10 @@ def profile_of(node: Node, today: date) -> GatesProfile:
     return GatesProfile(levels, settings, entries, document.gates_peer_address)
 
 
-def _settings(declared: Any) -> tuple[dict[str, GateSettings], list[str]]:
+def _settings(declared: Any) -> tuple[dict[str, GateSettings], list[Problem]]:
     """The settings of every gate, and what is wrong with them; a value that is no mapping is a problem of the document."""
     given = declared if isinstance(declared, Mapping) else {}
-    problems = [f"gates_settings.{g}: unknown gate; known: {', '.join(gate_names())}" for g in given if g not in gate_names()]
+    problems = [Problem(f"gates_settings.{g}", f"unknown gate; known: {', '.join(gate_names())}") for g in given if g not in gate_names()]
     settings: dict[str, GateSettings] = {}
     for gate in all_gates():
         try:
@@ -138,16 +139,19 @@ def _baseline(entry: BaselineEntry) -> Baseline:
     return Baseline(kind=BaselineKind(kind) if known else kind, value=0.0 if value is None else value, **fields)
 
 
-def _level_problems(levels: Mapping[Level, list[str]]) -> list[str]:
+def _level_problems(levels: Mapping[Level, list[str]]) -> list[Problem]:
     known = gate_names()
-    problems = [f"gates_levels.{level}: missing; usual: [{', '.join(_usual(level))}]" for level in LEVELS if level not in levels]
+    problems = [
+        Problem(f"gates_levels.{level}", f"missing; usual: [{', '.join(_usual(level))}]") for level in LEVELS if level not in levels
+    ]
     for level, gates in levels.items():
+        path = f"gates_levels.{level}"
         problems += [
-            f"gates_levels.{level}[{i}]: unknown gate {g!r}; known: {', '.join(known)}" for i, g in enumerate(gates) if g not in known
+            Problem(f"{path}[{i}]", f"unknown gate {g!r}; known: {', '.join(known)}") for i, g in enumerate(gates) if g not in known
         ]
-        problems += [f"gates_levels.{level}: {g!r} occurs twice" for g in dict.fromkeys(gates) if gates.count(g) > 1]
+        problems += [Problem(path, f"{g!r} occurs twice") for g in dict.fromkeys(gates) if gates.count(g) > 1]
         if not gates:
-            problems.append(f"gates_levels.{level}: is empty; a burn-in that measures nothing admits nothing")
+            problems.append(Problem(path, "is empty; a burn-in that measures nothing admits nothing"))
     return problems
 
 
@@ -155,30 +159,32 @@ def _usual(level: Level) -> list[str]:
     return [gate.name for gate in all_gates() if level in gate.default_levels]
 
 
-def _missing_level_problems(settings: Mapping[str, GateSettings]) -> list[str]:
+def _missing_level_problems(settings: Mapping[str, GateSettings]) -> list[Problem]:
     problems = []
     for gate, own in settings.items():
         for name, value in own:
             if isinstance(value, dict) and value and set(value) <= set(LEVELS):
-                problems += [f"gates_settings.{gate}.{name}: level {level} is missing" for level in LEVELS if level not in value]
+                path = f"gates_settings.{gate}.{name}"
+                problems += [Problem(path, f"level {level} is missing") for level in LEVELS if level not in value]
     return problems
 
 
-def _uncovered_problems(levels: Mapping[Level, list[str]], entries: tuple[Baseline, ...]) -> list[str]:
+def _uncovered_problems(levels: Mapping[Level, list[str]], entries: tuple[Baseline, ...]) -> list[Problem]:
     declared = {g for gates in levels.values() for g in gates if g in gate_names() and gate_named(g).needs_floor}
     lower = {b.gate for b in entries if b.kind == BaselineKind.FLOOR or b.tolerance_percent}
-    return [f"gates_baselines: no floor for {gate}, so it could never be judged" for gate in sorted(declared - lower)]
+    return [Problem("gates_baselines", f"no floor for {gate}, so it could never be judged") for gate in sorted(declared - lower)]
 
 
-def _schema_problems(invalid: ValidationError, owner: str = "") -> list[str]:
+def _schema_problems(invalid: ValidationError, owner: str = "") -> list[Problem]:
     found = [schema_error(error) for error in invalid.errors()]
-    return [f"{'.'.join(part for part in (owner, path) if part)}: {message}" for path, message in found]
+    return [Problem(".".join(part for part in (owner, path) if part), message) for path, message in found]
 
 
-def _invalid(node: str, problems: list[str]) -> ConfigError:
-    lines = "\n".join(f"  {p}" for p in dict.fromkeys(problems))
-    return ConfigError(
+def _invalid(node: str, problems: Iterable[Problem]) -> GatesInvalidError:
+    distinct = tuple(dict.fromkeys(problems))
+    lines = "\n".join(f"  {p.path}: {p.message}" for p in distinct)
+    return GatesInvalidError(
         detail=f"the gates of {node} are invalid:\n{lines}",
         hint="correct gates.yml of the node's profile; nothing was measured",
-        items=tuple(dict.fromkeys(problems)),
+        problems=distinct,
     )

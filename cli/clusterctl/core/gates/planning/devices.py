@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.model.errors import ConfigError
+from clusterctl.model.errors import GatesInvalidError
+from clusterctl.model.problem import Problem
 
 if TYPE_CHECKING:
     from clusterctl.model.node import Node
@@ -26,7 +27,7 @@ def hcas_of(node: Node) -> tuple[Hca, ...]:
     """The HCAs of `hardware_hcas`, by rail; empty where the spec declares none.
 
     Raises:
-        ConfigError: an entry lacks its name or rate, or a rail occurs twice.
+        GatesInvalidError: an entry lacks its name or rate, or a rail occurs twice.
     """
     return read_hcas(node.spec.roles.get("hardware", {}), node.name)
 
@@ -41,21 +42,22 @@ def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
     """As `hcas_of`, from the variables of the role `hardware`."""
     found: list[Hca] = []
     for index, entry in enumerate(hardware.get("hardware_hcas") or []):
-        where = f"{owner}: hardware_hcas[{index}]"
+        where = f"hardware_hcas[{index}]"
         if not isinstance(entry, Mapping) or not entry.get("name"):
-            raise _wrong(where, "has no name")
+            raise _wrong(owner, where, "has no name")
         rate = entry.get("rate_gbps")
         if isinstance(rate, bool) or not isinstance(rate, int | float) or rate <= 0:
-            raise _wrong(f"{where}.rate_gbps", f"{rate!r} is not a rate in Gb/s")
+            raise _wrong(owner, f"{where}.rate_gbps", f"{rate!r} is not a rate in Gb/s")
         # What a profile leaves out, the role's argument specification has as null.
         rail = len(found) if entry.get("rail") is None else int(entry["rail"])
         gpu = rail if entry.get("gpu") is None else int(entry["gpu"])
         found.append(Hca(str(entry["name"]), rail, float(rate), gpu))
     twice = [h for h in found if sum(o.rail == h.rail for o in found) > 1]
     if twice:
-        raise _wrong(f"{owner}: hardware_hcas", f"rail {twice[0].rail} occurs twice ({twice[0].name})")
+        raise _wrong(owner, "hardware_hcas", f"rail {twice[0].rail} occurs twice ({twice[0].name})")
     return tuple(sorted(found, key=lambda h: h.rail))
 
 
-def _wrong(where: str, what: str) -> ConfigError:
-    return ConfigError(detail=f"{where} {what}", hint="write {name: mlx5_0, rail: 0, rate_gbps: 400} in the profile's hardware.yml")
+def _wrong(owner: str, path: str, message: str) -> GatesInvalidError:
+    hint = "write {name: mlx5_0, rail: 0, rate_gbps: 400} in the profile's hardware.yml"
+    return GatesInvalidError(detail=f"{owner}: {path}: {message}", hint=hint, problems=[Problem(path, message)])
