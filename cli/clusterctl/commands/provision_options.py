@@ -50,11 +50,7 @@ _OWN = (
     click.option("--retest", is_flag=True, help="Try quarantined nodes again although nothing changed."),
     click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once."),
     click.option(
-        "--partners",
-        metavar="NODE,...",
-        default="",
-        help="Admitted nodes to measure with; they are not changed.",
-        shell_complete=complete.nodes,
+        "--partners", metavar="NODE,...", default="", help="Admitted nodes to measure with; not changed.", shell_complete=complete.nodes
     ),
     click.option("--no-reboot", is_flag=True, help="Do not reboot; nodes that need it are quarantined."),
     click.option(
