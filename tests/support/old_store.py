@@ -57,7 +57,13 @@ def write_gate_result(connection: Any, run: str, result: GateResult) -> None:
 
 def write_validation(connection: Any, number: int, run: str, validation: NodeFindings) -> None:
     """Write a validation and its findings, one row each."""
-    head = {"run_id": run, "node": validation.node, "status": validation.status.value, "detail": validation.detail, "duration_s": validation.duration_s}
+    head = {
+        "run_id": run,
+        "node": validation.node,
+        "status": validation.status.value,
+        "detail": validation.detail,
+        "duration_s": validation.duration_s,
+    }
     old = table("validations", *map(c, ("id", *head, "at", "spec_digest", "epoch")))
     connection.execute(insert(old).values(id=number, **head, at="", spec_digest="", epoch=0))
     for position, finding in enumerate(validation.findings if validation.status is NodeStatus.OK else ()):

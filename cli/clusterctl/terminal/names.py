@@ -18,9 +18,9 @@ def fold_names(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= _LISTED else f"{len(names)} nodes ({', '.join(names[:_FIRST])}, ...)"
 
 
-def node_count(number: int) -> str:
+def counted(number: int, noun: str) -> str:
     """`1 node`, `6 nodes`."""
-    return f"{number} node" if number == 1 else f"{number} nodes"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def duration_text(seconds: float) -> str:

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from clusterctl.model.provision import NodeMoved, NodeQueried, Note, Phase, PhaseStarted, TaskSeen
-from clusterctl.terminal.names import duration_text, fold_names, node_count
+from clusterctl.terminal.names import counted, duration_text, fold_names
 from clusterctl.terminal.node_ends import NodeEnds
 from clusterctl.terminal.pauses import Pauses
 from clusterctl.terminal.role_progress import StepProgress
@@ -90,7 +90,7 @@ class PlainView:
             return role.counts(now_s) + (f", at: {role.task}" if role.task else "")
         if self._waiting.since_s:
             return self._waiting.text(now_s)
-        return f"{node_count(len(step.nodes))}: {duration_text(now_s - self._step_started)}"
+        return f"{counted(len(step.nodes), 'node')}: {duration_text(now_s - self._step_started)}"
 
     def _begin_or_note(self, progress: PhaseStarted | Note) -> None:
         if isinstance(progress, PhaseStarted):

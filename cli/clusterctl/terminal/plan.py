@@ -9,6 +9,7 @@ from clusterctl.model.errors import ConfigError
 from clusterctl.model.findings import HINTS, NodeStatus
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.findings import one_line
+from clusterctl.terminal.names import counted, fold_names
 from clusterctl.terminal.states import printable
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from clusterctl.model.plan import Change, NodePlan, Plan
     from clusterctl.model.playbook_result import HostOutcome, PlaybookResult
 
-_NAMES_SHOWN = 8
-
 
 def show_plan(plan: Plan, body: dict[str, Any], output: str) -> None:
     """Print a plan from findings."""
@@ -30,7 +29,7 @@ def show_plan(plan: Plan, body: dict[str, Any], output: str) -> None:
     groups: dict[tuple[str, ...], list[str]] = {}
     for node in plan.nodes:
         groups.setdefault(_lines(node), []).append(node.node)
-    lines = [line for told, names in groups.items() if told for line in (_names(names), *told, "")]
+    lines = [line for told, names in groups.items() if told for line in (fold_names(names), *told, "")]
     if plan.lost:
         lines.append(f"Nothing is known of {len(plan.lost)} of {len(plan.nodes)} nodes.")
     if body.get("refused"):
@@ -41,19 +40,9 @@ def show_plan(plan: Plan, body: dict[str, Any], output: str) -> None:
 def plan_summary(plan: Plan) -> str:
     """The last line: what would change, and what else `provision` would do."""
     burn_in = sum(not n.roles for n in plan.to_provision)
-    more = f" {_count(burn_in, 'node')} would only be burned in." if burn_in else ""
-    more += f" {_count(len(plan.to_quarantine), 'node')} would be quarantined." if plan.to_quarantine else ""
-    return f"Plan: {_count(len(plan.to_change), 'node')}, {_count(len(plan.roles), 'role')} to change.{more}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_NAMES_SHOWN])
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    return f"{shown}{more}{f' ({len(names)} nodes)' if len(names) > 1 else ''}"
+    more = f" {counted(burn_in, 'node')} would only be burned in." if burn_in else ""
+    more += f" {counted(len(plan.to_quarantine), 'node')} would be quarantined." if plan.to_quarantine else ""
+    return f"Plan: {counted(len(plan.to_change), 'node')}, {counted(len(plan.roles), 'role')} to change.{more}"
 
 
 def _lines(node: NodePlan) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clusterctl.model.task_event import TaskStatus
-from clusterctl.terminal.names import duration_text, node_count
+from clusterctl.terminal.names import counted, duration_text
 
 if TYPE_CHECKING:
     from clusterctl.model.task_event import TaskEvent
@@ -55,7 +55,7 @@ class RoleProgress:
         }
         words = [f"{number} {what}" for what, number in numbers.items() if number]
         name = f"{self.role} on " if self.role else ""
-        return f"{name}{node_count(len(parts))}: {', '.join([*words, duration_text(now_s - self.started_s)])}"
+        return f"{name}{counted(len(parts), 'node')}: {', '.join([*words, duration_text(now_s - self.started_s)])}"
 
     def add(self, event: TaskEvent) -> None:
         """Count one event."""

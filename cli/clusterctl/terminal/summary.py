@@ -9,7 +9,7 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.state import State
 from clusterctl.terminal import messages, out
-from clusterctl.terminal.names import fold_names
+from clusterctl.terminal.names import counted, fold_names
 from clusterctl.terminal.states import SIGNS, coloured, printable
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         yield f"{_PLAN_SIGNS.get(nodes[0].action, ' ')} {fold_names(names) if nodes[0].exit_code is ExitCode.OK else ', '.join(names)} {text}"
     roles = {r for n in plan.to_provision for r in n.roles}
     leaving = sum(n.state is State.ADMITTED for n in (*plan.to_provision, *plan.to_quarantine))
-    yield f"Plan: {len(plan.to_provision)} nodes, {len(roles)} roles to change." + (
-        f" {leaving} admitted nodes leave the pool first." if leaving else ""
+    yield f"Plan: {counted(len(plan.to_provision), 'node')}, {counted(len(roles), 'role')} to change." + (
+        f" Admitted nodes to be taken out of the pool first: {leaving}." if leaving else ""
     )
 
 

@@ -104,7 +104,7 @@ def test_a_plan_reads_like_terraforms() -> None:
         "~ r12-n01 (admitted): kernel, nccl [2 failing checks]",
         "~ r12-n02 (registered): burn-in only [no role has anything to do; burn-in is missing]",
         "  r12-n03 (admitted): admitted, and as declared",
-        "Plan: 2 nodes, 2 roles to change. 1 admitted nodes leave the pool first.",
+        "Plan: 2 nodes, 2 roles to change. Admitted nodes to be taken out of the pool first: 1.",
     ]
 
 
@@ -115,7 +115,7 @@ def test_nodes_with_equal_plans_share_a_line_and_unreachable_ones_are_all_named(
     assert list(summary.plan_lines(Plan((*work, *lost)))) == [
         "~ 60 nodes (r13-n00, r13-n01, r13-n02, r13-n03, ...) (registered): kernel [301 failing checks]",
         f"  {', '.join(names[60:])} (registered): no route",
-        "Plan: 60 nodes, 1 roles to change.",
+        "Plan: 60 nodes, 1 role to change.",
     ]
 
 
