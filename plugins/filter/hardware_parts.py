@@ -120,5 +120,5 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Name -> function."""
+        """Filter name -> function."""
         return {"hardware_shortages": shortages}

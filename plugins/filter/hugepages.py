@@ -72,7 +72,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Ansible asks for them here."""
+        """Filter name -> function."""
         return {
             "hugepages_boots_with": boots_with,
             "hugepages_errors": input_errors,

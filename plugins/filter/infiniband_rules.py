@@ -1,6 +1,6 @@
-"""What of the declared values of InfiniBand cannot be true together, as pure functions.
+"""Contradictions in the declared values of InfiniBand, as pure functions.
 
-The role asks before it touches a node; `clusterctl profile check` asks before it touches any.
+The role checks them before it changes a node, `clusterctl profile check` without access to a node.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MTU_MAX = {"datagram": 4092, "connected": 65520}
 
 
 def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
-    """Every contradiction as (variable, text). `variables` has those of infiniband, and of hardware and nccl where the node has them."""
+    """Every contradiction as (variable, text). `variables`: those of infiniband and, if the node has the roles, of hardware and nccl."""
     return [problem for part in (_ports, _pkeys, _ipoib, _counters, _cabling, _others) for problem in part(variables)]
 
 
@@ -38,7 +38,7 @@ def _ports(v: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _twice("infiniband_ports", v["infiniband_ports"])
     for i, port in enumerate(v["infiniband_ports"]):
         if float(port["rate_gbps"]) <= 0:
-            yield f"infiniband_ports[{i}].rate_gbps", f"{port['rate_gbps']} is not above 0"
+            yield f"infiniband_ports[{i}].rate_gbps", f"{port['rate_gbps']} must be above 0"
 
 
 def _pkeys(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -52,7 +52,7 @@ def _ipoib(v: Mapping[str, Any]) -> Iterator[Problem]:
     for i, row in enumerate(v["infiniband_ipoib"]):
         mode, mtu = row.get("mode", "datagram"), int(row.get("mtu", 4092))
         if mtu > _MTU_MAX.get(mode, mtu):
-            yield f"infiniband_ipoib[{i}].mtu", f"{mtu} is over {_MTU_MAX[mode]}, the most in {mode} mode"
+            yield f"infiniband_ipoib[{i}].mtu", f"{mtu} exceeds {_MTU_MAX[mode]}, the maximum in {mode} mode"
         address = row.get("address") or ""
         if address:
             try:
@@ -66,7 +66,7 @@ def _ipoib(v: Mapping[str, Any]) -> Iterator[Problem]:
 def _counters(v: Mapping[str, Any]) -> Iterator[Problem]:
     for name, limit in v["infiniband_counter_limits"].items():
         if not str(limit).isdigit():
-            yield f"infiniband_counter_limits.{name}", f"{limit!r} is not a number from 0 on"
+            yield f"infiniband_counter_limits.{name}", f"{limit!r} is not a number of 0 or more"
 
 
 def _cabling(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -75,7 +75,7 @@ def _cabling(v: Mapping[str, Any]) -> Iterator[Problem]:
     for i, cable in enumerate(v["infiniband_cabling"]):
         end = (cable["peer"], str(cable["peer_port"]))
         if end in ends:
-            yield f"infiniband_cabling[{i}].peer_port", f"{end[0]} port {end[1]} is the other end of {ends[end]} already"
+            yield f"infiniband_cabling[{i}].peer_port", f"{end[0]} port {end[1]} is already the far end of {ends[end]}"
         ends.setdefault(end, cable["device"])
 
 
@@ -84,10 +84,10 @@ def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
     for i, port in enumerate(v["infiniband_ports"]):
         other = rates.get(port["device"])
         if other is not None and other != float(port["rate_gbps"]):
-            yield f"infiniband_ports[{i}].rate_gbps", f"is {port['rate_gbps']:g}, but hardware_hcas says {other:g} for {port['device']}"
+            yield f"infiniband_ports[{i}].rate_gbps", f"is {port['rate_gbps']:g}, but hardware_hcas has {other:g} for {port['device']}"
     collnet = str((v.get("nccl_settings") or {}).get("NCCL_COLLNET_ENABLE", "0"))
     if collnet == "1" and not v["infiniband_sharp"]:
-        yield "nccl_settings.NCCL_COLLNET_ENABLE", "is 1, but infiniband_sharp is false: nobody checks that there is SHARP to use"
+        yield "nccl_settings.NCCL_COLLNET_ENABLE", "is 1, but infiniband_sharp is false, so SHARP is not checked"
 
 
 def problem_lines(variables: Mapping[str, Any]) -> list[str]:
@@ -96,7 +96,7 @@ def problem_lines(variables: Mapping[str, Any]) -> list[str]:
 
 
 def settings(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """What the script on the node reads, with the types it counts on."""
+    """The settings file of the script on the node, with the types that it expects."""
     ports = [{"device": p["device"], "port": int(p.get("port", 1))} for p in variables["infiniband_ports"]]
     blank = {"port": 1, "interface": "", "mode": "datagram", "mtu": 4092, "address": ""}
     ipoib = [{**blank, **row, "port": int(row.get("port", 1)), "mtu": int(row.get("mtu", 4092))} for row in variables["infiniband_ipoib"]]
@@ -107,5 +107,5 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Ansible asks for them here."""
+        """Filter name -> function."""
         return {"infiniband_problems": problem_lines, "infiniband_settings": settings}

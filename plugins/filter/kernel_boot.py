@@ -167,7 +167,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Ansible asks for them here."""
+        """Filter name -> function."""
         return {
             "kernel_boot_entries": boot_entries,
             "kernel_builtin_modules": builtin_modules,

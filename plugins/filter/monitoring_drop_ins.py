@@ -1,4 +1,4 @@
-"""Which drop-ins give an exporter another memory limit, as pure functions."""
+"""Drop-ins that change the memory limit of an exporter, as pure functions."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _MIB = 1048576
 
 
 def drop_ins(answers: Sequence[Mapping[str, Any]], limit_mib: int) -> list[str]:
-    """Paths of the drop-ins of units whose limit is another one; a drop-in for all services (service.d) is the site's and stays.
+    """Drop-ins of the units whose limit differs; a drop-in for all services (service.d) belongs to the site and is kept.
 
     Args:
         answers: the results of `systemctl show -p MemoryMax -p DropInPaths` in a loop over the exporters.
-        limit_mib: the declared limit, MiB; 0 = none.
+        limit_mib: the declared limit in MiB; 0 means none.
     """
-    wanted = str(limit_mib * _MIB) if limit_mib else "infinity"
+    expected = str(limit_mib * _MIB) if limit_mib else "infinity"
     paths: list[str] = []
     for answer in answers:
-        said = dict(line.split("=", 1) for line in answer["stdout"].splitlines() if "=" in line)
-        if said.get("MemoryMax", wanted) != wanted:
+        properties = dict(line.split("=", 1) for line in answer["stdout"].splitlines() if "=" in line)
+        if properties.get("MemoryMax", expected) != expected:
             own = f"/{answer['item']['unit']}.d/"
-            paths += [path for path in said.get("DropInPaths", "").split() if own in path]
+            paths += [path for path in properties.get("DropInPaths", "").split() if own in path]
     return paths
 
 
@@ -31,5 +31,5 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Name -> function."""
+        """Filter name -> function."""
         return {"monitoring_drop_ins": drop_ins}

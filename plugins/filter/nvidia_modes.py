@@ -1,4 +1,4 @@
-"""Fabric, GSP firmware, MIG, ECC and power limits: what cannot be, and what the GPUs have now, as pure functions."""
+"""Fabric, GSP firmware, MIG, ECC and power limits: invalid declarations and the current state of the GPUs, as pure functions."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _FIELDS = {
 
 
 def mode_errors(modes: Mapping[str, Any], versions: Mapping[str, str], catalogue: Mapping[str, Any]) -> list[str]:
-    """Why these modes cannot be had, one line each.
+    """The reasons to refuse these modes, one line each.
 
     Args:
-        modes: `fabric`, `kernel_module`, `architecture`, `gsp_firmware`, `mig`, `ecc`, `power_limit_w`, `parameters`; "" and 0 = as it is.
-        versions: full version by component, empty = none.
-        catalogue: the facts of `nvidia_versions`; without them nothing is known of GPU generations.
+        modes: `fabric`, `kernel_module`, `architecture`, `gsp_firmware`, `mig`, `ecc`, `power_limit_w`, `parameters`; "" and 0: not managed.
+        versions: full version by component; empty means none.
+        catalogue: the facts of `nvidia_versions`; without them GPU generations are not checked.
     """
     errors = [*_fabric_errors(modes["fabric"], versions)]
     if modes["gsp_firmware"] == "disabled" and modes["kernel_module"] == "open":
-        errors.append("the open kernel module works with GSP firmware only")
+        errors.append("the open kernel module requires GSP firmware")
     if modes["gsp_firmware"] and _GSP in modes["parameters"]:
-        errors.append(f"{_GSP} is set by nvidia_driver_gsp_firmware")
+        errors.append(f"{_GSP}: use nvidia_driver_gsp_firmware instead")
     if int(modes["power_limit_w"]) < 0:
         errors.append(f"nvidia_driver_power_limit_w: {modes['power_limit_w']} is negative")
     if catalogue and modes["architecture"]:
@@ -55,25 +55,25 @@ def _fabric_errors(fabric: str, versions: Mapping[str, str]) -> Iterator[str]:
 def _architecture_errors(modes: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
     gpus = f"{modes['architecture']} GPUs"
     if modes["fabric"] not in facts["fabrics"]:
-        yield f"{gpus} have no fabric {modes['fabric']}, only {' and '.join(facts['fabrics'])}"
+        yield f"{gpus} do not support fabric {modes['fabric']}, only {' and '.join(facts['fabrics'])}"
     if modes["mig"] == "enabled" and not facts["mig"]:
-        yield f"{gpus} have no MIG"
+        yield f"{gpus} do not support MIG"
     if int(modes["power_limit_w"]) > facts["power_max_w"]:
-        yield f"no board with {gpus} allows {modes['power_limit_w']} W; the largest allows {facts['power_max_w']} W"
+        yield f"no board with {gpus} allows {modes['power_limit_w']} W; the maximum is {facts['power_max_w']} W"
 
 
 def _subnet_manager_errors(modes: Mapping[str, Any], version: str, facts: Mapping[str, Any]) -> Iterator[str]:
     if modes["fabric"] != "fabricmanager":
         return
     if facts["nvlsm"] and not version:
-        yield f"{modes['architecture']} boards need nvlsm: without it the fabric manager does not start"
+        yield f"{modes['architecture']} boards need nvlsm: the fabric manager does not start without it"
     if version and not facts["nvlsm"]:
-        yield f"nvlsm {version} is declared, but {modes['architecture']} boards have no NVSwitches that it manages"
+        yield f"nvlsm {version} is declared, but {modes['architecture']} boards have no NVSwitches that it supports"
 
 
-def gsp_parameter(wanted: str) -> dict[str, int]:
-    """The module's parameter for `enabled` and `disabled`; none for the driver's own choice."""
-    return {_GSP: int(wanted == "enabled")} if wanted else {}
+def gsp_parameter(declared: str) -> dict[str, int]:
+    """The module parameter for `enabled` and `disabled`; none for the driver's default."""
+    return {_GSP: int(declared == "enabled")} if declared else {}
 
 
 def gpu_fields(_: str) -> str:
@@ -82,38 +82,38 @@ def gpu_fields(_: str) -> str:
 
 
 def gpu_modes(text: str) -> list[dict[str, str]]:
-    """One row per GPU of `nvidia-smi --query-gpu` without header and units; empty where a GPU has no such mode.
+    """One row per GPU of `nvidia-smi --query-gpu` without header and units; a value is empty if the GPU does not support it.
 
     Raises:
-        ValueError: a line has another number of columns.
+        ValueError: a line has a different number of columns.
     """
     rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines() if line.strip()]
     return [{name: "" if "N/A" in cell else cell for name, cell in zip(_FIELDS, row, strict=True)} for row in rows]
 
 
 def power_errors(gpus: Sequence[Mapping[str, str]], limit_w: int) -> list[str]:
-    """GPUs whose board does not allow this limit, or does not say what it allows; none for 0."""
+    """GPUs whose board does not allow this limit or does not report its range; none for 0."""
     ranges = [(g["index"], g["power_min_w"], g["power_max_w"]) for g in gpus if limit_w]
     return [
-        f"GPU {index} allows {least or '?'} to {most or '?'} W, not {limit_w} W"
-        for index, least, most in ranges
-        if not (least and most and float(least) <= limit_w <= float(most))
+        f"GPU {index} allows {lowest or '?'} to {highest or '?'} W, not {limit_w} W"
+        for index, lowest, highest in ranges
+        if not (lowest and highest and float(lowest) <= limit_w <= float(highest))
     ]
 
 
 def other_power(gpus: Sequence[Mapping[str, str]], limit_w: int) -> list[str]:
-    """Indices of the GPUs with another limit; none for 0."""
+    """Indices of the GPUs with a different limit; none for 0."""
     return [g["index"] for g in gpus if limit_w and g["power_w"] and float(g["power_w"]) != limit_w]
 
 
-def other_pending_ecc(gpus: Sequence[Mapping[str, str]], wanted: str) -> list[str]:
-    """Indices of the GPUs that will have another ECC mode after the next boot; none for ""."""
-    return [g["index"] for g in gpus if wanted and g["ecc_pending"] and g["ecc_pending"].lower() != wanted]
+def other_pending_ecc(gpus: Sequence[Mapping[str, str]], declared: str) -> list[str]:
+    """Indices of the GPUs with a different ECC mode after the next boot; none for ""."""
+    return [g["index"] for g in gpus if declared and g["ecc_pending"] and g["ecc_pending"].lower() != declared]
 
 
-def other_modes(gpus: Sequence[Mapping[str, str]], wish: Mapping[str, Any]) -> list[str]:
-    """Indices of the GPUs that now run in another MIG or ECC mode. A GPU without MIG has it disabled."""
-    mig, ecc = wish["mig"], wish["ecc"]
+def other_modes(gpus: Sequence[Mapping[str, str]], declared: Mapping[str, Any]) -> list[str]:
+    """Indices of the GPUs that are in a different MIG or ECC mode. A GPU without MIG counts as disabled."""
+    mig, ecc = declared["mig"], declared["ecc"]
     return [g["index"] for g in gpus if (mig and (g["mig"].lower() or "disabled") != mig) or (ecc and g["ecc"].lower() != ecc)]
 
 
@@ -121,7 +121,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Name -> function."""
+        """Filter name -> function."""
         return {
             "nvidia_mode_errors": mode_errors,
             "nvidia_gsp_parameter": gsp_parameter,

@@ -1,4 +1,4 @@
-"""What goes with what in NVIDIA's stack, as pure functions."""
+"""Compatibility of the versions in NVIDIA's stack, as pure functions."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ def upstream(version: str) -> str:
 
 
 def tuple_errors(
-    versions: Mapping[str, str], wish: Mapping[str, str], packages: Sequence[Mapping[str, str]], catalogue: Mapping[str, Any]
+    versions: Mapping[str, str], request: Mapping[str, str], packages: Sequence[Mapping[str, str]], catalogue: Mapping[str, Any]
 ) -> list[str]:
-    """Why this tuple cannot work, one line each; empty if nothing speaks against it.
+    """The reasons to refuse these versions, one line each; empty if there is none.
 
     Args:
-        versions: full version by component (`driver`, `fabric_manager`, `imex`, `nvlsm`, `persistenced`, ...), empty = none.
-        wish: `kernel_module`, `architecture`, `cuda`; the last two may be empty.
+        versions: full version by component (`driver`, `fabric_manager`, `imex`, `nvlsm`, `persistenced`, ...); empty means none.
+        request: `kernel_module`, `architecture`, `cuda`; the last two may be empty.
         packages: `component`, `name`, `version` of each package.
         catalogue: the facts of `nvidia_versions`; without them only versions are compared.
     """
     errors = [*_version_errors(versions), *_package_errors(versions, packages)]
-    if wish["kernel_module"] == "open":
+    if request["kernel_module"] == "open":
         wrong = [
             p["name"] for p in packages if re.fullmatch(r"nvidia-(dkms|driver|kernel-dkms)(-\d+)?(-server)?|cuda-drivers(-\d+)?", p["name"])
         ]
     else:
         wrong = [p["name"] for p in packages if re.search(r"(^|-)open($|-)", p["name"])]
-    errors += [f"{name} is not a package of the {wish['kernel_module']} kernel module" for name in wrong]
-    return errors if errors or not catalogue else [*_catalogue_errors(versions, wish, packages, catalogue)]
+    errors += [f"{name} is not a package of the {request['kernel_module']} kernel module" for name in wrong]
+    return errors if errors or not catalogue else [*_catalogue_errors(versions, request, packages, catalogue)]
 
 
 def _version_errors(versions: Mapping[str, str]) -> Iterator[str]:
     driver = versions["driver"]
     if not _FULL.fullmatch(driver):
-        yield f"driver {driver}: not a full version such as 580.126.20"
+        yield f"driver {driver} is not a full version such as 580.126.20"
     for component, name in (("fabric_manager", "fabric manager"), ("imex", "IMEX"), ("persistenced", "persistence daemon")):
         if versions[component] and versions[component] != driver:
-            yield f"{name} {versions[component]} does not go with driver {driver}: they must be the same version, to the last digit"
+            yield f"{name} {versions[component]} does not match driver {driver}: both must have exactly the same version"
 
 
 def _package_errors(versions: Mapping[str, str], packages: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -68,47 +68,47 @@ def _package_errors(versions: Mapping[str, str], packages: Sequence[Mapping[str,
 
 
 def _catalogue_errors(
-    versions: Mapping[str, str], wish: Mapping[str, str], packages: Sequence[Mapping[str, str]], catalogue: Mapping[str, Any]
+    versions: Mapping[str, str], request: Mapping[str, str], packages: Sequence[Mapping[str, str]], catalogue: Mapping[str, Any]
 ) -> Iterator[str]:
     driver = versions["driver"]
     branch = driver.split(".")[0]
     branches = catalogue["branches"]
     if branch not in branches:
         known = ", ".join(f"R{b} ({facts['type']})" for b, facts in branches.items())
-        yield f"driver {driver}: R{branch} is no data-centre branch of the catalogue, which knows {known}"
+        yield f"driver {driver}: R{branch} is not in the catalogue of data-centre branches, which has {known}"
         return
-    yield from _cuda_errors(driver, wish["cuda"], catalogue)
-    yield from _architecture_errors(branch, wish, catalogue)
+    yield from _cuda_errors(driver, request["cuda"], catalogue)
+    yield from _architecture_errors(branch, request, catalogue)
     for prefix, key in (("nvidia-fabricmanager", "fabric_manager_package"), ("nvidia-imex", "imex_package")):
         expected = branches[branch][key]
         for package in packages:
             if package["name"].startswith(prefix) and package["name"] != expected:
-                yield f"{package['name']}: R{branch} " + (f"calls this package {expected}" if expected else "has no such package")
+                yield f"{package['name']}: R{branch} " + (f"names this package {expected}" if expected else "has no such package")
     family = catalogue["dcgm_packages"].get(versions["dcgm"].split(".")[0], "")
     for package in packages:
         if package["component"] == "dcgm" and not (family and re.fullmatch(re.escape(family) + r"(-[a-z]\S*)?", package["name"])):
-            yield f"{package['name']} is not of DCGM {versions['dcgm']}" + (f", whose packages are named {family}-..." if family else "")
+            yield f"{package['name']} is not a package of DCGM {versions['dcgm']}" + (f"; expected {family}-..." if family else "")
 
 
 def _cuda_errors(driver: str, cuda: str, catalogue: Mapping[str, Any]) -> Iterator[str]:
     if not cuda:
         return
     if cuda not in catalogue["cuda_toolkits"]:
-        yield f"CUDA {cuda} is not in the catalogue, which knows {', '.join(catalogue['cuda_toolkits'])}"
+        yield f"CUDA {cuda} is not in the catalogue, which has {', '.join(catalogue['cuda_toolkits'])}"
         return
-    least = catalogue["cuda_minimum_driver"][cuda.split(".", maxsplit=1)[0]]
-    if _numbers(driver) < _numbers(least):
-        yield f"CUDA {cuda} needs driver {least} or later, not {driver}"
+    minimum = catalogue["cuda_minimum_driver"][cuda.split(".", maxsplit=1)[0]]
+    if _numbers(driver) < _numbers(minimum):
+        yield f"CUDA {cuda} needs driver {minimum} or later, not {driver}"
 
 
-def _architecture_errors(branch: str, wish: Mapping[str, str], catalogue: Mapping[str, Any]) -> Iterator[str]:
-    if not wish["architecture"]:
+def _architecture_errors(branch: str, request: Mapping[str, str], catalogue: Mapping[str, Any]) -> Iterator[str]:
+    if not request["architecture"]:
         return
-    facts = catalogue["architectures"][wish["architecture"]]
-    if wish["kernel_module"] not in facts["kernel_modules"]:
-        yield f"{wish['architecture']} GPUs have no {wish['kernel_module']} kernel module, only {' and '.join(facts['kernel_modules'])}"
+    facts = catalogue["architectures"][request["architecture"]]
+    if request["kernel_module"] not in facts["kernel_modules"]:
+        yield f"{request['architecture']} GPUs do not support the {request['kernel_module']} kernel module, only {' and '.join(facts['kernel_modules'])}"
     if int(branch) < facts["first_branch"]:
-        yield f"{wish['architecture']} GPUs need branch R{facts['first_branch']} or later, not R{branch}"
+        yield f"{request['architecture']} GPUs need branch R{facts['first_branch']} or later, not R{branch}"
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -122,7 +122,7 @@ def installed_packages(text: str) -> dict[str, dict[str, Any]]:
 
 
 def wrong_packages(packages: Sequence[Mapping[str, str]], present: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Declared packages that are absent or of another version, each with `found`."""
+    """Declared packages that are absent or have another version, each with `found`."""
     found = [(p, present.get(p["name"], {}).get("version", "")) for p in packages]
     return [{"name": p["name"], "version": p["version"], "found": v} for p, v in found if v != p["version"]]
 
@@ -136,7 +136,7 @@ def loaded_module(text: str) -> dict[str, str]:
 
 
 def parameter_differences(declared: Mapping[str, Any], text: str) -> list[str]:
-    """Declared parameters that /proc/driver/nvidia/params shows with another value, or not at all."""
+    """Declared parameters that /proc/driver/nvidia/params lists with another value or not at all."""
     running = {name.strip(): value.strip().strip('"') for name, _, value in (line.partition(":") for line in text.splitlines())}
     listed = {name: running.get(_listed(name), running.get(name.removeprefix("NVreg_"))) for name in declared}
     return [f"{name}={_value(value)}, running {listed[name]}" for name, value in declared.items() if listed[name] != _value(value)]
@@ -152,7 +152,7 @@ def _value(value: object) -> str:
 
 
 def modprobe_options(declared: Mapping[str, Any]) -> str:
-    """The `options nvidia` line, text in double quotes."""
+    """The `options nvidia` line, with text in double quotes."""
     words = [
         f'{name}="{value}"' if isinstance(value, str) and not value.isdigit() else f"{name}={_value(value)}"
         for name, value in declared.items()
@@ -164,7 +164,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Name -> function."""
+        """Filter name -> function."""
         return {
             "nvidia_tuple_errors": tuple_errors,
             "nvidia_packages": installed_packages,

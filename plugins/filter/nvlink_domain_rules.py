@@ -1,6 +1,6 @@
-"""What of the declared values of an NVLink domain cannot be true together, as pure functions.
+"""Contradictions in the declared values of an NVLink domain, as pure functions.
 
-The role asks before it touches a node; `clusterctl profile check` asks before it touches any.
+The role checks them before it changes a node, `clusterctl profile check` without access to a node.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 Problem = tuple[str, str]
 
 _PARAMETERS = {"NVreg_ImexChannelCount": "nvlink_domain_imex_channels", "NVreg_CreateImexChannel0": "nvlink_domain_imex_channel0"}
-# What the module does without being told (kernel-open/nvidia/nv-reg.h).
+# Defaults of the module (kernel-open/nvidia/nv-reg.h).
 _MODULE_DEFAULTS = {"NVreg_ImexChannelCount": 2048, "NVreg_CreateImexChannel0": 0}
 
 
 def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
-    """Every contradiction as (variable, text). `variables` has those of nvlink_domain, and of hardware and nvidia_driver where the node has them."""
+    """Every contradiction as (variable, text). `variables`: those of nvlink_domain and, if the node has the roles, of hardware and nvidia_driver."""
     return [problem for part in (_numbers, _members, _identity, _settings, _driver, _others) for problem in part(variables)]
 
 
 def _numbers(v: Mapping[str, Any]) -> Iterator[Problem]:
     for name in ("nvlink_domain_trays", "nvlink_domain_gpus", "nvlink_domain_ready_min", "nvlink_domain_imex_channels"):
         if int(v[name]) < 1:
-            yield name, f"{v[name]} is not above 0"
+            yield name, f"is {v[name]}; must be above 0"
     if int(v["nvlink_domain_ready_min"]) > int(v["nvlink_domain_trays"]):
         yield "nvlink_domain_ready_min", f"is {v['nvlink_domain_ready_min']}, but the domain has {v['nvlink_domain_trays']} trays"
 
@@ -49,42 +49,42 @@ def _members(v: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _identity(v: Mapping[str, Any]) -> Iterator[Problem]:
-    wanted, clique = v["nvlink_domain_cluster_uuid"], v["nvlink_domain_clique_id"]
-    if wanted:
+    declared, clique = v["nvlink_domain_cluster_uuid"], v["nvlink_domain_clique_id"]
+    if declared:
         try:
-            empty = uuid.UUID(wanted).int == 0
+            empty = uuid.UUID(declared).int == 0
         except ValueError:
-            yield "nvlink_domain_cluster_uuid", f"{wanted!r} is not a UUID"
+            yield "nvlink_domain_cluster_uuid", f"{declared!r} is not a UUID"
         else:
             if empty:
-                yield "nvlink_domain_cluster_uuid", "is zero, which says that there is no domain"
+                yield "nvlink_domain_cluster_uuid", "is zero, which means no domain"
     if clique and not clique.isdigit():
         yield "nvlink_domain_clique_id", f"{clique!r} is not a number"
 
 
 def _settings(v: Mapping[str, Any]) -> Iterator[Problem]:
     if "IMEX_NODE_CONFIG_FILE" in v["nvlink_domain_imex_settings"]:
-        yield "nvlink_domain_imex_settings.IMEX_NODE_CONFIG_FILE", "is the role's own"
+        yield "nvlink_domain_imex_settings.IMEX_NODE_CONFIG_FILE", "is set by the role"
     if v["nvlink_domain_imex"] and str(v["nvlink_domain_imex_settings"].get("IMEX_CMD_ENABLED", 0)) != "1":
         yield (
             "nvlink_domain_imex_settings.IMEX_CMD_ENABLED",
-            "is not 1: without the command service nobody can ask whether the domain is up",
+            "is not 1: without the command service the state of the domain cannot be queried",
         )
 
 
 def _driver(v: Mapping[str, Any]) -> Iterator[Problem]:
-    """Always on or started for each job: IMEX must be installed, at the driver's own version."""
+    """Always on or started for each job: IMEX must be installed in the version of the driver."""
     fabric = v.get("nvidia_driver_fabric", "imex")
     if fabric != "imex":
-        said = "true" if v["nvlink_domain_imex"] else "false, which leaves its start to the scheduler"
+        value = "true" if v["nvlink_domain_imex"] else "false (the scheduler starts IMEX)"
         yield (
             "nvidia_driver_fabric",
-            f"is {fabric}, which keeps IMEX off this node, but nvlink_domain_imex is {said}; say imex: the package is needed either way",
+            f"is {fabric}, which disables IMEX, but nvlink_domain_imex is {value}; set it to imex: both need the package",
         )
         return
     imex, driver = v.get("nvidia_driver_imex_version", ""), v.get("nvidia_driver_version", "")
     if imex != driver:
-        yield "nvidia_driver_imex_version", f"is {imex or 'empty'}, but nvidia_driver_version is {driver or 'empty'}; they must be the same"
+        yield "nvidia_driver_imex_version", f"is {imex or 'empty'}, but nvidia_driver_version is {driver or 'empty'}; they must be equal"
 
 
 def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -94,9 +94,9 @@ def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
     if "nvidia_driver_module_parameters" not in v:
         return
     for parameter, name in _PARAMETERS.items():
-        said = int((v["nvidia_driver_module_parameters"] or {}).get(parameter, _MODULE_DEFAULTS[parameter]))
-        if said != int(v[name]):
-            yield f"nvidia_driver_module_parameters.{parameter}", f"is {said}, but {name} is {int(v[name])}"
+        value = int((v["nvidia_driver_module_parameters"] or {}).get(parameter, _MODULE_DEFAULTS[parameter]))
+        if value != int(v[name]):
+            yield f"nvidia_driver_module_parameters.{parameter}", f"is {value}, but {name} is {int(v[name])}"
 
 
 def problem_lines(variables: Mapping[str, Any]) -> list[str]:
@@ -104,10 +104,10 @@ def problem_lines(variables: Mapping[str, Any]) -> list[str]:
     return [f"{where}: {what}" for where, what in contradictions(variables)]
 
 
-def runs_with_others(said: str, members: Sequence[str]) -> bool:
-    """Whether `nvidia-imex-ctl -N -j` names other members than the declared ones; false where it says nothing of members."""
+def runs_with_others(output: str, members: Sequence[str]) -> bool:
+    """Whether `nvidia-imex-ctl -N -j` lists members other than the declared ones; false if it lists none."""
     try:
-        hosts = [str(node["host"]) for node in json.loads(said)["nodes"].values()]
+        hosts = [str(node["host"]) for node in json.loads(output)["nodes"].values()]
     except (ValueError, KeyError, TypeError, AttributeError):
         return False
     return sorted(hosts) != sorted(str(member) for member in members)
@@ -117,5 +117,5 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Ansible asks for them here."""
+        """Filter name -> function."""
         return {"nvlink_domain_problems": problem_lines, "nvlink_domain_runs_with_others": runs_with_others}

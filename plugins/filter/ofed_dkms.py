@@ -56,5 +56,5 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Name -> function."""
+        """Filter name -> function."""
         return {"ofed_dkms_again": again, "ofed_dkms_unfit": unfit}

@@ -47,5 +47,5 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Name -> function."""
+        """Filter name -> function."""
         return {"ofed_name_errors": name_errors, "ofed_names_awaited": awaited}

@@ -82,5 +82,5 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Name -> function."""
+        """Filter name -> function."""
         return {"ofed_nv_plan": plan, "ofed_nv_pending": pending}

@@ -178,7 +178,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Name -> function."""
+        """Filter name -> function."""
         return {
             "ofed_stack_errors": stack_errors,
             "ofed_adapter_errors": adapter_errors,

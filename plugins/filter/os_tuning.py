@@ -1,4 +1,4 @@
-"""What the os_tuning role computes, as pure functions."""
+"""Computations of the role os_tuning, as pure functions."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ _OWN = "90-clusterctl.conf"
 
 
 def sysctl_errors(declared: dict[str, Any]) -> list[str]:
-    """What is wrong with os_tuning_sysctl, one line per setting."""
+    """Errors in os_tuning_sysctl, one line per setting."""
     errors = []
     for key, value in declared.items():
         where = f"os_tuning_sysctl.{key}"
         if not _KEY.fullmatch(str(key)):
-            errors.append(f"{where}: not the name of a kernel setting")
+            errors.append(f"{where}: is not the name of a kernel setting")
         if isinstance(value, bool):
-            errors.append(f"{where}: a boolean; write 0 or 1")
+            errors.append(f"{where}: is a boolean; use 0 or 1")
         elif not isinstance(value, (int, float, str)):
-            errors.append(f"{where}: neither a number nor text")
+            errors.append(f"{where}: is neither a number nor text")
         elif str(value).strip() == "" or "\n" in str(value):
-            errors.append(f"{where}: empty, or more than one line")
+            errors.append(f"{where}: is empty or has more than one line")
         if re.match(r"vm\.nr_hugepages|vm\.nr_overcommit", str(key)):
             errors.append(f"{where}: belongs to the role hugepages")
     return errors
 
 
 def limit_errors(limits: list[dict[str, Any]], systemd: dict[str, Any]) -> list[str]:
-    """What is wrong with the limits; types and choices are checked before."""
+    """Errors in the limits; types and choices are checked before."""
     errors = [
         f"os_tuning_limits[{i}].value: {limit['value']!r} is neither a number nor unlimited"
         for i, limit in enumerate(limits)
         if not _LIMIT.fullmatch(str(limit["value"]))
     ]
     errors += [
-        f"os_tuning_limits[{i}].domain: {limit['domain']!r} holds blanks"
+        f"os_tuning_limits[{i}].domain: {limit['domain']!r} contains blanks"
         for i, limit in enumerate(limits)
         if re.search(r"\s", limit["domain"])
     ]
-    errors += [f"os_tuning_systemd_limits.{name}: systemd knows no such limit" for name in systemd if name not in _SYSTEMD_LIMITS]
+    errors += [f"os_tuning_systemd_limits.{name}: is not a limit of systemd" for name in systemd if name not in _SYSTEMD_LIMITS]
     errors += [
         f"os_tuning_systemd_limits.{name}: {value!r} is neither a number nor infinity"
         for name, value in systemd.items()
@@ -72,18 +72,18 @@ def limit_errors(limits: list[dict[str, Any]], systemd: dict[str, Any]) -> list[
 
 
 def sysctl_lines(values: dict[str, Any]) -> list[str]:
-    """`key = value`, blanks made plain: as sysctl(8) prints them."""
+    """`key = value` with single blanks, as sysctl(8) prints them."""
     return [f"{dotted(key)} = {' '.join(str(value).split())}" for key, value in values.items()]
 
 
 def dotted(key: str) -> str:
-    """The dotted spelling of a key; with a slash first, dots and slashes swap."""
+    """The dotted spelling of a key; if the first separator is a slash, dots and slashes swap."""
     head = re.search(r"[./]", key)
     return key.translate(str.maketrans("./", "/.")) if head and head.group() == "/" else key
 
 
 def sysctl_conflicts(grepped: list[str], declared: dict[str, Any]) -> list[dict[str, str]]:
-    """Assignments in files that are read after ours and say something else; `grepped` are `path:line`."""
+    """Conflicting assignments in files that are read after the role's; `grepped` has `path:line`."""
     own = {dotted(key): " ".join(str(value).split()) for key, value in declared.items()}
     conflicts = []
     for text in grepped:
@@ -101,34 +101,34 @@ def _is_later(path: str) -> bool:
 
 
 def unit_states(shown: str, names: list[str]) -> dict[str, dict[str, str]]:
-    """The blocks of `systemctl show -p LoadState,ActiveState,UnitFileState`, one per name in the order asked."""
+    """The blocks of `systemctl show -p LoadState,ActiveState,UnitFileState`, one per name in the order of `names`."""
     blocks = shown.strip().split("\n\n")
-    said = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks]
-    return dict(zip(names, said, strict=True)) if names else {}
+    properties = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks]
+    return dict(zip(names, properties, strict=True)) if names else {}
 
 
 def units_to_start(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Of `names`, those that do not run or are not enabled."""
+    """Those of `names` that do not run or are not enabled."""
     return [n for n in names if states[n]["ActiveState"] != "active" or not states[n]["UnitFileState"].startswith("enabled")]
 
 
 def units_running(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Of `names`, those that run and have a unit file."""
+    """Those of `names` that run and have a unit file."""
     return [n for n in names if _runs(states[n]) and not _orphaned(states[n])]
 
 
 def units_orphaned(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Of `names`, those that still run though their unit file is gone; Ansible's module finds no such service."""
+    """Those of `names` that run without a unit file; Ansible's module does not find such a service."""
     return [n for n in names if _orphaned(states[n])]
 
 
 def units_to_stop(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Of `names`, those that have a unit file, and run or start at boot."""
+    """Those of `names` that have a unit file, and run or start at boot."""
     return [n for n in names if (_runs(states[n]) and not _orphaned(states[n])) or states[n]["UnitFileState"].startswith("enabled")]
 
 
 def units_to_mask(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Of `names`, those that something could start."""
+    """Those of `names` that are not masked."""
     return [n for n in names if states[n]["UnitFileState"] != "masked"]
 
 
@@ -144,7 +144,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Ansible asks for them here."""
+        """Filter name -> function."""
         return {
             "os_tuning_limit_errors": limit_errors,
             "os_tuning_sysctl_conflicts": sysctl_conflicts,

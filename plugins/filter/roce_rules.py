@@ -1,6 +1,6 @@
-"""What of the declared values of RoCE cannot be true together, as pure functions.
+"""Contradictions in the declared values of RoCE, as pure functions.
 
-The role asks before it touches a node; `clusterctl profile check` asks before it touches any.
+The role checks them before it changes a node, `clusterctl profile check` without access to a node.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Problem = tuple[str, str]
 
-# What a frame carries beside the payload of an RDMA packet; the kernel takes it off the interface's MTU (rdma/ib_addr.h, iboe_get_mtu).
+# Overhead besides the payload of an RDMA packet; the kernel subtracts it from the interface's MTU (rdma/ib_addr.h, iboe_get_mtu).
 _OVERHEAD_BYTES = 96
 _NUMBERS = (
     *("dscp", "priority", "cnp_dscp", "cnp_priority", "traffic_class", "cma_tos", "version", "mtu", "ring_rx", "ring_tx"),
@@ -26,7 +26,7 @@ _RANGES = {"roce_dscp": 63, "roce_cnp_dscp": 63, "roce_priority": 7, "roce_cnp_p
 
 
 def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
-    """Every contradiction as (variable, text). `variables` has those of roce, and of nccl where the node has it."""
+    """Every contradiction as (variable, text). `variables`: those of roce and, if the node has the role, of nccl."""
     problems = list(_ranges(variables))
     if problems:
         return problems
@@ -35,12 +35,12 @@ def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
 
 
 def priority_of(dscp: int, mapping: Mapping[Any, Any]) -> int:
-    """The priority of a DSCP: as declared, or as the adapter has it by default, eight code points per priority."""
+    """The priority of a DSCP: as declared, or the adapter's default of eight code points per priority."""
     return next((int(p) for d, p in mapping.items() if int(d) == dscp), dscp // 8)
 
 
 def active_mtu(mtu: int) -> int:
-    """The RDMA MTU that an interface's MTU leaves room for; 0 where none fits."""
+    """The RDMA MTU that fits into an interface's MTU; 0 if none does."""
     return next((size for size in (4096, 2048, 1024, 512, 256) if size <= mtu - _OVERHEAD_BYTES), 0)
 
 
@@ -54,7 +54,7 @@ def _ranges(v: Mapping[str, Any]) -> Iterator[Problem]:
                 yield f"{name}[{i}]", f"{priority} is not in 0..7"
     for dscp, priority in v["roce_dscp_to_priority"].items():
         if not (str(dscp).isdigit() and int(dscp) <= 63 and str(priority).isdigit() and int(priority) <= 7):  # noqa: PLR2004
-            yield f"roce_dscp_to_priority.{dscp}", f"{dscp} -> {priority} is no DSCP 0..63 to a priority 0..7"
+            yield f"roce_dscp_to_priority.{dscp}", f"{dscp} -> {priority} is not a DSCP 0..63 with a priority 0..7"
 
 
 def _priorities(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -63,18 +63,19 @@ def _priorities(v: Mapping[str, Any]) -> Iterator[Problem]:
     if v["roce_trust"] == "dscp":
         found = priority_of(dscp, mapping)
         if found != priority:
-            yield "roce_priority", f"is {priority}, but DSCP {dscp} (roce_dscp) goes to priority {found} (roce_dscp_to_priority)"
+            yield "roce_priority", f"is {priority}, but DSCP {dscp} (roce_dscp) maps to priority {found} (roce_dscp_to_priority)"
         found = priority_of(cnp_dscp, mapping)
         if found != cnp_priority:
-            yield "roce_cnp_priority", f"is {cnp_priority}, but DSCP {cnp_dscp} (roce_cnp_dscp) goes to priority {found}"
+            yield "roce_cnp_priority", f"is {cnp_priority}, but DSCP {cnp_dscp} (roce_cnp_dscp) maps to priority {found}"
     for name, what in (("roce_pfc_priorities", "PFC"), ("roce_ecn_priorities", "ECN")):
         on = [int(p) for p in v[name]]
         if on and priority not in on:
             yield name, f"{what} is on for {_list(on)}, but RoCE has priority {priority} (roce_priority)"
     if cnp_priority in [int(p) for p in v["roce_pfc_priorities"]]:
-        yield "roce_cnp_priority", f"is {cnp_priority}, which PFC can pause (roce_pfc_priorities): congestion would stop its own cure"
+        text = f"is {cnp_priority}, which PFC can pause (roce_pfc_priorities): congestion would block the notifications that end it"
+        yield "roce_cnp_priority", text
     if cnp_dscp == dscp:
-        yield "roce_cnp_dscp", f"is {cnp_dscp}, that of the data (roce_dscp): switches could not tell CNPs from it"
+        yield "roce_cnp_dscp", f"is {cnp_dscp}, the same as the data (roce_dscp): switches could not distinguish CNPs from data"
 
 
 def _marks(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -82,9 +83,9 @@ def _marks(v: Mapping[str, Any]) -> Iterator[Problem]:
     for name in ("roce_traffic_class", "roce_cma_tos"):
         value = int(v[name])
         if value >> 2 != dscp:
-            yield name, f"{value} carries DSCP {value >> 2}, but roce_dscp is {dscp}: {dscp << 2 | 2} is meant (DSCP * 4 + 2 for ECN)"
+            yield name, f"{value} has DSCP {value >> 2}, but roce_dscp is {dscp}: use {dscp << 2 | 2} (DSCP * 4 + 2 for ECN)"
         elif v["roce_ecn_priorities"] and value & 3 not in (1, 2):
-            yield name, f"{value} is not ECN capable (last two bits {value & 3:02b}), but ECN is on: {dscp << 2 | 2} is meant"
+            yield name, f"{value} is not ECN capable (last two bits {value & 3:02b}), but ECN is on: use {dscp << 2 | 2}"
 
 
 def _switch(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -108,13 +109,13 @@ def _nccl(v: Mapping[str, Any]) -> Iterator[Problem]:
 def _mtu(v: Mapping[str, Any]) -> Iterator[Problem]:
     fits = active_mtu(int(v["roce_mtu"]))
     if fits != int(v["roce_active_mtu"]):
-        yield "roce_active_mtu", f"is {v['roce_active_mtu']}, but an interface with MTU {v['roce_mtu']} (roce_mtu) gives {fits}"
+        yield "roce_active_mtu", f"is {v['roce_active_mtu']}, but an interface with MTU {v['roce_mtu']} (roce_mtu) allows {fits}"
 
 
 def _buffers(v: Mapping[str, Any]) -> Iterator[Problem]:
     for name in ("roce_buffer_size_bytes", "roce_priority_to_buffer"):
         if v[name] and len(v[name]) != 8:  # noqa: PLR2004 there are eight buffers
-            yield name, f"has {len(v[name])} values, not 8"
+            yield name, f"has {len(v[name])} values; expected 8"
 
 
 def _rails(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -127,7 +128,7 @@ def _rails(v: Mapping[str, Any]) -> Iterator[Problem]:
     known = [rail["device"] for rail in rails]
     for i, cable in enumerate(v["roce_cabling"]):
         if cable["device"] not in known:
-            yield f"roce_cabling[{i}].device", f"{cable['device']} is no rail (roce_rails)"
+            yield f"roce_cabling[{i}].device", f"{cable['device']} is not a rail (roce_rails)"
 
 
 def _addresses(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -143,7 +144,7 @@ def _addresses(v: Mapping[str, Any]) -> Iterator[Problem]:
             if other:
                 yield (
                     f"{where}.address",
-                    f"{address} is in the subnet of {other}: each rail needs its own, or answers leave by the wrong one",
+                    f"{address} is in the subnet of {other}: each rail needs its own, or replies leave through the wrong rail",
                 )
             networks[own] = rail["device"]
 
@@ -171,7 +172,7 @@ def problem_lines(variables: Mapping[str, Any]) -> list[str]:
 
 
 def settings(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """What the script on the node reads, with the types it counts on."""
+    """The settings file of the script on the node, with the types that it expects."""
     blank: dict[str, Any] = {"port": 1, "interface": "", "address": "", "gateway": ""}
     typed: dict[str, Any] = {name: int(variables[f"roce_{name}"]) for name in _NUMBERS}
     typed |= {name: [int(n) for n in variables[f"roce_{name}"]] for name in _LISTS}
@@ -184,5 +185,5 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Ansible asks for them here."""
+        """Filter name -> function."""
         return {"roce_problems": problem_lines, "roce_settings": settings}

@@ -1,6 +1,6 @@
-"""What of the declared storage mounts cannot be true together, as pure functions.
+"""Contradictions in the declared storage mounts, as pure functions.
 
-The role asks before it touches a node; `clusterctl profile check` asks before it touches any.
+The role checks them before it changes a node, `clusterctl profile check` without access to a node.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _mounts(v: Mapping[str, Any]) -> Iterator[Problem]:
     for i, mount in enumerate(v["storage_client_mounts"]):
         at, kind, path = f"storage_client_mounts[{i}]", mount["kind"], mount["path"]
         if kind not in KINDS:
-            yield f"{at}.kind", f"{kind} is none of {', '.join(KINDS)}"
+            yield f"{at}.kind", f"{kind} is not one of {', '.join(KINDS)}"
             continue
         if not _PATH.fullmatch(path):
             yield f"{at}.path", f"{path!r} is not a plain absolute path"
@@ -49,7 +49,7 @@ def _mounts(v: Mapping[str, Any]) -> Iterator[Problem]:
         if kind != "generic" and kind not in pinned:
             yield f"{at}.kind", f"no package of {kind} is pinned (storage_client_packages)"
         if _PASSWORD.search(mount["source"]):
-            yield f"{at}.source", "holds a password, which a unit file shows to everybody"
+            yield f"{at}.source", "contains a password; every user can read unit files"
         yield from _unit(at, mount)
         yield from _transport(at, mount)
     names = [m["name"] for m in v["storage_client_mounts"]]
@@ -59,11 +59,11 @@ def _mounts(v: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _unit(at: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
-    """What a unit file could not hold, or would mean something else there."""
+    """Values that a unit file cannot contain or would interpret differently."""
     if mount["kind"] == "generic" and not mount.get("fstype"):
         yield f"{at}.fstype", "a generic mount needs its type"
     if mount.get("fstype") and not re.fullmatch(r"[A-Za-z0-9_.-]+", mount["fstype"]):
-        yield f"{at}.fstype", f"{mount['fstype']!r} is no type of a file system"
+        yield f"{at}.fstype", f"{mount['fstype']!r} is not a file system type"
     if not _WORD.fullmatch(mount["source"]):
         yield f"{at}.source", f"{mount['source']!r} is empty or has blanks"
     yield from _options(at, mount)
@@ -78,11 +78,11 @@ def _unit(at: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
 def _options(at: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
     for option in mount.get("options") or []:
         if not _OPTION.fullmatch(str(option)):
-            yield f"{at}.options", f"{option!r} is not one mount option"
+            yield f"{at}.options", f"{option!r} is not a single mount option"
         if re.match(r"(nofail|noauto|x-systemd\..*)$", str(option)):
-            yield f"{at}.options", f"{option} is of fstab and means nothing in a unit; see required, after and timeout_s"
+            yield f"{at}.options", f"{option} is for fstab and has no effect in a unit; use required, after and timeout_s"
         if re.match(r"(secret|password|pass)=", str(option)):
-            yield f"{at}.options", "hold a secret, which a unit file shows to everybody; name a file"
+            yield f"{at}.options", "contain a secret; every user can read unit files. Use a file instead"
 
 
 def _transport(at: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
@@ -91,16 +91,16 @@ def _transport(at: str, mount: Mapping[str, Any]) -> Iterator[Problem]:
     proto = options.get("proto", "")
     if mount["kind"] != "nfs":
         if nconnect or port:
-            yield at, f"nconnect and rdma_port are of nfs, not of {mount['kind']}"
+            yield at, f"nconnect and rdma_port are for nfs, not for {mount['kind']}"
         return
     if "nconnect" in options or ("port" in options and port):
-        yield f"{at}.options", "nconnect and the port of RDMA are declared by nconnect and rdma_port"
+        yield f"{at}.options", "declare nconnect and the RDMA port with nconnect and rdma_port instead"
     if mount.get("nconnect") is not None and not 1 <= nconnect <= _MAX_NCONNECT:
         yield f"{at}.nconnect", f"{nconnect} is not from 1 to {_MAX_NCONNECT}"
     if port and (proto.startswith(("tcp", "udp")) or options.keys() & {"tcp", "udp"}):
-        yield f"{at}.rdma_port", "RDMA is declared, but the options ask for another transport"
+        yield f"{at}.rdma_port", "RDMA is declared, but the options select another transport"
     if not port and (proto.startswith("rdma") or "rdma" in options):
-        yield f"{at}.options", "ask for RDMA, but rdma_port is not declared"
+        yield f"{at}.options", "select RDMA, but rdma_port is not declared"
     if not re.fullmatch(r"[^\s:]+:/\S*|\[[0-9A-Fa-f:]+\]:/\S*", mount["source"]):
         yield f"{at}.source", f"{mount['source']!r} is not HOST:/PATH"
 
@@ -135,29 +135,29 @@ def _tunables(v: Mapping[str, Any]) -> Iterator[Problem]:
         if kind == "read_ahead_kib" and (name not in paths or not str(tunable["value"]).isdigit()):
             yield f"{at}.name", f"{name} with {tunable['value']} is not a declared mount with a number of KiB"
         if kind == "lctl" and "lustre" not in kinds:
-            yield f"{at}.kind", "lctl is of lustre, and no mount is of it"
+            yield f"{at}.kind", "lctl is for lustre, but no lustre mount is declared"
         if kind == "sysctl" and not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_/-]+)+", name):
             yield f"{at}.name", f"{name!r} is not a sysctl"
 
 
 def _hugepages(v: Mapping[str, Any]) -> Iterator[Problem]:
-    asked = [(p["size"], int(p["node"])) for p in v["storage_client_hugepages"]]
-    for i, (size, node) in enumerate(asked):
-        if (size, node) in asked[:i]:
+    rows = [(p["size"], int(p["node"])) for p in v["storage_client_hugepages"]]
+    for i, (size, node) in enumerate(rows):
+        if (size, node) in rows[:i]:
             yield f"storage_client_hugepages[{i}]", f"{size} on node {node} is declared twice"
     if "hugepages_pages" not in v:
         return
-    had = {(p["size"], int(p["node"])): int(p["count"]) for p in v["hugepages_pages"]}
+    allocated = {(p["size"], int(p["node"])): int(p["count"]) for p in v["hugepages_pages"]}
     for i, page in enumerate(v["storage_client_hugepages"]):
-        count = had.get((page["size"], int(page["node"])), 0)
+        count = allocated.get((page["size"], int(page["node"])), 0)
         if count < int(page["count"]):
-            had_text = f"hugepages_pages has {count} of {page['size']} on node {page['node']}"
-            yield f"storage_client_hugepages[{i}]", f"needs {page['count']}, but {had_text}"
+            allocation = f"hugepages_pages has {count} of {page['size']} on node {page['node']}"
+            yield f"storage_client_hugepages[{i}]", f"needs {page['count']}, but {allocation}"
 
 
 class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Ansible asks for them here."""
+        """Filter name -> function."""
         return {"storage_client_problems": problem_lines}

@@ -1,4 +1,4 @@
-"""Declared mounts as their units and the script `clusterctl-storage-client` need them."""
+"""Declared mounts in the form that their units and the script `clusterctl-storage-client` need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FSTYPES = {
 
 
 def unit_name(path: str) -> str:
-    r"""`/mnt/a-b` is `mnt-a\x2db.mount`, as `systemd-escape --path --suffix=mount` says."""
+    r"""`/mnt/a-b` is `mnt-a\x2db.mount`, as from `systemd-escape --path --suffix=mount`."""
     return "-".join(re.sub(r"[^A-Za-z0-9:_.]", _escape, part) for part in path.strip("/").split("/")) + ".mount"
 
 
@@ -30,7 +30,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def mount_options(mount: Mapping[str, Any]) -> list[str]:
-    """The declared options, and those that follow from kind, nconnect and rdma_port."""
+    """The declared options plus those derived from kind, nconnect and rdma_port."""
     options = [str(option) for option in mount.get("options") or []]
     if mount["kind"] != "generic" and "_netdev" not in options:
         options.append("_netdev")
@@ -43,7 +43,7 @@ def mount_options(mount: Mapping[str, Any]) -> list[str]:
 
 
 def complete(mount: Mapping[str, Any]) -> dict[str, Any]:
-    """A declared mount with what follows from it."""
+    """A declared mount with all derived values."""
     options = mount_options(mount)
     return {
         "name": mount["name"],
@@ -60,23 +60,23 @@ def complete(mount: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def settings(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What the script reads, from the role's variables."""
-    modules = asked["storage_client_module_parameters"]
+def settings(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings file of the script, from the role's variables."""
+    modules = declared["storage_client_module_parameters"]
     return {
-        "mounts": [complete(mount) for mount in asked["storage_client_mounts"]],
+        "mounts": [complete(mount) for mount in declared["storage_client_mounts"]],
         "module_parameters": {m: {name: running(value) for name, value in p.items()} for m, p in modules.items()},
-        "tunables": [{k: str(t[k]) for k in ("kind", "name", "value")} for t in asked["storage_client_tunables"]],
+        "tunables": [{k: str(t[k]) for k in ("kind", "name", "value")} for t in declared["storage_client_tunables"]],
     }
 
 
 def running(value: object) -> str:
-    """A module's parameter as /sys shows it."""
+    """A module parameter as /sys shows it."""
     return ("Y" if value else "N") if isinstance(value, bool) else str(value)
 
 
 def parameter(value: object) -> str:
-    """A module's parameter as modprobe takes it."""
+    """A module parameter in modprobe syntax."""
     text = running(value)
     return f'"{text}"' if " " in text else text
 
@@ -85,5 +85,5 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Ansible asks for them here."""
+        """Filter name -> function."""
         return {"storage_client_settings": settings, "storage_client_parameter": parameter}

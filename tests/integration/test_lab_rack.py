@@ -108,8 +108,8 @@ def test_a_reboot_makes_everything_new_but_what_is_persisted(rack: DemoRack, ssh
     layer = str(rack.state_dir / "lab" / "hosts")
     done = rack.run("ansible-playbook", "-i", layer, str(ROOT / "playbooks" / "reboot.yml"), "-l", N1, "-e", devices)
     assert done.code == 0, done.out + done.err
-    assert "The GPUs are back" in done.out
-    assert "The links are back" in done.out
+    assert "Check that the GPUs are back" in done.out
+    assert "Check that the links are up" in done.out
     assert ssh.boot_id(N1) != before
     assert ssh(N1, "hostname -I") == address
     assert ssh(N1, "grep -o 'iommu=pt hugepagesz=1G hugepages=4' /proc/cmdline")

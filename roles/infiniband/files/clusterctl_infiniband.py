@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Written by clusterctl, role infiniband; changes are overwritten. What is asked is in /etc/clusterctl/infiniband.json.
+"""Written by clusterctl, role infiniband; changes are overwritten. The declared state is in /etc/clusterctl/infiniband.json.
 
-clusterctl-infiniband apply|check [--wait-s N]: IP over InfiniBand; one line per setting that is not as asked; exit 1 if there is any.
-clusterctl-infiniband counters clear|snapshot: clear the counters of all ports and remember what they say, or only remember.
+clusterctl-infiniband apply|check [--wait-s N]: IP over InfiniBand; one line per setting that differs from the declared one; exit 1 if any does.
+clusterctl-infiniband counters clear|snapshot: clear the counters of all ports and store a snapshot, or only store a snapshot.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 class UnansweredError(Exception):
-    """The node does not say, or does not take it."""
+    """The node does not answer, or rejects a setting."""
 
 
 def run(*argv: str) -> str:
-    """The output of a command; UnansweredError if it fails."""
+    """The output of a command. Raises UnansweredError if it fails."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as e:
@@ -40,7 +40,7 @@ def run(*argv: str) -> str:
 
 
 def read_file(path: str) -> str:
-    """The stripped text of a file; UnansweredError if it cannot be read."""
+    """The stripped text of a file. Raises UnansweredError if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError as e:
@@ -48,7 +48,7 @@ def read_file(path: str) -> str:
 
 
 def interface_of(row: dict[str, Any], root: str) -> str:
-    """The interface of a port: of several network devices of one function the one whose dev_port counts the same."""
+    """The interface of a port: of several on one PCI function, the one with the matching dev_port."""
     if row["interface"]:
         return str(row["interface"])
     found = sorted(Path(f"{root}/sys/class/infiniband/{row['device']}/device/net").glob("*"))
@@ -57,7 +57,7 @@ def interface_of(row: dict[str, Any], root: str) -> str:
 
 
 def settings(row: dict[str, Any], name: str, root: str) -> Iterator[tuple[str, str, Callable[[], str], Callable[[], Any]]]:
-    """What to hold: name, value, how it reads, how to set it. The mode comes before the MTU that it allows."""
+    """The declared settings: name, value, reader, writer. The mode comes before the MTU, because it limits the MTU."""
     mode, mtu = f"{root}/sys/class/net/{name}/mode", str(row["mtu"])
 
     def shown() -> dict[str, Any]:
@@ -69,15 +69,15 @@ def settings(row: dict[str, Any], name: str, root: str) -> Iterator[tuple[str, s
     yield "up", "up", lambda: "up" if "UP" in shown()["flags"] else "down", lambda: run("ip", "link", "set", "dev", name, "up")
     if row["address"]:
 
-        def held() -> str:
+        def present() -> str:
             found = [f"{a['local']}/{a['prefixlen']}" for a in shown()["addr_info"]]
             return row["address"] if row["address"] in found else ", ".join(found) or "none"
 
-        yield "address", row["address"], held, lambda: run("ip", "addr", "add", row["address"], "dev", name)
+        yield "address", row["address"], present, lambda: run("ip", "addr", "add", row["address"], "dev", name)
 
 
 def set_mode(name: str, path: str, mode: str) -> None:
-    """The driver takes a mode only while the interface is down."""
+    """Set the mode; the driver accepts it only while the interface is down."""
     run("ip", "link", "set", "dev", name, "down")
     try:
         Path(path).write_text(mode, encoding="utf-8")
@@ -85,36 +85,36 @@ def set_mode(name: str, path: str, mode: str) -> None:
         raise UnansweredError(f"{path}: {e.strerror}") from e
 
 
-def hold(asked: dict[str, Any], mode: str, root: str) -> Iterator[str]:
-    """What is not as asked, after it was set if the mode is apply."""
-    for row in asked["ipoib"]:
+def differences(declared: dict[str, Any], mode: str, root: str) -> Iterator[str]:
+    """Settings that differ from the declared ones; in mode apply, those that still differ after they were written."""
+    for row in declared["ipoib"]:
         name = interface_of(row, root)
         if not name:
             yield f"{row['device']} interface: none, declared one"
             continue
-        for what, wanted, read, write in settings(row, name, root):
+        for what, expected, read, write in settings(row, name, root):
             try:
                 now = read()
-                if now != wanted and mode == "apply":
+                if now != expected and mode == "apply":
                     write()
                     now = read()
             except UnansweredError as e:
                 now = str(e)
-            if now != wanted:
-                yield f"{row['device']} {what}: {now}, declared {wanted}"
+            if now != expected:
+                yield f"{row['device']} {what}: {now}, declared {expected}"
 
 
-def wait_for_interfaces(asked: dict[str, Any], root: str, wait_s: float) -> None:
-    """After a reset the adapters come back one by one."""
+def wait_for_interfaces(declared: dict[str, Any], root: str, wait_s: float) -> None:
+    """Wait for the adapters, which come back one by one after a reset."""
     deadline = time.monotonic() + wait_s
-    while time.monotonic() < deadline and not all(interface_of(row, root) for row in asked["ipoib"]):
+    while time.monotonic() < deadline and not all(interface_of(row, root) for row in declared["ipoib"]):
         time.sleep(0.2)
 
 
-def counters(asked: dict[str, Any], root: str, *, clear: bool) -> None:
-    """Write the snapshot, cleared before or not. The boot it belongs to is in it: counters start again with the adapter."""
+def counters(declared: dict[str, Any], root: str, *, clear: bool) -> None:
+    """Store a snapshot of the counters, after clearing them or not. It includes the boot id: counters restart with the adapter."""
     found: dict[str, dict[str, int]] = {}
-    for row in asked["ports"]:
+    for row in declared["ports"]:
         port = f"{row['device']}/{row['port']}"
         if clear:
             run("perfquery", "-R", "-C", row["device"], "-P", str(row["port"]))
@@ -134,7 +134,7 @@ def counters(asked: dict[str, Any], root: str, *, clear: bool) -> None:
 
 
 def main() -> int:
-    """Check, apply, or take a snapshot; 1 if anything is not as asked."""
+    """Check, apply, or take a snapshot. Returns 1 if a setting differs from the declared one."""
     parser = argparse.ArgumentParser(prog="clusterctl-infiniband")
     parser.add_argument("mode", choices=["apply", "check", "counters"])
     parser.add_argument("what", nargs="?", choices=["clear", "snapshot"])
@@ -143,12 +143,12 @@ def main() -> int:
     options = parser.parse_args()
     if (options.mode == "counters") != bool(options.what):
         parser.error("counters clear, or counters snapshot")
-    asked = json.loads(read_file(options.root + CONFIG))
+    declared = json.loads(read_file(options.root + CONFIG))
     if options.mode == "counters":
-        counters(asked, options.root, clear=options.what == "clear")
+        counters(declared, options.root, clear=options.what == "clear")
         return 0
-    wait_for_interfaces(asked, options.root, options.wait_s)
-    lines = list(hold(asked, options.mode, options.root))
+    wait_for_interfaces(declared, options.root, options.wait_s)
+    lines = list(differences(declared, options.mode, options.root))
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 1 if lines else 0
 

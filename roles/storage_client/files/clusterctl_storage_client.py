@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Written by clusterctl, role storage_client; changes are overwritten. What is asked is in /etc/clusterctl/storage-client.json.
+"""Written by clusterctl, role storage_client; changes are overwritten. The declared state is in /etc/clusterctl/storage-client.json.
 
-clusterctl-storage-client apply|check: one line per setting that is (was) not as asked.
-clusterctl-storage-client mounts [--required]: one line `unit TAB reason` per mount that is not as asked or does not answer.
+clusterctl-storage-client apply|check: one line per setting that differs (differed) from the declared one.
+clusterctl-storage-client mounts [--required]: one line `unit TAB reason` per mount that differs from the declared one or does not respond.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOCK = "/run/clusterctl-storage-client.lock"
 TOUCH_S = 30
 FLAGS = {"ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "allow_other", "hard", "soft"}
 OPPOSITES = {"rw": "ro", "suid": "nosuid", "dev": "nodev", "exec": "noexec", "atime": "noatime"}
-# In a process of its own: it may never come back.
+# Runs in its own process, because it may never return.
 TOUCH = """
 import os, sys
 try:
@@ -45,19 +45,19 @@ except OSError as e:
 
 
 class UnansweredError(Exception):
-    """The node does not say, or does not take it."""
+    """The node does not answer, or rejects a setting."""
 
 
 def lines_of(path: str) -> list[list[str]]:
-    """The words of each line of a file of /proc."""
+    """The words of each line of a /proc file."""
     return [line.split() for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines()]
 
 
-def wrong_options(kind: str, asked: list[str], effective: list[str]) -> list[str]:
-    """The asked options that are not in force, of those that the kernel shows in a form that can be compared."""
+def wrong_options(kind: str, declared: list[str], effective: list[str]) -> list[str]:
+    """The declared options that are not in force, of those that the kernel shows in a comparable form."""
     shown = dict(option.partition("=")[::2] for option in effective)
     wrong = []
-    for option in asked:
+    for option in declared:
         key, _, value = option.partition("=")
         if key in FLAGS and key not in shown:
             wrong.append(option)
@@ -69,7 +69,7 @@ def wrong_options(kind: str, asked: list[str], effective: list[str]) -> list[str
             found = shown.get(key, "1" if key == "nconnect" else "")
             if key == "vers" and found.partition(".")[0] == value:
                 continue
-            # By IPv6 it is tcp6.
+            # tcp6 over IPv6.
             same = found in {value, value + "6"} if key == "proto" else found == value
             if key in {"vers", "proto", "nconnect", "sec"} and not same:
                 wrong.append(f"{key}={found or 'none'}")
@@ -77,12 +77,12 @@ def wrong_options(kind: str, asked: list[str], effective: list[str]) -> list[str
 
 
 def mount_problem(mount: dict[str, Any], table: list[list[str]]) -> str:
-    """What of a mount is not as asked in /proc/self/mounts; empty if nothing is."""
+    """How a mount in /proc/self/mounts differs from the declared one; empty if it does not."""
     found = [words for words in table if words[1] == mount["path"]]
     if not found:
         return "is not mounted"
     device, _, fstype, options = found[-1][:4]
-    # A file system of FUSE may leave its name out.
+    # FUSE file systems may omit their name.
     types = {mount["fstype"], "fuse." + mount["fstype"], re.sub(r"^fuse\..*", "fuse", mount["fstype"])}
     if fstype not in types | ({"nfs4"} if mount["kind"] == "nfs" else set()):
         return f"is {fstype}, not {mount['fstype']}"
@@ -93,35 +93,35 @@ def mount_problem(mount: dict[str, Any], table: list[list[str]]) -> str:
 
 
 def plain(source: str) -> str:
-    """A source without what the kernel writes its own way."""
+    """A source without parts that the kernel writes differently."""
     return (source.rstrip("/") or source).removeprefix("/dev/")
 
 
 def touch(mounts: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """(unit, what is wrong) of each mount that does not answer; all are asked at once."""
-    asked = [
+    """(unit, error) of each mount that does not respond; all are tested in parallel."""
+    started = [
         (m, subprocess.Popen([sys.executable, "-IS", "-c", TOUCH, m["path"]], stderr=subprocess.PIPE, text=True, start_new_session=True))
         for m in mounts
     ]
     start = time.monotonic()
-    for mount, process in asked:
+    for mount, process in started:
         limit_s = min(mount["timeout_s"], TOUCH_S)
         try:
-            _, said = process.communicate(timeout=max(0.1, start + limit_s - time.monotonic()))
+            _, error = process.communicate(timeout=max(0.1, start + limit_s - time.monotonic()))
         except subprocess.TimeoutExpired:
-            # One that sleeps in the kernel stays; nothing here waits for it.
+            # A process that sleeps in the kernel remains; nothing here waits for it.
             os.killpg(process.pid, signal.SIGKILL)
             process.stderr.close()
-            yield mount["unit"], f"{mount['path']} does not answer within {limit_s} s"
+            yield mount["unit"], f"{mount['path']} does not respond within {limit_s} s"
             continue
         if process.returncode:
-            yield mount["unit"], f"{mount['path']}: {said.strip()}"
+            yield mount["unit"], f"{mount['path']}: {error.strip()}"
 
 
-def mounts(asked: dict[str, Any], *, only_required: bool) -> Iterator[str]:
-    """The lines of `mounts`."""
+def mounts(declared: dict[str, Any], *, only_required: bool) -> Iterator[str]:
+    """The output lines of `mounts`."""
     table = lines_of("/proc/self/mounts")
-    chosen = [m for m in asked["mounts"] if m["required"] or not only_required]
+    chosen = [m for m in declared["mounts"] if m["required"] or not only_required]
     problems = {m["unit"]: f"{m['path']} {p}" for m in chosen if (p := mount_problem(m, table))}
     problems.update(touch([m for m in chosen if m["unit"] not in problems]))
     for unit, text in problems.items():
@@ -135,7 +135,7 @@ class Tunable:
         self.kind, self.name = kind, name
 
     def read(self) -> set[str]:
-        """Every value that is in force; UnansweredError if there is none."""
+        """All values in force. Raises UnansweredError if there are none."""
         if self.kind == "lctl":
             return set(filter(None, run("lctl", "get_param", "-n", self.name).splitlines()))
         try:
@@ -163,52 +163,52 @@ class Tunable:
 
 
 def run(*argv: str) -> str:
-    """The output of a command; UnansweredError if it fails."""
+    """The output of a command. Raises UnansweredError if it fails."""
     try:
         return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60).stdout
     except (OSError, subprocess.SubprocessError) as e:
         raise UnansweredError(f"{argv[0]}: {getattr(e, 'stderr', '') or e}") from e
 
 
-def hold(asked: dict[str, Any], *, write: bool) -> Iterator[str]:
-    """The lines of `check`, or of `apply`, which also sets them; what cannot be had is told on stderr by the caller."""
-    for module, parameters in asked["module_parameters"].items():
+def settings(declared: dict[str, Any], *, write: bool) -> Iterator[str]:
+    """The output lines of `check`, or of `apply`, which also sets the values. Raises UnansweredError if a value cannot be read or set."""
+    for module, parameters in declared["module_parameters"].items():
         folder = Path(SYS_MODULE) / module.replace("-", "_") / "parameters"
         for name, value in parameters.items():
             file = folder / name
-            # Not loaded: modprobe.d has it.
+            # If the module is not loaded, modprobe.d sets the value.
             if not folder.is_dir() or not os.access(file, os.R_OK) or file.read_text(encoding="utf-8").strip() == value:
                 continue
             if not file.stat().st_mode & 0o200:
-                yield f"{module}.{name}: is not {value}, which the next load of the module sets"
+                yield f"{module}.{name}: is not {value}; set at the next load of the module"
                 continue
             if write:
                 file.write_text(value, encoding="utf-8")
             yield f"{module}.{name}: {value}"
-    for tunable in asked["tunables"]:
-        setting, wanted = Tunable(tunable["kind"], tunable["name"]), " ".join(tunable["value"].split())
+    for tunable in declared["tunables"]:
+        setting, expected = Tunable(tunable["kind"], tunable["name"]), " ".join(tunable["value"].split())
         found = setting.read()
-        if found == {wanted}:
+        if found == {expected}:
             continue
         if write:
-            setting.write(wanted)
+            setting.write(expected)
             found_now = setting.read()
-            if found_now != {wanted}:
-                raise UnansweredError(f"{tunable['name']}: set to {wanted}, but is {', '.join(sorted(found_now))}")
-        yield f"{tunable['name']}: {', '.join(sorted(found))} -> {wanted}"
+            if found_now != {expected}:
+                raise UnansweredError(f"{tunable['name']}: set to {expected}, but is {', '.join(sorted(found_now))}")
+        yield f"{tunable['name']}: {', '.join(sorted(found))} -> {expected}"
 
 
 def main() -> int:
-    """Do what the command line says."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="clusterctl-storage-client")
     parser.add_argument("mode", choices=["apply", "check", "mounts"])
     parser.add_argument("--required", action="store_true")
     options = parser.parse_args()
-    asked = json.loads(Path(CONFIG).read_text(encoding="utf-8"))
+    declared = json.loads(Path(CONFIG).read_text(encoding="utf-8"))
     with Path(LOCK).open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         write = options.mode == "apply"
-        found = mounts(asked, only_required=options.required) if options.mode == "mounts" else hold(asked, write=write)
+        found = mounts(declared, only_required=options.required) if options.mode == "mounts" else settings(declared, write=write)
         for line in found:
             sys.stdout.write(line + "\n")
             sys.stdout.flush()

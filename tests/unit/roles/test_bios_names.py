@@ -32,12 +32,12 @@ MATCHES = [
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_one_value_in_two_spellings(one: object, other: object) -> None:
+def test_equal_values_in_two_spellings(one: object, other: object) -> None:
     assert names.same(one, other)
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_two_values(one: object, other: object) -> None:
+def test_different_values(one: object, other: object) -> None:
     assert not names.same(one, other)
 
 
@@ -46,7 +46,7 @@ def test_a_name_is_found_with_and_without_its_suffix(declared: str, known: list[
     assert names.matching(declared, known) == found
 
 
-def test_what_comes_closest() -> None:
+def test_closest_names() -> None:
     known = ["Hyper_Threading_ALL__F27F", "ProcCStates", "ProcC1E", "SriovGlobalEnable"]
     assert names.near("HyperThreading", known) == ["Hyper_Threading_ALL__F27F"]
     assert names.near("ProcCstate", known)[0] == "ProcCStates"
@@ -60,6 +60,6 @@ def test_any_suffix_of_four_hexadecimal_digits_is_the_same_attribute(name: str, 
 
 
 @given(st.one_of(st.booleans(), st.integers(), st.text()), st.one_of(st.booleans(), st.integers(), st.text()))
-def test_sameness_has_no_direction(one: object, other: object) -> None:
+def test_same_is_symmetric(one: object, other: object) -> None:
     assert names.same(one, one)
     assert names.same(one, other) == names.same(other, one)

@@ -21,7 +21,7 @@ def plan(*wishes: Any, current: dict[str, Any] | None = None, pending: dict[str,
     return plans.make_plan(wishes, REGISTRY, {**BIOS, **(current or {})}, pending or {})
 
 
-def test_what_is_as_declared_needs_nothing() -> None:
+def test_declared_values_need_no_write() -> None:
     found = plan(Wish("SriovGlobalEnable", "disable"), Wish("QuietBoot", "Enabled"), Wish("MemFrequency", "4800"))
     assert (found.writes, found.resets, found.problems) == ({}, 0, ())
 
@@ -30,18 +30,18 @@ def test_all_attributes_that_match_are_written() -> None:
     assert plan(Wish("SMTControl", "Disabled")).writes == {"SMTControl_00CB": "Disable", "SMTControl_703E": "Disable"}
 
 
-def test_what_is_pending_already_is_not_written_again() -> None:
+def test_pending_values_are_not_written_again() -> None:
     found = plan(Wish("LogicalProc", "Disabled"), pending={"LogicalProc": "Disabled"})
     assert found.writes == {}
     assert found.waiting == {"LogicalProc": "Disabled"}
     assert [str(line) for line in found.lines] == ["LogicalProc: Enabled -> Disabled -> Disabled (waits for a reset)"]
 
 
-def test_a_pending_change_away_from_what_is_declared_is_taken_back() -> None:
+def test_a_pending_change_to_an_undeclared_value_is_reverted() -> None:
     assert plan(Wish("LogicalProc", "Enabled"), pending={"LogicalProc": "Disabled"}).writes == {"LogicalProc": "Enabled"}
 
 
-def test_what_somebody_else_left_pending_is_told() -> None:
+def test_undeclared_pending_changes_are_reported() -> None:
     assert plan(Wish("LogicalProc", "Enabled"), pending={"QuietBoot": False, "LogicalProc": "Enabled"}).foreign == {"QuietBoot": False}
 
 
@@ -57,7 +57,7 @@ def test_after_that_reset_the_children_are_written() -> None:
     assert (found.writes, found.resets) == ({"ProcCStates": "Disabled"}, 1)
 
 
-def test_what_the_preset_itself_will_set_is_left_to_it() -> None:
+def test_values_that_the_preset_sets_are_not_written() -> None:
     found = plan(Wish("SysProfile", "PerfOptimized"), Wish("ProcCStates", "Disabled"))
     assert (found.writes, found.problems, found.resets) == ({"SysProfile": "PerfOptimized"}, (), 1)
     assert str(found.lines[1]) == "ProcCStates: Enabled -> Enabled -> Disabled (set by SysProfile=PerfOptimized)"
@@ -81,7 +81,7 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize(("wishes", "problem"), PROBLEMS, ids=[p[1][:40] for p in PROBLEMS])
-def test_what_cannot_be_is_said(wishes: tuple[Any, ...], problem: str) -> None:
+def test_problems_are_reported(wishes: tuple[Any, ...], problem: str) -> None:
     assert plan(*wishes).problems == (problem,)
 
 
@@ -124,7 +124,7 @@ STATES = st.fixed_dictionaries({n: st.sampled_from("abc") for n in LEVELS})
 
 
 @given(STATES, st.dictionaries(st.sampled_from(LEVELS), st.sampled_from("abc")))
-def test_a_plan_without_problems_comes_true_in_the_resets_it_announced(state: dict[str, str], declared: dict[str, str]) -> None:
+def test_a_plan_without_problems_takes_the_announced_resets(state: dict[str, str], declared: dict[str, str]) -> None:
     state = {**state, "middle": "a"} if state["top"] == "a" else dict(state)
     wishes = [Wish(n, v) for n, v in declared.items()]
     first = plans.make_plan(wishes, machine(), state, {})

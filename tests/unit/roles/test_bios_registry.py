@@ -37,7 +37,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "value", "spelt"), SPELT)
-def test_a_value_is_spelt_as_the_machine_does(name: str, value: object, spelt: object) -> None:
+def test_a_value_is_spelled_as_in_the_registry(name: str, value: object, spelt: object) -> None:
     found = parsed().spell(name, value, by_display=False)
     assert (type(found), found) == (type(spelt), spelt)
 
@@ -54,19 +54,19 @@ def numbered() -> Any:
     return registry.Registry.parse({"RegistryEntries": {"Attributes": attributes}})
 
 
-def test_a_machine_that_speaks_display_names_is_known_by_its_values() -> None:
+def test_display_names_are_recognized_by_the_values() -> None:
     assert numbered().speaks_display_names({"Vtd_1E32": "Enable", "Smt_00CB": "Disable"})
     assert not numbered().speaks_display_names({"Vtd_1E32": "0", "Smt_00CB": "1"})
     assert not numbered().speaks_display_names({})
 
 
 @pytest.mark.parametrize("value", [True, "Enabled", "enable"])
-def test_true_is_what_the_display_name_says_and_not_the_number_behind_it(value: object) -> None:
+def test_true_matches_the_display_name_not_the_number(value: object) -> None:
     assert numbered().spell("Vtd_1E32", value, by_display=True) == "Enable"
     assert numbered().spell("Vtd_1E32", value, by_display=False) == "0"
 
 
-def test_a_number_is_not_taken_for_a_value_name_where_display_names_are_spoken() -> None:
+def test_a_number_is_not_a_value_name_with_display_names() -> None:
     with pytest.raises(registry.ValueRefusedError):
         numbered().spell("Vtd_1E32", "1", by_display=True)
 
@@ -80,7 +80,7 @@ def test_a_preset_locks_and_forces_its_children() -> None:
     assert found.parents("ProcCStates") == {"SysProfile"}
 
 
-def test_what_no_rule_explains_is_read_only_for_good() -> None:
+def test_read_only_without_a_rule_is_permanent() -> None:
     assert parsed().locks("SystemServiceTag", {"SystemServiceTag": "x"}) == ["read-only on this machine"]
 
 
@@ -121,16 +121,16 @@ TERMS = [
 
 
 @pytest.mark.parametrize(("conditions", "state", "holds"), TERMS)
-def test_conditions_join_as_their_terms_say(conditions: list[Any], state: dict[str, Any], holds: bool) -> None:
+def test_conditions_are_joined_by_their_terms(conditions: list[Any], state: dict[str, Any], holds: bool) -> None:
     assert bool(rule(*conditions).locks("Child", {"Child": 1, **state})) is holds
 
 
-def test_a_registry_that_is_none_has_no_attributes() -> None:
+def test_an_invalid_registry_has_no_attributes() -> None:
     assert registry.Registry.parse({}).attributes == {}
     assert registry.Registry.parse({"RegistryEntries": {"Attributes": [{}], "Dependencies": [{}]}}).rules == ()
 
 
-def test_a_real_supermicro_registry_speaks_display_names() -> None:
+def test_a_real_supermicro_registry_uses_display_names() -> None:
     tree = recorded_tree("libredfish-supermicro")
     found = registry.Registry.parse(tree[SUPERMICRO])
     assert found.speaks_display_names(tree["/redfish/v1/Systems/1/Bios"]["Attributes"])

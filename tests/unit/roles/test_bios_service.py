@@ -49,11 +49,11 @@ def test_an_invented_service() -> None:
     assert found.registry_id == "BiosAttributeRegistry.v1_0_3"
 
 
-def test_a_change_waits_for_the_reset_where_the_machine_can_be_told_so() -> None:
+def test_the_apply_time_is_on_reset_if_supported() -> None:
     assert opened(invented()).body({"A": 1})["@Redfish.SettingsApplyTime"]["ApplyTime"] == "OnReset"
 
 
-def test_a_machine_that_names_no_apply_times_is_told_none() -> None:
+def test_no_apply_time_without_support() -> None:
     tree = invented()
     del tree["/redfish/v1/Systems/Node.1/Firmware"]["@Redfish.Settings"]["SupportedApplyTimes"]
     assert opened(tree).body({"A": 1}) == {"Attributes": {"A": 1}}
@@ -66,7 +66,7 @@ def test_a_machine_that_would_apply_at_once_is_not_written_to() -> None:
         opened(tree).body({"A": 1})
 
 
-def test_what_the_machine_said_of_the_last_reset() -> None:
+def test_messages_of_the_last_reset() -> None:
     tree = invented()
     tree["/redfish/v1/Systems/Node.1/Firmware"]["@Redfish.Settings"]["Messages"] = [
         {"MessageId": "Base.1.0.SettingsFailed", "RelatedProperties": ["/Attributes/ProcTurboMode"]},
@@ -81,7 +81,7 @@ def two_systems() -> Tree:
     return tree
 
 
-def test_of_several_systems_one_must_be_named() -> None:
+def test_one_of_several_systems_must_be_declared() -> None:
     with pytest.raises(service.ServiceError, match=r"2 systems with a BIOS among: Tray\.1, Node\.1"):
         opened(two_systems())
     assert opened(two_systems(), system_id="Tray.1").system == "Tray.1"
@@ -97,7 +97,7 @@ SPOILT: list[tuple[str, str, str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("path", "key", "value", "why"), [s[1:] for s in SPOILT], ids=[s[0] for s in SPOILT])
-def test_a_service_that_is_no_good_is_refused(path: str, key: str, value: Any, why: str) -> None:
+def test_an_unusable_service_is_refused(path: str, key: str, value: Any, why: str) -> None:
     tree = invented()
     tree[path][key] = value
     with pytest.raises(service.ServiceError, match=why):
@@ -115,6 +115,6 @@ VENDORS = [
 
 
 @pytest.mark.parametrize(("root", "vendor"), VENDORS)
-def test_a_vendor_is_known_by_what_its_service_says(root: dict[str, Any], vendor: str) -> None:
+def test_the_vendor_is_read_from_the_service(root: dict[str, Any], vendor: str) -> None:
     assert service.vendor_of(root, {}, {}) == vendor
     assert service.vendor_of({}, {}, {"OwningEntity": root.get("Vendor")}) == ("" if "Oem" in root else vendor)

@@ -1,4 +1,4 @@
-"""The default toolkit: the role's tasks with real `update-alternatives`, which works on folders of its own for each case."""
+"""The default toolkit: the role's tasks with real `update-alternatives`, with separate folders for each case."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CASES = {
 
 @dataclass(frozen=True)
 class State:
-    """Where the link leads, by way of the alternative or not, and what the alternative says."""
+    """The target of the link, whether it goes through the alternative, and the state of the alternative."""
 
     link: str
     leads_to: str
@@ -60,7 +60,7 @@ def lay(root: Path, name: str, before: str) -> Path:
 
 
 def play(root: Path, folders: list[Path], *options: str) -> tuple[int, str]:
-    """Run the role's tasks over every folder; how many tasks changed something, and all that was said."""
+    """Run the role's tasks on every folder; the number of changed tasks, and the output."""
     tasks = [
         {
             "name": folder.name,
@@ -96,7 +96,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_default_is_the_declared_one_and_is_kept(root: Path) -> None:
+def test_the_default_is_the_declared_one_and_stays(root: Path) -> None:
     folders = {name: lay(root, name, before) for name, before in CASES.items()}
     before = {name: state(folder) for name, folder in folders.items()}
     good = State("/alternatives/cuda", "cuda-13.0", "manual")
@@ -119,9 +119,9 @@ def test_the_default_is_the_declared_one_and_is_kept(root: Path) -> None:
     assert {name: state(folder) for name, folder in folders.items()} == dict.fromkeys(CASES, good), "a newer toolkit does not take the link"
 
 
-def test_a_folder_at_the_links_place_is_left_alone(root: Path) -> None:
+def test_a_folder_at_the_path_of_the_link_is_not_changed(root: Path) -> None:
     folder = lay(root, "by hand", "mkdir {0}/cuda; touch {0}/cuda/nvcc")
     _, said = play(root, [folder])
     assert "failed=1" in said
-    assert "is not a link: a toolkit was installed there by hand" in said
+    assert "is not a link: a toolkit was installed there out of band" in said
     assert (folder / "cuda" / "nvcc").exists()

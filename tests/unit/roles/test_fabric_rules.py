@@ -1,4 +1,4 @@
-"""Contradictions: the rules of roce, infiniband and nvlink_domain, as the roles assert them and `clusterctl profile check` tells them."""
+"""Contradictions: the rules of roce, infiniband and nvlink_domain, as the roles assert them and `clusterctl profile check` reports them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFAULTS = {role: load_role(ROOT / "roles" / role).defaults for role in RULES}
 
 
 @pytest.mark.parametrize(("role", "case"), CASES)
-def test_a_declaration_is_judged(role: str, case: dict[str, Any]) -> None:
+def test_contradictions_of_a_declaration(role: str, case: dict[str, Any]) -> None:
     variables = DEFAULTS[role] | case["vars"]
     found = RULES[role].contradictions(variables)
     assert sorted(path for path, _ in found) == sorted(case["at"]), found
@@ -33,18 +33,18 @@ def test_a_declaration_is_judged(role: str, case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("hosts", "others"), [(["10.0.0.1", "10.0.0.2"], False), (["10.0.0.2", "10.0.0.1"], False), (["10.0.0.1"], True), ([], True)]
 )
-def test_imex_that_runs_with_other_members_is_seen(hosts: list[str], others: bool) -> None:
+def test_imex_with_other_members_is_detected(hosts: list[str], others: bool) -> None:
     said = json.dumps({"nodes": {str(i): {"host": host} for i, host in enumerate(hosts)}})
     assert RULES["nvlink_domain"].runs_with_others(said, ["10.0.0.1", "10.0.0.2"]) is others
 
 
 @pytest.mark.parametrize("said", ["", "connect failed", "[]", '{"nodes": null}', '{"nodes": {"0": {}}}'])
-def test_imex_that_says_nothing_of_members_is_left_alone(said: str) -> None:
+def test_imex_without_a_member_list_is_not_restarted(said: str) -> None:
     assert RULES["nvlink_domain"].runs_with_others(said, ["10.0.0.1"]) is False
 
 
 @given(dscp=st.integers(0, 63), ecn=st.integers(0, 3), cnp=st.integers(0, 63))
-def test_whatever_follows_from_one_dscp_agrees(dscp: int, ecn: int, cnp: int) -> None:
+def test_all_values_derived_from_one_dscp_agree(dscp: int, ecn: int, cnp: int) -> None:
     rules = RULES["roce"]
     priority, cnp_priority = rules.priority_of(dscp, {}), rules.priority_of(cnp, {})
     variables = DEFAULTS["roce"] | {
@@ -63,7 +63,7 @@ def test_whatever_follows_from_one_dscp_agrees(dscp: int, ecn: int, cnp: int) ->
     assert told <= {"roce_traffic_class", "roce_cnp_priority", "roce_cnp_dscp"}
 
 
-def test_the_script_gets_numbers_where_ansible_has_text() -> None:
+def test_the_script_gets_numbers_for_text_of_ansible() -> None:
     variables = DEFAULTS["roce"] | {"roce_mtu": "9000", "roce_pfc_priorities": ["3"], "roce_rails": [{"device": "mlx5_0", "rail": "2"}]}
     written = RULES["roce"].settings(variables)
     assert (written["mtu"], written["pfc_priorities"]) == (9000, [3])

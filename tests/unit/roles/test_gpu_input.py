@@ -1,4 +1,4 @@
-"""What the GPU roles refuse, and that a node without anything is predicted, not failed: one playbook in check mode on this machine."""
+"""Input that the GPU roles refuse, and check mode on an empty node: one playbook in check mode on this machine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ BLACKWELL = DRIVER | yaml.safe_load((GROUP_VARS / "profile_hgx_b200" / "nvidia_d
 NCCL = declared("nccl")
 HCAS = declared("hardware")["hardware_hcas"]
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "skewed": ("nvidia_driver", {**DRIVER, "nvidia_driver_fabric_manager_version": "580.82.07"}, "does not go with driver 580.126.20"),
-    "parameter": ("nvidia_driver", {**DRIVER, "nvidia_driver_module_parameters": {"NvLinkDisable": 0}}, "a parameter is NVreg_<Name>"),
+    "skewed": ("nvidia_driver", {**DRIVER, "nvidia_driver_fabric_manager_version": "580.82.07"}, "does not match driver 580.126.20"),
+    "parameter": ("nvidia_driver", {**DRIVER, "nvidia_driver_module_parameters": {"NvLinkDisable": 0}}, "expected NVreg_<Name>"),
     "unsigned": (
         "nvidia_driver",
         {**DRIVER, "nvidia_driver_repository": {"uris": ["http://x"], "suites": ["./"]}},
@@ -34,49 +34,49 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "no version": ("nvidia_driver", {"nvidia_driver_packages": []}, "missing required arguments: nvidia_driver_version"),
     "nccl package": ("nccl", {**NCCL, "nccl_version": "2.30.4"}, "all of version 2.30.4"),
-    "nccl alone": ("nccl", {"nccl_version": "2.28.9"}, "must name each package once"),
-    "hca twice": ("nccl", {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_1:1,mlx5_1:1"}}, "names a device twice"),
+    "nccl alone": ("nccl", {"nccl_version": "2.28.9"}, "must list each package once"),
+    "hca twice": ("nccl", {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_1:1,mlx5_1:1"}}, "lists a device twice"),
     "hca unknown": (
         "nccl",
         {"nccl_settings": {"NCCL_IB_HCA": "=mlx5_12"}, "hardware_hcas": HCAS},
-        "names mlx5_12, but hardware_hcas has mlx5_0",
+        "lists mlx5_12, but hardware_hcas has mlx5_0",
     ),
-    "setting": ("nccl", {"nccl_settings": {"nccl_debug": "INFO"}}, "a setting is a variable of NCCL"),
+    "setting": ("nccl", {"nccl_settings": {"nccl_debug": "INFO"}}, "expected an NCCL variable"),
     "two lines": ("nccl", {"nccl_settings": {"NCCL_DEBUG": "INFO\nNCCL_X=1"}}, "on one line"),
-    "topology": ("nccl", {"nccl_settings": {"NCCL_TOPO_FILE": "/x"}}, "is set by nccl_topology_file"),
+    "topology": ("nccl", {"nccl_settings": {"NCCL_TOPO_FILE": "/x"}}, "set nccl_topology_file"),
     "topology absent": ("nccl", {"nccl_topology_file": "/nowhere/topo.xml"}, "absent or empty on this node"),
     "tool twice": (
         "gpu_tools",
         {"gpu_tools_packages": [{"name": "a", "version": "1"}, {"name": "a", "version": "2"}]},
-        "names a package twice",
+        "lists a package twice",
     ),
-    "answer": ("gpu_tools", {"gpu_tools_packages": [{"name": "a", "version": "1", "answers": "x"}]}, "answers without a command"),
+    "answer": ("gpu_tools", {"gpu_tools_packages": [{"name": "a", "version": "1", "answers": "x"}]}, "has answers but no command"),
     "dcgm": (
         "gpu_tools",
         {**DRIVER, "gpu_tools_packages": [{"name": "datacenter-gpu-manager-4-cuda13", "version": "1:4.4.1-1"}]},
-        "plug-ins of another version do not load",
+        "plugins of another version do not load",
     ),
     "fabric": ("nvidia_driver", {**DRIVER, "nvidia_driver_fabric": "imex"}, "no version of IMEX is declared"),
-    "gsp": ("nvidia_driver", {**DRIVER, "nvidia_driver_gsp_firmware": "disabled"}, "works with GSP firmware only"),
+    "gsp": ("nvidia_driver", {**DRIVER, "nvidia_driver_gsp_firmware": "disabled"}, "requires GSP firmware"),
     "subnet manager": ("nvidia_driver", {**DRIVER, "nvidia_driver_gpu_architecture": "blackwell"}, "blackwell boards need nvlsm"),
-    "watts": ("nvidia_driver", {**DRIVER, "nvidia_driver_power_limit_w": 701}, "the largest allows 700 W"),
+    "watts": ("nvidia_driver", {**DRIVER, "nvidia_driver_power_limit_w": 701}, "the maximum is 700 W"),
     "mig": ("nvidia_driver", {**DRIVER, "nvidia_driver_mig": "on"}, "value of nvidia_driver_mig must be one of"),
     "exporter twice": (
         "monitoring",
         {"monitoring_packages": [{"name": "a", "version": "1"}, {"name": "a", "version": "2"}]},
-        "names a package twice",
+        "lists a package twice",
     ),
-    "listen": ("monitoring", {"monitoring_node_listen": "9100"}, "is not an address and a port"),
-    "no counters": ("monitoring", {"monitoring_dcgm_exporter": True}, "needs fields DCGM_FI_"),
+    "listen": ("monitoring", {"monitoring_node_listen": "9100"}, "is not an address and port"),
+    "no counters": ("monitoring", {"monitoring_dcgm_exporter": True}, "needs unique fields DCGM_FI_"),
     "counter": (
         "monitoring",
         {"monitoring_dcgm_exporter": True, "monitoring_dcgm_counters": [{"field": "gpu_temp", "type": "gauge", "help": "x"}]},
-        "needs fields DCGM_FI_",
+        "needs unique fields DCGM_FI_",
     ),
     "collector": (
         "monitoring",
         {"monitoring_node_collectors": ["zfs"], "monitoring_node_collectors_off": ["zfs"]},
-        "wanted and unwanted: zfs",
+        "collectors both enabled and disabled: zfs",
     ),
     "folder": ("monitoring", {"monitoring_textfile_dir": "metrics"}, "an absolute path"),
     "negative": ("hardware", {"hardware_gpus": -1}, "hardware_gpus: -1 is negative"),
@@ -105,29 +105,29 @@ def attempt(name: str, role: str, variables: dict[str, Any]) -> dict[str, Any]:
         "name": f"Try {name}",
         "block": [
             {"name": "Apply", "ansible.builtin.include_role": {"name": role}, "vars": variables},
-            {"name": "Accepted", "ansible.builtin.set_fact": {"said": f"{{{{ said | combine({{'{name}': ''}}) }}}}"}},
+            {"name": "Accepted", "ansible.builtin.set_fact": {"refusals": f"{{{{ refusals | combine({{'{name}': ''}}) }}}}"}},
         ],
         "rescue": [
             {
                 "name": "Refused",
-                "ansible.builtin.set_fact": {"said": f"{{{{ said | combine({{'{name}': ansible_failed_result | to_json}}) }}}}"},
+                "ansible.builtin.set_fact": {"refusals": f"{{{{ refusals | combine({{'{name}': ansible_failed_result | to_json}}) }}}}"},
             }
         ],
     }
 
 
 def play(root: Path, attempts: list[dict[str, Any]], *, os_family: str, path: str) -> dict[str, str]:
-    """Run the attempts in check mode; what each was refused for, empty if it was accepted."""
+    """Run the attempts in check mode; the reason of each refusal, empty if it was accepted."""
     facts = {"os_family": os_family, "kernel": "6.8.0-60-generic", "cacheable": True}
     keep = {
         "name": "Keep",
         "check_mode": False,
-        "ansible.builtin.copy": {"dest": str(root / "said.json"), "content": "{{ said | to_json }}", "mode": "0600"},
+        "ansible.builtin.copy": {"dest": str(root / "refusals.json"), "content": "{{ refusals | to_json }}", "mode": "0600"},
     }
     catalogue = yaml.safe_load((GROUP_VARS / "all" / "nvidia_versions.yml").read_text())
     tasks = [
         {"name": "Facts", "ansible.builtin.set_fact": facts},
-        {"name": "Start", "ansible.builtin.set_fact": {"said": {}}},
+        {"name": "Start", "ansible.builtin.set_fact": {"refusals": {}}},
         *attempts,
         keep,
     ]
@@ -146,8 +146,8 @@ def play(root: Path, attempts: list[dict[str, Any]], *, os_family: str, path: st
     argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "--check", str(root / "play.json")]
     done = subprocess.run(argv, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
-    said: dict[str, str] = json.loads((root / "said.json").read_text())
-    return said | {"output": done.stdout}
+    result: dict[str, str] = json.loads((root / "refusals.json").read_text())
+    return result | {"output": done.stdout}
 
 
 @pytest.fixture(scope="module")
@@ -157,17 +157,17 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_is_refused_with_its_reason(name: str, refusals: dict[str, str]) -> None:
+def test_impossible_input_is_refused_with_a_reason(name: str, refusals: dict[str, str]) -> None:
     assert REFUSED[name][2] in refusals[name]
 
 
 @pytest.mark.parametrize("os_family", ["Debian", "RedHat"])
-def test_a_node_without_anything_is_predicted(os_family: str, tmp_path: Path) -> None:
+def test_check_mode_works_on_an_empty_node(os_family: str, tmp_path: Path) -> None:
     (tmp_path / "rpm").write_text(FAKE_RPM)
     (tmp_path / "rpm").chmod(0o755)
     attempts = [attempt(name, role, variables) for name, (role, variables) in PREDICTED.items()]
-    said = play(tmp_path, attempts, os_family=os_family, path=f"{tmp_path}:{os.environ['PATH']}")
-    assert {name: said[name] for name in PREDICTED} == dict.fromkeys(PREDICTED, "")
-    assert "nvidia-fabricmanager: absent -> 580.126.20-1" in said["output"]
-    assert "nvlsm: absent -> 2025.10.12-1" in said["output"]
-    assert f"libnccl2{'=' if os_family == 'Debian' else '-'}2.28.9-1+cuda13.0" in said["output"]
+    result = play(tmp_path, attempts, os_family=os_family, path=f"{tmp_path}:{os.environ['PATH']}")
+    assert {name: result[name] for name in PREDICTED} == dict.fromkeys(PREDICTED, "")
+    assert "nvidia-fabricmanager: absent -> 580.126.20-1" in result["output"]
+    assert "nvlsm: absent -> 2025.10.12-1" in result["output"]
+    assert f"libnccl2{'=' if os_family == 'Debian' else '-'}2.28.9-1+cuda13.0" in result["output"]

@@ -13,7 +13,7 @@ GPU = "{i}, NVIDIA H100 80GB HBM3, 81559, 96.00.CF.00.01, 5, 16"
 
 
 def said(**changes: str) -> dict[str, str]:
-    """The raw texts of a node that has what the profile declares."""
+    """The raw texts of a node as declared by the profile."""
     gpus = [f"/sys/bus/pci/devices/0000:{0x10 + i:02x}:00.0" for i in range(8)] + ["/sys/bus/pci/devices/0000:05:00.0"]
     lines = [f"{g}/vendor:0x10de" for g in gpus] + [f"{g}/class:0x030200" for g in gpus[:8]] + [f"{gpus[8]}/class:0x068000"]
     hcas = [f"/sys/bus/pci/devices/0000:{0x20 + i:02x}:00.0" for i in range(8)]
@@ -38,11 +38,11 @@ def test_a_node_with_every_part() -> None:
     assert plugin.shortages(spec(), said()) == []
 
 
-def test_before_any_driver_the_bus_is_enough() -> None:
+def test_without_a_driver_the_bus_is_enough() -> None:
     assert plugin.shortages(spec(), said(nvidia_smi="")) == []
 
 
-def test_every_shortage_is_named_at_once() -> None:
+def test_all_missing_parts_are_reported_together() -> None:
     node = said()
     node["sysfs"] = "\n".join(line for line in node["sysfs"].splitlines() if "mlx5_3/" not in line and "0000:17:" not in line)
     node["meminfo"] = "MemTotal: 1056688000 kB\n"
@@ -67,11 +67,11 @@ def test_every_shortage_is_named_at_once() -> None:
         ({"nvidia_smi": GPU.format(i=0).replace("81559", "[N/A]")}, "found [N/A]"),
     ],
 )
-def test_a_node_that_does_not_say_is_short(changes: dict[str, str], line: str) -> None:
+def test_missing_information_counts_as_missing_parts(changes: dict[str, str], line: str) -> None:
     assert line in "; ".join(plugin.shortages(spec(), said(**changes)))
 
 
-def test_before_any_driver_the_bus_says_how_many_hcas_there_can_be() -> None:
+def test_without_a_driver_the_bus_limits_the_number_of_hcas() -> None:
     bare = [line for line in said()["sysfs"].splitlines() if "mlx5_" not in line]
     assert plugin.shortages(spec(), said(sysfs="\n".join(bare))) == []
     assert plugin.shortages(spec(), said(sysfs="\n".join(line for line in bare if "0000:23:" not in line))) == ["HCAs: declared 8, found 7"]
@@ -91,13 +91,13 @@ def test_pinned_firmware() -> None:
     assert plugin.shortages(spec(hardware_hcas=hcas), said()) == ["HCA mlx5_1: firmware declared 28.43.2566, found 28.39.3560"]
 
 
-def test_what_other_roles_bring_about_is_no_missing_part() -> None:
-    """BIOS settings decide on NUMA nodes and threads, the adapter's configuration on the link layer, its driver on the name."""
+def test_settings_of_other_roles_are_not_missing_parts() -> None:
+    """The BIOS determines NUMA nodes and threads, the adapter's configuration the link layer, its driver the name."""
     hcas = [{"name": f"mlx5_{i}", "link_layer": "Ethernet", "rate_gbps": 400, "firmware": "28.39.3560"} for i in range(8)]
     node = said()
     node["sysfs"] = "\n".join(line for line in node["sysfs"].splitlines() if "mlx5_" not in line)
     assert plugin.shortages(spec(hardware_numa_nodes=8, hardware_cpu_threads_per_core=4, hardware_hcas=hcas), node) == []
 
 
-def test_more_than_declared_is_not_short_and_zero_is_not_declared() -> None:
+def test_more_than_declared_is_enough_and_zero_is_not_declared() -> None:
     assert plugin.shortages(spec(hardware_gpus=4, hardware_cpu_sockets=0, hardware_nvme_data_disks=0), said(lsblk="")) == []

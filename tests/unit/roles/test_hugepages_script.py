@@ -39,7 +39,7 @@ def test_check_changes_nothing(machine: Path) -> None:
     assert run("check", machine) == expected
 
 
-def test_apply_asks_each_node_and_zero_takes_away(machine: Path) -> None:
+def test_apply_sets_each_node_and_zero_frees_pages(machine: Path) -> None:
     assert run("apply", machine) == (0, [])
     assert run("check", machine) == (0, [])
     assert (machine / NODE.format(1, 2048).lstrip("/")).read_text() == "0\n"
@@ -47,7 +47,7 @@ def test_apply_asks_each_node_and_zero_takes_away(machine: Path) -> None:
     assert (machine / NODE.format(0, 2048).lstrip("/")).read_text() == "0\n"
 
 
-def test_a_node_that_gives_fewer_is_told(machine: Path) -> None:
+def test_a_node_with_fewer_pages_is_reported(machine: Path) -> None:
     file = machine / NODE.format(1, 1048576).lstrip("/")
     file.unlink()
     # A device swallows what is written, and reads as something else: as the kernel does when memory is short.
@@ -57,7 +57,7 @@ def test_a_node_that_gives_fewer_is_told(machine: Path) -> None:
     assert lines[0].startswith("node1 1G: asked 8, got ")
 
 
-def test_a_numa_node_that_is_not_there_is_told(machine: Path) -> None:
+def test_an_absent_numa_node_is_reported(machine: Path) -> None:
     write_files(machine, {"/etc/clusterctl/hugepages.conf": "1G 7 1\n"})
     assert run("apply", machine) == (1, ["node7 1G: asked 1, got none"])
 
@@ -73,7 +73,7 @@ PAGES = [{"size": "2M", "node": 0, "count": 3}, {"size": "1G", "node": 0, "count
         (True, "2M", ["default_hugepagesz=2M", "hugepagesz=1G", "hugepages=12", "hugepagesz=2M", "hugepages=3"]),
     ],
 )
-def test_words_for_the_command_line(on_cmdline: bool, default: str, words: list[str]) -> None:
+def test_parameters_for_the_command_line(on_cmdline: bool, default: str, words: list[str]) -> None:
     assert plugin.words(PAGES, on_cmdline, default) == words
     menu = f"menuentry 'a' {{\n\tlinux /vmlinuz ro quiet {' '.join(words)}\n}}\nmenuentry 'r' {{\n\tlinux /vmlinuz ro single\n}}\n"
     assert plugin.boots_with(menu, words)

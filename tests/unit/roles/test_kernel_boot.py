@@ -36,7 +36,7 @@ GOOD = "iommu=pt init_on_alloc=0 nosmt console=tty0 console=ttyS0,115200n8"
 
 
 def drop_in(tmp_path: Path, declared: dict[str, Any], default_grub: str, times: int = 1) -> tuple[str, str]:
-    """The two command lines after grub-mkconfig's way of reading: /etc/default/grub, then the drop-in."""
+    """The two command lines as grub-mkconfig reads them: /etc/default/grub, then the drop-in."""
     env = jinja2.Environment(trim_blocks=True, autoescape=False, loader=jinja2.FileSystemLoader(ROOT / "roles" / "kernel" / "templates"))  # noqa: S701 shell, not HTML
     env.filters.update({f"clusterctl.gpu.{name}": function for name, function in boot.FilterModule().filters().items()})
     file = tmp_path / "90-clusterctl.cfg"
@@ -47,7 +47,7 @@ def drop_in(tmp_path: Path, declared: dict[str, Any], default_grub: str, times: 
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_the_drop_in_replaces_what_is_there_and_never_doubles(times: int, tmp_path: Path) -> None:
+def test_the_drop_in_replaces_parameters_without_duplicates(times: int, tmp_path: Path) -> None:
     grub = 'GRUB_CMDLINE_LINUX="crashkernel=1G init_on_alloc=1 console=tty1"\nGRUB_CMDLINE_LINUX_DEFAULT="quiet splash iommu=on iommu=pt dyndbg=\\"file * +p\\""\n'
     (tmp_path / "a file that * would match").touch()
     always, normal = drop_in(tmp_path, DECLARED, grub, times)
@@ -128,7 +128,7 @@ NAMES = st.from_regex(r"[a-z]{1,6}", fullmatch=True).filter(lambda n: n not in {
 
 
 @given(st.dictionaries(NAMES, VALUES, max_size=5), st.lists(NAMES, max_size=4))
-def test_what_is_declared_is_what_is_found(declared: dict[str, Any], others: list[str]) -> None:
+def test_declared_parameters_are_found_again(declared: dict[str, Any], others: list[str]) -> None:
     assert boot.cmdline_errors(declared) == []
     kept = [o for o in others if o not in declared]
     assert boot.cmdline_differences(" ".join([*kept, *boot.cmdline_words(declared)]), declared) == []

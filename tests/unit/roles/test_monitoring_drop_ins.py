@@ -26,7 +26,7 @@ def answer(limit: str, *paths: str) -> dict[str, object]:
         ([], 512, []),
     ],
 )
-def test_only_drop_ins_of_an_exporter_with_another_limit_are_looked_at(
+def test_only_drop_ins_of_exporters_with_another_limit_are_selected(
     answers: list[dict[str, object]], limit_mib: int, found: list[str]
 ) -> None:
     assert plugin.drop_ins(answers, limit_mib) == found

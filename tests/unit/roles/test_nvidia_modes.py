@@ -1,4 +1,4 @@
-"""Modes of the GPUs: what is refused, what is left to do, and what the boot script does."""
+"""GPU modes: refused input, remaining changes, and the boot script."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ exit ${FAIL:-0}
 @pytest.mark.parametrize(
     ("modes", "versions", "reason"),
     [
-        ({"gsp_firmware": "disabled"}, {}, "the open kernel module works with GSP firmware only"),
-        ({"parameters": {"NVreg_EnableGpuFirmware": 1}}, {}, "is set by nvidia_driver_gsp_firmware"),
+        ({"gsp_firmware": "disabled"}, {}, "the open kernel module requires GSP firmware"),
+        ({"parameters": {"NVreg_EnableGpuFirmware": 1}}, {}, "use nvidia_driver_gsp_firmware instead"),
         ({"power_limit_w": -1}, {}, "is negative"),
-        ({"power_limit_w": 701}, {}, "no board with hopper GPUs allows 701 W; the largest allows 700 W"),
+        ({"power_limit_w": 701}, {}, "no board with hopper GPUs allows 701 W; the maximum is 700 W"),
         ({"fabric": "imex"}, {}, "no version of IMEX is declared"),
         ({"fabric": "none"}, {}, "the fabric manager 580.126.20 is declared, but nvidia_driver_fabric is none"),
         ({}, {"fabric_manager": ""}, "no version of the fabric manager is declared"),
         ({}, {"imex": "580.126.20"}, "IMEX 580.126.20 is declared, but nvidia_driver_fabric is fabricmanager"),
-        ({"architecture": "grace_blackwell"}, {}, "grace_blackwell GPUs have no fabric fabricmanager, only imex and none"),
-        ({"architecture": "ada", "mig": "enabled"}, {}, "ada GPUs have no MIG"),
+        ({"architecture": "grace_blackwell"}, {}, "grace_blackwell GPUs do not support fabric fabricmanager, only imex and none"),
+        ({"architecture": "ada", "mig": "enabled"}, {}, "ada GPUs do not support MIG"),
         ({"architecture": "blackwell"}, {}, "blackwell boards need nvlsm"),
         ({}, {"nvlsm": "2025.10.12"}, "nvlsm 2025.10.12 is declared, but hopper boards have no NVSwitches that it manages"),
         (
@@ -68,7 +68,7 @@ exit ${FAIL:-0}
         ),
     ],
 )
-def test_what_cannot_be_is_refused(modes: dict[str, Any], versions: dict[str, str], reason: str) -> None:
+def test_impossible_input_is_refused(modes: dict[str, Any], versions: dict[str, str], reason: str) -> None:
     errors = plugin.mode_errors({**HGX, **modes}, {**VERSIONS, **versions}, CATALOGUE)
     assert any(reason in e for e in errors), errors
 
@@ -82,11 +82,11 @@ def test_what_cannot_be_is_refused(modes: dict[str, Any], versions: dict[str, st
         ({"architecture": ""}, {"nvlsm": "2025.10.12"}),
     ],
 )
-def test_the_subnet_manager_where_it_can_be(modes: dict[str, Any], versions: dict[str, str]) -> None:
+def test_the_subnet_manager_where_it_is_supported(modes: dict[str, Any], versions: dict[str, str]) -> None:
     assert plugin.mode_errors({**HGX, **modes}, {**VERSIONS, **versions}, CATALOGUE) == []
 
 
-def test_the_profile_is_what_this_test_takes_it_for() -> None:
+def test_the_profile_has_the_values_of_this_test() -> None:
     said = declared("nvidia_driver")
     assert {name: said[f"nvidia_driver_{name}"] for name in HGX if name not in ("architecture", "parameters")} == {
         name: value for name, value in HGX.items() if name not in ("architecture", "parameters")
@@ -94,7 +94,7 @@ def test_the_profile_is_what_this_test_takes_it_for() -> None:
     assert plugin.mode_errors(HGX, VERSIONS, CATALOGUE) == []
 
 
-def test_empty_and_zero_ask_for_nothing() -> None:
+def test_empty_and_zero_require_nothing() -> None:
     nothing = {"mig": "", "ecc": ""}
     gpus = plugin.gpu_modes(GPUS)
     assert plugin.mode_errors({**HGX, **nothing, "gsp_firmware": "", "power_limit_w": 0, "architecture": ""}, VERSIONS, {}) == []
@@ -103,7 +103,7 @@ def test_empty_and_zero_ask_for_nothing() -> None:
     assert plugin.gsp_parameter("") == {}
 
 
-def test_what_is_left_to_do() -> None:
+def test_remaining_changes() -> None:
     gpus = plugin.gpu_modes(GPUS)
     assert plugin.other_modes(gpus, HGX) == plugin.other_power(gpus, 700) == plugin.other_pending_ecc(gpus, "enabled") == ["1"]
     assert plugin.other_modes(gpus, {"mig": "enabled", "ecc": ""}) == ["0"]
@@ -118,13 +118,13 @@ def test_a_gpu_that_has_no_such_mode() -> None:
     assert plugin.power_errors(gpus, 300) == ["GPU 0 allows ? to ? W, not 300 W"]
 
 
-def test_another_answer_than_asked_for_is_an_error() -> None:
+def test_an_unexpected_answer_is_an_error() -> None:
     with pytest.raises(ValueError, match="zip"):
         plugin.gpu_modes("No devices were found\n")
 
 
 def boot(folder: Path, mig: str, watts: int, **environment: str) -> tuple[int, list[str]]:
-    """Run the rendered script with a recording nvidia-smi; exit code and what it was called with."""
+    """Run the rendered script with a recording nvidia-smi; exit code and arguments of the calls."""
     folder.mkdir(exist_ok=True)
     env = jinja2.Environment(trim_blocks=True, autoescape=False)  # noqa: S701 a shell script
     script = env.from_string(TEMPLATE.read_text()).render(nvidia_driver_mig=mig, nvidia_driver_power_limit_w=watts)

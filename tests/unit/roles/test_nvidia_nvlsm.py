@@ -1,4 +1,4 @@
-"""The NVLink subnet manager: what the role loads, and that it brings back one that ended, with commands that only write down their words."""
+"""The NVLink subnet manager: the role loads its module and restarts it after a stop; the commands only record their arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ esac""",
 
 
 def apply(root: Path, *, version: str, loaded: bool = True, pgrep: int = 0, check: bool = False) -> tuple[int, str, list[str]]:
-    """Run the role's files nvlsm and services; exit code, output, and the commands that changed something."""
+    """Run the task files nvlsm and services; exit code, output, and the commands that change something."""
     for name, text in TOOLS.items():
         (root / name).write_text(f"#!/bin/sh\n{text}\n")
         (root / name).chmod(0o755)
@@ -41,7 +41,7 @@ def apply(root: Path, *, version: str, loaded: bool = True, pgrep: int = 0, chec
         "__nvidia_driver_dropin": str(root / "dropin.conf"),
         "__nvidia_driver_fabric_services": {},
         "__nvidia_driver_services": [],
-        "__nvidia_driver_wrong": [],
+        "__nvidia_driver_package_differences": [],
         "ansible_python_interpreter": sys.executable,
     }
     log = root / "log"
@@ -72,14 +72,14 @@ def apply(root: Path, *, version: str, loaded: bool = True, pgrep: int = 0, chec
     [(True, 0, [MODPROBE]), (True, 1, [MODPROBE, RESTART]), (False, 1, [])],
     ids=["all well but the module", "subnet manager gone", "before the boot that loads the driver"],
 )
-def test_what_is_done_on_a_board_that_needs_it(loaded: bool, pgrep: int, ran: list[str], tmp_path: Path) -> None:
+def test_changes_on_a_board_that_needs_it(loaded: bool, pgrep: int, ran: list[str], tmp_path: Path) -> None:
     code, output, commands = apply(tmp_path, version="2025.10.12", loaded=loaded, pgrep=pgrep)
     assert code == 0, output
     assert commands == ran
     assert (tmp_path / "nvlsm.conf").read_text() == FILE
 
 
-def test_nothing_is_done_where_none_is_declared(tmp_path: Path) -> None:
+def test_no_changes_if_none_is_declared(tmp_path: Path) -> None:
     (tmp_path / "nvlsm.conf").write_text(FILE)
     code, output, commands = apply(tmp_path, version="", pgrep=1)
     assert code == 0, output
@@ -87,7 +87,7 @@ def test_nothing_is_done_where_none_is_declared(tmp_path: Path) -> None:
     assert not (tmp_path / "nvlsm.conf").exists()
 
 
-def test_check_mode_says_so_and_changes_nothing(tmp_path: Path) -> None:
+def test_check_mode_reports_and_changes_nothing(tmp_path: Path) -> None:
     code, output, commands = apply(tmp_path, version="2025.10.12", pgrep=1, check=True)
     assert code == 0, output
     assert commands == []
@@ -95,8 +95,8 @@ def test_check_mode_says_so_and_changes_nothing(tmp_path: Path) -> None:
     assert "changed=2" in output
 
 
-def test_a_question_that_cannot_be_asked_is_no_answer(tmp_path: Path) -> None:
+def test_a_failed_query_is_an_error(tmp_path: Path) -> None:
     code, output, commands = apply(tmp_path, version="2025.10.12", pgrep=3)
     assert code != 0
-    assert "Look for the NVLink subnet manager" in output
+    assert "Check whether the NVLink subnet manager runs" in output
     assert RESTART not in commands

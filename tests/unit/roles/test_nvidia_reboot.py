@@ -1,4 +1,4 @@
-"""What the role asks for at its end: a reboot, and to run once more after it where only the loaded driver can tell the rest."""
+"""The result of the role: whether a reboot is required, and a second run because the rest needs the loaded driver."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PLAY = [
         (True, "enabled", {"reboot": False, "again": False}),
     ],
 )
-def test_what_is_asked_for(loaded: bool, ecc: str, asked: dict[str, bool], tmp_path: Path) -> None:
+def test_reboot_and_second_run(loaded: bool, ecc: str, asked: dict[str, bool], tmp_path: Path) -> None:
     (tmp_path / "play.yml").write_text(json.dumps(PLAY))
     given = {
         "out": str(tmp_path / "out.json"),

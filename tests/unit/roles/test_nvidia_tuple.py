@@ -18,27 +18,27 @@ COMPONENTS = ("driver", "fabric_manager", "imex", "nvlsm", "persistenced", "dcgm
 
 
 def profile() -> tuple[dict[str, str], dict[str, str], list[dict[str, str]]]:
-    """Versions, wish and packages of the H100 profile."""
+    """Versions, request and packages of the H100 profile."""
     said = declared("nvidia_driver")
     versions = {c: said["nvidia_driver_version" if c == "driver" else f"nvidia_driver_{c}_version"] for c in COMPONENTS}
-    wish = {
+    request = {
         "kernel_module": said["nvidia_driver_kernel_module"],
         "architecture": said["nvidia_driver_gpu_architecture"],
         "cuda": said["nvidia_driver_cuda_version"],
     }
-    return versions, wish, said["nvidia_driver_packages"]
+    return versions, request, said["nvidia_driver_packages"]
 
 
 def changed(case: dict[str, Any]) -> tuple[dict[str, str], dict[str, str], list[dict[str, str]]]:
-    """The profile's tuple as a case changes it."""
-    versions, wish, packages = profile()
+    """The profile's versions with the changes of a case."""
+    versions, request, packages = profile()
     packages = [dict(p) for p in case.get("packages", packages) if p["name"] not in case.get("packages_drop", [])]
     if "packages" in case:
         versions = {**dict.fromkeys(COMPONENTS, ""), **case["versions"]}
     for package in packages:
         package["version"] = case.get("packages_edit", {}).get(package["name"], package["version"])
         package["name"] = case.get("packages_rename", {}).get(package["name"], package["name"])
-    return {**versions, **case.get("versions", {})}, {**wish, **case.get("wish", {})}, packages + case.get("packages_add", [])
+    return {**versions, **case.get("versions", {})}, {**request, **case.get("request", {})}, packages + case.get("packages_add", [])
 
 
 def test_the_profile_is_accepted() -> None:
@@ -55,16 +55,16 @@ def test_an_impossible_tuple_is_refused_with_its_reasons(case: Any) -> None:
 
 
 def test_without_a_catalogue_versions_are_still_compared() -> None:
-    versions, wish, packages = profile()
-    assert plugin.tuple_errors(versions, {**wish, "cuda": "99.9"}, packages, {}) == []
-    assert plugin.tuple_errors({**versions, "fabric_manager": "580.65.06"}, wish, packages, {})
+    versions, request, packages = profile()
+    assert plugin.tuple_errors(versions, {**request, "cuda": "99.9"}, packages, {}) == []
+    assert plugin.tuple_errors({**versions, "fabric_manager": "580.65.06"}, request, packages, {})
 
 
 @given(
     st.from_regex(r"5[0-9]{2}\.[0-9]{2,3}(\.[0-9]{2})?", fullmatch=True),
     st.from_regex(r"5[0-9]{2}\.[0-9]{2,3}(\.[0-9]{2})?", fullmatch=True),
 )
-def test_only_equal_versions_go_together(driver: str, fabric_manager: str) -> None:
+def test_only_equal_versions_are_compatible(driver: str, fabric_manager: str) -> None:
     versions = {**dict.fromkeys(COMPONENTS, ""), "driver": driver, "fabric_manager": fabric_manager}
     packages = [
         {"component": "driver", "name": "d-open", "version": driver},

@@ -27,11 +27,11 @@ NAMES = ["mlnx-ofed-kernel", "nvidia"]
         ([], [], NAMES, []),
     ],
 )
-def test_only_what_is_missing_or_unfit_is_built(status: list[str], sources: list[str], unfit: list[str], wanted: list[str]) -> None:
+def test_only_missing_or_mismatched_modules_are_built(status: list[str], sources: list[str], unfit: list[str], wanted: list[str]) -> None:
     assert plugin.again(status, sources, KERNEL, NAMES, unfit) == wanted
 
 
-def test_modules_of_another_kernel_and_absent_ones_do_not_fit() -> None:
+def test_modules_of_another_kernel_and_absent_ones_do_not_match() -> None:
     def answer(module: str, dkms: str, stdout: str, rc: int = 0) -> dict[str, object]:
         return {"item": {"module": module, **({"dkms": dkms} if dkms else {})}, "stdout": stdout, "rc": rc}
 

@@ -1,4 +1,4 @@
-"""Names of RDMA devices: which are declared, which wait for the next boot, and what becomes of udev's file."""
+"""Names of RDMA devices: the declared ones, those that wait for the next boot, and the udev rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BROADCOM = "0000:c1:00.0"
 
 
 def sysfs(*names: str, beside: str = "") -> dict[str, Any]:
-    """A node whose adapters of NVIDIA have these names, `beside` a device of another vendor."""
+    """A node whose NVIDIA adapters have these names, `beside` a device of another vendor."""
     devices = {n: {"address": a} for n, a in zip(names, ADDRESSES, strict=False)}
     return {"adapters": dict.fromkeys(ADDRESSES, "1021"), "devices": devices | ({beside: {"address": BROADCOM}} if beside else {})}
 
@@ -44,7 +44,7 @@ def sysfs(*names: str, beside: str = "") -> dict[str, Any]:
         ("rocex525400c0fe123455", "guid"),
     ],
 )
-def test_whose_names_they_are(name: str, scheme: str) -> None:
+def test_owner_of_the_names(name: str, scheme: str) -> None:
     assert plugin.scheme_of(name) == scheme
     assert bool(_RENAMED.match(name)) == (scheme != "kernel"), "role and validator must agree"
 
@@ -68,7 +68,7 @@ def test_whose_names_they_are(name: str, scheme: str) -> None:
         (["ibx946dae0300fe1234"], "guid", sysfs("ibp24s0"), ["ibx946dae0300fe1234"]),
     ],
 )
-def test_which_devices_the_next_boot_brings(declared: list[str], scheme: str, node: dict[str, Any], awaited: list[str]) -> None:
+def test_devices_of_the_next_boot(declared: list[str], scheme: str, node: dict[str, Any], awaited: list[str]) -> None:
     assert plugin.awaited(declared, scheme, node) == awaited
 
 
@@ -87,12 +87,12 @@ def test_a_name_that_the_scheme_never_gives_is_refused(declared: list[str], sche
 
 
 def play(root: Path, tasks_from: str, *, check: bool = False, **variables: Any) -> tuple[int, str]:
-    """Run one file of the role; how many tasks changed something, and what was said. The facts for provision are in told.json."""
+    """Run one task file of the role; the number of changed tasks and the output. Facts for provision are in facts.json."""
     told = "{{ {'reboot': ofed_reboot_required | default(none), 'again': ofed_apply_again | default(none)} | to_json }}"
     tasks = [
         {"ansible.builtin.include_role": {"name": "ofed", "tasks_from": tasks_from}},
         {
-            "ansible.builtin.copy": {"content": told, "dest": str(root / "told.json"), "mode": "0600"},
+            "ansible.builtin.copy": {"content": told, "dest": str(root / "facts.json"), "mode": "0600"},
             "check_mode": False,
             "changed_when": False,
         },
@@ -108,7 +108,7 @@ def play(root: Path, tasks_from: str, *, check: bool = False, **variables: Any) 
 
 
 @needs_root
-def test_the_file_is_written_and_only_ours_is_taken_away(tmp_path: Path) -> None:
+def test_the_file_is_written_and_only_the_roles_own_is_removed(tmp_path: Path) -> None:
     file = tmp_path / "rules.d" / "60-rdma-persistent-naming.rules"
 
     def apply(scheme: str, *, check: bool = False) -> int:
@@ -149,16 +149,16 @@ NO_UDEV = {"stat": {"exists": False}}
         (sysfs("mlx5_0"), {"reboot": False, "again": False}),
     ],
 )
-def test_what_the_role_asks_for(node: dict[str, Any], asked: dict[str, bool], tmp_path: Path) -> None:
+def test_reboot_and_second_run(node: dict[str, Any], asked: dict[str, bool], tmp_path: Path) -> None:
     declared = ["mlx5_0", "mlx5_1"]
     _, said = play(
         tmp_path, "report", ofed_device_names="kernel", ofed_devices=declared, __ofed_sysfs=node, __ofed_is_loaded=True, __ofed_managed=[]
     )
-    assert json.loads((tmp_path / "told.json").read_text()) == asked
+    assert json.loads((tmp_path / "facts.json").read_text()) == asked
     assert ("mlx5_1 is not there yet" in said) == asked["reboot"]
 
 
-def test_devices_without_their_names_yet_are_no_reason_to_refuse_the_node(tmp_path: Path) -> None:
+def test_devices_waiting_for_their_names_are_accepted(tmp_path: Path) -> None:
     node = {**sysfs("ibp24s0", "rocep61s0"), "loaded": True}
     stack = {"flavour": "inbox", "version": "", "driver": ""}
     play(tmp_path, "adapters", ofed_device_names="kernel", ofed_devices=["mlx5_0"], __ofed_sysfs=node, __ofed_stack=stack)

@@ -44,7 +44,7 @@ def test_a_parameter_in_force_and_in_the_flash_needs_nothing() -> None:
     assert plan(LINK_TYPE_P1="IB", KEEP_LINK_UP_ON_BOOT_P2=False) == {"readable": True}
 
 
-def test_only_what_the_next_boot_has_otherwise_is_set() -> None:
+def test_only_values_that_the_next_boot_changes_are_set() -> None:
     assert plan(LINK_TYPE_P1=2, MEMIC_SIZE_LIMIT=0, KEEP_LINK_UP_ON_BOOT_P2=True) == {
         "set": ["LINK_TYPE_P1=2", "KEEP_LINK_UP_ON_BOOT_P2=1"],
         "reset": ["MEMIC_SIZE_LIMIT"],
@@ -52,12 +52,12 @@ def test_only_what_the_next_boot_has_otherwise_is_set() -> None:
     }
 
 
-def test_right_at_the_next_boot_and_not_in_force_needs_a_reset_only() -> None:
+def test_a_value_for_the_next_boot_needs_a_reset_only() -> None:
     assert plan(SRIOV_EN=False) == {"reset": ["SRIOV_EN"], "readable": True}
     assert plugin.pending(NARROW, {"SRIOV_EN": 0}) == ["SRIOV_EN"]
 
 
-def test_in_force_but_other_at_the_next_boot_is_set_back() -> None:
+def test_a_value_that_the_next_boot_would_change_is_set_again() -> None:
     assert plan(SRIOV_EN=True) == {"set": ["SRIOV_EN=1"], "readable": True}
 
 
@@ -65,7 +65,7 @@ def test_an_unknown_parameter_is_named() -> None:
     assert plan(NO_SUCH_THING=1, SRIOV_EN=0) == {"reset": ["SRIOV_EN"], "missing": ["NO_SUCH_THING"], "readable": True}
 
 
-def test_a_hidden_parameter_waits_for_the_reset_that_shows_it() -> None:
+def test_a_hidden_parameter_waits_for_the_reset_that_reveals_it() -> None:
     assert plan(ADVANCED_PCI_SETTINGS=True, MAX_ACC_OUT_READ=44) == {
         "reset": ["ADVANCED_PCI_SETTINGS"],
         "waiting": ["MAX_ACC_OUT_READ"],
@@ -73,7 +73,7 @@ def test_a_hidden_parameter_waits_for_the_reset_that_shows_it() -> None:
     }
 
 
-def test_a_hidden_parameter_does_not_wait_for_ever() -> None:
+def test_a_hidden_parameter_does_not_wait_forever() -> None:
     unlocked = NARROW.replace("False(0)        False(0)        True(1)", "False(0)        True(1)         True(1)")
     assert plugin.plan({"ADVANCED_PCI_SETTINGS": 1, "MAX_ACC_OUT_READ": 44}, unlocked)["missing"] == ["MAX_ACC_OUT_READ"]
     assert plugin.plan({"ADVANCED_PCI_SETTINGS": 0, "MAX_ACC_OUT_READ": 44}, NARROW)["missing"] == ["MAX_ACC_OUT_READ"]
@@ -95,7 +95,7 @@ def test_the_listing_of_a_set_is_not_taken_for_a_query(file: str) -> None:
 
 
 @pytest.mark.parametrize("text", [NARROW, WIDE])
-def test_role_and_validator_read_alike(text: str) -> None:
+def test_role_and_validator_parse_the_same(text: str) -> None:
     role = plugin.parse(text)
     assert role
     validator = nv_config.parse_configuration(text)
@@ -127,13 +127,13 @@ def test_touching_and_overflowing_columns() -> None:
         ("", "0", False),
     ],
 )
-def test_ways_to_say_the_same(declared: Any, printed: str, equal: bool) -> None:
+def test_equal_values(declared: Any, printed: str, equal: bool) -> None:
     assert plugin.same(declared, printed) is equal
     assert nv_config.same(declared, printed) is equal
 
 
 @given(st.text(max_size=400))
-def test_garbage_is_read_alike_and_never_crashes(text: str) -> None:
+def test_garbage_is_parsed_the_same_and_never_raises(text: str) -> None:
     listing = "Configurations:    Default   Current   Next Boot\n" + text
     rows = plugin.parse(listing)
     if rows:
@@ -154,6 +154,6 @@ def test_firmware_that_waits_for_a_reset() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "FW Version: 28.39.3560\n", "PSID: MT_0000000838\n", "-E- Cannot open Device: mlx5_0\n"])
-def test_half_a_firmware_query_is_none(text: str) -> None:
+def test_a_truncated_firmware_query_is_refused(text: str) -> None:
     with pytest.raises(nv_config.UnreadableToolError):
         nv_config.parse_firmware(text)

@@ -33,7 +33,7 @@ SYSFS = """\
 
 
 def refusals(case: dict[str, Any]) -> list[str]:
-    """Everything the role refuses for the H100 profile as `case` has it."""
+    """All refusals of the role for the H100 profile with the changes of `case`."""
     said = declared("ofed")
     stack = {
         "flavour": said["ofed_flavour"],
@@ -55,7 +55,7 @@ def test_the_profile_is_accepted() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_cannot_work_is_refused_with_its_reason(name: str) -> None:
+def test_invalid_input_is_refused_with_a_reason(name: str) -> None:
     errors = refusals(CASES[name])
     assert any(CASES[name]["reason"] in e for e in errors), errors
 
@@ -79,7 +79,7 @@ def test_mlnx_ofed_is_a_release_and_its_driver_without_the_last_number() -> None
     assert plugin.adapter_errors(stack, H100, CATALOGUE) == []
 
 
-def test_what_sysfs_says() -> None:
+def test_content_of_sysfs() -> None:
     said = plugin.sysfs(SYSFS)
     assert said["adapters"] == {"0000:18:00.0": "1021"}
     assert said["devices"] == {"mlx5_0": {"address": "0000:18:00.0", "psid": "MT_0000000838", "firmware": "28.39.3560"}}

@@ -25,7 +25,7 @@ ASSERTED = [
     ("kernel", {"kernel_modules": ["nouveau"], "kernel_modules_absent": ["nouveau"]}, "both name nouveau"),
     ("kernel", {"kernel_modules": ["a b"]}, "is not the name of a kernel module"),
     ("os_tuning", {"os_tuning_tuned_profile": "hpc-compute", "os_tuning_governor": "performance"}, "both set the governor"),
-    ("os_tuning", {"os_tuning_services_masked": ["ufw"]}, "write the unit with its suffix, such as ufw.service"),
+    ("os_tuning", {"os_tuning_services_masked": ["ufw"]}, "add the suffix of the unit, such as ufw.service"),
     ("os_tuning", {"os_tuning_time_sync": "chrony"}, "os_tuning_time_sources is empty"),
     ("hugepages", {"hugepages_pages": [{"size": "1G", "node": 999, "count": 1}]}, "this machine has no NUMA node999"),
     ("hugepages", {"hugepages_pages": [{"size": "4M", "node": 0, "count": 1}]}, "value of size must be one of: 2M, 1G"),
@@ -59,7 +59,7 @@ def test_bad_input_is_refused_by_its_path(name: str) -> None:
 
 
 @pytest.mark.parametrize(("role", "variables", "message"), ASSERTED, ids=lambda v: v if isinstance(v, str) else "")
-def test_a_role_refuses_before_it_touches_anything(role: str, variables: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_a_role_refuses_before_it_changes_anything(role: str, variables: dict[str, Any], message: str, tmp_path: Path) -> None:
     play = [
         {
             "hosts": "localhost",

@@ -37,7 +37,7 @@ def run(mode: str, root: Path) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
-def test_check_names_what_differs_and_changes_nothing(machine: Path) -> None:
+def test_check_reports_differences_and_changes_nothing(machine: Path) -> None:
     code, lines = run("check", machine)
     assert code == 1
     assert lines[0] == "/sys/kernel/mm/transparent_hugepage/enabled: always, declared madvise"
@@ -45,7 +45,7 @@ def test_check_names_what_differs_and_changes_nothing(machine: Path) -> None:
     assert run("check", machine) == (code, lines)
 
 
-def test_apply_sets_it_and_polling_comes_back(machine: Path) -> None:
+def test_apply_sets_the_policy_and_resets_polling(machine: Path) -> None:
     assert run("apply", machine) == (0, [])
     assert run("check", machine) == (0, [])
     cpu = machine / CPU.format(11).lstrip("/")
@@ -59,7 +59,7 @@ def test_zero_is_a_limit_and_empty_is_none(limit: str, machine: Path) -> None:
     assert len(run("check", machine)[1]) == (4 if limit else 0)
 
 
-def test_a_machine_without_governors_or_idle_states_is_told(tmp_path: Path) -> None:
+def test_a_machine_without_governors_or_idle_states_is_reported(tmp_path: Path) -> None:
     write_files(tmp_path, {"/etc/clusterctl/os-tuning.conf": "governor=performance\nidle_latency_max_us=3\nthp_enabled=never\n"})
     code, lines = run("apply", tmp_path)
     assert code == 1
@@ -67,7 +67,7 @@ def test_a_machine_without_governors_or_idle_states_is_told(tmp_path: Path) -> N
     assert all("absent" in line for line in lines)
 
 
-def test_a_file_that_does_not_take_it_is_told(machine: Path) -> None:
+def test_a_file_that_rejects_the_value_is_reported(machine: Path) -> None:
     file = machine / (THP + "enabled").lstrip("/")
     file.unlink()
     file.symlink_to("/dev/null")
@@ -95,7 +95,7 @@ def test_lines_as_sysctl_prints_them() -> None:
         ("/etc/sysctl.d/99-late.conf:vm.swappiness_other = 80", False),
     ],
 )
-def test_only_later_and_different_assignments_are_taken_back(line: str, taken_back: bool) -> None:
+def test_only_later_and_different_assignments_are_removed(line: str, taken_back: bool) -> None:
     found = plugin.sysctl_conflicts([line], {"vm.swappiness": 10})
     path, _, text = line.partition(":")
     assert found == ([{"path": path, "line": text}] if taken_back else [])
@@ -119,7 +119,7 @@ UnitFileState=
 """
 
 
-def test_units_that_need_something() -> None:
+def test_units_that_need_a_change() -> None:
     names = ["on.service", "gone.service", "masked.service", "orphan.service"]
     states = plugin.unit_states(SHOWN, names)
     assert plugin.units_to_start(states, names) == ["gone.service", "masked.service", "orphan.service"]
@@ -135,8 +135,8 @@ def test_an_answer_for_other_units_is_refused() -> None:
         plugin.unit_states(SHOWN, ["a", "b", "c", "d", "e"])
 
 
-def test_swap_goes_last_and_its_boot_before_its_now() -> None:
-    """A swapoff that fails for want of memory leaves nothing else undone."""
+def test_swap_is_last_and_its_boot_setting_before_swapoff() -> None:
+    """A swapoff that fails for lack of memory prevents no other change."""
     tasks = ROOT / "roles" / "os_tuning" / "tasks"
     included = [
         t["ansible.builtin.include_tasks"] for t in yaml.safe_load((tasks / "main.yml").read_text()) if "ansible.builtin.include_tasks" in t

@@ -1,4 +1,4 @@
-"""The script of the role roce against the lab's simulated tools, with files below a folder and the network of a dictionary."""
+"""The script of the role roce against the lab's simulated tools, with files in a folder and a network in a dictionary."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def load_script() -> ModuleType:
 
 
 class Network:
-    """What `ip` tells and takes of interfaces, addresses, rules and routes."""
+    """A simulated `ip` with interfaces, addresses, rules and routes."""
 
     def __init__(self) -> None:
         self.links: dict[str, dict[str, Any]] = {
@@ -107,9 +107,9 @@ class Machine:
             files |= {f"/sys/class/net/{name}/ecn/roce_np/{f}": "0\n" for f in ("cnp_dscp", "cnp_802p_prio")}
             files |= {f"/proc/sys/net/ipv4/conf/{name}/{f}": "0\n" for f in ("arp_ignore", "arp_announce", "rp_filter")}
         write_files(root, files)
-        self.ask({})
+        self.declare({})
 
-    def ask(self, variables: dict[str, Any]) -> None:
+    def declare(self, variables: dict[str, Any]) -> None:
         settings = rules.settings(load_role(ROOT / "roles" / "roce").defaults | {"roce_rails": RAILS} | variables)
         write_files(self.root, {"/etc/clusterctl/roce.json": json.dumps(settings)})
 
@@ -125,18 +125,18 @@ class Machine:
             "cma_roce_tos": cma_roce.tos_command,
             "cma_roce_mode": cma_roce.mode_command,
         }
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
             assert tools[argv[0]](list(argv)) == 0
-        return said.getvalue()
+        return output.getvalue()
 
     def run(self, mode: str) -> tuple[int, list[str]]:
-        said = io.StringIO()
-        self.script._said.clear()
-        with contextlib.redirect_stdout(said), pytest.MonkeyPatch.context() as patch:
+        output = io.StringIO()
+        self.script._cache.clear()
+        with contextlib.redirect_stdout(output), pytest.MonkeyPatch.context() as patch:
             patch.setattr("sys.argv", ["clusterctl-roce", mode, "--root", str(self.root)])
             code = self.script.main()
-        return code, said.getvalue().splitlines()
+        return code, output.getvalue().splitlines()
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(tmp_path, monkeypatch)
 
 
-def test_check_tells_every_setting_that_differs_and_changes_nothing(machine: Machine) -> None:
+def test_check_reports_every_difference_and_changes_nothing(machine: Machine) -> None:
     code, lines = machine.run("check")
     assert code == 1
     assert "mlx5_0 trust: pcp, declared dscp" in lines
@@ -152,7 +152,7 @@ def test_check_tells_every_setting_that_differs_and_changes_nothing(machine: Mac
     assert machine.run("check") == (code, lines)
 
 
-def test_apply_sets_it_all_and_a_second_time_nothing(machine: Machine) -> None:
+def test_apply_sets_everything_once(machine: Machine) -> None:
     assert machine.run("apply") == (0, [])
     machine.commands.clear()
     assert machine.run("apply") == (0, [])
@@ -163,8 +163,8 @@ def test_apply_sets_it_all_and_a_second_time_nothing(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("dscp", [26, 48, 46])
-def test_the_map_of_data_and_of_cnps_is_held_too(machine: Machine, dscp: int) -> None:
-    machine.ask({"roce_dscp_to_priority": {46: 7}})
+def test_the_priorities_of_data_and_cnps_are_enforced(machine: Machine, dscp: int) -> None:
+    machine.declare({"roce_dscp_to_priority": {46: 7}})
     machine.run("apply")
     declared = nic_settings.load_settings("mlx5_0").priority_of
     machine.command("mlnx_qos", "-i", nic_settings.interface_name(0), "--dscp2prio", f"set,{dscp},0")
@@ -173,7 +173,7 @@ def test_the_map_of_data_and_of_cnps_is_held_too(machine: Machine, dscp: int) ->
     assert nic_settings.load_settings("mlx5_0").priority_of == declared
 
 
-def test_a_reset_of_one_adapter_is_seen_and_undone(machine: Machine) -> None:
+def test_a_reset_of_one_adapter_is_detected_and_repaired(machine: Machine) -> None:
     machine.run("apply")
     nic_settings.save_settings("mlx5_1", nic_settings.NicSettings())
     machine.network.links["ens11np0"] = {"flags": [], "mtu": 1500, "addr_info": []}
@@ -183,9 +183,9 @@ def test_a_reset_of_one_adapter_is_seen_and_undone(machine: Machine) -> None:
     assert machine.run("apply") == (0, [])
 
 
-def test_nothing_is_lossless_where_no_priority_is_declared(machine: Machine) -> None:
+def test_nothing_is_lossless_without_a_declared_priority(machine: Machine) -> None:
     machine.run("apply")
-    machine.ask({"roce_pfc_priorities": [], "roce_ecn_priorities": [], "roce_arp_ignore": -1, "roce_rp_filter": 0})
+    machine.declare({"roce_pfc_priorities": [], "roce_ecn_priorities": [], "roce_arp_ignore": -1, "roce_rp_filter": 0})
     assert machine.run("apply") == (0, [])
     assert nic_settings.load_settings("mlx5_0").pfc == [0] * 8
     assert (machine.root / "sys/class/net/ens10np0/ecn/roce_np/enable/3").read_text() == "0"
@@ -193,13 +193,13 @@ def test_nothing_is_lossless_where_no_priority_is_declared(machine: Machine) -> 
     assert (machine.root / "proc/sys/net/ipv4/conf/ens10np0/arp_ignore").read_text() == "1"
 
 
-def test_trust_that_is_not_managed_is_left_with_its_map_and_pfc(machine: Machine) -> None:
-    machine.ask({"roce_trust": "", "roce_dcbx": ""})
+def test_unmanaged_trust_leaves_map_and_pfc_unchanged(machine: Machine) -> None:
+    machine.declare({"roce_trust": "", "roce_dcbx": ""})
     assert machine.run("apply") == (0, [])
     assert (nic_settings.load_settings("mlx5_0").trust, nic_settings.load_settings("mlx5_0").pfc) == ("pcp", [0] * 8)
 
 
-def test_a_rule_and_routes_of_other_hands_are_replaced(machine: Machine) -> None:
+def test_out_of_band_rules_and_routes_are_replaced(machine: Machine) -> None:
     machine.network.rules += [
         {"priority": 1000, "src": "10.9.9.9", "table": "7"},
         {"priority": 1000, "src": "10.0.0.0", "srclen": 24, "table": "100"},
@@ -210,34 +210,34 @@ def test_a_rule_and_routes_of_other_hands_are_replaced(machine: Machine) -> None
     assert [r["dst"] for r in machine.network.routes["100"]] == ["10.0.0.0/31", "default"]
 
 
-def test_a_tool_that_fails_is_told_and_the_rest_is_set(machine: Machine) -> None:
+def test_a_failing_tool_is_reported_and_the_rest_is_set(machine: Machine) -> None:
     machine.broken = {"cma_roce_tos"}
     code, lines = machine.run("apply")
     assert code == 1
     assert lines == [f"mlx5_{i} cma_tos: cma_roce_tos: Operation not permitted" for i in range(2)]
 
 
-def test_a_file_that_the_driver_lacks_is_told(machine: Machine) -> None:
+def test_a_missing_driver_file_is_reported(machine: Machine) -> None:
     (machine.root / "sys/class/net/ens10np0/ecn/roce_np/cnp_dscp").unlink()
     code, lines = machine.run("check")
     assert code == 1
     assert any(line.startswith("mlx5_0 cnp_dscp: ") and "No such file or directory" in line for line in lines)
 
 
-def test_an_adapter_that_is_away_is_told(machine: Machine) -> None:
-    machine.ask({"roce_rails": [{"device": "mlx5_9", "rail": 9}]})
+def test_an_absent_adapter_is_reported(machine: Machine) -> None:
+    machine.declare({"roce_rails": [{"device": "mlx5_9", "rail": 9}]})
     assert machine.run("apply") == (1, ["mlx5_9 interface: none, declared one"])
 
 
-def test_of_two_interfaces_of_one_function_the_one_of_the_port_counts(machine: Machine) -> None:
+def test_the_interface_of_the_port_is_selected(machine: Machine) -> None:
     write_files(machine.root, {"/sys/class/infiniband/mlx5_0/device/net/ens10np1/dev_port": "1\n"})
-    machine.ask({"roce_rails": [{"device": "mlx5_0", "rail": 0}]})
+    machine.declare({"roce_rails": [{"device": "mlx5_0", "rail": 0}]})
     assert machine.run("apply") == (0, [])
 
 
 @pytest.mark.parametrize("mtu", [1500, 4200, 9000])
-def test_declared_numbers_reach_the_interface(machine: Machine, mtu: int) -> None:
-    machine.ask({"roce_mtu": mtu, "roce_ring_rx": 2048, "roce_ring_tx": 0, "roce_global_pause": True})
+def test_declared_numbers_are_applied_to_the_interface(machine: Machine, mtu: int) -> None:
+    machine.declare({"roce_mtu": mtu, "roce_ring_rx": 2048, "roce_ring_tx": 0, "roce_global_pause": True})
     assert machine.run("apply") == (0, [])
     assert machine.network.links["ens11np0"]["mtu"] == mtu
     assert nic_settings.load_settings("mlx5_0").rings == {"rx": 2048, "tx": 1024}

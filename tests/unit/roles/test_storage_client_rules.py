@@ -1,4 +1,4 @@
-"""What the role storage_client refuses, and what its units hold."""
+"""Input that the role storage_client refuses, and the content of its units."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ NFS = {"storage_client_packages": [{"kind": "nfs", "name": "nfs-common", "versio
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_declaration_is_judged(name: str) -> None:
+def test_contradictions_of_a_declaration(name: str) -> None:
     case = CASES[name]
     mounts = [GOOD | case.get("changes", {}), *([GOOD | case["add"]] if "add" in case else [])]
-    asked = load_role(ROLE).defaults | NFS | {"storage_client_mounts": mounts} | case.get("vars", {})
-    found = rules.contradictions(asked)
+    declared = load_role(ROLE).defaults | NFS | {"storage_client_mounts": mounts} | case.get("vars", {})
+    found = rules.contradictions(declared)
     assert sorted(where for where, _ in found) == sorted(case.get("at", [])), found
-    assert rules.problem_lines(asked) == [f"{where}: {what}" for where, what in found]
+    assert rules.problem_lines(declared) == [f"{where}: {what}" for where, what in found]
 
 
 @pytest.mark.parametrize(("path", "unit"), [("/mnt/a", "mnt-a.mount"), ("/mnt/a-b_c.d", r"mnt-a\x2db_c.d.mount"), ("/data", "data.mount")])
-def test_the_unit_is_named_as_systemd_wants_it(path: str, unit: str) -> None:
+def test_the_unit_has_the_name_that_systemd_requires(path: str, unit: str) -> None:
     assert units.unit_name(path) == unit
     if shutil.which("systemd-escape"):
         said = subprocess.run(["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=True)
@@ -77,6 +77,6 @@ def test_the_unit_of_each_kind(kind: str) -> None:
 
 
 def test_settings_are_as_the_kernel_shows_them() -> None:
-    asked = load_role(ROLE).defaults | {"storage_client_module_parameters": {"lnet": {"networks": "o2ib0(ib0) tcp", "x": True, "y": 0}}}
-    assert units.settings(asked)["module_parameters"] == {"lnet": {"networks": "o2ib0(ib0) tcp", "x": "Y", "y": "0"}}
+    declared = load_role(ROLE).defaults | {"storage_client_module_parameters": {"lnet": {"networks": "o2ib0(ib0) tcp", "x": True, "y": 0}}}
+    assert units.settings(declared)["module_parameters"] == {"lnet": {"networks": "o2ib0(ib0) tcp", "x": "Y", "y": "0"}}
     assert [units.parameter(v) for v in ("a b", True, 0)] == ['"a b"', "Y", "0"]

@@ -1,4 +1,4 @@
-"""The script of the role storage_client: what of a node is not as asked, and what it sets."""
+"""The script of the role storage_client: the differences that it reports and the values that it sets."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ FUSE = MOUNT | {"kind": "generic", "source": "/srv/a", "fstype": "fuse.bindfs", 
         ),
     ],
 )
-def test_a_mount_is_compared_with_what_is_asked(mount: dict[str, Any], line: str, says: str) -> None:
+def test_a_mount_is_compared_with_its_declaration(mount: dict[str, Any], line: str, says: str) -> None:
     said = script.mount_problem(mount, [line.split()])
     assert (says in said) if says else said == ""
 
@@ -84,23 +84,23 @@ EFFECTIVE = [
 
 
 @pytest.mark.parametrize("effective", EFFECTIVE)
-@pytest.mark.parametrize("asked", OPTIONS, ids="-".join)
+@pytest.mark.parametrize("declared", OPTIONS, ids="-".join)
 @pytest.mark.parametrize("kind", ["nfs", "generic"])
-def test_script_and_validator_find_the_same_options_wrong(kind: str, asked: list[str], effective: str) -> None:
-    mine = script.wrong_options(kind, asked, effective.split(","))
-    theirs = wrong_options(kind, asked, effective.split(","))
+def test_script_and_validator_find_the_same_wrong_options(kind: str, declared: list[str], effective: str) -> None:
+    mine = script.wrong_options(kind, declared, effective.split(","))
+    theirs = wrong_options(kind, declared, effective.split(","))
     assert len(mine) == len(theirs), (mine, theirs)
 
 
-def test_a_hung_or_lost_mount_is_told_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_or_lost_mount_is_reported_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = MOUNT | {"path": "/proc", "unit": "proc.mount"}
     lost = MOUNT | {"path": str(tmp_path), "unit": "lost.mount"}
     assert dict(script.touch([here, lost])) == {"lost.mount": f"{tmp_path}: is not a mount"}
     monkeypatch.setattr(script, "TOUCH", "import time; time.sleep(60)")
     monkeypatch.setattr(script, "TOUCH_S", 1)
     assert dict(script.touch([here, lost])) == {
-        "proc.mount": "/proc does not answer within 1 s",
-        "lost.mount": f"{tmp_path} does not answer within 1 s",
+        "proc.mount": "/proc does not respond within 1 s",
+        "lost.mount": f"{tmp_path} does not respond within 1 s",
     }
 
 
@@ -113,29 +113,31 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
 
 
-def asked(tunables: list[dict[str, str]] | None = None, **parameters: str) -> dict[str, Any]:
+def declared(tunables: list[dict[str, str]] | None = None, **parameters: str) -> dict[str, Any]:
     return {"tunables": tunables or [], "module_parameters": {"lnet": parameters, "not-loaded": {"x": "1"}}, "mounts": []}
 
 
-def test_settings_are_told_and_set_once(node: Path) -> None:
-    wanted = asked([{"kind": "sysctl", "name": "sunrpc.slots", "value": "128"}], check="Y")
+def test_settings_are_reported_and_set_once(node: Path) -> None:
+    settings = declared([{"kind": "sysctl", "name": "sunrpc.slots", "value": "128"}], check="Y")
     lines = ["lnet.check: Y", "sunrpc.slots: 2 -> 128"]
-    assert list(script.hold(wanted, write=False)) == lines
-    assert list(script.hold(wanted, write=True)) == lines
+    assert list(script.settings(settings, write=False)) == lines
+    assert list(script.settings(settings, write=True)) == lines
     assert (node / "sys/sunrpc/slots").read_text() == "128"
-    assert list(script.hold(wanted, write=True)) == []
+    assert list(script.settings(settings, write=True)) == []
 
 
 def test_a_parameter_for_the_next_load(node: Path) -> None:
     os.chmod(node / "module/lnet/parameters/networks", 0o444)  # noqa: PTH101 as the kernel shows it
-    assert list(script.hold(asked(networks="o2ib"), write=True)) == ["lnet.networks: is not o2ib, which the next load of the module sets"]
+    assert list(script.settings(declared(networks="o2ib"), write=True)) == [
+        "lnet.networks: is not o2ib; set at the next load of the module"
+    ]
 
 
 @pytest.mark.usefixtures("node")
-def test_what_is_not_there_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absent_settings_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, name in (("sysctl", "sunrpc.absent"), ("read_ahead_kib", "/nonexistent"), ("lctl", "osc.*.checksums")):
         with pytest.raises(script.UnansweredError):
-            list(script.hold(asked([{"kind": kind, "name": name, "value": "1"}]), write=True))
+            list(script.settings(declared([{"kind": kind, "name": name, "value": "1"}]), write=True))
     monkeypatch.setattr(script, "run", lambda *argv: "0\n1\n" if argv[1] == "get_param" else "")
     with pytest.raises(script.UnansweredError, match="set to 0, but is 0, 1"):
-        list(script.hold(asked([{"kind": "lctl", "name": "osc.*.checksums", "value": "0"}]), write=True))
+        list(script.settings(declared([{"kind": "lctl", "name": "osc.*.checksums", "value": "0"}]), write=True))
