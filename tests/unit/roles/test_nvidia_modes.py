@@ -55,7 +55,7 @@ exit ${FAIL:-0}
         ({"architecture": "grace_blackwell"}, {}, "grace_blackwell GPUs do not support fabric fabricmanager, only imex and none"),
         ({"architecture": "ada", "mig": "enabled"}, {}, "ada GPUs do not support MIG"),
         ({"architecture": "blackwell"}, {}, "blackwell boards need nvlsm"),
-        ({}, {"nvlsm": "2025.10.12"}, "nvlsm 2025.10.12 is declared, but hopper boards have no NVSwitches that it manages"),
+        ({}, {"nvlsm": "2025.10.12"}, "nvlsm 2025.10.12 is declared, but hopper boards have no NVSwitches that it supports"),
         (
             {"architecture": "grace_blackwell", "fabric": "imex"},
             {"fabric_manager": "", "imex": "580.126.20", "nvlsm": "2025.10.12"},
