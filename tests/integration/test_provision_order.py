@@ -81,7 +81,7 @@ def test_preflight_passes_on_every_rack_of_the_example(rack: str) -> None:
     ("roles", "reported"),
     [
         (["mirror", "kernel", "motd"], ""),
-        (["hardwear", "kernel"], "there is no role hardwear;"),
+        (["hardwear", "kernel"], "unknown role hardwear;"),
         (["kernel", "hardware"], "known roles, in order: hardware, bios, kernel"),
         (["kernel", "kernel"], "each role once"),
         (["kernel", "motd", "nccl"], "roles of the site come before or after all of these"),

@@ -209,7 +209,7 @@ def test_links_that_stay_down_are_named(world: World) -> None:
         world, "", '{"infiniband_ports": [{"device": "mlx5_77"}, {"device": "mlx5_78", "port": 2}]}', "reboot_devices_timeout_s=2"
     )
     assert done.returncode == 2
-    assert "links not up after the reboot: mlx5_77, mlx5_78" in done.stdout
+    assert "links down after the reboot: mlx5_77, mlx5_78" in done.stdout
 
 
 def test_a_node_that_declares_no_devices_is_not_waited_for(world: World) -> None:
