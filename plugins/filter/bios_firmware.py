@@ -7,34 +7,34 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 
-def bare_version(told: str) -> str:
-    """The version itself: Supermicro wraps that of a BIOS in a date (`BIOS Date: 08/04/2023 Ver 1.4`)."""
-    return re.sub(r"^BIOS Date: \S+ Ver ", "", told.strip())
+def bare_version(reported: str) -> str:
+    """The version alone: Supermicro puts a date before that of a BIOS (`BIOS Date: 08/04/2023 Ver 1.4`)."""
+    return re.sub(r"^BIOS Date: \S+ Ver ", "", reported.strip())
 
 
 def version_parts(version: str) -> list[tuple[int, int, str]]:
-    """A version as parts that compare: numbers by value, words by letters, numbers after words."""
+    """A version as comparable parts: numbers by value, words alphabetically, numbers after words."""
     return [(1, int(p), "") if p.isdigit() else (0, 0, p.lower()) for p in re.findall(r"\d+|[A-Za-z]+", version)]
 
 
 def firmware_problems(entries: list[dict[str, Any]], pins: list[dict[str, Any]]) -> list[str]:
-    """What differs from the pins, one line per component; a pin that no component answers to is a difference, too."""
+    """Differences from the pins, one line per component; a pin that matches no component is a difference too."""
     problems = []
     for pin in pins:
         found = [e for e in entries if any(fnmatchcase(str(e.get("Id", "")), glob) for glob in pin["ids"])]
         if not found:
-            problems.append(f"{pin['name']}: the firmware inventory has none of {', '.join(pin['ids'])}")
+            problems.append(f"{pin['name']}: no component of the firmware inventory matches {', '.join(pin['ids'])}")
         for entry in found:
             version = bare_version(str(entry.get("Version") or ""))
             if pin.get("version") and version != str(pin["version"]):
-                problems.append(f"{pin['name']}: {entry['Id']} is {version or 'unknown'}, {pin['version']} is pinned")
+                problems.append(f"{pin['name']}: {entry['Id']} has version {version or 'unknown'}, expected {pin['version']}")
             if pin.get("minimum") and version_parts(version) < version_parts(str(pin["minimum"])):
-                problems.append(f"{pin['name']}: {entry['Id']} is {version or 'unknown'}, {pin['minimum']} is the least")
+                problems.append(f"{pin['name']}: {entry['Id']} has version {version or 'unknown'}, expected at least {pin['minimum']}")
     return problems
 
 
 class FilterModule:
-    """Ansible looks for this class."""
+    """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
         """Filter name -> function."""

@@ -1,4 +1,4 @@
-"""Which DKMS modules must be built again, as pure functions."""
+"""Which DKMS modules must be rebuilt, as pure functions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-# `nvidia/580.126.20, 6.8.0-1046-nvidia, x86_64: installed`, `nvidia/580.126.20: added`; DKMS 2 has a comma for the slash.
+# `nvidia/580.126.20, 6.8.0-1046-nvidia, x86_64: installed`, `nvidia/580.126.20: added`; DKMS 2 has a comma instead of the slash.
 _ROW = re.compile(r"(?P<name>[^,/: ]+)(?:/|, )(?P<version>[^,: ]+)(?:, (?P<kernel>[^,: ]+), [^,: ]+)?: (?P<state>\w+)")
 _SOURCE = re.compile(r"/usr/src/(?P<name>.+)-(?P<version>\d[^/]*)/dkms\.conf")
 
 
 def unfit(answers: Sequence[Mapping[str, Any]], kernel: str) -> list[str]:
-    """DKMS names of the modules that this kernel has not, or that were built for another one.
+    """DKMS names of the modules that are missing in this kernel or were built for another one.
 
     Args:
         answers: the results of `modinfo -F vermagic` in a loop over ofed_rebuild_modules.
@@ -25,24 +25,24 @@ def unfit(answers: Sequence[Mapping[str, Any]], kernel: str) -> list[str]:
 
 
 def again(status: Sequence[str], sources: Sequence[str], kernel: str, names: Sequence[str], unfit: Sequence[str]) -> list[str]:
-    """`name/version` of what must be built: what does not fit, and what DKMS has not installed for this kernel.
+    """`name/version` of the modules to rebuild: mismatched ones, and those that DKMS has not installed for this kernel.
 
     Args:
         status: lines of `dkms status`.
-        sources: paths of the dkms.conf files below /usr/src; a module that was removed is in no status, its source stays.
+        sources: paths of the dkms.conf files below /usr/src; a removed module is not in the status, but its source remains.
         kernel: the running release.
         names: DKMS names that must be installed.
-        unfit: of these, those that must be built again even if they are.
+        unfit: those of `names` that must be rebuilt even if they are installed.
     """
     rows = [m.groupdict() for m in map(_ROW.match, status) if m]
-    left = [m.groupdict() for m in map(_SOURCE.fullmatch, sources) if m]
+    available = [m.groupdict() for m in map(_SOURCE.fullmatch, sources) if m]
     chosen = []
     for name in names:
         mine = [r for r in rows if r["name"] == name]
         here = [r for r in mine if r["kernel"] == kernel and r["state"] == "installed"]
         if here and name not in unfit:
             continue
-        others = [r for r in mine if r["state"] == "installed"] or mine or [s for s in left if s["name"] == name]
+        others = [r for r in mine if r["state"] == "installed"] or mine or [s for s in available if s["name"] == name]
         versions = {r["version"] for r in here or others}
         chosen += [f"{name}/{max(versions, key=_order)}"] if versions else []
     return chosen

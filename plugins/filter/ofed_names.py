@@ -1,4 +1,4 @@
-"""How udev names RDMA devices, and which declared ones wait for their names, as pure functions."""
+"""Names of RDMA devices in udev, and the declared ones that wait for their names, as pure functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _KERNEL = "kernel"
 _PROTOCOL = "(ib|roce|iw|opa|rdma)"
-# What rdma_rename of rdma-core makes: ibp24s0, ibP2p3s0f1v4, roces5, ibo3, rocex525400c0fe123455.
+# Names from rdma_rename of rdma-core: ibp24s0, ibP2p3s0f1v4, roces5, ibo3, rocex525400c0fe123455.
 _RENAMED = {
     "pci": re.compile(_PROTOCOL + r"(P\d+)?(s\d+|p\d+s\d+)(f\d+(v\d+)?)?"),
     "guid": re.compile(_PROTOCOL + r"x[0-9a-f]{16}"),
@@ -19,24 +19,26 @@ _RENAMED = {
 
 
 def scheme_of(name: str) -> str:
-    """`pci`, `guid` or `onboard` as rdma_rename names devices; `kernel` for every other name."""
+    """`pci`, `guid` or `onboard` for names from rdma_rename; `kernel` for every other name."""
     return next((scheme for scheme, form in _RENAMED.items() if form.fullmatch(name)), _KERNEL)
 
 
 def name_errors(declared: Sequence[str], scheme: str) -> list[str]:
-    """Declared devices that can never be there, one line each: the scheme, if any, gives no such names."""
-    return [f"ofed_devices: {d} is no name that ofed_device_names: {scheme} gives" for d in declared if scheme and scheme_of(d) != scheme]
+    """Declared devices that cannot exist because the scheme gives no such names, one line each."""
+    return [
+        f"ofed_devices: {d} is not a name of the scheme {scheme} (ofed_device_names)" for d in declared if scheme and scheme_of(d) != scheme
+    ]
 
 
 def awaited(declared: Sequence[str], scheme: str, sysfs: Mapping[str, Any]) -> list[str]:
-    """Declared devices that the next boot brings: absent, while adapters have names of another scheme.
+    """Declared devices that appear at the next boot: absent while adapters have names of another scheme.
 
-    A device that is absent beside none of these is missing: no boot brings it.
+    Without such adapters an absent device is missing, and no boot makes it appear.
 
     Args:
         declared: names of `ofed_devices`.
-        scheme: `ofed_device_names`; empty = names are left alone, so that none is waited for.
-        sysfs: what ofed_sysfs made of the node: `devices` (name -> `address`), `adapters` (PCI addresses of NVIDIA's).
+        scheme: `ofed_device_names`; empty means that names are not managed, so no device is awaited.
+        sysfs: the result of ofed_sysfs: `devices` (name -> `address`), `adapters` (PCI addresses of NVIDIA adapters).
     """
     devices = sysfs["devices"]
     others = [n for n, d in devices.items() if d["address"] in sysfs["adapters"] and scheme_of(n) != scheme]

@@ -1,4 +1,4 @@
-"""The NV configuration of an adapter as `mlxconfig -e query` prints it, compared with what is declared."""
+"""Compare the NV configuration of an adapter, as `mlxconfig -e query` prints it, with the declared one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _ROW = re.compile(r"^\s*(?:\*\s*)?(?:RO\s+)?(?P<name>[A-Z][A-Z0-9_]*)\s+(?P<values>\S.*?)\s*$")
-# A long value fills its column, so that the next one may follow without a blank.
+# A long value fills its column, so the next one may follow without a blank.
 _VALUE = re.compile(r"[^\s()]*\([^()]*\)|[^\s()]+")
 _COLUMNS = 3
 UNLOCK = "ADVANCED_PCI_SETTINGS"
 
 
 def parse(text: str) -> dict[str, dict[str, str]]:
-    """Parameter -> `default`, `current`, `next` as printed, e.g. `True(1)`; empty if the three columns are not there."""
+    """Parameter -> `default`, `current`, `next` as printed, e.g. `True(1)`; empty without the three columns."""
     rows: dict[str, dict[str, str]] = {}
     inside = False
     for line in text.splitlines():
@@ -31,11 +31,11 @@ def parse(text: str) -> dict[str, dict[str, str]]:
 
 
 def same(declared: Any, printed: str) -> bool:
-    """Whether `1`, `true` or `ETH` is what mlxconfig prints as `True(1)` or `ETH(2)`."""
+    """Whether `1`, `true` or `ETH` equals what mlxconfig prints as `True(1)` or `ETH(2)`."""
     found = re.fullmatch(r"(?P<word>[^()]*)\((?P<number>[^()]*)\)", printed)
-    said = {found["word"].lower(), found["number"].lower()} if found else {printed.lower()}
-    wanted = str(int(declared)) if isinstance(declared, bool) else str(declared).lower()
-    return wanted in said or any(_number(wanted) == _number(s) is not None for s in said)
+    names = {found["word"].lower(), found["number"].lower()} if found else {printed.lower()}
+    expected = str(int(declared)) if isinstance(declared, bool) else str(declared).lower()
+    return expected in names or any(_number(expected) == _number(n) is not None for n in names)
 
 
 def _number(text: str) -> int | None:
@@ -46,13 +46,13 @@ def _number(text: str) -> int | None:
 
 
 def plan(declared: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """What to do with one device.
+    """The changes for one device.
 
     Returns:
-        set: `NAME=value` words for parameters whose next boot differs.
-        reset: parameters whose next boot is right but which are not in force yet.
-        waiting: hidden parameters that show after a reset, since the declared ADVANCED_PCI_SETTINGS is not in force yet.
-        missing: parameters that this device does not know, or hides for another reason.
+        set: `NAME=value` words for parameters whose value for the next boot differs.
+        reset: parameters that are right for the next boot but not yet in force.
+        waiting: hidden parameters that a reset reveals, because the declared ADVANCED_PCI_SETTINGS is not in force yet.
+        missing: parameters that this device does not support, or hides for another reason.
         readable: whether the tool printed a configuration at all.
     """
     rows = parse(text)
@@ -69,9 +69,9 @@ def plan(declared: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def pending(text: str, declared: Mapping[str, Any]) -> list[str]:
-    """Parameters of a device that a reset brings into force, or shows."""
-    wanted = plan(declared, text)
-    return [*wanted["reset"], *wanted["waiting"]]
+    """Parameters of a device that a reset applies or reveals."""
+    changes = plan(declared, text)
+    return [*changes["reset"], *changes["waiting"]]
 
 
 def _word(value: Any) -> str:

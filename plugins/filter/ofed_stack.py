@@ -1,4 +1,4 @@
-"""What goes with what in a network stack, and what the node has, as pure functions."""
+"""Compatibility of a network stack, and the adapters of the node, as pure functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VENDOR = "0x15b3"
 
 
 def stack_errors(stack: Mapping[str, str], packages: Sequence[Mapping[str, str]], catalogue: Mapping[str, Any]) -> list[str]:
-    """Why this stack cannot be had, one line each; empty if nothing speaks against it.
+    """The reasons to refuse this stack, one line each; empty if there is none.
 
     Args:
         stack: `flavour`, `version`, `driver` of the role.
@@ -31,7 +31,7 @@ def stack_errors(stack: Mapping[str, str], packages: Sequence[Mapping[str, str]]
     series = _series(stack["version"])
     name = f"{_NAMES[stack['flavour']]} {stack['version']}"
     if series not in known:
-        return [f"{name}: series {series} is not in the catalogue, which knows {', '.join(known)}"]
+        return [f"{name}: series {series} is not in the catalogue, which has {', '.join(known)}"]
     if _series(stack["driver"]) != known[series]["driver"]:
         return [f"{name} has driver {known[series]['driver']}-..., not {stack['driver']}"]
     return []
@@ -42,7 +42,7 @@ def _version_errors(stack: Mapping[str, str]) -> Iterator[str]:
     if flavour == "inbox":
         for option, value in (("ofed_version", version), ("ofed_driver_version", driver)):
             if value:
-                yield f"{option}: {value} has no meaning for inbox; the kernel brings its driver"
+                yield f"{option}: {value} has no effect for inbox; the kernel has its own driver"
         return
     if not _RELEASE[flavour].fullmatch(version):
         example = "3.2.1" if flavour == "doca" else "24.10-4.1.4.0"
@@ -50,7 +50,7 @@ def _version_errors(stack: Mapping[str, str]) -> Iterator[str]:
     if not _DRIVER.fullmatch(driver):
         yield f"ofed_driver_version: {driver!r} is not a full release, such as 25.10-1.7.1"
     elif flavour == "mlnx_ofed" and not version.startswith(driver + "."):
-        yield f"ofed_driver_version: {driver} is not that of MLNX_OFED {version}, which is its release without the last number"
+        yield f"ofed_driver_version: {driver} does not match MLNX_OFED {version}; expected its release without the last number"
 
 
 def _package_errors(stack: Mapping[str, str], packages: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _package_errors(stack: Mapping[str, str], packages: Sequence[Mapping[str, st
     if stack["flavour"] == "inbox":
         for package in packages:
             if "OFED" in package["version"] or package["name"].startswith(("doca-", "mlnx-")):
-                yield f"{package['name']} {package['version']} is not of the kernel's own stack (ofed_flavour is inbox)"
+                yield f"{package['name']} {package['version']} is not part of the kernel's own stack (ofed_flavour is inbox)"
         return
     if not any("OFED" in p["version"] for p in packages):
         yield f"{stack['flavour']} is declared without a package of its kernel driver"
@@ -68,29 +68,29 @@ def _package_errors(stack: Mapping[str, str], packages: Sequence[Mapping[str, st
     for package in packages:
         inside = package["version"].rpartition("OFED.")[2] if "OFED" in package["version"] else ""
         if inside and not re.match(re.escape(dotted) + r"(\D|$)", inside):
-            yield f"{package['name']} {package['version']} is not of driver {stack['driver']}"
+            yield f"{package['name']} {package['version']} does not match driver {stack['driver']}"
         if package["name"] == "doca-ofed" and package["version"].partition("-")[0] != stack["version"]:
             yield f"doca-ofed {package['version']} is not DOCA {stack['version']}"
 
 
 def adapter_errors(stack: Mapping[str, str], adapters: Mapping[str, str], catalogue: Mapping[str, Any]) -> list[str]:
-    """Adapters of the node (PCI address -> device id of vendor 15b3) that the stack does not drive, one line each."""
+    """Adapters of the node (PCI address -> device id of vendor 15b3) that the stack does not support, one line each."""
     if not catalogue or stack["flavour"] == "inbox":
         return []
-    driven = catalogue[stack["flavour"]][_series(stack["version"])]["adapters"]
+    supported = catalogue[stack["flavour"]][_series(stack["version"])]["adapters"]
     name = f"{_NAMES[stack['flavour']]} {stack['version']}"
     errors = []
     for address, device in sorted(adapters.items()):
         generation = catalogue["devices"].get(device)
         if generation is None and device not in catalogue["any_generation"]:
             errors.append(f"{address}: device 15b3:{device} is not in the catalogue network_stacks")
-        elif generation is not None and generation not in driven:
-            errors.append(f"{address}: {name} does not drive {generation}, only {', '.join(driven)}")
+        elif generation is not None and generation not in supported:
+            errors.append(f"{address}: {name} does not support {generation}, only {', '.join(supported)}")
     return errors
 
 
 def setting_errors(devices: Sequence[str], settings: Mapping[str, Any]) -> list[str]:
-    """Wrong settings of the adapters, one line each. `settings`: `firmware`, `mlxconfig`, `max_read_request_bytes`."""
+    """Invalid settings of the adapters, one line each. `settings`: `firmware`, `mlxconfig`, `max_read_request_bytes`."""
     errors = [f"ofed_devices: {d} is declared twice" for d in sorted({d for d in devices if list(devices).count(d) > 1})]
     size = settings["max_read_request_bytes"]
     if size not in (0, 128, 256, 512, 1024, 2048, 4096):
@@ -99,7 +99,7 @@ def setting_errors(devices: Sequence[str], settings: Mapping[str, Any]) -> list[
         if not _PARAMETER.fullmatch(name):
             errors.append(f"ofed_mlxconfig: {name} is not a parameter of mlxconfig; elements of arrays are not managed")
         elif isinstance(value, (list, dict)) or value is None or re.search(r"\s|^$", str(value)):
-            errors.append(f"ofed_mlxconfig.{name}: {value!r} is neither a number, a boolean nor one word")
+            errors.append(f"ofed_mlxconfig.{name}: {value!r} is neither a number, a boolean nor a single word")
     boards = [f["psid"] for f in settings["firmware"]]
     errors += [f"ofed_firmware: {b} is declared twice" for b in sorted({b for b in boards if boards.count(b) > 1})]
     if not devices:
@@ -109,21 +109,21 @@ def setting_errors(devices: Sequence[str], settings: Mapping[str, Any]) -> list[
 
 def firmware_differences(declared: Sequence[Mapping[str, str]], devices: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Devices with other firmware than declared for their board, one line each. `devices`: name -> `psid`, `firmware`."""
-    wanted = {f["psid"]: f["version"] for f in declared}
+    versions = {f["psid"]: f["version"] for f in declared}
     lines = []
     for name, device in devices.items():
-        if device["psid"] not in wanted:
+        if device["psid"] not in versions:
             lines.append(f"{name}: board {device['psid'] or 'unknown'} is not in ofed_firmware")
-        elif device["firmware"] != wanted[device["psid"]]:
-            lines.append(f"{name} ({device['psid']}): firmware {device['firmware'] or 'unknown'}, declared {wanted[device['psid']]}")
+        elif device["firmware"] != versions[device["psid"]]:
+            lines.append(f"{name} ({device['psid']}): firmware {device['firmware'] or 'unknown'}, declared {versions[device['psid']]}")
     return lines if declared else []
 
 
 def sysfs(text: str) -> dict[str, Any]:
-    """What `path:content` and `path -> target` lines of sysfs say.
+    """Parse `path:content` and `path -> target` lines of sysfs.
 
     Returns:
-        adapters: PCI address -> device id, network functions of NVIDIA only.
+        adapters: PCI address -> device id, only network functions of NVIDIA.
         devices: RDMA device -> `address`, `psid`, `firmware`.
         loaded, driver, foreign: whether mlx5_core is loaded, its version, and whether it is not the kernel's own.
     """
@@ -164,7 +164,7 @@ def sysfs(text: str) -> dict[str, Any]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """A line of `grep -H`: PCI addresses hold colons, so the path ends at the first colon after its file's name began."""
+    """A line of `grep -H`: PCI addresses contain colons, so the path ends at the first colon after the file name."""
     found = re.match(r"(?P<path>/sys/\S*/[a-z_]+):(?P<value>.*)", line)
     return (found["path"], found["value"]) if found else (line, "")
 

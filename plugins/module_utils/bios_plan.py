@@ -1,4 +1,4 @@
-"""What is to be done about the BIOS of one machine: from declared, current and pending values and its registry. Pure."""
+"""Plan the changes to the BIOS of one machine, from declared, current and pending values and its registry. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ OK, WRITE, RESET, FOLLOWS, LATER = "ok", "write", "reset", "follows", "later"
 
 
 @dataclass(frozen=True)
-class Wish:
-    """A declared attribute. `also`: other names of it on other machines; an `optional` one may be absent."""
+class DeclaredAttribute:
+    """A declared attribute. `also`: its names on other machines; an `optional` one may be absent."""
 
     name: str
     value: Any
@@ -30,10 +30,10 @@ class Line:
 
     Attributes:
         name: as declared; `attribute` is its name on this machine.
-        pending: what the next reset would make of it, before anything is written.
-        step: ok, write (now), reset (pending, waits for the reset), follows (the preset that `why` names sets it), later (to be written
-            after the reset that brings what `why` names).
-        cycle: the reset that brings it, counted from 1; 0 where none is needed.
+        pending: its value after the next reset if nothing is written.
+        step: ok, write (now), reset (pending, waits for the reset), follows (set by the preset in `why`), later (written after the reset that
+            applies the values in `why`).
+        cycle: the reset that applies it, counted from 1; 0 if none is needed.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Plan:
-    """All attributes, and what stands in the way. `foreign`: pending changes of attributes that nobody declared."""
+    """All attributes and problems. `foreign`: pending changes of undeclared attributes."""
 
     lines: tuple[Line, ...] = ()
     problems: tuple[str, ...] = ()
@@ -66,30 +66,30 @@ class Plan:
 
     @property
     def writes(self) -> dict[str, Any]:
-        """What to write now."""
+        """The values to write now."""
         return {line.attribute: line.desired for line in self.lines if line.step == WRITE}
 
     @property
     def waiting(self) -> dict[str, Any]:
-        """What the next reset brings, once `writes` are written."""
+        """The values that the next reset applies, once `writes` are written."""
         return {line.attribute: line.desired for line in self.lines if line.step in (WRITE, RESET)}
 
     @property
     def resets(self) -> int:
-        """How many resets it takes until all is as declared."""
+        """The number of resets until all attributes are as declared."""
         return max((line.cycle for line in self.lines), default=0)
 
 
-def make_plan(wishes: Iterable[Wish], registry: Registry, current: Mapping[str, Any], pending: Mapping[str, Any]) -> Plan:
-    """Decide for every wish what to do with it.
+def make_plan(declared: Iterable[DeclaredAttribute], registry: Registry, current: Mapping[str, Any], pending: Mapping[str, Any]) -> Plan:
+    """Plan a step for every declared attribute.
 
     Args:
-        wishes: what is declared.
-        registry: what the machine says of its attributes; empty if it has none.
+        declared: the declared attributes.
+        registry: the machine's attribute registry; empty if it has none.
         current: the values in force.
         pending: the Settings object: all values or only the changed ones.
     """
-    desired, problems, names = _desired(wishes, registry, current)
+    desired, problems, names = _desired(declared, registry, current)
     effective = {**current, **{k: v for k, v in pending.items() if v is not None}}
     planner = _Planner(registry, current, effective, desired)
     lines = []
@@ -101,29 +101,31 @@ def make_plan(wishes: Iterable[Wish], registry: Registry, current: Mapping[str, 
     return Plan(tuple(lines), tuple(problems), foreign)
 
 
-def _desired(wishes: Iterable[Wish], registry: Registry, current: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], dict[str, str]]:
-    """Attribute -> value as this machine spells both; problems; attribute -> declared name."""
+def _desired(
+    declared: Iterable[DeclaredAttribute], registry: Registry, current: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str], dict[str, str]]:
+    """Attribute -> value, both as this machine spells them; problems; attribute -> declared name."""
     desired: dict[str, Any] = {}
     names: dict[str, str] = {}
     problems = []
-    by_display = registry.speaks_display_names(current)
+    by_display = registry.uses_display_names(current)
     known = {*registry.attributes, *current}
-    for wish in wishes:
-        found = {a for name in (wish.name, *wish.also) for a in matching(name, known)}
+    for item in declared:
+        found = {a for name in (item.name, *item.also) for a in matching(name, known)}
         chosen = sorted(found & set(current)) or sorted(found)
-        if not chosen and not wish.optional:
-            guesses = near(wish.name, known)
+        if not chosen and not item.optional:
+            guesses = near(item.name, known)
             hint = f"; did you mean {' or '.join(guesses)}?" if guesses else ""
-            problems.append(f"{wish.name}: this machine has no such attribute{hint}")
+            problems.append(f"{item.name}: this machine has no such attribute{hint}")
         for attribute in chosen:
             try:
-                value = registry.spell(attribute, wish.value, by_display=by_display)
+                value = registry.spell(attribute, item.value, by_display=by_display)
             except ValueRefusedError as e:
                 problems.append(f"{attribute}: {e}")
                 continue
             if attribute in desired and not same(desired[attribute], value):
-                problems.append(f"{attribute}: declared as {desired[attribute]!r} ({names[attribute]}) and as {value!r} ({wish.name})")
-            desired[attribute], names[attribute] = value, wish.name
+                problems.append(f"{attribute}: declared as {desired[attribute]!r} ({names[attribute]}) and as {value!r} ({item.name})")
+            desired[attribute], names[attribute] = value, item.name
     return desired, problems, names
 
 
@@ -140,45 +142,45 @@ class _Planner:
         return {**self.effective, **self.desired}
 
     def line(self, name: str, attribute: str) -> tuple[Line, str]:
-        """The line of an attribute, and what is in its way (an empty text if nothing is)."""
+        """The line of an attribute, and its problem (empty if there is none)."""
         desired, current, pending = self.desired[attribute], self.current.get(attribute), self.effective.get(attribute)
         step, cycle, why, problem = self._step(attribute)
         return Line(name, attribute, current, pending, desired, step, cycle, why), f"{attribute}: {problem}" if problem else ""
 
     def _step(self, attribute: str, seen: tuple[str, ...] = ()) -> tuple[str, int, str, str]:
         """Step, cycle, why, problem."""
-        desired, moving = self.desired[attribute], self._moving(attribute)
+        desired, changing = self.desired[attribute], self._changing_parents(attribute)
         then = self.registry.locks(attribute, self.final)
-        forced = self.registry.forced(attribute, self.final) if moving else None
+        forced = self.registry.forced(attribute, self.final) if changing else None
         overruled = forced is not None and not same(forced, desired)
-        why = ", ".join(f"{p}={self.final[p]}" for p in sorted(moving))
+        why = ", ".join(f"{p}={self.final[p]}" for p in sorted(changing))
         if overruled and then:
-            return OK, 0, "", f"{then[0]} locks it at {forced!r}; {desired!r} is declared"
+            return OK, 0, "", f"{then[0]} locks it at {forced!r}, but {desired!r} is declared"
         if not overruled and same(self.effective.get(attribute), desired):
             return (OK, 0, "", "") if same(self.current.get(attribute), desired) else (RESET, 1, "", "")
         if not overruled and forced is not None and then:
-            return FOLLOWS, self._cycle(moving, (*seen, attribute)), why, ""
-        problem = "" if overruled else self._obstacle(attribute, then, movable=bool(moving))
+            return FOLLOWS, self._cycle(changing, (*seen, attribute)), why, ""
+        problem = "" if overruled else self._obstacle(attribute, then, unlockable=bool(changing))
         if problem:
             return OK, 0, "", problem
         if not overruled and not self.registry.locks(attribute, self.current):
             return WRITE, 1, "", ""
-        return LATER, 1 + self._cycle(moving, (*seen, attribute)), why, ""
+        return LATER, 1 + self._cycle(changing, (*seen, attribute)), why, ""
 
-    def _obstacle(self, attribute: str, then: list[str], *, movable: bool) -> str:
-        """What keeps an attribute from being written, now and after the resets to come; empty if nothing does."""
+    def _obstacle(self, attribute: str, then: list[str], *, unlockable: bool) -> str:
+        """Why an attribute cannot be written, now or after the planned resets; empty if it can."""
         now = self.registry.locks(attribute, self.current)
         if not now:
             return "" if attribute in self.current else "is in the registry, but this machine does not report it"
-        if then or not movable:
-            return f"cannot become {self.desired[attribute]!r}: {'stays ' if movable else ''}locked, {(then or now)[0]}"
+        if then or not unlockable:
+            return f"cannot become {self.desired[attribute]!r}: {'stays ' if unlockable else ''}locked, {(then or now)[0]}"
         return ""
 
-    def _moving(self, attribute: str) -> set[str]:
-        """The parents whose value changes on the way to what is declared."""
+    def _changing_parents(self, attribute: str) -> set[str]:
+        """The parents whose value the plan changes."""
         final = self.final
         return {p for p in self.registry.parents(attribute) if not same(self.current.get(p), final.get(p))}
 
     def _cycle(self, attributes: set[str], seen: tuple[str, ...]) -> int:
-        """The reset that has brought all of these to their final values; dependencies that go in a circle count once."""
+        """The reset after which all of these have their final values; circular dependencies count once."""
         return max((self._step(a, seen)[1] for a in attributes if a in self.desired and a not in seen), default=1) or 1

@@ -1,4 +1,4 @@
-"""What was asked of a BMC, remembered on the controller, so that a reset that did not apply it is noticed."""
+"""A record on the controller of values written to a BMC, to detect a reset that did not apply them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """The record of one machine; without a folder it remembers nothing."""
+    """The record of one machine; without a folder nothing is stored."""
 
     def __init__(self, folder: str | None, machine: str) -> None:
         self._file = Path(folder) / (re.sub(r"[^A-Za-z0-9.-]", "_", machine) + ".json") if folder else None
 
-    def asked(self) -> dict[str, Any]:
-        """Attribute -> value that was written and not yet seen in force; a damaged record is none."""
+    def written(self) -> dict[str, Any]:
+        """Attribute -> value that was written but not yet found in force; a damaged record counts as empty."""
         if self._file is None or not self._file.is_file():
             return {}
         try:
@@ -28,16 +28,16 @@ class Record:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def keep(self, asked: Mapping[str, Any]) -> None:
-        """Remember."""
+    def store(self, written: Mapping[str, Any]) -> None:
+        """Replace the record."""
         if self._file is None:
             return
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch = self._file.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps(dict(asked)), encoding="utf-8")
+        scratch.write_text(json.dumps(dict(written)), encoding="utf-8")
         scratch.replace(self._file)
 
     def forget(self) -> None:
-        """Everything is in force, or was told to be not."""
+        """Delete the record: all values are in force, or a problem was reported."""
         if self._file is not None:
             self._file.unlink(missing_ok=True)

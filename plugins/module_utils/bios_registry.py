@@ -1,4 +1,4 @@
-"""A machine's BIOS attribute registry: which attributes there are, which values they take, what locks them. Pure."""
+"""A machine's BIOS attribute registry: its attributes, their allowed values, and the rules that lock them. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMERIC: dict[str, Callable[[float, float], bool]] = {"GTR": operator.gt, "GEQ"
 
 
 class ValueRefusedError(Exception):
-    """The registry does not allow a value; the text says what it allows."""
+    """The registry does not allow a value; the text lists the allowed ones."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Rule:
     conditions: tuple[tuple[str, str, Any, str], ...]
 
     def holds(self, state: Mapping[str, Any]) -> bool:
-        """Whether it applies. Terms are in postfix order; conditions that none of them joins are alternatives."""
+        """Whether the rule applies. Terms are in postfix order; conditions that no term joins are alternatives."""
         stack: list[bool] = []
-        for name, how, wanted, terms in self.conditions:
-            stack.append(_condition(state.get(name), how, wanted))
+        for name, how, expected, terms in self.conditions:
+            stack.append(_condition(state.get(name), how, expected))
             for term in filter(None, terms.replace(" ", "").split(",")):
                 if len(stack) > 1:
                     last, before = stack.pop(), stack.pop()
@@ -58,36 +58,36 @@ class Rule:
         return any(stack)
 
     def reason(self, state: Mapping[str, Any]) -> str:
-        """The attributes it follows from, with their values."""
+        """The attributes in the conditions, with their values."""
         return ", ".join(dict.fromkeys(f"{name}={state.get(name)}" for name, *_ in self.conditions))
 
 
 @dataclass(frozen=True)
 class Registry:
-    """What a machine says of its attributes."""
+    """The attributes of a machine and their rules."""
 
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Registry:
-        """From an AttributeRegistry resource; what is not understood is left out, the BMC has the last word anyway."""
+        """Parse an AttributeRegistry resource; unknown parts are ignored, because the BMC checks every write itself."""
         entries = document.get("RegistryEntries") or {}
         attributes = {a["AttributeName"]: _attribute(a) for a in entries.get("Attributes") or [] if a.get("AttributeName")}
         rules = [_rule(d.get("Dependency") or {}) for d in entries.get("Dependencies") or []]
         return cls(attributes, tuple(r for r in rules if r is not None))
 
     def locks(self, name: str, state: Mapping[str, Any]) -> list[str]:
-        """Why `name` cannot be written under `state`; empty if it can. What is hidden is locked only where the machine does not report it."""
+        """Why `name` cannot be written under `state`; empty if it can. A hidden attribute is locked only if the machine does not report it."""
         kinds = _LOCKS if name in state else (*_LOCKS, _HIDDEN)
-        held = [r for r in self._of(name, kinds) if as_bool(r.value) and r.holds(state)]
-        if held:
-            return list(dict.fromkeys(r.reason(state) for r in held))
+        active = [r for r in self._of(name, kinds) if as_bool(r.value) and r.holds(state)]
+        if active:
+            return list(dict.fromkeys(r.reason(state) for r in active))
         known = self.attributes.get(name)
         return ["read-only on this machine"] if known and known.locked and not self._of(name, _LOCKS) else []
 
     def forced(self, name: str, state: Mapping[str, Any]) -> Any:
-        """The value that others force on `name` under `state`; None if the registry tells of none."""
+        """The value that other attributes force on `name` under `state`; None if the registry has no such rule."""
         values = [r.value for r in self._of(name, ("CurrentValue",)) if r.holds(state)]
         return values[-1] if values else None
 
@@ -96,12 +96,12 @@ class Registry:
         return frozenset(c[0] for r in self._of(name, (*_LOCKS, _HIDDEN, "CurrentValue")) for c in r.conditions) - {name}
 
     def spell(self, name: str, value: Any, *, by_display: bool) -> Any:
-        """`value` as this machine writes it.
+        """`value` as this machine spells it.
 
         Args:
-            name: the attribute; one that is not in the registry takes any value.
-            value: as it is declared.
-            by_display: this machine reports enumerations by their display names.
+            name: the attribute; one that is not in the registry accepts any value.
+            value: as declared.
+            by_display: whether this machine reports enumerations by their display names.
 
         Raises:
             ValueRefusedError: the registry does not allow it.
@@ -120,7 +120,7 @@ class Registry:
             return switch
         return _integer(known, value) if known.kind == "Integer" else str(value)
 
-    def speaks_display_names(self, current: Mapping[str, Any]) -> bool:
+    def uses_display_names(self, current: Mapping[str, Any]) -> bool:
         """Whether the machine reports enumerations by display name (Supermicro: Enable, not 1)."""
         names = displays = 0
         for a in self.attributes.values():
@@ -153,31 +153,31 @@ def _rule(dependency: Mapping[str, Any]) -> Rule | None:
     return Rule(target, prop, dependency.get("MapToValue"), conditions) if target and prop and conditions else None
 
 
-def _condition(found: Any, how: str, wanted: Any) -> bool:
+def _condition(found: Any, how: str, expected: Any) -> bool:
     if found is None:
         return False
     if how in ("EQU", "NEQ"):
-        return same(found, wanted) is (how == "EQU")
+        return same(found, expected) is (how == "EQU")
     try:
-        return _NUMERIC[how](float(found), float(wanted))
+        return _NUMERIC[how](float(found), float(expected))
     except (KeyError, ValueError, TypeError):
         return False
 
 
 def _enumerated(known: Attribute, value: Any, by_display: bool) -> str:
-    """The option that is meant. A number never means a ValueName on machines that speak display names: there 1 may stand for Disable."""
-    spoken = 1 if by_display else 0
+    """The matching option. A number never matches a ValueName on machines that use display names, because 1 may mean Disable there."""
+    spelling = 1 if by_display else 0
     text = str(value)
     if isinstance(value, bool):
-        ways = [[o for o in known.options if as_bool(o[1]) is value]]
+        matches = [[o for o in known.options if as_bool(o[1]) is value]]
     else:
-        ways = [[o for o in known.options if o[spoken] == text], [o for o in known.options if same(o[spoken], value)]]
+        matches = [[o for o in known.options if o[spelling] == text], [o for o in known.options if same(o[spelling], value)]]
         if any(c.isalpha() for c in text):
-            ways += [[o for o in known.options if same(o[1], value)], [o for o in known.options if o[0] == text]]
-    chosen = next((found for found in ways if found), [])
+            matches += [[o for o in known.options if same(o[1], value)], [o for o in known.options if o[0] == text]]
+    chosen = next((found for found in matches if found), [])
     if len(chosen) == 1:
-        return chosen[0][spoken]
-    allowed = [o[spoken] for o in known.options]
+        return chosen[0][spelling]
+    allowed = [o[spelling] for o in known.options]
     guess = near(text, allowed, 1)
     hint = f"; did you mean {guess[0]!r}?" if guess else ""
     raise ValueRefusedError(f"{value!r} is {'ambiguous among' if chosen else 'not one of'} {', '.join(allowed)}{hint}")
@@ -187,7 +187,7 @@ def _integer(known: Attribute, value: Any) -> int:
     try:
         number = int(str(value), 0)
     except ValueError as e:
-        raise ValueRefusedError(f"{value!r} is no whole number") from e
+        raise ValueRefusedError(f"{value!r} is not a whole number") from e
     low, high = known.lower, known.upper
     if (low is not None and number < low) or (high is not None and number > high):
         raise ValueRefusedError(f"{number} is not in {low}..{high}")

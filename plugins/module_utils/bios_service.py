@@ -1,4 +1,4 @@
-"""Find the BIOS of a machine in its Redfish service, by its links alone; `get` reads one resource. Pure but for `get`."""
+"""Find the BIOS of a machine in its Redfish service by following links; `get` reads one resource. Pure except for `get`."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _VENDORS = {
 
 
 class ServiceError(Exception):
-    """The service does not offer what is needed; the text says what."""
+    """The service lacks something required; the text names it."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """The BIOS of one machine, as its BMC tells it.
+    """The BIOS of one machine, from its BMC.
 
     Attributes:
-        settings_path: where changes are written; from `@Redfish.Settings`, never guessed.
+        settings_path: where changes are written; always from `@Redfish.Settings`.
         etag: of the settings resource; empty if it has none.
-        apply_times: `SupportedApplyTimes`; empty if the machine does not say.
-        messages: what the machine said when it applied settings last, by attribute.
+        apply_times: `SupportedApplyTimes`; empty if the machine reports none.
+        messages: messages of the machine about the last applied settings, by attribute.
     """
 
     vendor: str
@@ -52,10 +52,10 @@ class Service:
     messages: Mapping[str, str] = field(default_factory=dict)
 
     def body(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        """What to PATCH.
+        """The body of the PATCH request.
 
         Raises:
-            ServiceError: this machine would not wait for a reset.
+            ServiceError: this machine does not support changes on reset.
         """
         body: dict[str, Any] = {"Attributes": dict(attributes)}
         if self.apply_times and ON_RESET not in self.apply_times:
@@ -69,9 +69,9 @@ def open_service(get: Callable[[str], Mapping[str, Any]], system_id: str = "", v
     """Read everything about the BIOS of a machine.
 
     Args:
-        get: reads a path of the service; {} for one that is not there.
-        system_id: the Id of the system, where several have a BIOS.
-        vendor: overrides what the service says of itself.
+        get: reads a path of the service; {} for one that does not exist.
+        system_id: the Id of the system, if several have a BIOS.
+        vendor: overrides the vendor that the service reports.
 
     Raises:
         ServiceError: there is no BIOS, or more than one.
@@ -81,9 +81,9 @@ def open_service(get: Callable[[str], Mapping[str, Any]], system_id: str = "", v
     bios = get(link(system, "Bios"))
     settings_path = link(bios.get("@Redfish.Settings") or {}, "SettingsObject")
     if not settings_path:
-        raise ServiceError("its Bios resource has no @Redfish.Settings: its attributes cannot be set by Redfish")
+        raise ServiceError("the Bios resource has no @Redfish.Settings: BIOS attributes cannot be set by Redfish")
     settings = get(settings_path)
-    told = bios["@Redfish.Settings"]
+    settings_info = bios["@Redfish.Settings"]
     registry_id = str(bios.get("AttributeRegistry") or "")
     registry = _registry(get, root, registry_id)
     return Service(
@@ -94,23 +94,23 @@ def open_service(get: Callable[[str], Mapping[str, Any]], system_id: str = "", v
         pending=settings.get("Attributes") or {},
         settings_path=settings_path,
         etag=str(settings.get("@odata.etag") or ""),
-        apply_times=tuple(told.get("SupportedApplyTimes") or settings_apply_times(settings)),
+        apply_times=tuple(settings_info.get("SupportedApplyTimes") or settings_apply_times(settings)),
         registry=registry,
         registry_id=str(registry.get("Id") or registry_id),
-        messages=_messages(told),
+        messages=_messages(settings_info),
     )
 
 
 def settings_apply_times(settings: Mapping[str, Any]) -> list[str]:
-    """The other place where the standard lets a machine tell its apply times."""
+    """The apply times from the alternative property of the standard."""
     support = settings.get("@Redfish.OperationApplyTimeSupport") or {}
     return list(support.get("SupportedValues") or [])
 
 
 def vendor_of(root: Mapping[str, Any], system: Mapping[str, Any], registry: Mapping[str, Any]) -> str:
-    """The vendor whose attribute names this machine uses; empty if nothing tells."""
-    told = [root.get("Vendor"), *(root.get("Oem") or {}), registry.get("OwningEntity"), system.get("Manufacturer")]
-    for text in (str(t).lower() for t in told if t):
+    """The vendor whose attribute names this machine uses; empty if unknown."""
+    hints = [root.get("Vendor"), *(root.get("Oem") or {}), registry.get("OwningEntity"), system.get("Manufacturer")]
+    for text in (str(h).lower() for h in hints if h):
         for word, vendor in _VENDORS.items():
             if re.match(rf"{word}\b", text):
                 return vendor
@@ -121,20 +121,20 @@ def link(resource: Mapping[str, Any], name: str) -> str:
     """The path that a resource links to; empty without one.
 
     Raises:
-        ServiceError: it leads to another host, which must not see our password.
+        ServiceError: it points to another host, which must not get the password.
     """
     path = str((resource.get(name) or {}).get("@odata.id") or "")
     return checked(path) if path else ""
 
 
 def checked(path: str) -> str:
-    """The path itself.
+    """The unchanged path.
 
     Raises:
-        ServiceError: it is no path of the same service.
+        ServiceError: it is not a path of the same service.
     """
     if not path.startswith("/") or path.startswith("//"):
-        raise ServiceError(f"a link of the service leads elsewhere: {path}")
+        raise ServiceError(f"a link of the service points to another host: {path}")
     return path
 
 
@@ -142,12 +142,12 @@ def members(get: Callable[[str], Mapping[str, Any]], path: str) -> Iterator[str]
     """The paths in a collection, over all its pages.
 
     Raises:
-        ServiceError: a page leads to another host, or the pages go in a circle.
+        ServiceError: a page points to another host, or the pages form a loop.
     """
     seen: set[str] = set()
     while path:
         if path in seen:
-            raise ServiceError(f"the pages of {path} go in a circle")
+            raise ServiceError(f"the pages of {path} form a loop")
         seen.add(path)
         page = get(path)
         yield from (checked(str(m["@odata.id"])) for m in page.get("Members") or [] if m.get("@odata.id"))
@@ -155,27 +155,27 @@ def members(get: Callable[[str], Mapping[str, Any]], path: str) -> Iterator[str]
         path = checked(following) if following else ""
 
 
-def _system(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], wanted: str) -> Mapping[str, Any]:
+def _system(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], system_id: str) -> Mapping[str, Any]:
     systems = [get(path) for path in members(get, link(root, "Systems"))]
-    found = [s for s in systems if link(s, "Bios") and wanted in ("", s.get("Id"))]
+    found = [s for s in systems if link(s, "Bios") and system_id in ("", s.get("Id"))]
     if len(found) != 1:
         ids = ", ".join(str(s.get("Id")) for s in systems) or "none"
         what = f"{len(found)} systems with a BIOS" if found else "no system with a BIOS"
-        raise ServiceError(f"{what}{f' called {wanted}' if wanted else ''} among: {ids}; set bios_system")
+        raise ServiceError(f"{what}{f' with Id {system_id}' if system_id else ''} among: {ids}; set bios_system")
     return found[0]
 
 
-def _registry(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], wanted: str) -> Mapping[str, Any]:
-    """The attribute registry: the one that Bios names; else, versions being spelt in several ways, the one of that name."""
+def _registry(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], registry_id: str) -> Mapping[str, Any]:
+    """The attribute registry: the one that Bios names; otherwise the one with that name in another version or spelling."""
     paths = list(members(get, link(root, "Registries")))
-    stem = re.split(r"\.v?\d", wanted or "BiosAttributeRegistry")[0].lower()
-    by_name = [p for p in paths if p.rsplit("/", 1)[-1] == wanted]
+    stem = re.split(r"\.v?\d", registry_id or "BiosAttributeRegistry")[0].lower()
+    by_name = [p for p in paths if p.rsplit("/", 1)[-1] == registry_id]
     alike = [p for p in paths if p.rsplit("/", 1)[-1].lower().startswith(stem)]
     for path in by_name or alike:
-        told = get(path)
-        if told.get("RegistryEntries"):
-            return told
-        locations = told.get("Location") or []
+        resource = get(path)
+        if resource.get("RegistryEntries"):
+            return resource
+        locations = resource.get("Location") or []
         english = sorted(locations, key=lambda at: not str(at.get("Language", "en")).startswith("en"))
         document = next((get(checked(str(at["Uri"]))) for at in english if at.get("Uri")), {})
         if document.get("RegistryEntries"):
@@ -183,9 +183,9 @@ def _registry(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], 
     return {}
 
 
-def _messages(told: Mapping[str, Any]) -> dict[str, str]:
+def _messages(settings_info: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for message in told.get("Messages") or []:
+    for message in settings_info.get("Messages") or []:
         text = str(message.get("Message") or message.get("MessageId") or "")
         for target in message.get("RelatedProperties") or []:
             if "success" not in text.lower():

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.urls import open_url
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_names import same
-from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_plan import OK, Plan, Wish, make_plan
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_plan import OK, DeclaredAttribute, Plan, make_plan
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_record import Record
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_registry import Registry
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_service import Service, ServiceError, open_service
@@ -21,25 +21,25 @@ DOCUMENTATION = r"""
 module: redfish_bios
 short_description: Plan and write BIOS attributes through Redfish
 description:
-  - Compares declared attributes with the current and the pending ones, and writes what differs to the settings object that the machine names.
-    Nothing takes effect before a reset, which this module never does.
+  - Compares declared attributes with the current and the pending ones, and writes those that differ to the settings object of the machine.
+    Nothing takes effect before a reset, which this module never triggers.
 options:
   baseurl: {description: "URL of the BMC, https only.", type: str, required: true}
-  username: {description: Its user., type: str, required: true}
-  password: {description: Its password., type: str, required: true}
-  validate_certs: {description: Check its certificate., type: bool, default: true}
-  ca_path: {description: PEM file of the authority that signed it., type: path}
-  timeout: {description: Seconds for one request., type: int, default: 60}
-  system: {description: Id of the system where several have a BIOS., type: str, default: ""}
-  vendor: {description: Whose attributes to take; empty means as the service says., type: str, default: ""}
+  username: {description: User of the BMC., type: str, required: true}
+  password: {description: Password of the user., type: str, required: true}
+  validate_certs: {description: Check the certificate of the BMC., type: bool, default: true}
+  ca_path: {description: PEM file of the authority that signed the certificate., type: path}
+  timeout: {description: Time limit of one request in seconds., type: int, default: 60}
+  system: {description: Id of the system if several have a BIOS., type: str, default: ""}
+  vendor: {description: Vendor whose attributes are used; empty means as reported by the service., type: str, default: ""}
   attributes: {description: "Vendor to list of {name, value, also, optional}.", type: dict, default: {}}
-  overrides: {description: Values that replace or add to those of the vendor; null takes one out., type: dict, default: {}}
-  apply: {description: Write; false plans only., type: bool, default: false}
-  record_dir: {description: Where to remember on this machine what was asked for; empty means nowhere., type: path}
+  overrides: {description: Values that replace or add to those of the vendor; null removes one., type: dict, default: {}}
+  apply: {description: Write the changes; false only plans them., type: bool, default: false}
+  record_dir: {description: Folder on this machine for a record of written values; empty means none., type: path}
 author: clusterctl authors
 """
 EXAMPLES = r"""
-- name: Show what a reset would bring
+- name: Show the effect of the next reset
   clusterctl.gpu.redfish_bios:
     baseurl: https://198.51.100.11
     username: admin
@@ -47,13 +47,13 @@ EXAMPLES = r"""
     attributes: {dell: [{name: SysProfile, value: PerfOptimized}]}
 """
 RETURN = r"""
-vendor: {description: Whose attribute names the machine uses., type: str, returned: success}
+vendor: {description: Vendor whose attribute names the machine uses., type: str, returned: success}
 system: {description: Id of the system., type: str, returned: success}
 lines: {description: "Each attribute: current -> pending -> desired.", type: list, returned: success}
-steps: {description: The same as data., type: list, returned: success}
-reset_required: {description: A reset would bring declared values., type: bool, returned: success}
-resets: {description: How many resets it takes., type: int, returned: success}
-apply_again: {description: "After the reset this must run again: to read back, and to write what was locked.", type: bool, returned: success}
+steps: {description: The same as structured data., type: list, returned: success}
+reset_required: {description: A reset would apply declared values., type: bool, returned: success}
+resets: {description: Number of required resets., type: int, returned: success}
+apply_again: {description: "A second run is required after the reset, to read the values back and to write locked attributes.", type: bool, returned: success}
 """
 
 _NOT_FOUND = 404
@@ -80,13 +80,13 @@ class Bmc:
         self._read: dict[str, dict[str, Any]] = {}
 
     def get(self, path: str, *, fresh: bool = False) -> dict[str, Any]:
-        """A resource; {} if there is none."""
+        """A resource; {} if it does not exist."""
         if fresh or path not in self._read:
             self._read[path] = self._get(path)
         return self._read[path]
 
     def patch(self, path: str, body: dict[str, Any], etag: str) -> None:
-        """Write, only if nobody else wrote since `etag`."""
+        """Write, only if the resource is unchanged since `etag`."""
         headers = {"Content-Type": "application/json", "If-Match": etag or "*"}
         self._open(path, method="PATCH", data=json.dumps(body), headers=headers)
 
@@ -105,7 +105,7 @@ class Bmc:
             except ValueError as e:
                 raise ServiceError(f"{path} is not JSON") from e
             if not isinstance(data, dict):
-                raise ServiceError(f"{path} is no Redfish resource")
+                raise ServiceError(f"{path} is not a Redfish resource")
             data.setdefault("@odata.etag", response.headers.get("ETag") or "")
             return data
         return {}
@@ -114,8 +114,8 @@ class Bmc:
         return open_url(self._base + path, **self._how, **how)
 
 
-def wishes(params: dict[str, Any], vendor: str) -> list[Wish]:
-    """What is declared for this vendor, site overrides laid over it."""
+def declared_attributes(params: dict[str, Any], vendor: str) -> list[DeclaredAttribute]:
+    """The attributes declared for this vendor, with the site's overrides applied."""
     sets = params["attributes"]
     if any(sets.values()) and sets.get(vendor) is None:
         raise ServiceError(
@@ -127,34 +127,34 @@ def wishes(params: dict[str, Any], vendor: str) -> list[Wish]:
             chosen.pop(name, None)
         else:
             chosen[name] = {**chosen.get(name, {"name": name}), "value": value}
-    return [Wish(w["name"], w["value"], tuple(w.get("also") or ()), bool(w.get("optional"))) for w in chosen.values()]
+    return [DeclaredAttribute(w["name"], w["value"], tuple(w.get("also") or ()), bool(w.get("optional"))) for w in chosen.values()]
 
 
-def said(error: HTTPError) -> str:
-    """What a BMC says of a request it refused."""
+def error_text(error: HTTPError) -> str:
+    """The BMC's own explanation of a refused request."""
     try:
-        told = json.loads(error.read()).get("error") or {}
+        body = json.loads(error.read()).get("error") or {}
     except (ValueError, AttributeError, OSError):
-        told = {}
-    texts = [str(m.get("Message") or m.get("MessageId")) for m in told.get("@Message.ExtendedInfo") or []]
-    return "; ".join(texts) or str(told.get("message") or error.reason)
+        body = {}
+    texts = [str(m.get("Message") or m.get("MessageId")) for m in body.get("@Message.ExtendedInfo") or []]
+    return "; ".join(texts) or str(body.get("message") or error.reason)
 
 
 def write(bmc: Bmc, service: Service, plan: Plan) -> None:
-    """Write what differs and read it back."""
+    """Write the planned values and read them back."""
     try:
         bmc.patch(service.settings_path, service.body(plan.writes), service.etag)
     except HTTPError as e:
         if e.code != _CHANGED_MEANWHILE:
             names = ", ".join(f"{k}={v}" for k, v in plan.writes.items())
-            raise ServiceError(f"the BMC refused {names}: HTTP {e.code}: {said(e)}") from e
+            raise ServiceError(f"the BMC refused {names}: HTTP {e.code}: {error_text(e)}") from e
         now = bmc.get(service.settings_path, fresh=True)
         if (now.get("Attributes") or {}) != service.pending:
-            raise ServiceError("somebody else changed the pending settings at the same time; run again") from e
+            raise ServiceError("another client changed the pending settings at the same time; run again") from e
         try:
             bmc.patch(service.settings_path, service.body(plan.writes), "*")
         except HTTPError as again:
-            raise ServiceError(f"the BMC refused: HTTP {again.code}: {said(again)}") from again
+            raise ServiceError(f"the BMC refused: HTTP {again.code}: {error_text(again)}") from again
     missing: list[str] = []
     for attempt in range(_READ_BACKS):
         time.sleep(min(attempt, 1))
@@ -176,14 +176,14 @@ def shown(plan: Plan, *, written: bool) -> str:
 
 
 def run(module: AnsibleModule) -> dict[str, Any]:
-    """Plan, write if asked to, and tell."""
+    """Plan, write if requested, and report."""
     params = module.params
     bmc = Bmc(params)
     service = open_service(bmc.get, params["system"], params["vendor"])
     registry = Registry.parse(service.registry)
-    plan = make_plan(wishes(params, service.vendor), registry, service.current, service.pending)
+    plan = make_plan(declared_attributes(params, service.vendor), registry, service.current, service.pending)
     for name, value in plan.foreign.items():
-        module.warn(f"{name}={value} is pending, though nobody declared it: the next reset applies it")
+        module.warn(f"{name}={value} is pending but not declared: the next reset applies it")
     record = Record(params["record_dir"], f"{urlsplit(params['baseurl']).netloc}-{service.system}")
     problems = [*plan.problems, *_not_applied(record, service, plan)]
     if problems:
@@ -193,7 +193,7 @@ def run(module: AnsibleModule) -> dict[str, Any]:
     writing = bool(plan.writes) and params["apply"] and not module.check_mode
     if writing:
         write(bmc, service, plan)
-        record.keep(plan.waiting)
+        record.store(plan.waiting)
     elif not plan.waiting and not module.check_mode:
         record.forget()
     pending = plan.writes == {} or params["apply"]
@@ -212,22 +212,22 @@ def run(module: AnsibleModule) -> dict[str, Any]:
 
 
 def _not_applied(record: Record, service: Service, plan: Plan) -> list[str]:
-    """What an earlier run wrote, the machine no longer holds pending, and yet did not apply."""
+    """Values that an earlier run wrote and that are neither pending nor in force."""
     still = {line.attribute: line for line in plan.lines if not same(line.current, line.desired)}
     lost = [
         still[a]
-        for a, asked in record.asked().items()
-        if a in still and same(asked, still[a].desired) and still[a].attribute in plan.writes
+        for a, written in record.written().items()
+        if a in still and same(written, still[a].desired) and still[a].attribute in plan.writes
     ]
     return [
         f"{line.attribute}: {line.desired!r} was written, is no longer pending, but {line.current!r} is in force"
-        + (f" (the BMC says: {service.messages[line.attribute]})" if line.attribute in service.messages else "")
+        + (f" (BMC: {service.messages[line.attribute]})" if line.attribute in service.messages else "")
         for line in lost
     ]
 
 
 def main() -> None:
-    """The module."""
+    """Run the module."""
     module = AnsibleModule(
         argument_spec={
             "baseurl": {"type": "str", "required": True},
@@ -247,13 +247,13 @@ def main() -> None:
     )
     base = urlsplit(module.params["baseurl"])
     if base.scheme != "https" or not base.netloc or "@" in base.netloc:
-        module.fail_json(msg="the URL of a BMC starts with https:// and holds no password")
+        module.fail_json(msg="the URL of a BMC must start with https:// and contain no password")
     try:
         module.exit_json(**run(module))
     except ServiceError as e:
         module.fail_json(msg=str(e))
     except HTTPError as e:
-        module.fail_json(msg=f"{e.url}: HTTP {e.code}: {said(e)}")
+        module.fail_json(msg=f"{e.url}: HTTP {e.code}: {error_text(e)}")
     except (URLError, OSError) as e:
         module.fail_json(msg=f"BMC {base.netloc} cannot be reached: {getattr(e, 'reason', e)}")
 

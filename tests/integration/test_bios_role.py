@@ -57,7 +57,7 @@ def test_a_change_is_shown_then_pending_then_in_force(bmc: Bmc, tmp_path: Path) 
 def test_children_of_a_preset_take_two_resets_announced_from_the_start(bmc: Bmc, tmp_path: Path) -> None:
     first = run_bios_role(bmc, tmp_path / "play", bios_attributes=TWO_RESETS)
     assert (first.ok, first.changed, first.reboot, first.again) == (True, 1, True, True), first.output
-    assert "2 resets until all is as declared" in first.output
+    assert "2 resets required for the declared state" in first.output
     assert "ProcCStates: Enabled -> Enabled -> Disabled (after reset 1: SysProfile=Custom)" in first.output
     bmc.reset()
     second = run_bios_role(bmc, tmp_path / "play", bios_attributes=TWO_RESETS)
@@ -71,7 +71,7 @@ def test_children_of_a_preset_take_two_resets_announced_from_the_start(bmc: Bmc,
 def test_without_leave_nothing_is_written(bmc: Bmc, tmp_path: Path) -> None:
     found = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET, bios_apply=False)
     assert (found.ok, found.changed, found.reboot) == (True, 0, False), found.output
-    assert "nothing is written: bios_apply is false" in found.output
+    assert "nothing was written: bios_apply is false" in found.output
     assert bmc.writes == []
 
 
@@ -83,7 +83,7 @@ def test_what_a_reset_did_not_apply_is_a_failure_that_names_it(bmc: Bmc, tmp_pat
     found = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
     assert not found.ok
     assert (
-        "LogicalProc: 'Disabled' was written, is no longer pending, but 'Enabled' is in force (the BMC says: Needs a newer ME.)"
+        "LogicalProc: 'Disabled' was written, is no longer pending, but 'Enabled' is in force (BMC: Needs a newer ME.)"
         in found.output
     )
     assert "SMTControl_00CB: 'Disable' was written" not in found.output
@@ -102,10 +102,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"bios_attributes": {"hpe": [{"name": "WorkloadProfile", "value": "Custom"}]}},
         "no attributes are declared for vendor 'dell'",
     ),
-    ("firmware", {"bios_firmware_pins": {"dell": [{"name": "bios", "ids": ["Installed-*BIOS*"], "version": "1.9"}]}}, "1.9 is pinned"),
+    ("firmware", {"bios_firmware_pins": {"dell": [{"name": "bios", "ids": ["Installed-*BIOS*"], "version": "1.9"}]}}, "expected 1.9"),
     ("no-pin", {"bios_firmware_pins": {"dell": [{"name": "bios", "ids": ["Installed-*BIOS*"]}]}}, "needs either version or minimum"),
     ("password", {"bios_attributes": ONE_RESET, "bmc_password": "wrong-one"}, "HTTP 401"),
-    ("http", {"bios_attributes": ONE_RESET, "bmc_url": "http://127.0.0.1:1"}, "needs bmc_url"),
+    ("http", {"bios_attributes": ONE_RESET, "bmc_url": "http://127.0.0.1:1"}, "set bmc_url"),
     ("certificate", {"bios_attributes": ONE_RESET, "bmc_ca_file": ""}, "certificate"),
     ("gone", {"bios_attributes": ONE_RESET, "bmc_url": "https://127.0.0.1:1"}, "cannot be reached"),
     ("system", {"bios_attributes": ONE_RESET, "bios_system": "Node.2"}, "set bios_system"),

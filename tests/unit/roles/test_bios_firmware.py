@@ -16,13 +16,13 @@ ENTRIES = [
 ]
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"ids": ["BIOS"], "version": "1.4"}, []),
-    ({"ids": ["BIOS"], "version": "1.5"}, ["it: BIOS is 1.4, 1.5 is pinned"]),
-    ({"ids": ["HGX_FW_GPU_SXM_*"], "version": "96.00.89.00.01"}, ["it: HGX_FW_GPU_SXM_1 is 96.00.61.00.01, 96.00.89.00.01 is pinned"]),
+    ({"ids": ["BIOS"], "version": "1.5"}, ["it: BIOS has version 1.4, expected 1.5"]),
+    ({"ids": ["HGX_FW_GPU_SXM_*"], "version": "96.00.89.00.01"}, ["it: HGX_FW_GPU_SXM_1 has version 96.00.61.00.01, expected 96.00.89.00.01"]),
     ({"ids": ["HGX_FW_GPU_SXM_*"], "minimum": "96.00.61.00.01"}, []),
-    ({"ids": ["HGX_FW_GPU_SXM_*"], "minimum": "96.0.70"}, ["it: HGX_FW_GPU_SXM_1 is 96.00.61.00.01, 96.0.70 is the least"]),
-    ({"ids": ["CPLD"], "version": "1"}, ["it: CPLD is unknown, 1 is pinned"]),
-    ({"ids": ["CPLD"], "minimum": "1"}, ["it: CPLD is unknown, 1 is the least"]),
-    ({"ids": ["ME", "Capsule_*"], "version": "1"}, ["it: the firmware inventory has none of ME, Capsule_*"]),
+    ({"ids": ["HGX_FW_GPU_SXM_*"], "minimum": "96.0.70"}, ["it: HGX_FW_GPU_SXM_1 has version 96.00.61.00.01, expected at least 96.0.70"]),
+    ({"ids": ["CPLD"], "version": "1"}, ["it: CPLD has version unknown, expected 1"]),
+    ({"ids": ["CPLD"], "minimum": "1"}, ["it: CPLD has version unknown, expected at least 1"]),
+    ({"ids": ["ME", "Capsule_*"], "version": "1"}, ["it: no component of the firmware inventory matches ME, Capsule_*"]),
 ]
 
 

@@ -31,7 +31,7 @@ REFUSED = [
     ("SysProfile", True, "not one of"),
     ("QuietBoot", "Auto", "neither true nor false"),
     ("MemFrequency", 9000, "not in 3200..5600"),
-    ("MemFrequency", "fast", "no whole number"),
+    ("MemFrequency", "fast", "not a whole number"),
     ("SetupPassword", "secret", "is a password"),
 ]
 
@@ -55,9 +55,9 @@ def numbered() -> Any:
 
 
 def test_display_names_are_recognized_by_the_values() -> None:
-    assert numbered().speaks_display_names({"Vtd_1E32": "Enable", "Smt_00CB": "Disable"})
-    assert not numbered().speaks_display_names({"Vtd_1E32": "0", "Smt_00CB": "1"})
-    assert not numbered().speaks_display_names({})
+    assert numbered().uses_display_names({"Vtd_1E32": "Enable", "Smt_00CB": "Disable"})
+    assert not numbered().uses_display_names({"Vtd_1E32": "0", "Smt_00CB": "1"})
+    assert not numbered().uses_display_names({})
 
 
 @pytest.mark.parametrize("value", [True, "Enabled", "enable"])
@@ -133,6 +133,6 @@ def test_an_invalid_registry_has_no_attributes() -> None:
 def test_a_real_supermicro_registry_uses_display_names() -> None:
     tree = recorded_tree("libredfish-supermicro")
     found = registry.Registry.parse(tree[SUPERMICRO])
-    assert found.speaks_display_names(tree["/redfish/v1/Systems/1/Bios"]["Attributes"])
+    assert found.uses_display_names(tree["/redfish/v1/Systems/1/Bios"]["Attributes"])
     assert found.spell("SNC_F300", "Disabled", by_display=True) == "Disable"
     assert found.spell("Hyper_Threading_ALL__F27F", True, by_display=True) == "Enable"

@@ -90,9 +90,9 @@ def test_one_of_several_systems_must_be_declared() -> None:
 SPOILT: list[tuple[str, str, str, Any, str]] = [
     ("no settings", "/redfish/v1/Systems/Node.1/Firmware", "@Redfish.Settings", {}, "has no @Redfish.Settings"),
     ("no system", "/redfish/v1/Systems", "Members", [], "no system with a BIOS"),
-    ("another host", "/redfish/v1", "Systems", {"@odata.id": "https://192.0.2.1/x"}, "leads elsewhere"),
-    ("another host by //", "/redfish/v1/Systems/Node.1", "Bios", {"@odata.id": "//192.0.2.1/x"}, "leads elsewhere"),
-    ("circle", "/redfish/v1/Systems", "Members@odata.nextLink", "/redfish/v1/Systems", "in a circle"),
+    ("another host", "/redfish/v1", "Systems", {"@odata.id": "https://192.0.2.1/x"}, "points to another host"),
+    ("another host by //", "/redfish/v1/Systems/Node.1", "Bios", {"@odata.id": "//192.0.2.1/x"}, "points to another host"),
+    ("circle", "/redfish/v1/Systems", "Members@odata.nextLink", "/redfish/v1/Systems", "form a loop"),
 ]
 
 
