@@ -1,4 +1,4 @@
-"""Compare the declared parts of a node with what it shows, as pure functions."""
+"""Compare the declared parts of a node with its actual ones, as pure functions."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ _SMI_FIELDS = (
 )
 
 
-def shortages(declared: dict[str, Any], said: dict[str, str]) -> list[str]:
-    """What the node is short of and no role can bring, one line each; empty if nothing.
+def shortages(declared: dict[str, Any], sources: dict[str, str]) -> list[str]:
+    """Missing parts that no role can provide, one line each; empty if none is missing.
 
     Args:
         declared: the role's arguments by name.
-        said: raw text by source: `lscpu` (JSON), `meminfo`, `sysfs` (`path:value` lines), `lsblk` (JSON), `nvidia_smi` (CSV; empty without a driver).
+        sources: raw text by source: `lscpu` (JSON), `meminfo`, `sysfs` (`path:value` lines), `lsblk` (JSON), `nvidia_smi` (CSV; empty without a driver).
     """
-    files = {path: value for path, _, value in (line.rpartition(":") for line in said["sysfs"].splitlines())}
-    missing = [*_counted(declared, said, files)]
+    files = {path: value for path, _, value in (line.rpartition(":") for line in sources["sysfs"].splitlines())}
+    missing = [*_counted(declared, sources, files)]
     for hca in declared["hardware_hcas"]:
         missing += _hca(hca, files)
-    return missing + [line for row in said["nvidia_smi"].splitlines() for line in _gpu(declared, row)]
+    return missing + [line for row in sources["nvidia_smi"].splitlines() for line in _gpu(declared, row)]
 
 
-def _counted(declared: dict[str, Any], said: dict[str, str], files: dict[str, str]) -> Iterator[str]:
-    cpu = _lscpu(said["lscpu"])
+def _counted(declared: dict[str, Any], sources: dict[str, str], files: dict[str, str]) -> Iterator[str]:
+    cpu = _lscpu(sources["lscpu"])
     gpus = [p for p in _functions(files, _GPU_CLASSES) if files.get(p + "vendor") == _NVIDIA]
-    # Whatever their names: as many as a driver shows, and before there is one, as many as could be.
+    # Independent of names: the RDMA devices of a loaded driver; without a driver the PCI functions that could become one.
     hcas = [p for p in files if p.startswith("/sys/class/infiniband/") and p.endswith("/fw_ver")] or _functions(files, _HCA_CLASSES)
     counts: dict[str, tuple[str, Callable[[], int | None]]] = {
         "hardware_cpu_sockets": ("processor sockets", lambda: cpu.get("Socket(s)")),
         "hardware_cpu_cores_per_socket": ("cores per socket", lambda: cpu.get("Core(s) per socket")),
-        "hardware_memory_min_gib": ("GiB of memory", lambda: _memory_gib(said["meminfo"])),
+        "hardware_memory_min_gib": ("GiB of memory", lambda: _memory_gib(sources["meminfo"])),
         "hardware_gpus": ("GPUs on the PCI bus", lambda: len(gpus)),
         "hardware_hcas": ("HCAs", lambda: len(hcas)),
-        "hardware_nvme_data_disks": ("NVMe data disks", lambda: _nvme_data_disks(said["lsblk"])),
+        "hardware_nvme_data_disks": ("NVMe data disks", lambda: _nvme_data_disks(sources["lsblk"])),
     }
     for argument, (what, count) in counts.items():
-        wanted = len(declared[argument]) if isinstance(declared[argument], list) else declared[argument]
-        if not wanted:
+        expected = len(declared[argument]) if isinstance(declared[argument], list) else declared[argument]
+        if not expected:
             continue
         found = count()
         if found is None:
-            yield f"{what}: declared {wanted}, but this node does not say how many it has"
-        elif found < wanted:
-            yield f"{what}: declared {wanted}, found {found}"
+            yield f"{what}: declared {expected}, but the number on this node cannot be read"
+        elif found < expected:
+            yield f"{what}: declared {expected}, found {found}"
 
 
 def _functions(files: dict[str, str], classes: tuple[str, ...]) -> list[str]:
@@ -91,11 +91,11 @@ def _nvme_data_disks(text: str) -> int | None:
         devices = json.loads(text)["blockdevices"]
     except (ValueError, KeyError, TypeError):
         return None
-    return sum(1 for d in devices if d.get("type") == "disk" and "nvme" in d["name"] and not _carries_system(d))
+    return sum(1 for d in devices if d.get("type") == "disk" and "nvme" in d["name"] and not _has_system(d))
 
 
-def _carries_system(device: dict[str, Any]) -> bool:
-    return device.get("mountpoint") in _SYSTEM_TARGETS or any(_carries_system(c) for c in device.get("children") or [])
+def _has_system(device: dict[str, Any]) -> bool:
+    return device.get("mountpoint") in _SYSTEM_TARGETS or any(_has_system(c) for c in device.get("children") or [])
 
 
 def _hca(hca: dict[str, Any], files: dict[str, str]) -> Iterator[str]:
@@ -107,13 +107,13 @@ def _hca(hca: dict[str, Any], files: dict[str, str]) -> Iterator[str]:
 def _gpu(declared: dict[str, Any], row: str) -> Iterator[str]:
     index, *values = [v.strip() for v in row.split(",")]
     if len(values) != len(_SMI_FIELDS):
-        yield f"nvidia-smi said {row!r}, which is no row of a GPU"
+        yield f"nvidia-smi printed {row!r}, which is not a row of a GPU"
         return
     for argument, found in zip(_SMI_FIELDS, values, strict=True):
-        wanted = declared[argument]
-        short = wanted and (not found.isdigit() or int(found) < wanted if isinstance(wanted, int) else found != wanted)
+        expected = declared[argument]
+        short = expected and (not found.isdigit() or int(found) < expected if isinstance(expected, int) else found != expected)
         if short:
-            yield f"GPU {index}: {argument} declared {wanted}, found {found}"
+            yield f"GPU {index}: {argument} declared {expected}, found {found}"
 
 
 class FilterModule:

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Runs one node's steps of a burn-in and writes down what happened. It never judges.
+"""Runs one node's steps of a burn-in and records the results. It never judges them.
 
     burnin_agent.py run DIR       DIR/plan.json -> DIR/records.jsonl, one record per step; DIR/done when all are written
-    burnin_agent.py wait DIR S    until DIR/done is there, at most S seconds
+    burnin_agent.py wait DIR S    wait for DIR/done, at most S seconds
 
-Steps of one batch run at the same time, batches one after the other. The agents of two nodes that meet in a batch ask each other
-over TCP (plan: control_port) how far they are, so that no controller is needed between rounds. Standard library only, Python 3.8+.
+Steps of one batch run in parallel, batches in sequence. Peers in a batch query each other over TCP (plan: control_port). Standard library, Python 3.8+.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ LOST_AFTER_S = 20.0
 CLIENT_DELAY_S = 0.3
 RETRY_S = 0.5
 GRACE_S = 3.0
-RUN_WORDS, WAIT_WORDS, QUESTION_WORDS = 3, 4, 3
+RUN_WORDS, WAIT_WORDS, QUERY_WORDS = 3, 4, 3
 ALL_DONE = 1 << 30
-NO_ERROR = ("", "")  # a code of clusterctl's GateReason, and the same for people
-NOBODY_LISTENS = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
+NO_ERROR = ("", "")  # (code of clusterctl's GateReason, text)
+NOT_LISTENING = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
 ENVIRONMENT = dict(os.environ, PATH=SEARCH, LC_ALL="C")
 
 
 class Output:
-    """Reads a pipe to its end and keeps its first and last OUTPUT_LIMIT / 2 bytes."""
+    """Reads a pipe to its end and keeps the first and last OUTPUT_LIMIT / 2 bytes."""
 
     def __init__(self, pipe: IO[bytes] | None) -> None:
         self.pipe = pipe
@@ -68,17 +67,17 @@ class Output:
                     self.tail = self.tail[over:]
 
     def text(self) -> str:
-        """What was kept; a pipe that a grandchild holds open is given up after GRACE_S."""
+        """The kept text. A pipe that a grandchild keeps open is abandoned after GRACE_S."""
         self.thread.join(GRACE_S)
         middle = f"\n[... {self.cut} bytes left out ...]\n".encode() if self.cut else b""
         return (self.head + middle + self.tail).decode("utf-8", "replace").replace("\x00", "\ufffd")
 
 
 class Control:
-    """Tells other agents of the same run how far this one is, and asks them.
+    """Reports this agent's progress to other agents of the same run, and queries theirs.
 
-    A question carries the asker's node and batch. Two agents have met in a batch once one of them has asked and the other has
-    answered while both were in it: then both know, whoever asked.
+    A query contains the sender's node and batch. Two agents have met in a batch once one of them has queried and the other has
+    answered while both were in it: then both know, whichever sent the query.
     """
 
     def __init__(self, run: str, node: str, listen: str, port: int) -> None:
@@ -106,7 +105,7 @@ class Control:
             try:
                 words = client.makefile("rb").readline(512).decode("utf-8", "replace").split()
                 batch = self.batch
-                if len(words) != QUESTION_WORDS or words[0] != self.run:
+                if len(words) != QUERY_WORDS or words[0] != self.run:
                     client.sendall(b"other run\n")
                     return
                 client.sendall(b"%d\n" % batch)
@@ -115,8 +114,8 @@ class Control:
             except OSError:
                 return
 
-    def ask(self, address: str) -> int | None:
-        """The batch of the agent at `address`, or None where no agent of this run answers."""
+    def query(self, address: str) -> int | None:
+        """The batch of the agent at `address`; None if no agent of this run answers."""
         try:
             with socket.create_connection((address, self.port), timeout=2) as peer:
                 peer.settimeout(5)
@@ -140,19 +139,20 @@ class Agent:
         self.processes: set[subprocess.Popen[bytes]] = set()
         self.writing = threading.Lock()
         self.versions: dict[tuple[str, ...], tuple[str, bool]] = {}
-        self.asking = threading.Lock()
+        self.version_lock = threading.Lock()
         self.out = (directory / "records.jsonl").open("a", encoding="utf-8")
         self.control: Control | None = None
         self.control_error = NO_ERROR
 
     def run(self) -> None:
-        """Run all batches; every step gets its record whatever happens."""
+        """Run all batches; every step gets a record, whatever happens."""
         if any(step["peer_address"] for step in self.plan["steps"]):
             try:
                 self.control = Control(self.plan["run"], self.plan["node"], self.plan["listen"], self.plan["control_port"])
             except OSError as e:
                 self.control_error = ("port_taken", f"cannot listen on port {self.plan['control_port']}: {e}")
-        limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, [("timed_out", "time limit of the node's plan reached")])
+        reached = ("timed_out", "time limit of the node's plan reached")
+        limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, [reached])
         limit.daemon = True
         limit.start()
         for number in sorted({step["batch"] for step in self.plan["steps"]}):
@@ -170,7 +170,7 @@ class Agent:
             self.control.batch = ALL_DONE
 
     def end(self, why: tuple[str, str]) -> None:
-        """End running commands; steps that have not begun are recorded as not run."""
+        """Stop running commands; steps that have not started are recorded as not run."""
         self.why = why if self.why == NO_ERROR else self.why
         self.stop.set()
         with self.writing:
@@ -179,12 +179,12 @@ class Agent:
             kill_group(process, signal.SIGTERM)
 
     def meet(self, step: dict[str, Any] | None) -> tuple[str, str]:
-        """Wait until the peer of this batch is at this batch too; otherwise why not."""
+        """Wait until the peer of this batch has reached it too; returns the error if it does not."""
         if step is None or self.control is None:
             return self.control_error
         seen = 0.0
         while not self.stop.is_set() and (step["peer"], step["batch"]) not in self.control.met:
-            theirs = self.control.ask(step["peer_address"])
+            theirs = self.control.query(step["peer_address"])
             clock = time.monotonic()
             if theirs == step["batch"]:
                 break
@@ -199,7 +199,7 @@ class Agent:
         return NO_ERROR
 
     def guarded(self, step: dict[str, Any], error: tuple[str, str]) -> None:
-        """A step that breaks this agent is recorded as such; the other steps go on."""
+        """Run a step; an error of this agent is recorded for it, and the other steps continue."""
         started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")  # noqa: UP017 Python 3.8
         record: dict[str, Any] = {
             "gate": step["gate"], "step": step["name"], "tool": step["tool"], "node": self.plan["node"], "argv": step["argv"],
@@ -211,7 +211,7 @@ class Agent:
         try:
             if error == NO_ERROR:
                 self.execute(step, record)
-        except Exception as e:  # noqa: BLE001 recorded as this step's error, which is no measurement
+        except Exception as e:  # noqa: BLE001 recorded as this step's error, not as a measurement
             record["error_code"], record["error"] = "agent_failed", f"agent: {type(e).__name__}: {e}"
             record["exit_status"] = None
         record["duration_s"] = round(time.monotonic() - begun, 3)
@@ -221,7 +221,7 @@ class Agent:
             os.fsync(self.out.fileno())
 
     def execute(self, step: dict[str, Any], record: dict[str, Any]) -> None:
-        """Run the step's command, a client until its server answers, and fill `record`."""
+        """Run the step's command, a client until its server answers, and fill in `record`."""
         program = program_of(step["argv"])
         if shutil.which(program, path=SEARCH) is None:
             record["error_code"], record["error"] = "not_installed", f"{program}: not installed"
@@ -233,18 +233,18 @@ class Agent:
         while not self.stop.is_set():
             record["attempts"] += 1
             self.attempt(step, record, until)
-            said = record["stdout"] + record["stderr"]
-            unheard = step["side"] == "client" and record["exit_status"] not in (0, None) and NOBODY_LISTENS.search(said)
-            if not unheard or time.monotonic() + RETRY_S > until:
+            output = record["stdout"] + record["stderr"]
+            refused = step["side"] == "client" and record["exit_status"] not in (0, None) and NOT_LISTENING.search(output)
+            if not refused or time.monotonic() + RETRY_S > until:
                 return
             self.stop.wait(RETRY_S)
         if not record["attempts"]:
             record["error_code"], record["error"] = self.why
 
     def attempt(self, step: dict[str, Any], record: dict[str, Any], until: float) -> None:
-        """One start of the command."""
+        """Start the command once."""
         with self.writing:
-            process = subprocess.Popen(  # the children inherit the lock: a killed agent's leftovers keep the node locked
+            process = subprocess.Popen(  # children inherit the lock: remains of a killed agent keep the node locked
                 step["argv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 env=ENVIRONMENT, cwd=self.directory, start_new_session=True, pass_fds=[self.lock_fd],
             )  # fmt: skip
@@ -269,16 +269,16 @@ class Agent:
             record["error_code"], record["error"] = "killed", f"ended by signal {-process.returncode}"
 
     def version(self, argv: list[str]) -> tuple[str, bool]:
-        """(first line of what the tool says of its version, whether it says that it is simulated); asked once per tool."""
+        """(first line of the tool's version output, whether it contains "simulated"); run once per tool."""
         key = tuple(argv)
-        with self.asking:
+        with self.version_lock:
             if key not in self.versions:
                 self.versions[key] = tool_version(argv)
             return self.versions[key]
 
 
 def tool_version(argv: list[str]) -> tuple[str, bool]:
-    """Ask a tool for its version; nothing where it does not answer within ten seconds."""
+    """The version output of a tool; empty if it does not return within ten seconds."""
     if not argv or shutil.which(argv[0], path=SEARCH) is None:
         return "", False
     try:
@@ -293,19 +293,19 @@ def tool_version(argv: list[str]) -> tuple[str, bool]:
 
 
 def program_of(argv: list[str]) -> str:
-    """The program that an argument list starts, behind `env NAME=value ...`."""
+    """The program that an argument list starts, after `env NAME=value ...`."""
     rest = argv[1:] if argv[0] == "env" else argv
     return next(word for word in rest if not (argv[0] == "env" and "=" in word))
 
 
 def kill_group(process: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to a command and everything it started."""
+    """Send a signal to a command and all processes that it started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 def stop_group(process: subprocess.Popen[bytes]) -> None:
-    """End whatever is left of a command's process group: asked first, then killed."""
+    """End the rest of a command's process group, with SIGTERM first and then SIGKILL."""
     kill_group(process, signal.SIGTERM)
     until = time.monotonic() + GRACE_S
     while process.poll() is None and time.monotonic() < until:
@@ -315,7 +315,7 @@ def stop_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def lock_node(path: str, owner: str) -> tuple[int, str]:
-    """The node's lock, or who holds it. An owner has one run at a time on a node, so what is left of its former one is ended."""
+    """The node's lock, or its holder. An owner has one run at a time on a node, so remains of its previous run are ended."""
     lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     for number in (signal.SIGTERM, signal.SIGKILL):
         if take(lock_fd, 0.0):
@@ -327,11 +327,11 @@ def lock_node(path: str, owner: str) -> tuple[int, str]:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
         take(lock_fd, 3 * GRACE_S)
-    return lock_fd, "" if take(lock_fd, 0.0) else "it cannot be ended"
+    return lock_fd, "" if take(lock_fd, 0.0) else "its previous run cannot be ended"
 
 
 def take(lock_fd: int, patience_s: float) -> bool:
-    """Whether the lock could be had within `patience_s`."""
+    """Whether the lock was acquired within `patience_s`."""
     until = time.monotonic() + patience_s
     while True:
         with suppress(BlockingIOError):
@@ -343,7 +343,7 @@ def take(lock_fd: int, patience_s: float) -> bool:
 
 
 def holders(path: str) -> list[int]:
-    """The processes that have the lock open: an agent, or commands that a killed one left."""
+    """The processes that have the lock open: an agent, or commands that a killed agent left running."""
     found = set()
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         with suppress(OSError):
@@ -354,8 +354,8 @@ def holders(path: str) -> list[int]:
 
 def run(directory: Path) -> int:
     """Run DIR/plan.json under the node's lock."""
-    try:  # a start that was repeated because its SSH connection broke must not run the plan twice
-        (directory / "pid").symlink_to(str(os.getpid()))  # a link has its content from the start, whenever its maker is killed
+    try:  # a start that is repeated after a broken SSH connection must not run the plan twice
+        (directory / "pid").symlink_to(str(os.getpid()))  # atomic: a link has its content from the start
     except FileExistsError:
         return 0
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
@@ -376,18 +376,18 @@ def run(directory: Path) -> int:
 
 
 def wait(directory: Path, limit_s: float) -> int:
-    """Wait for the agent of `directory`; 1 where it died or is not done in time."""
+    """Wait for the agent of `directory`. Returns 1 if it died or did not finish in time."""
     until = time.monotonic() + limit_s
     while time.monotonic() < until:
-        pid = directory / "pid"  # an agent that has not written it yet is about to start
+        pid = directory / "pid"  # absent: the agent is about to start
         alive = not pid.is_symlink() or Path("/proc", os.readlink(pid)).exists()  # noqa: PTH115 Python 3.8
         if (directory / "done").exists():
             return 0
         if not alive:
-            sys.stderr.write("the burn-in agent died; the records it had finished are kept\n")
+            sys.stderr.write("the burn-in agent died; the records of finished steps are kept\n")
             return 1
         time.sleep(0.2)
-    sys.stderr.write(f"the burn-in agent is not done after {limit_s:g} s\n")
+    sys.stderr.write(f"the burn-in agent did not finish within {limit_s:g} s\n")
     return 1
 
 

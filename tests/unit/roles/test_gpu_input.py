@@ -80,8 +80,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "folder": ("monitoring", {"monitoring_textfile_dir": "metrics"}, "an absolute path"),
     "negative": ("hardware", {"hardware_gpus": -1}, "hardware_gpus: -1 is negative"),
-    "hca declared twice": ("hardware", {"hardware_hcas": [HCAS[0], HCAS[0]], "hardware_gpus": 8}, "names a device twice"),
-    "gpu of an hca": ("hardware", {"hardware_hcas": HCAS, "hardware_gpus": 4}, "gpu 4 is not one of 4 GPUs"),
+    "hca declared twice": ("hardware", {"hardware_hcas": [HCAS[0], HCAS[0]], "hardware_gpus": 8}, "lists a device twice"),
+    "gpu of an hca": ("hardware", {"hardware_hcas": HCAS, "hardware_gpus": 4}, "gpu 4 is out of range; hardware_gpus is 4"),
     "rate of an hca": (
         "hardware",
         {"hardware_hcas": [{"name": "mlx5_0", "link_layer": "InfiniBand"}]},

@@ -12,7 +12,7 @@ plugin = filter_plugin("hardware_parts")
 GPU = "{i}, NVIDIA H100 80GB HBM3, 81559, 96.00.CF.00.01, 5, 16"
 
 
-def said(**changes: str) -> dict[str, str]:
+def sources(**changes: str) -> dict[str, str]:
     """The raw texts of a node as declared by the profile."""
     gpus = [f"/sys/bus/pci/devices/0000:{0x10 + i:02x}:00.0" for i in range(8)] + ["/sys/bus/pci/devices/0000:05:00.0"]
     lines = [f"{g}/vendor:0x10de" for g in gpus] + [f"{g}/class:0x030200" for g in gpus[:8]] + [f"{gpus[8]}/class:0x068000"]
@@ -35,15 +35,15 @@ def spec(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_node_with_every_part() -> None:
-    assert plugin.shortages(spec(), said()) == []
+    assert plugin.shortages(spec(), sources()) == []
 
 
 def test_without_a_driver_the_bus_is_enough() -> None:
-    assert plugin.shortages(spec(), said(nvidia_smi="")) == []
+    assert plugin.shortages(spec(), sources(nvidia_smi="")) == []
 
 
 def test_all_missing_parts_are_reported_together() -> None:
-    node = said()
+    node = sources()
     node["sysfs"] = "\n".join(line for line in node["sysfs"].splitlines() if "mlx5_3/" not in line and "0000:17:" not in line)
     node["meminfo"] = "MemTotal: 1056688000 kB\n"
     assert plugin.shortages(spec(hardware_cpu_sockets=4), node) == [
@@ -57,10 +57,10 @@ def test_all_missing_parts_are_reported_together() -> None:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"lscpu": "not JSON"}, "processor sockets: declared 2, but this node does not say"),
-        ({"meminfo": ""}, "GiB of memory: declared 1900, but this node does not say"),
-        ({"lsblk": ""}, "NVMe data disks: declared 8, but this node does not say"),
-        ({"nvidia_smi": "No devices were found"}, "no row of a GPU"),
+        ({"lscpu": "not JSON"}, "processor sockets: declared 2, but the number on this node cannot be read"),
+        ({"meminfo": ""}, "GiB of memory: declared 1900, but the number on this node cannot be read"),
+        ({"lsblk": ""}, "NVMe data disks: declared 8, but the number on this node cannot be read"),
+        ({"nvidia_smi": "No devices were found"}, "not a row of a GPU"),
         ({"nvidia_smi": GPU.format(i=3).replace("81559", "65247")}, "GPU 3: hardware_gpu_memory_min_mib declared 81559, found 65247"),
         ({"nvidia_smi": GPU.format(i=3).replace("HBM3", "PCIe")}, "GPU 3: hardware_gpu_model"),
         ({"nvidia_smi": GPU.format(i=0).replace(" 5, 16", " 5, 8")}, "GPU 0: hardware_gpu_pcie_width declared 16, found 8"),
@@ -68,17 +68,17 @@ def test_all_missing_parts_are_reported_together() -> None:
     ],
 )
 def test_missing_information_counts_as_missing_parts(changes: dict[str, str], line: str) -> None:
-    assert line in "; ".join(plugin.shortages(spec(), said(**changes)))
+    assert line in "; ".join(plugin.shortages(spec(), sources(**changes)))
 
 
 def test_without_a_driver_the_bus_limits_the_number_of_hcas() -> None:
-    bare = [line for line in said()["sysfs"].splitlines() if "mlx5_" not in line]
-    assert plugin.shortages(spec(), said(sysfs="\n".join(bare))) == []
-    assert plugin.shortages(spec(), said(sysfs="\n".join(line for line in bare if "0000:23:" not in line))) == ["HCAs: declared 8, found 7"]
+    bare = [line for line in sources()["sysfs"].splitlines() if "mlx5_" not in line]
+    assert plugin.shortages(spec(), sources(sysfs="\n".join(bare))) == []
+    assert plugin.shortages(spec(), sources(sysfs="\n".join(line for line in bare if "0000:23:" not in line))) == ["HCAs: declared 8, found 7"]
 
 
 def test_other_network_functions_on_the_bus_hide_no_missing_hca() -> None:
-    node = said()
+    node = sources()
     lines = [line for line in node["sysfs"].splitlines() if "mlx5_3/" not in line]
     node["sysfs"] = "\n".join(
         [*lines, "/sys/bus/pci/devices/0000:30:00.0/vendor:0x8086", "/sys/bus/pci/devices/0000:30:00.0/class:0x020000"]
@@ -88,16 +88,16 @@ def test_other_network_functions_on_the_bus_hide_no_missing_hca() -> None:
 
 def test_pinned_firmware() -> None:
     hcas = [{"name": "mlx5_0", "link_layer": "InfiniBand"}, {"name": "mlx5_1", "link_layer": "InfiniBand", "firmware": "28.43.2566"}]
-    assert plugin.shortages(spec(hardware_hcas=hcas), said()) == ["HCA mlx5_1: firmware declared 28.43.2566, found 28.39.3560"]
+    assert plugin.shortages(spec(hardware_hcas=hcas), sources()) == ["HCA mlx5_1: firmware declared 28.43.2566, found 28.39.3560"]
 
 
 def test_settings_of_other_roles_are_not_missing_parts() -> None:
     """The BIOS determines NUMA nodes and threads, the adapter's configuration the link layer, its driver the name."""
     hcas = [{"name": f"mlx5_{i}", "link_layer": "Ethernet", "rate_gbps": 400, "firmware": "28.39.3560"} for i in range(8)]
-    node = said()
+    node = sources()
     node["sysfs"] = "\n".join(line for line in node["sysfs"].splitlines() if "mlx5_" not in line)
     assert plugin.shortages(spec(hardware_numa_nodes=8, hardware_cpu_threads_per_core=4, hardware_hcas=hcas), node) == []
 
 
 def test_more_than_declared_is_enough_and_zero_is_not_declared() -> None:
-    assert plugin.shortages(spec(hardware_gpus=4, hardware_cpu_sockets=0, hardware_nvme_data_disks=0), said(lsblk="")) == []
+    assert plugin.shortages(spec(hardware_gpus=4, hardware_cpu_sockets=0, hardware_nvme_data_disks=0), sources(lsblk="")) == []
