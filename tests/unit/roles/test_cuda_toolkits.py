@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.filters import filter_plugin
@@ -57,6 +57,7 @@ def test_no_toolkits_are_no_error() -> None:
     assert plugin.errors(nothing, [], CATALOGUE) == []
 
 
+@settings(deadline=None)
 @given(st.tuples(st.integers(520, 620), st.integers(10, 200), st.integers(0, 99)))
 def test_a_newer_driver_is_never_worse(driver: tuple[int, int, int]) -> None:
     def refused(numbers: tuple[int, int, int]) -> bool:
