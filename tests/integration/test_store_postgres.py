@@ -13,6 +13,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.store.engine import connect, writing
 from clusterctl.adapters.store.tables import metadata
 from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, StoreError
+from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
@@ -113,6 +114,15 @@ def test_a_server_that_is_down() -> None:
         Store.open("postgresql+psycopg://alice:hunter2@127.0.0.1:1/none")
     assert "hunter2" not in str(caught.value)
     assert "is the server of database_url up" in caught.value.hint
+
+
+def test_a_node_without_an_answer_is_known_until_it_answers(store: Store) -> None:
+    store.register([a_node("r12-n02")])
+    run = store.run("last").id
+    store.save_findings(run, findings(status=NodeStatus.UNREACHABLE, detail="no route"), findings(node="r12-n02"))
+    assert [(x.node, x.run_id, x.status, x.detail) for x in store.unanswered()] == [(NAME, run, "unreachable", "no route")]
+    store.save_findings(run, findings())
+    assert store.unanswered() == ()
 
 
 def test_a_node_is_forgotten_with_all_that_refers_to_it(store: Store) -> None:

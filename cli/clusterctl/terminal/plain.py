@@ -87,7 +87,7 @@ class PlainView:
     def _standing(self, step: PhaseStarted, now_s: float) -> str:
         role = self._roles.current
         if role:
-            return role.counts(now_s) + (f", at: {role.task}" if role.task else "")
+            return role.counts(now_s) + (f", task: {role.task}" if role.task else "")
         if self._waiting.since_s:
             return self._waiting.text(now_s)
         return f"{counted(len(step.nodes), 'node')}: {duration_text(now_s - self._step_started)}"

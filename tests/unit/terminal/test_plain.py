@@ -150,7 +150,7 @@ def test_a_role_that_takes_long_gives_a_sign_of_life_less_and_less_often(log: Lo
         if lines := log.lines():
             told.append(second)
             assert lines[0].startswith("apply: ofed on 6 nodes: ")
-            assert lines[0].endswith(", at: Install the stack")
+            assert lines[0].endswith(", task: Install the stack")
     assert told[:5] == [30, 90, 210, 450, 750]
     assert max(b - a for a, b in pairwise(told)) == 300
 
@@ -182,7 +182,7 @@ def test_a_line_that_is_more_than_a_sign_of_life_shortens_the_pause_again(log: L
     assert len(log.feed(*role("nccl", SIX))) == 1
     log.now_s = 120
     log.view.tick()
-    assert log.lines() == ["apply: nccl on 6 nodes: 30 s, at: a"]
+    assert log.lines() == ["apply: nccl on 6 nodes: 30 s, task: a"]
 
 
 def test_nothing_is_printed_while_a_question_waits(log: Log) -> None:
