@@ -1,4 +1,4 @@
-"""What a shell gets on TAB: the real program, asked as bash asks it."""
+"""What a shell gets on TAB: the real program, called as bash calls it."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ class Pauses:
     pause_s: float = _FIRST_S
 
     def over(self, now_s: float) -> bool:
-        """Whether a sign of life is due; if so, the next one is due after a longer pause."""
+        """Whether a progress line is due; if so, the next one is due after a longer pause."""
         if now_s - self.last_line_s < self.pause_s:
             return False
         self.last_line_s, self.pause_s = now_s, min(self.pause_s * 2, _LONGEST_S)
         return True
 
     def restart(self, now_s: float) -> None:
-        """Something was printed that is more than a sign of life."""
+        """Something other than a progress line was printed."""
         self.last_line_s, self.pause_s = now_s, _FIRST_S

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PlainView:
-    """One line per step, one per role that ended in it, one per outcome; and a sign of life while a role or a step takes long."""
+    """One line per step, one per role that ended in it, one per outcome; and progress lines while a role or a step takes long."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -141,7 +141,7 @@ def test_a_state_on_the_way_takes_no_line(log: Log) -> None:
     assert log.lines() == []
 
 
-def test_a_role_that_takes_long_gives_a_sign_of_life_less_and_less_often(log: Log) -> None:
+def test_a_role_that_takes_long_prints_progress_lines_less_and_less_often(log: Log) -> None:
     log.feed(PhaseStarted(Phase.APPLY, SIX), *role("ofed", SIX)[:8], seen(SIX[0], "ofed", TaskStatus.STARTED, task="Install the stack"))
     told: list[float] = []
     for second in range(1, 3601):
@@ -155,7 +155,7 @@ def test_a_role_that_takes_long_gives_a_sign_of_life_less_and_less_often(log: Lo
     assert max(b - a for a, b in pairwise(told)) == 300
 
 
-def test_a_step_without_roles_gives_a_sign_of_life_too(log: Log) -> None:
+def test_a_step_without_roles_prints_progress_lines_too(log: Log) -> None:
     log.feed(PhaseStarted(Phase.VERIFY, SIX))
     log.now_s = 29
     log.view.tick()
@@ -174,7 +174,7 @@ def test_a_check_that_takes_long_names_the_nodes_that_have_not_answered(log: Log
     assert log.lines() == ["check: 5 of 6 nodes answered, waiting for r12-n01 (35 s)"]
 
 
-def test_a_line_that_is_more_than_a_sign_of_life_shortens_the_pause_again(log: Log) -> None:
+def test_any_other_line_shortens_the_pause_again(log: Log) -> None:
     log.feed(PhaseStarted(Phase.APPLY, SIX), *role("ofed", SIX))
     for log.now_s in (30, 90):
         log.view.tick()
