@@ -1,4 +1,4 @@
-"""One VM for all acceptance tests. Nothing here is skipped: what is missing is an error."""
+"""One VM for all acceptance tests. No test is skipped: a missing prerequisite is an error."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
+def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
     capture = request.config.pluginmanager.getplugin("capturemanager")
     began = time.monotonic()
 
-    def say(text: str) -> None:
+    def log(text: str) -> None:
         with capture.global_and_fixture_disabled():
             print(f"\n[{time.monotonic() - began:5.0f} s] {text}", flush=True)  # noqa: T201
 
-    return say
+    return log
 
 
 @pytest.fixture(scope="session")
-def vm(tmp_path_factory: pytest.TempPathFactory, tell: Callable[[str], None]) -> Iterator[Vm]:
-    image = ensure_image(tell)
+def vm(tmp_path_factory: pytest.TempPathFactory, report: Callable[[str], None]) -> Iterator[Vm]:
+    image = ensure_image(report)
     folder = tmp_path_factory.mktemp("vm")
     with Vm(image.overlay(folder / "disk.qcow2"), folder, image.key, image.host_key) as running:
-        tell(f"the VM answers after {running.boot_s:.0f} s: {running.shell('uname -rv').strip()}")
+        report(f"the VM booted in {running.boot_s:.0f} s: {running.shell('uname -rv').strip()}")
         yield running
-    tell("the VM is gone")
+    report("the VM has ended")
 
 
 @pytest.fixture(scope="session")
@@ -48,11 +48,11 @@ def site(vm: Vm, tmp_path_factory: pytest.TempPathFactory) -> VmSite:
 
 
 @pytest.fixture(scope="session")
-def provisioned(vm: Vm, site: VmSite, tell: Callable[[str], None]) -> Provisioned:
-    """The new machine brought into its declared state, by the verb that users run."""
+def provisioned(vm: Vm, site: VmSite, report: Callable[[str], None]) -> Provisioned:
+    """The new machine after `clusterctl provision`."""
     faults, boot = site.faults(), vm.boot_id()
     modules = tuple(vm.shell("ls /sys/module").split())
     swaps = vm.shell("cat /proc/swaps")
     done = site.clusterctl("provision", NODE, "--yes", "--level", "quick", "-o", "json")
-    tell(f"clusterctl provision took {done.wall_s:.0f} s")
+    report(f"clusterctl provision took {done.wall_s:.0f} s")
     return Provisioned(faults, modules, swaps, boot, vm.boot_id(), done)

@@ -1,4 +1,4 @@
-"""What holds the checks back on a machine with its own systemd and kernel: a CPU quota and a view that cannot be written."""
+"""Limits of the checks on a machine with its own systemd and kernel: a CPU quota and a read-only view."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("percent", "told"),
+    ("percent", "reported"),
     [(50, "50 % of a core"), (20, "20 % of a core"), (0, "not enforced (not requested)")],
     ids=["half", "fifth", "none"],
 )
-def test_the_kernel_holds_checks_to_the_quota(site: VmSite, vm: Vm, percent: int, told: str) -> None:
+def test_the_kernel_enforces_the_cpu_quota_of_checks(site: VmSite, vm: Vm, percent: int, reported: str) -> None:
     config = site.folder / "clusterctl.yml"
     before = config.read_text()
     config.write_text(f"{before}cpu_quota_percent: {percent}\n")
@@ -27,5 +27,5 @@ def test_the_kernel_holds_checks_to_the_quota(site: VmSite, vm: Vm, percent: int
     finally:
         config.write_text(before)
     (node,) = done.json["nodes"]
-    assert (node["status"], node["view"].startswith("read-only"), node["cpu_quota"]) == ("ok", True, told)
-    assert vm.shell("systemctl list-units --all --no-legend 'clusterctl-checks-*'") == "", "the scope ends with the checks"
+    assert (node["status"], node["view"].startswith("read-only"), node["cpu_quota"]) == ("ok", True, reported)
+    assert vm.shell("systemctl list-units --all --no-legend 'clusterctl-checks-*'") == "", "the scope must end with the checks"

@@ -1,4 +1,4 @@
-"""The roles kernel, hugepages and os_tuning on a kernel of its own: applied by `clusterctl provision` over SSH, kept over two real reboots."""
+"""The roles kernel, hugepages and os_tuning on a VM with its own kernel: applied by `clusterctl provision`, checked across two reboots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pages(vm: Vm) -> list[str]:
     return vm.shell("cat /sys/devices/system/node/node[01]/hugepages/hugepages-2048kB/nr_hugepages").split()
 
 
-def test_a_new_machine_is_told_to_differ_in_running_and_in_persisted_values(provisioned: Provisioned) -> None:
+def test_running_and_persisted_values_of_a_new_machine_differ_from_the_spec(provisioned: Provisioned) -> None:
     faults = provisioned.faults_before
     assert faults["kernel.cmdline[iommu].running"] == "(absent)"
     assert faults["kernel.cmdline[iommu].persisted"] == "(absent)"
@@ -32,7 +32,7 @@ def test_a_new_machine_is_told_to_differ_in_running_and_in_persisted_values(prov
     assert "LABEL=swap" in faults["os_tuning.swap.persisted"]
 
 
-def test_provision_applies_and_reboots_and_a_burn_in_without_gpus_keeps_it_out(provisioned: Provisioned) -> None:
+def test_provision_applies_and_reboots_and_quarantines_a_machine_without_gpus(provisioned: Provisioned) -> None:
     done = provisioned.done
     assert done.code == ExitCode.GATE_FAILED, f"{done.code}\n{done.out}\n{done.err}"
     (node,) = done.json["nodes"]
@@ -56,7 +56,7 @@ def test_all_validators_pass_for_running_and_persisted_values(provisioned: Provi
         assert {f"{what}.running", f"{what}.persisted"} <= passed
 
 
-def test_the_kernel_was_started_with_each_word_once(provisioned: Provisioned, vm: Vm) -> None:
+def test_the_kernel_was_started_with_each_parameter_once(provisioned: Provisioned, vm: Vm) -> None:
     given = Counter(vm.shell("cat /proc/cmdline").split())
     assert {word: given[word] for word in WORDS} == dict.fromkeys(WORDS, 1)
     assert "quiet" not in given
@@ -65,22 +65,22 @@ def test_the_kernel_was_started_with_each_word_once(provisioned: Provisioned, vm
     assert all(line.split().count(word) == 1 for line in menu for word in WORDS)
 
 
-def test_the_kernel_does_what_it_was_started_with(provisioned: Provisioned, vm: Vm) -> None:
+def test_the_kernel_parameters_are_effective(provisioned: Provisioned, vm: Vm) -> None:
     assert "iommu: Default domain type: Passthrough" in vm.shell("dmesg")
     assert vm.shell("cat /sys/devices/system/cpu/nohz_full").strip() == "1"
     assert "HugePages_Total:      64" in vm.shell("cat /proc/meminfo")
 
 
-def test_huge_pages_are_really_there_on_the_node_that_was_declared(provisioned: Provisioned, vm: Vm) -> None:
+def test_huge_pages_are_allocated_on_the_declared_numa_nodes(provisioned: Provisioned, vm: Vm) -> None:
     assert pages(vm) == ["24", "40"]
-    # A program gets all of them, and not one more.
+    # A program can map all of them, but no more.
     program = "import mmap; m = mmap.mmap(-1, {} << 21, flags=0x40022); [m.__setitem__(i << 21, 1) for i in range({})]; print('mapped')"
     assert vm.shell(f'python3 -c "{program.format(64, 64)}"') == "mapped\n"
     assert vm.shell(f'python3 -c "{program.format(65, 65)}" 2>&1', check=False).endswith("Cannot allocate memory\n")
     assert "hugetlbfs" in vm.shell("findmnt -no FSTYPE /dev/hugepages2M")
 
 
-def test_modules_and_their_options_are_those_declared(provisioned: Provisioned, vm: Vm) -> None:
+def test_modules_and_their_options_are_as_declared(provisioned: Provisioned, vm: Vm) -> None:
     loaded = vm.shell("ls /sys/module").split()
     assert "i2c_piix4" in provisioned.modules_before
     assert "i2c_piix4" not in loaded
@@ -89,7 +89,7 @@ def test_modules_and_their_options_are_those_declared(provisioned: Provisioned, 
     assert vm.shell("modprobe i2c_piix4 && echo loaded", check=False) == ""
 
 
-def test_settings_limits_and_swap_are_those_declared(provisioned: Provisioned, vm: Vm) -> None:
+def test_settings_limits_and_swap_are_as_declared(provisioned: Provisioned, vm: Vm) -> None:
     assert vm.shell("sysctl -n vm.swappiness net.ipv4.tcp_congestion_control kernel.numa_balancing").split() == ["10", "bbr", "0"]
     assert "[madvise]" in vm.shell("cat /sys/kernel/mm/transparent_hugepage/enabled")
     assert vm.shell("su -s /bin/sh -c 'ulimit -l' nobody").strip() == "unlimited"
@@ -98,14 +98,14 @@ def test_settings_limits_and_swap_are_those_declared(provisioned: Provisioned, v
     assert len(vm.shell("cat /proc/swaps").splitlines()) == 1
 
 
-def test_a_second_apply_changes_nothing_and_leaves_the_boot_menu_alone(provisioned: Provisioned, site: VmSite, vm: Vm) -> None:
+def test_a_second_apply_changes_nothing_and_does_not_touch_the_boot_menu(provisioned: Provisioned, site: VmSite, vm: Vm) -> None:
     before = vm.shell(f"stat -c '%n %Y' {BOOT_FILES}; sha256sum {BOOT_FILES}")
     again = site.play("provision.yml")
     assert (again.ok, again.changed) == (True, 0), again.output
     assert vm.shell(f"stat -c '%n %Y' {BOOT_FILES}; sha256sum {BOOT_FILES}") == before
 
 
-def test_a_second_reboot_loses_nothing(provisioned: Provisioned, site: VmSite, vm: Vm) -> None:
+def test_all_settings_survive_a_second_reboot(provisioned: Provisioned, site: VmSite, vm: Vm) -> None:
     site.reboot()
     assert vm.boot_id() not in {provisioned.boot_before, provisioned.boot_after}
     assert site.faults() == {}
@@ -124,7 +124,7 @@ CHANGES = {
 }
 
 
-def test_what_other_hands_change_is_told_by_its_own_finding_and_repaired(provisioned: Provisioned, site: VmSite, vm: Vm) -> None:
+def test_out_of_band_changes_are_detected_by_their_own_findings_and_repaired(provisioned: Provisioned, site: VmSite, vm: Vm) -> None:
     for change in CHANGES.values():
         vm.shell(change)
     assert set(site.faults()) == set(CHANGES)

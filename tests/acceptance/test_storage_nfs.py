@@ -1,4 +1,4 @@
-"""The role storage_client with the kernel's own NFS: its server and its client on one VM, which talk by the VM's own address."""
+"""The role storage_client with the kernel's NFS: server and client on one VM, connected through the VM's address."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from support.vm_site import VmSite
 
 ADDRESS = "10.0.2.15"
-# Below the limit of a whole check (`validate --check-timeout`), so that the touch has its own finding.
+# Below the limit of a check (`validate --check-timeout`), so that the touch has its own finding.
 TIMEOUT_S = 12
-# A server of so little memory grants 128 KiB at most.
+# A server with so little memory grants at most 128 KiB.
 MOUNT: dict[str, Any] = {
     "name": "data",
     "kind": "nfs",
@@ -40,14 +40,14 @@ systemctl restart nfs-server"""
 
 
 def mounts(vm: Vm) -> dict[str, str]:
-    """`{path: options}` of what is mounted by NFS."""
+    """The NFS mounts: `{path: options}`."""
     rows = [line.split() for line in vm.shell("cat /proc/mounts").splitlines()]
     return {row[1]: row[3] for row in rows if row[2] in ("nfs", "nfs4")}
 
 
 @pytest.fixture(scope="module")
 def refused(site: VmSite, vm: Vm) -> str:
-    """What the first apply says, when no server is there."""
+    """The output of the first apply, which fails because the server is not installed."""
     version = vm.shell("apt-get update -qq && apt-cache madison nfs-common").split("|")[1].strip()
     site.declare(
         node_roles=["storage_client"],
@@ -61,30 +61,30 @@ def refused(site: VmSite, vm: Vm) -> str:
 
 
 @pytest.fixture(scope="module")
-def mounted(refused: str, site: VmSite, vm: Vm, tell: Callable[[str], None]) -> Iterator[None]:
+def mounted(refused: str, site: VmSite, vm: Vm, report: Callable[[str], None]) -> Iterator[None]:
     vm.shell(SERVER, timeout_s=300)
     applied = site.play("provision.yml")
     assert applied.ok, applied.output
-    tell(f"mounted by NFS with {mounts(vm)['/mnt/data']}")
+    report(f"mounted by NFS with {mounts(vm)['/mnt/data']}")
     yield
-    # A mount without its server would keep the machine from going down.
+    # A mount without its server would block the shutdown.
     vm.shell("systemctl start nfs-server")
 
 
 def wait_for_answers(vm: Vm) -> None:
-    """Until the client has its connections back."""
+    """Wait until the client has reconnected."""
     deadline = time.monotonic() + 150
     while vm.shell(f"timeout -s KILL {TIMEOUT_S} stat -f /mnt/data >/dev/null && echo yes", check=False) != "yes\n":
         assert time.monotonic() < deadline, "the client did not come back to its server"
         time.sleep(1)
 
 
-def test_the_client_is_installed_and_held_and_a_mount_without_a_server_fails_the_apply(refused: str, vm: Vm) -> None:
+def test_the_client_is_installed_and_held_and_an_apply_without_a_server_fails(refused: str, vm: Vm) -> None:
     assert "mnt-data.mount" in refused
     assert vm.shell("dpkg-query -W -f '${db:Status-Abbrev}' nfs-common").strip() == "hi"
 
 
-def test_the_kernel_mounts_it_with_the_declared_options_and_connections(mounted: None, vm: Vm) -> None:
+def test_the_mount_has_the_declared_options_and_connections(mounted: None, vm: Vm) -> None:
     shown = mounts(vm)["/mnt/data"].split(",")
     assert {"vers=4.2", "hard", "noatime", "nosuid", "rsize=65536", "wsize=65536", "proto=tcp", "nconnect=2", f"addr={ADDRESS}"} <= set(
         shown
@@ -103,7 +103,7 @@ def test_all_validators_pass_and_a_second_apply_changes_nothing(mounted: None, s
     assert (again.ok, again.changed) == (True, 0), again.output
 
 
-def test_a_mount_that_was_taken_away_is_told_and_put_back(mounted: None, site: VmSite, vm: Vm) -> None:
+def test_a_missing_mount_is_detected_and_repaired(mounted: None, site: VmSite, vm: Vm) -> None:
     vm.shell("umount /mnt/data")
     faults = site.faults()
     assert faults.pop("storage_client.mount[data].running") == "not mounted"
@@ -113,7 +113,7 @@ def test_a_mount_that_was_taken_away_is_told_and_put_back(mounted: None, site: V
     assert site.faults() == {}
 
 
-def test_options_that_differ_behind_the_back_are_told_and_put_right(mounted: None, site: VmSite, vm: Vm) -> None:
+def test_options_changed_out_of_band_are_detected_and_repaired(mounted: None, site: VmSite, vm: Vm) -> None:
     vm.shell(f"umount /mnt/data && mount -t nfs4 -o vers=4.1,hard,nosuid,rsize=65536,wsize=65536 {ADDRESS}:/srv/data /mnt/data")
     faults = site.faults()
     assert faults["storage_client.mount[data].options"] == "vers=4.1, no noatime, nconnect=1"
@@ -122,7 +122,7 @@ def test_options_that_differ_behind_the_back_are_told_and_put_right(mounted: Non
     assert site.faults() == {}
 
 
-def test_a_server_that_is_gone_is_told_in_time_and_nothing_hangs(mounted: None, site: VmSite, vm: Vm) -> None:
+def test_a_stopped_server_is_detected_in_time(mounted: None, site: VmSite, vm: Vm) -> None:
     assert site.faults() == {}
     usual = site.clusterctl("validate", "vm-n01", "-o", "json").wall_s
     vm.shell("systemctl stop nfs-server")
@@ -136,23 +136,23 @@ def test_a_server_that_is_gone_is_told_in_time_and_nothing_hangs(mounted: None, 
     assert site.faults() == {}
 
 
-def test_a_size_that_the_server_does_not_grant_is_told(mounted: None, site: VmSite) -> None:
-    asked = [*MOUNT["options"][:-2], "rsize=1048576", "wsize=65536"]
-    site.declare(storage_client_mounts=[MOUNT | {"options": asked}])
+def test_a_size_that_the_server_does_not_grant_is_reported(mounted: None, site: VmSite) -> None:
+    options = [*MOUNT["options"][:-2], "rsize=1048576", "wsize=65536"]
+    site.declare(storage_client_mounts=[MOUNT | {"options": options}])
     applied = site.play("provision.yml")
     findings = site.findings()
     site.declare(storage_client_mounts=[MOUNT])
     assert applied.ok, applied.output
     wrong = {check: f for check, f in findings.items() if f["outcome"] == "fail"}
     assert set(wrong) == {"storage_client.mount[data].sizes"}
-    told = wrong["storage_client.mount[data].sizes"]
-    assert told["severity"] == "minor"
-    assert told["found"].startswith("rsize=")
+    finding = wrong["storage_client.mount[data].sizes"]
+    assert finding["severity"] == "minor"
+    assert finding["found"].startswith("rsize=")
     assert site.play("provision.yml").ok
     assert site.faults() == {}
 
 
-def test_a_reboot_brings_the_mount_back(mounted: None, site: VmSite, vm: Vm) -> None:
+def test_the_mount_survives_a_reboot(mounted: None, site: VmSite, vm: Vm) -> None:
     site.reboot("-e", "provision_out_of_pool=true")
     assert "nconnect=2" in mounts(vm)["/mnt/data"]
     wait_for_answers(vm)
@@ -160,10 +160,10 @@ def test_a_reboot_brings_the_mount_back(mounted: None, site: VmSite, vm: Vm) -> 
     assert vm.shell("cat /mnt/data/file") == "here\n"
 
 
-def test_a_mount_that_is_no_longer_declared_is_taken_away(mounted: None, site: VmSite, vm: Vm) -> None:
+def test_a_mount_that_is_no_longer_declared_is_removed(mounted: None, site: VmSite, vm: Vm) -> None:
     site.declare(storage_client_mounts=[], storage_client_tunables=[])
     assert "storage_client.stale_units" in site.faults()
-    gone = site.play("provision.yml")
-    assert gone.ok, gone.output
+    removed = site.play("provision.yml")
+    assert removed.ok, removed.output
     assert mounts(vm) == {}
     assert site.faults() == {}

@@ -1,4 +1,4 @@
-"""Drift without --heal cannot reach a role: nothing that it imports can."""
+"""Drift without --heal cannot apply a role, because no module that it imports can."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def file_of(module: str) -> Path | None:
 
 @cache
 def imports(module: str) -> frozenset[str]:
-    """Everything a module imports at run time, inside functions, too; imports for types only are left out."""
+    """The modules that a module imports at run time, including imports in functions, without imports for types."""
     file = file_of(module)
     assert file is not None
     tree = ast.parse(file.read_text())
@@ -45,7 +45,7 @@ def imports(module: str) -> frozenset[str]:
 
 
 def reach(start: str, without: frozenset[str] = frozenset()) -> set[str]:
-    """All modules that can be imported from here, with the packages they are in."""
+    """All modules that are imported directly or indirectly, with their packages."""
     seen: set[str] = set()
     todo = [start]
     while todo:
@@ -62,7 +62,7 @@ CORE = sorted(f"clusterctl.core.drift.{p.stem}" for p in (CLI / "clusterctl" / "
 
 
 @pytest.mark.parametrize("module", CORE)
-def test_the_core_reaches_no_edge(module: str) -> None:
+def test_the_core_of_drift_imports_no_adapter(module: str) -> None:
     found = reach("clusterctl.core.drift" if module.endswith("__init__") else module)
     assert found & FORBIDDEN == set()
     edges = (
@@ -84,8 +84,8 @@ def test_only_prometheus_metrics_import_its_client() -> None:
     assert [p.relative_to(CLI).as_posix() for p in files] == ["clusterctl/core/drift/metrics.py"]
 
 
-def test_a_drift_run_reaches_ansible_only_to_carry_the_bundle() -> None:
-    """Nodes that are not reached by SSH are asked through one playbook, which has no roles."""
+def test_a_drift_run_uses_ansible_only_to_run_the_bundle() -> None:
+    """Nodes without SSH are validated through one playbook, which has no roles."""
     carrier = "clusterctl.adapters.validators.over_ansible"
     assert carrier in reach("clusterctl.workflows.drift.check_drift")
     found = reach("clusterctl.workflows.drift.check_drift", without=frozenset({carrier}))
@@ -104,8 +104,8 @@ def test_a_drift_run_reaches_ansible_only_to_carry_the_bundle() -> None:
     assert not [t for play in plays for t in play["tasks"] if any("role" in k or "import" in k or "include" in k for k in t)]
 
 
-def test_checks_run_only_after_the_node_is_seen_read_only() -> None:
-    """What the bundle runs cannot write: it goes into the view before pytest gets the first check."""
+def test_checks_run_only_in_the_read_only_view() -> None:
+    """The bundle enters the view before pytest runs the first check."""
     tree = ast.parse((VALIDATORS / "run_on_node.py").read_text())
     (run,) = (n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "run")
     calls = [ast.unparse(n.func) for step in run.body for n in ast.walk(step) if isinstance(n, ast.Call)]
@@ -114,17 +114,17 @@ def test_checks_run_only_after_the_node_is_seen_read_only() -> None:
     assert others == []
 
 
-def test_what_stays_writable_is_written_down() -> None:
+def test_writable_paths_of_checks_are_documented() -> None:
     documented = (ROOT / "docs" / "reference" / "validators.md").read_text()
     named = {path for role in ROLES for path in getattr(import_module(f"clusterctl_validators.test_{role}"), "WRITABLE", ())}
     assert named
     assert [path for path in sorted(named) if f"`{path}`" not in documented] == []
 
 
-def test_the_verb_goes_to_healing_only_where_it_is_asked_to() -> None:
+def test_the_drift_command_heals_only_on_request() -> None:
     tree = ast.parse((CLI / "clusterctl" / "commands" / "drift.py").read_text())
-    asked = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "heal_with_progress" in ast.unparse(n)]
-    assert [ast.unparse(n.test) for n in asked] == ["options.heal and found.decisions.heal"]
+    conditions = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "heal_with_progress" in ast.unparse(n)]
+    assert [ast.unparse(n.test) for n in conditions] == ["options.heal and found.decisions.heal"]
     found = reach(
         "clusterctl.commands.drift", without=frozenset({"clusterctl.commands.heal", "clusterctl.adapters.validators.over_ansible"})
     )

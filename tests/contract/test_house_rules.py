@@ -62,11 +62,11 @@ def imports(path: Path) -> set[str]:
         ("asyncssh", "cli/clusterctl/adapters/ssh"),
     ],
 )
-def test_an_edge_is_imported_in_one_place(module: str, only: str) -> None:
+def test_an_external_package_is_imported_in_one_place(module: str, only: str) -> None:
     assert [relative(p) for p in CLI if module in imports(p) and not relative(p).startswith(only)] == []
 
 
-def test_only_render_prints() -> None:
+def test_only_the_terminal_package_prints() -> None:
     def prints(path: Path) -> bool:
         tree = ast.parse(path.read_text())
         calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
@@ -77,22 +77,22 @@ def test_only_render_prints() -> None:
     assert offenders - worker_processes == set()
 
 
-def test_one_place_exits() -> None:
+def test_only_main_exits() -> None:
     offenders = [relative(p) for p in CLI if re.search(r"\bsys\.exit\(|\bos\._exit\(", p.read_text())]
     assert offenders in ([], ["cli/clusterctl/main.py"], ["cli/clusterctl/main.py", "cli/clusterctl/adapters/inventory/ansible_worker"])
 
 
-def test_validators_know_neither_click_nor_the_cli() -> None:
+def test_validators_import_neither_click_nor_the_cli() -> None:
     for path in (p for p in PYTHON if "clusterctl_validators" in p.as_posix() and "tests/" not in relative(p)):
         assert not imports(path) & {"click", "rich_click", "clusterctl", "ansible_runner"}, relative(path)
 
 
-def test_roles_and_validators_know_nothing_of_lab_or_molecule() -> None:
+def test_roles_and_validators_do_not_mention_lab_or_molecule() -> None:
     files = [p for p in TRACKED if relative(p).startswith(("roles/", "validators/")) and p.is_file()]
     assert [relative(p) for p in files if re.search(r"clusterctl[-_]lab|molecule", p.read_text(errors="ignore"))] == []
 
 
-def test_no_machine_path_and_no_registry_host() -> None:
+def test_no_file_has_a_machine_path_or_a_registry_host() -> None:
     machine = re.compile(r"(?<![\w./-])/(work|root|home/[a-z]+)/(?!\.ssh)")
     registry = re.compile(r"index-url|find-links|trusted-host|pypi\.org|files\.pythonhosted|deb\.debian\.org|registry\.npmjs")
     own = {"tests/contract/test_house_rules.py", "scripts/lock.sh"}
@@ -104,7 +104,7 @@ def test_no_machine_path_and_no_registry_host() -> None:
     assert offenders == []
 
 
-def test_nothing_is_left_unfinished() -> None:
+def test_no_file_has_a_marker_of_unfinished_work() -> None:
     pattern = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
     files = [p for p in TEXT if p.suffix in {".py", ".yml", ".sh"} and relative(p) != "tests/contract/test_house_rules.py"]
     assert [relative(p) for p in files if pattern.search(p.read_text())] == []

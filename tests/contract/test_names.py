@@ -1,4 +1,4 @@
-"""The map of the package: few modules at its root, and no name for two ideas."""
+"""The structure of the package: few modules at its root, and no name with two meanings."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PROTOCOLS = {"command": "commands/", "parse": "core/parsers/"}
 
 
 def floor(path: Path) -> str:
-    """The floor of a module. The inventory worker is a process of its own; a parser has the name of its tool, as its gate may have."""
+    """The floor of a module. The inventory worker and the parsers count as floors: the worker is a separate process, and a parser has the name of its tool, as a gate may have."""
     parts = path.relative_to(PACKAGE).parts
     return next((p for p in ("ansible_worker", "parsers") if p in parts), parts[0])
 
 
 def names() -> dict[str, list[str]]:
-    """Public class or function -> the modules that define it."""
+    """Name of a public class or function -> the modules that define it."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in MODULES:
         relative = path.relative_to(PACKAGE).as_posix()

@@ -8,7 +8,7 @@ ROLES = all_roles()
 BY_NAME = pytest.mark.parametrize("role", ROLES, ids=lambda r: r.name)
 
 
-def test_there_are_roles() -> None:
+def test_the_main_roles_exist() -> None:
     assert {"hardware", "kernel", "os_tuning", "hugepages", "nvidia_driver", "nccl", "gpu_tools"} <= {r.name for r in ROLES}
 
 
@@ -19,7 +19,7 @@ def test_defaults_equal_argument_specs(role: Role) -> None:
 
 
 @BY_NAME
-def test_arguments_carry_the_role_prefix_a_type_and_prose(role: Role) -> None:
+def test_arguments_have_the_role_prefix_a_type_and_a_description(role: Role) -> None:
     for name, spec in role.options.items():
         assert name.startswith(f"{role.name}_"), name
         assert spec.get("type"), name
@@ -41,7 +41,7 @@ def test_every_argument_is_read_by_a_validator_or_exempt_with_a_reason(role: Rol
     source = (ROOT / "validators" / "clusterctl_validators" / f"test_{role.name}.py").read_text()
     for name in role.options:
         read = f'"{name}"' in source
-        assert read or exempt.get(name), f"{name}: no validator reads it, and tests/contract/exempt_arguments.yml does not say why"
+        assert read or exempt.get(name), f"{name}: no validator reads it, and tests/contract/exempt_arguments.yml gives no reason"
         assert not (read and name in exempt), f"{name} is both read and exempt"
 
 

@@ -1,4 +1,4 @@
-"""Nodes that do not answer as they should, and runs that are cut short, on real nodes."""
+"""Nodes that do not answer correctly, and interrupted runs, on lab nodes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from support.demo_rack import CLUSTERCTL, DemoRack
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
+pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
-ROLE = ("--roles", "nccl", "--all-roles")  # a short way through a real apply
+ROLE = ("--roles", "nccl", "--all-roles")  # a short, real apply
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def ansible_processes(rack: DemoRack) -> list[str]:
     return text.splitlines()
 
 
-def test_a_node_that_is_off_is_told_and_keeps_its_state(rack: DemoRack) -> None:
+def test_an_unreachable_node_is_reported_and_keeps_its_state(rack: DemoRack) -> None:
     off = rack.node(2)
     podman("pause", off)
     try:
@@ -80,7 +80,7 @@ def test_a_changed_host_key_is_refused(rack: DemoRack) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
-def test_an_interrupted_run_ends_ansible_records_and_can_be_resumed(rack: DemoRack, number: signal.Signals) -> None:
+def test_an_interrupted_run_stops_ansible_is_recorded_and_can_be_resumed(rack: DemoRack, number: signal.Signals) -> None:
     child = start(rack)
     try:
         wait_until(lambda: bool(ansible_processes(rack)))
@@ -99,7 +99,7 @@ def test_an_interrupted_run_ends_ansible_records_and_can_be_resumed(rack: DemoRa
     assert status["held_by"] is None
 
 
-def test_kill_9_leaves_nobody_admitted_no_ansible_and_a_story(rack: DemoRack) -> None:
+def test_after_kill_9_no_node_is_admitted_ansible_has_ended_and_the_run_can_be_resumed(rack: DemoRack) -> None:
     child = start(rack)
     try:
         wait_until(lambda: bool(ansible_processes(rack)))
@@ -117,7 +117,7 @@ def test_kill_9_leaves_nobody_admitted_no_ansible_and_a_story(rack: DemoRack) ->
     assert rack.ok("status", rack.target, "-o", "json").json["unfinished_runs"] == []
 
 
-def test_two_operators_on_one_node(rack: DemoRack) -> None:
+def test_a_second_operator_is_refused_on_a_node_in_use(rack: DemoRack) -> None:
     child = start(rack)
     try:
         wait_until(lambda: bool(ansible_processes(rack)))
@@ -131,7 +131,7 @@ def test_two_operators_on_one_node(rack: DemoRack) -> None:
         child.communicate(timeout=60)
 
 
-def test_a_full_run_directory_is_told_and_nobody_is_admitted(rack: DemoRack) -> None:
+def test_a_full_disk_is_reported_and_no_node_is_admitted(rack: DemoRack) -> None:
     runs = rack.state_dir / "runs"
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(runs)], check=True)
     try:

@@ -1,4 +1,4 @@
-"""The demo, asserted: a rack of six real nodes from nothing to admitted, one of them with a degraded HCA."""
+"""The demo flow: a rack of six lab nodes, one of them with a degraded HCA, from new to admitted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
+pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
 SECRET = "planted-bmc-s3cr3t-4711"
 BAD_SLOT = 4
@@ -31,7 +31,7 @@ BAD_SLOT = 4
 
 @dataclass
 class Demo:
-    """The rack after the first run, and what was seen on the way."""
+    """The rack after the first run, with the results of plan and run and the host's kernel settings before and after."""
 
     rack: DemoRack
     bad: str
@@ -69,11 +69,11 @@ def vaulted(rack: DemoRack, password_file: str) -> str:
     return "".join(f"    {line}\n" for line in done.out.splitlines())
 
 
-def test_the_plan_says_that_there_is_something_to_do(demo: Demo) -> None:
+def test_the_plan_reports_pending_changes(demo: Demo) -> None:
     assert demo.plan.code == ExitCode.CHANGES_PENDING
 
 
-def test_five_are_admitted_and_one_is_quarantined(demo: Demo) -> None:
+def test_five_nodes_are_admitted_and_one_is_quarantined(demo: Demo) -> None:
     assert demo.first.code == ExitCode.GATE_FAILED, demo.first.err
     states = demo.rack.states()
     assert states.pop(demo.bad) == "quarantined"
@@ -81,7 +81,7 @@ def test_five_are_admitted_and_one_is_quarantined(demo: Demo) -> None:
     assert len(states) == 5
 
 
-def test_the_result_is_a_document_with_a_schema(demo: Demo) -> None:
+def test_the_result_conforms_to_its_schema(demo: Demo) -> None:
     schema = json.loads((ROOT / "docs/reference/schemas/provision.schema.json").read_text())
     Draft202012Validator(schema).validate(demo.first.json)
     assert demo.first.json["counts"] == {"admitted": 5, "quarantined": 1}
@@ -89,14 +89,14 @@ def test_the_result_is_a_document_with_a_schema(demo: Demo) -> None:
     assert all(n["changed"] > 10 for n in demo.first.json["nodes"])
 
 
-def test_the_quarantine_names_device_found_expected_source_and_action(demo: Demo) -> None:
+def test_the_reason_of_the_quarantine_has_device_values_source_and_next_action(demo: Demo) -> None:
     node = next(n for n in demo.first.json["nodes"] if n["name"] == demo.bad)
     first = node["reasons"][0]
     assert (first["kind"], first["device"]) == ("gate_failed", "mlx5_3")
     assert "mlx5_3" in first["text"]
     assert "Gb/s" in first["text"]
     assert "expected" in first["text"]
-    assert "[" in first["text"], "the source of the floor"
+    assert "[" in first["text"], "the source of the floor is missing"
     assert first["hint"]
     status = demo.rack.ok("status", demo.rack.target, "-o", "json").json
     shown = next(n for n in status["nodes"] if n["name"] == demo.bad)
@@ -104,22 +104,22 @@ def test_the_quarantine_names_device_found_expected_source_and_action(demo: Demo
     assert {"name", "state", "reason", "spec_digest", "last_run"} <= set(shown)
 
 
-def test_the_other_nodes_were_not_blamed(demo: Demo) -> None:
+def test_no_other_node_is_marked_faulty(demo: Demo) -> None:
     assert [n["name"] for n in demo.first.json["nodes"] if n["reasons"]] == [demo.bad]
 
 
-def test_admission_rests_on_every_pair_and_on_a_group_of_nodes(demo: Demo) -> None:
+def test_all_pairs_and_a_group_of_nodes_were_measured(demo: Demo) -> None:
     run_id = demo.first.json["run_id"]
     header = read_header(demo.rack.state_dir / "runs" / run_id)
     assert header.level == "standard"
     assert header.pair_coverage
     assert (header.pair_coverage["pairs"], header.pair_coverage["possible_pairs"]) == (15, 15)
     judged = demo.rack.clusterctl("judge", run_id, "--gate", "nccl_group", "-o", "json")
-    assert judged.code == ExitCode.GATE_FAILED, "the node with the bad HCA was kept out of the group"
+    assert judged.code == ExitCode.GATE_FAILED, "the node with the degraded HCA must not be in the group"
     assert {n["name"] for n in judged.json["nodes"] if n["passed"]} == set(demo.rack.states()) - {demo.bad}
 
 
-def test_the_hosts_own_kernel_settings_are_untouched(demo: Demo) -> None:
+def test_the_hosts_kernel_settings_are_unchanged(demo: Demo) -> None:
     changed = {k: (v, demo.after.get(k)) for k, v in demo.before.items() if demo.after.get(k) != v}
     assert changed == {}
 
@@ -132,10 +132,10 @@ def test_a_second_run_changes_nothing_and_takes_seconds(demo: Demo) -> None:
         assert not any(n["touched"] for n in again.json["nodes"])
         bad = next(n for n in again.json["nodes"] if n["name"] == demo.bad)
         assert "mlx5_3" in bad["reason"]
-    assert min(r.wall_s for r in runs) * 10 < demo.first.wall_s, "seconds where the first took minutes, however busy the machine is"
+    assert min(r.wall_s for r in runs) * 10 < demo.first.wall_s, "a second run must be much faster than the first, even on a busy machine"
 
 
-def test_the_report_and_the_history_tell_the_story(demo: Demo) -> None:
+def test_report_and_history_show_the_quarantine(demo: Demo) -> None:
     page = demo.rack.site / "report.html"
     demo.rack.ok("report", demo.first.json["run_id"], "--out", str(page))
     text = page.read_text()
@@ -146,7 +146,7 @@ def test_the_report_and_the_history_tell_the_story(demo: Demo) -> None:
     assert "quarantined" in history
 
 
-def test_the_planted_secret_is_nowhere(demo: Demo) -> None:
+def test_the_planted_secret_is_in_no_file_and_no_output(demo: Demo) -> None:
     page = demo.rack.site / "secret-report.html"
     demo.rack.ok("report", "--out", str(page))
     skipped = demo.rack.state_dir / "lab"
@@ -169,9 +169,9 @@ def test_the_log_of_the_first_run_is_short(demo: Demo) -> None:
     assert len(demo.first.err.splitlines()) < 80, demo.first.err
 
 
-def test_admit_by_hand_puts_a_drained_node_back_on_its_evidence(demo: Demo) -> None:
+def test_the_admit_playbook_readmits_a_drained_node_from_its_evidence(demo: Demo) -> None:
     node = demo.rack.node(1)
-    demo.rack.ok("drain", node, "--reason", "a look inside")
+    demo.rack.ok("drain", node, "--reason", "inspection")
     layers = (ROOT / "inventory/common", ROOT / "inventory/lab", demo.rack.state_dir / "lab/hosts")
     words = [w for layer in layers for w in ("-i", str(layer))]
     playbook = str(ROOT / "playbooks/admit.yml")
@@ -180,14 +180,14 @@ def test_admit_by_hand_puts_a_drained_node_back_on_its_evidence(demo: Demo) -> N
     assert demo.rack.states()[node] == "admitted"
 
 
-def test_a_quarantined_node_is_no_partner(demo: Demo) -> None:
+def test_a_quarantined_node_is_refused_as_partner(demo: Demo) -> None:
     done = demo.rack.clusterctl("provision", demo.rack.node(1), "--all-roles", "--partners", demo.bad, "--yes")
     assert done.code == ExitCode.USAGE
     assert f"{demo.bad} is quarantined: not known to be good" in done.err
     assert demo.rack.states()[demo.rack.node(1)] == "admitted"
 
 
-def test_repaired_and_retested_with_partners_it_is_admitted(demo: Demo) -> None:
+def test_a_repaired_node_is_admitted_after_a_retest_with_partners(demo: Demo) -> None:
     demo.rack.ok("lab", "fault", demo.bad, "hca_degraded", "--clear")
     partners = f"{demo.rack.node(1)},{demo.rack.node(2)}"
     done = demo.rack.clusterctl("provision", demo.bad, "--retest", "--partners", partners, "--yes", "-o", "json")
@@ -195,33 +195,33 @@ def test_repaired_and_retested_with_partners_it_is_admitted(demo: Demo) -> None:
     assert set(demo.rack.states().values()) == {"admitted"}
 
 
-def test_drift_is_told_and_healed_one_node_first(demo: Demo) -> None:
+def test_drift_is_reported_and_healed_with_a_canary(demo: Demo) -> None:
     rack = demo.rack
-    assert rack.clusterctl("drift", rack.target).code == ExitCode.OK, "a rack that was just provisioned has none"
-    moved = [rack.node(2), rack.node(3)]
-    for name in moved:
+    assert rack.clusterctl("drift", rack.target).code == ExitCode.OK, "a rack that was just provisioned has no drift"
+    drifted = [rack.node(2), rack.node(3)]
+    for name in drifted:
         assert rack.run("podman", "exec", name, "sysctl", "-qw", "vm.swappiness=9").code == 0
-    told = rack.clusterctl("drift", rack.target, "-o", "json")
-    assert told.code == ExitCode.CHANGES_PENDING
-    assert [(f["node"], f["check"], f["kind"], f["found"]) for f in told.json["findings"]] == [
-        (name, "os_tuning.sysctl[vm.swappiness].running", "drift", "9") for name in moved
+    reported = rack.clusterctl("drift", rack.target, "-o", "json")
+    assert reported.code == ExitCode.CHANGES_PENDING
+    assert [(f["node"], f["check"], f["kind"], f["found"]) for f in reported.json["findings"]] == [
+        (name, "os_tuning.sysctl[vm.swappiness].running", "drift", "9") for name in drifted
     ]
-    assert rack.clusterctl("provision", rack.target, "--check").code == ExitCode.CHANGES_PENDING, "drift alone changed nothing"
+    assert rack.clusterctl("provision", rack.target, "--check").code == ExitCode.CHANGES_PENDING, "drift without --heal must change nothing"
     healed = rack.clusterctl("drift", rack.target, "--policy", "critical=heal,major=heal,minor=heal", "--heal", "-o", "json")
     assert healed.code == ExitCode.OK, healed.err
-    assert [(a["node"], a["action"]) for a in healed.json["actions"]] == [(name, "healed") for name in moved]
+    assert [(a["node"], a["action"]) for a in healed.json["actions"]] == [(name, "healed") for name in drifted]
     assert all("repaired: os_tuning.sysctl[vm.swappiness].running" in a["detail"] for a in healed.json["actions"])
-    assert (healed.json["findings"], healed.json["summary"]["drift"]) == ([], 0), "what holds after the heal"
+    assert (healed.json["findings"], healed.json["summary"]["drift"]) == ([], 0), "the document must describe the state after healing"
     assert rack.clusterctl("drift", rack.target).code == ExitCode.OK
     assert set(rack.states().values()) == {"admitted"}
 
 
-def test_drift_drains_where_the_policy_says_so(demo: Demo) -> None:
+def test_drift_drains_nodes_according_to_the_policy(demo: Demo) -> None:
     rack, name = demo.rack, demo.rack.node(5)
     assert rack.run("podman", "exec", name, "sysctl", "-qw", "vm.swappiness=9").code == 0
-    told = rack.clusterctl("drift", rack.target, "--policy", "critical=drain,major=drain,minor=drain", "-o", "json")
-    assert told.code == ExitCode.CHANGES_PENDING
-    assert [(a["node"], a["action"]) for a in told.json["actions"]] == [(name, "drained")]
+    reported = rack.clusterctl("drift", rack.target, "--policy", "critical=drain,major=drain,minor=drain", "-o", "json")
+    assert reported.code == ExitCode.CHANGES_PENDING
+    assert [(a["node"], a["action"]) for a in reported.json["actions"]] == [(name, "drained")]
     assert rack.states()[name] == "drained"
 
 
@@ -229,8 +229,8 @@ def test_drift_drains_where_the_policy_says_so(demo: Demo) -> None:
     ("role", "patterns"),
     [("nccl", ["nccl.*"]), ("os_tuning", ["os_tuning.sysctl[[]vm.*", "os_tuning.swap.*", "os_tuning.governor.*"])],
 )
-def test_settings_changed_by_other_hands_are_told_and_repaired(demo: Demo, role: str, patterns: list[str]) -> None:
-    """A few settings of `make mutation`, which takes them all."""
+def test_out_of_band_changes_are_detected_and_repaired(demo: Demo, role: str, patterns: list[str]) -> None:
+    """A few of the settings that `make mutation` tests completely."""
     layers = (ROOT / "inventory/common", ROOT / "inventory/lab", demo.rack.state_dir / "lab/hosts")
     bench = NodeUnderTest(layers, demo.rack.state_dir, demo.rack.node(2), demo.rack.site / f"mutation-{role}")
     chosen = [m for m in mutation_catalogue(bench.findings([role])).mutations if any(fnmatch(m.check, p) for p in patterns)]

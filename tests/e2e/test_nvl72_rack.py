@@ -1,4 +1,4 @@
-"""A rack of GB300 compute trays, from new to admitted: one NVLink domain, measured over NVLink."""
+"""A rack of GB300 compute trays, from new to admitted: one NVLink domain, with a burn-in over NVLink."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.lab_ssh import LabSsh
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
+pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
 CHANNEL = "/dev/nvidia-caps-imex-channels/channel0"
 
@@ -45,20 +45,20 @@ def records(rack: DemoRack, gate: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_group_was_measured_over_nvlink(admitted: DemoRack) -> None:
+def test_the_group_gate_measured_over_nvlink(admitted: DemoRack) -> None:
     (record,) = records(admitted, "nccl_group")
     assert record["peers"] == [admitted.node(1), admitted.node(2)]
     assert "via P2P/MNNVL" in record["stdout"]
     assert "NET/IB/" not in record["stdout"]
 
 
-def test_the_channel_for_it_was_made_for_the_measurement_only(admitted: DemoRack) -> None:
+def test_the_imex_channel_exists_only_during_the_measurement(admitted: DemoRack) -> None:
     ssh = LabSsh(admitted.state_dir)
     for slot in (1, 2):
         assert ssh(admitted.node(slot), f"test -e {CHANNEL} && echo there || echo gone") == "gone"
 
 
-def test_where_a_scheduler_starts_imex_the_measurement_starts_its_own(admitted: DemoRack) -> None:
+def test_the_measurement_starts_its_own_imex_if_none_runs(admitted: DemoRack) -> None:
     ssh, nodes = LabSsh(admitted.state_dir), [admitted.node(1), admitted.node(2)]
     for node in nodes:
         ssh(node, "systemctl stop nvidia-imex")
@@ -70,13 +70,13 @@ def test_where_a_scheduler_starts_imex_the_measurement_starts_its_own(admitted: 
     assert left == [["inactive", "inactive"]] * 2
 
 
-def test_imex_joins_the_trays(admitted: DemoRack) -> None:
-    said = json.loads(LabSsh(admitted.state_dir)(admitted.node(2), "nvidia-imex-ctl -N -j"))
-    assert said["status"] == "UP"
-    assert {node["status"] for node in said["nodes"].values()} == {"READY"}
+def test_imex_connects_the_trays(admitted: DemoRack) -> None:
+    domain = json.loads(LabSsh(admitted.state_dir)(admitted.node(2), "nvidia-imex-ctl -N -j"))
+    assert domain["status"] == "UP"
+    assert {node["status"] for node in domain["nodes"].values()} == {"READY"}
 
 
-def test_a_gpu_that_leaves_the_fabric_is_told(admitted: DemoRack) -> None:
+def test_a_gpu_that_leaves_the_fabric_is_detected(admitted: DemoRack) -> None:
     admitted.ok("lab", "fault", admitted.node(2), "fabric_stuck", "--device", "1")
     try:
         done = admitted.clusterctl("validate", admitted.target, "-o", "json")
@@ -89,11 +89,11 @@ def test_a_gpu_that_leaves_the_fabric_is_told(admitted: DemoRack) -> None:
     assert not any("gpu[0]" in check for check in bad)
 
 
-def test_the_rack_is_as_declared_again(admitted: DemoRack) -> None:
+def test_the_rack_is_in_its_declared_state_again(admitted: DemoRack) -> None:
     admitted.ok("validate", admitted.target)
 
 
-def test_a_rack_that_is_up_keeps_its_hardware(rack: DemoRack) -> None:
+def test_the_hardware_of_a_running_rack_cannot_be_changed(rack: DemoRack) -> None:
     done = rack.clusterctl("lab", "up", rack.target, "--nodes", "2")
     assert done.code == ExitCode.USAGE
     assert "simulates gb300_nvl72, not hgx_h100" in done.err

@@ -1,4 +1,4 @@
-"""The role bios, run by ansible-playbook against a BMC on loopback that keeps changes pending until a reset."""
+"""The role bios, run by ansible-playbook against a fake BMC on loopback that applies changes at a reset."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bmc(tmp_path: Path) -> Iterator[Bmc]:
         yield one
 
 
-def test_a_change_is_shown_then_pending_then_in_force(bmc: Bmc, tmp_path: Path) -> None:
+def test_a_change_is_shown_in_check_mode_then_pending_then_current(bmc: Bmc, tmp_path: Path) -> None:
     dry = run_bios_role(bmc, tmp_path / "play", check=True, bios_attributes=ONE_RESET)
     assert dry.ok, dry.output
     assert dry.changed == 1
@@ -54,7 +54,7 @@ def test_a_change_is_shown_then_pending_then_in_force(bmc: Bmc, tmp_path: Path) 
     assert len(bmc.writes) == 1
 
 
-def test_children_of_a_preset_take_two_resets_announced_from_the_start(bmc: Bmc, tmp_path: Path) -> None:
+def test_attributes_controlled_by_a_preset_need_two_resets_which_are_announced(bmc: Bmc, tmp_path: Path) -> None:
     first = run_bios_role(bmc, tmp_path / "play", bios_attributes=TWO_RESETS)
     assert (first.ok, first.changed, first.reboot, first.again) == (True, 1, True, True), first.output
     assert "2 resets required for the declared state" in first.output
@@ -68,24 +68,21 @@ def test_children_of_a_preset_take_two_resets_announced_from_the_start(bmc: Bmc,
     assert [w["Attributes"] for w in bmc.writes] == [{"SysProfile": "Custom"}, {"ProcCStates": "Disabled"}]
 
 
-def test_without_leave_nothing_is_written(bmc: Bmc, tmp_path: Path) -> None:
+def test_without_permission_nothing_is_written(bmc: Bmc, tmp_path: Path) -> None:
     found = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET, bios_apply=False)
     assert (found.ok, found.changed, found.reboot) == (True, 0, False), found.output
     assert "nothing was written: bios_apply is false" in found.output
     assert bmc.writes == []
 
 
-def test_what_a_reset_did_not_apply_is_a_failure_that_names_it(bmc: Bmc, tmp_path: Path) -> None:
+def test_a_change_that_the_reset_did_not_apply_is_an_error(bmc: Bmc, tmp_path: Path) -> None:
     bmc.ignores = {"LogicalProc"}
     assert run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET).ok
     bmc.bios["@Redfish.Settings"]["Messages"] = [{"Message": "Needs a newer ME.", "RelatedProperties": ["/Attributes/LogicalProc"]}]
     bmc.reset()
     found = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
     assert not found.ok
-    assert (
-        "LogicalProc: 'Disabled' was written, is no longer pending, but 'Enabled' is in force (BMC: Needs a newer ME.)"
-        in found.output
-    )
+    assert "LogicalProc: 'Disabled' was written, is no longer pending, but 'Enabled' is in force (BMC: Needs a newer ME.)" in found.output
     assert "SMTControl_00CB: 'Disable' was written" not in found.output
 
 
@@ -113,7 +110,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("variables", "why"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
-def test_what_cannot_be_done_fails_with_the_reason_and_writes_nothing(
+def test_an_invalid_declaration_fails_with_the_reason_and_writes_nothing(
     bmc: Bmc, tmp_path: Path, variables: dict[str, Any], why: str
 ) -> None:
     found = run_bios_role(bmc, tmp_path / "play", **variables)
@@ -122,7 +119,7 @@ def test_what_cannot_be_done_fails_with_the_reason_and_writes_nothing(
     assert bmc.writes == []
 
 
-def test_the_bmc_s_own_refusal_is_told(bmc: Bmc, tmp_path: Path) -> None:
+def test_a_refusal_of_the_bmc_is_reported(bmc: Bmc, tmp_path: Path) -> None:
     bmc.forbidden = {"LogicalProc"}
     found = run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET)
     assert not found.ok
@@ -130,19 +127,19 @@ def test_the_bmc_s_own_refusal_is_told(bmc: Bmc, tmp_path: Path) -> None:
     assert "HTTP 400: The property LogicalProc may not be changed." in found.output
 
 
-def test_overrides_of_a_site_replace_add_and_take_out(bmc: Bmc, tmp_path: Path) -> None:
+def test_overrides_of_a_site_replace_add_and_remove_attributes(bmc: Bmc, tmp_path: Path) -> None:
     overrides = {"LogicalProc": "Enabled", "SriovGlobalEnable": "Enabled", "SMTControl": None}
     assert run_bios_role(bmc, tmp_path / "play", bios_attributes=ONE_RESET, bios_overrides=overrides).ok
     assert bmc.pending == {"SriovGlobalEnable": "Enabled"}
 
 
-def test_nothing_declared_asks_nobody(bmc: Bmc, tmp_path: Path) -> None:
+def test_without_declared_attributes_the_bmc_is_not_queried(bmc: Bmc, tmp_path: Path) -> None:
     found = run_bios_role(bmc, tmp_path / "play", bmc_url="")
     assert (found.ok, found.changed, found.reboot, found.again) == (True, 0, False, False), found.output
     assert bmc.requests == []
 
 
-def test_a_certificate_goes_unchecked_only_where_the_site_says_so(bmc: Bmc, tmp_path: Path) -> None:
+def test_the_certificate_is_not_verified_only_if_the_site_disables_it(bmc: Bmc, tmp_path: Path) -> None:
     pins = {"dell": [{"name": "bios", "ids": ["Installed-*BIOS*"], "version": "1.8.2"}]}
     found = run_bios_role(bmc, tmp_path / "play", bios_firmware_pins=pins, bmc_ca_file="", bios_verify_certificates=False)
     assert found.ok, found.output
@@ -178,11 +175,11 @@ SERVERS: list[tuple[str, list[dict[str, Any]], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("tree", "wanted", "line"), SERVERS, ids=[s[0] for s in SERVERS])
-def test_a_dry_run_against_the_recorded_service_of_a_real_server(
-    tmp_path: Path, tree: str, wanted: list[dict[str, Any]], line: str
+@pytest.mark.parametrize(("tree", "attributes", "line"), SERVERS, ids=[s[0] for s in SERVERS])
+def test_check_mode_works_with_the_recorded_service_of_a_real_server(
+    tmp_path: Path, tree: str, attributes: list[dict[str, Any]], line: str
 ) -> None:
-    vendors = dict.fromkeys(("dell", "supermicro", "ami", "nvidia", "lenovo"), wanted)
+    vendors = dict.fromkeys(("dell", "supermicro", "ami", "nvidia", "lenovo"), attributes)
     with Bmc(recorded_tree(tree), tmp_path / "bmc", writable=False) as bmc:
         found = run_bios_role(bmc, tmp_path / "play", check=True, bios_attributes=vendors)
         assert found.ok, found.output
@@ -196,12 +193,12 @@ def test_a_dry_run_against_the_recorded_service_of_a_real_server(
         assert not [r for r in bmc.requests if r[0] != "GET"]
 
 
-def test_a_real_dell_registry_takes_a_change_in_two_resets(tmp_path: Path) -> None:
-    wanted = {"dell": SERVERS[0][1]}
+def test_a_recorded_dell_registry_needs_two_resets_for_a_change(tmp_path: Path) -> None:
+    attributes = {"dell": SERVERS[0][1]}
     with Bmc(recorded_tree("libredfish-dell"), tmp_path / "bmc") as bmc:
         rounds = []
         for _ in range(3):
-            found = run_bios_role(bmc, tmp_path / "play", bios_attributes=wanted)
+            found = run_bios_role(bmc, tmp_path / "play", bios_attributes=attributes)
             assert found.ok, found.output
             rounds.append((found.changed, found.reboot, found.again))
             bmc.reset()

@@ -1,4 +1,4 @@
-"""`burnin` and `judge` over real SSH: the playbook, the role and its agents on three nodes that meet each other over TCP."""
+"""`burnin` and `judge` over real SSH: the playbook, the role and its agents on three nodes that measure each other over TCP."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
+pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
 CUT = "for p in /proc/[0-9]*; do grep -q '^sshd: root' $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true"
 TOOLS = ("dcgmi", "ib_write_bw", "all_reduce_perf", "mpirun")
@@ -37,7 +37,7 @@ SETTINGS = {
 
 @dataclass
 class Rack:
-    """Three nodes, b1 to b3, in rack_b."""
+    """Three nodes b1 to b3 in rack_b."""
 
     nodes: dict[str, ContainerNode]
     folder: Path
@@ -63,9 +63,9 @@ class Rack:
 
     def clusterctl(self, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
         code = main.call(["--state-dir", str(self.state_dir), *words, *self.write(), "-o", "json"])
-        told = capsys.readouterr()
-        assert told.out, told.err
-        data: dict[str, Any] = json.loads(told.out)
+        printed = capsys.readouterr()
+        assert printed.out, printed.err
+        data: dict[str, Any] = json.loads(printed.out)
         jsonschema.validate(data, SCHEMA)
         return code, data
 
@@ -97,7 +97,7 @@ def bad(data: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     return [(n["name"], r["gate"], r["device"], r["outcome"]) for n in data["nodes"] for r in n["results"] if r["outcome"] != "pass"]
 
 
-def test_a_degraded_hca_is_found_over_ssh_and_judged_again_offline(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_degraded_hca_is_found_and_judging_again_offline_agrees(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
     rack.nodes["b2"].shell("echo 'mlx5_3 196' > /etc/fake-slow")
     code, data = rack.clusterctl(capsys, "burnin", "rack-b")
     assert code == 7
@@ -119,7 +119,7 @@ def test_a_node_retested_with_partners_passes_after_its_repair(rack: Rack, capsy
     assert [n["name"] for n in data["nodes"]] == ["b2"]
 
 
-def test_a_missing_tool_and_a_node_out_of_reach_are_told_apart(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_tool_and_an_unreachable_node_are_distinguished(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
     rack.nodes["b1"].shell("for f in $(which -a dcgmi); do test -e $f && mv $f $f.away; done; true")
     rack.nodes["b3"].shell("mv /root/.ssh/authorized_keys /root/.ssh/away; " + CUT)
     try:
@@ -135,7 +135,7 @@ def test_a_missing_tool_and_a_node_out_of_reach_are_told_apart(rack: Rack, capsy
     assert "node unreachable" in details["b3"]["detail"]
 
 
-def test_ssh_connections_that_break_in_the_middle_do_no_harm(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_measurement_survives_broken_ssh_connections(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
     one = rack.nodes["b1"]
     one.shell("echo 8 > /etc/fake-pause")
     cut = threading.Event()

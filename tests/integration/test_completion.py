@@ -1,4 +1,4 @@
-"""What a shell gets on TAB: the real program, called as bash calls it."""
+"""Shell completion: what the real program returns on TAB, called the way bash calls it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def offered(site: Path, *words: str) -> list[str]:
-    """What is offered for the last word."""
+    """The completions offered for the last word."""
     env = os.environ | {
         "_CLUSTERCTL_COMPLETE": "bash_complete",
         "COMP_WORDS": " ".join(["clusterctl", *words]),
@@ -83,7 +83,7 @@ NODES = [f"r12-n0{i}" for i in range(1, 7)]
     ],
     ids=" ".join,
 )
-def test_what_is_offered(site: Path, words: tuple[str, ...], expected: list[str]) -> None:
+def test_each_argument_offers_its_completions(site: Path, words: tuple[str, ...], expected: list[str]) -> None:
     assert offered(site, *words) == expected
 
 
@@ -93,13 +93,13 @@ def test_only_provisioning_runs_are_offered_to_resume(site: Path) -> None:
     assert "-provision-" in found[0]
 
 
-def test_what_is_wrong_with_a_site_is_not_written_into_the_line(tmp_path: Path) -> None:
+def test_a_broken_configuration_offers_nothing_and_prints_no_error(tmp_path: Path) -> None:
     (tmp_path / "clusterctl.yml").write_text("nonsense: [")
     for words in (("plan", ""), ("burnin", "--gates", ""), ("report", ""), ("provision", "--roles", ""), ("lab", "fault", "")):
         assert offered(tmp_path, *words) == []
 
 
-def test_a_state_directory_that_is_typed_counts(site: Path, tmp_path: Path) -> None:
+def test_a_typed_state_directory_is_used(site: Path, tmp_path: Path) -> None:
     assert offered(tmp_path, "--state-dir", str(site / "state"), "status", "r12-n04") == ["r12-n04"]
 
 
@@ -113,7 +113,7 @@ def test_a_damaged_database_offers_nothing(tmp_path: Path) -> None:
     assert offered(tmp_path, "status", "r") == []
 
 
-def test_of_a_fleet_groups_are_offered_and_nodes_once_a_letter_is_typed(tmp_path: Path) -> None:
+def test_a_large_fleet_offers_groups_first_and_nodes_once_a_letter_is_typed(tmp_path: Path) -> None:
     names = ", ".join(f"n{i:03d}: " for i in range(101))
     (tmp_path / "hosts.yml").write_text(f"rack_1: {{hosts: {{{names}}}}}\n")
     (tmp_path / "clusterctl.yml").write_text("inventory: [hosts.yml]\n")

@@ -1,4 +1,4 @@
-"""The command line that is printed for people, run as printed: from an empty folder, with nothing but HOME and PATH in the environment."""
+"""The printed equivalent command runs unchanged: from an empty directory, with only HOME and PATH in the environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from support.roles import ROOT
 
 BARE = {"PATH": "/usr/bin:/bin"}
-ASK = """
+PRINT_COMMAND = """
 import json, sys
 from pathlib import Path
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
@@ -25,7 +25,7 @@ print(run_playbook(PlaybookRequest("provision.yml", (hosts,), nodes, tags=("nccl
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, unpacked as pip does it; a checkout beside it would hide what it lacks."""
+    """The wheel, unpacked as pip does it; with a checkout next to it, missing files would go unnoticed."""
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], cwd=ROOT, check=True, capture_output=True
@@ -46,7 +46,7 @@ def site(tmp_path: Path) -> Path:
 
 def printed(installed: Path, site: Path, nodes: str, **environment: str) -> str:
     """What a run in `site/` prints, its inventory named relative to it."""
-    words = [sys.executable, "-c", ASK, "hosts.json", nodes, str(site / "artifacts")]
+    words = [sys.executable, "-c", PRINT_COMMAND, "hosts.json", nodes, str(site / "artifacts")]
     env = {**BARE, "HOME": str(site), "PYTHONPATH": str(installed), **environment}
     done = subprocess.run(words, cwd=site / "site", env=env, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -58,16 +58,16 @@ def typed(line: str, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["/bin/sh", "-c", line], cwd=site / "empty", env=env, check=False, capture_output=True, text=True, timeout=120)
 
 
-def test_it_runs_as_printed(installed: Path, site: Path) -> None:
+def test_the_printed_command_runs_unchanged(installed: Path, site: Path) -> None:
     line = printed(installed, site, "n1,n2")
     done = typed(f"{line} --list-tasks", site)
     assert done.returncode == 0, done.stderr
     assert "nccl : " in done.stdout
     without = [w for w in shlex.split(line) if not w.startswith("ANSIBLE_")]
-    assert "was not found" in typed(f"{shlex.join(without)} --list-tasks", site).stderr, "the settings in front are what it needs"
+    assert "was not found" in typed(f"{shlex.join(without)} --list-tasks", site).stderr, "the settings in front are needed"
 
 
-def test_many_nodes_are_named_by_a_file(installed: Path, site: Path) -> None:
+def test_many_nodes_are_passed_in_a_limit_file(installed: Path, site: Path) -> None:
     names = [f"n{i}" for i in range(1, 10)]
     line = printed(installed, site, ",".join(names))
     assert f"--limit @{site}/artifacts/limit " in line
@@ -76,7 +76,7 @@ def test_many_nodes_are_named_by_a_file(installed: Path, site: Path) -> None:
     assert "hosts (9)" in done.stdout
 
 
-def test_the_users_own_configuration_stays_in_force_and_vault_files_are_carried(installed: Path, site: Path) -> None:
+def test_the_users_configuration_and_vault_files_are_in_the_command(installed: Path, site: Path) -> None:
     (site / "site" / "ansible.cfg").write_text("[defaults]\n")
     (site / "vault password").write_text("x")
     line = printed(installed, site, "n1", ANSIBLE_VAULT_IDENTITY_LIST=f"prod@{site}/vault password", ANSIBLE_BECOME_PASSWORD="s3cr3t-4711")

@@ -1,4 +1,4 @@
-"""The role infiniband's checks against a real opensm and the real infiniband-diags, on ibsim."""
+"""The checks of the role infiniband with a real opensm and the real infiniband-diags on ibsim."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from clusterctl_validators.finding import Finding
 
 MISSING = missing_tools()
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"absent: {', '.join(MISSING)}; apt-get install ibsim-utils opensm infiniband-diags")
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)}; apt-get install ibsim-utils opensm infiniband-diags")
 SCRIPT = ROOT / "roles" / "infiniband" / "files" / "clusterctl_infiniband.py"
 DEGRADED = 3
-# ibsim tells 104 for a healthy HDR link of four lanes.
+# The rate that ibsim reports for a healthy HDR link with four lanes.
 HEALTHY_GBPS = 104
 
 
@@ -45,7 +45,7 @@ def planned(host: int) -> dict[str, Any]:
 
 
 def judged(fabric: Fabric, host: int, root: Path, **other: Any) -> dict[str, Finding]:
-    """The findings about port, subnet manager and cabling of a host that is declared healthy."""
+    """The findings about port, subnet manager and cabling of a host, compared with a healthy declaration."""
     variables = {
         "infiniband_ports": [{"device": "ibsim0", "port": 1, "rate_gbps": HEALTHY_GBPS}],
         "infiniband_subnet_manager": True,
@@ -65,35 +65,35 @@ def wrong(found: dict[str, Finding]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("host", [1, 2, 5])
-def test_a_healthy_host(fabric: Fabric, host: int, tmp_path: Path) -> None:
+def test_a_healthy_host_has_no_failed_check(fabric: Fabric, host: int, tmp_path: Path) -> None:
     found = judged(fabric, host, tmp_path)
     assert wrong(found) == {}
     assert found["infiniband.cabling[ibsim0]"].outcome is Outcome.PASS
     assert found["infiniband.ports[ibsim0].subnet_manager"].found.startswith("SMINFO_MASTER at lid ")
 
 
-def test_a_degraded_cable(fabric: Fabric, tmp_path: Path) -> None:
+def test_a_degraded_cable_is_detected(fabric: Fabric, tmp_path: Path) -> None:
     found = judged(fabric, DEGRADED, tmp_path)
     assert wrong(found) == {"infiniband.ports[ibsim0].rate_gbps": "fail"}
     links = by_near_end(parse_ibnetdiscover(fabric.run(1, ["ibnetdiscover"]).stdout))
     assert {link.width for link in links.values() if link.near.name == f"node{DEGRADED:03d}"} == {"1X"}
 
 
-def test_no_sharp_in_this_fabric(fabric: Fabric, tmp_path: Path) -> None:
+def test_missing_sharp_is_detected(fabric: Fabric, tmp_path: Path) -> None:
     assert wrong(judged(fabric, 1, tmp_path, infiniband_sharp=True)) == {"infiniband.ports[ibsim0].sharp": "fail"}
 
 
-def test_both_tools_tell_the_same_links(fabric: Fabric) -> None:
-    told = parse_iblinkinfo(fabric.run(1, ["iblinkinfo", "-l"]).stdout)
+def test_iblinkinfo_and_ibnetdiscover_show_the_same_links(fabric: Fabric) -> None:
+    shown = parse_iblinkinfo(fabric.run(1, ["iblinkinfo", "-l"]).stdout)
     discovered = parse_ibnetdiscover(fabric.run(1, ["ibnetdiscover"]).stdout)
-    assert len(told) == len(discovered) == 2 * (LEAVES * HOSTS_PER_LEAF + LEAVES)
-    assert {(a.near.name, a.near.port, a.far.name, a.far.port) for a in told} == {
+    assert len(shown) == len(discovered) == 2 * (LEAVES * HOSTS_PER_LEAF + LEAVES)
+    assert {(a.near.name, a.near.port, a.far.name, a.far.port) for a in shown} == {
         (b.near.name, b.near.port, b.far.name, b.far.port) for b in discovered
     }
 
 
-def test_a_moved_cable_is_told_with_both_switch_ports(fabric: Fabric, tmp_path: Path) -> None:
-    # Host 7 is planned at leaf02 port 3; somebody takes out host 8 and plugs host 7 in its place.
+def test_a_moved_cable_is_reported_with_expected_and_found_switch_port(fabric: Fabric, tmp_path: Path) -> None:
+    # Host 7 belongs to leaf02 port 3. Its cable is plugged into port 4 instead, which disconnects host 8.
     fabric.move_cable(7, 2, 4)
     finding = judged(fabric, 7, tmp_path / "a")["infiniband.cabling[ibsim0]"]
     assert finding.outcome is Outcome.FAIL
@@ -104,7 +104,7 @@ def test_a_moved_cable_is_told_with_both_switch_ports(fabric: Fabric, tmp_path: 
     assert lost["infiniband.cabling[ibsim0]"].found == "no link"
 
 
-def test_counters_are_cleared_and_remembered_before_a_burn_in(fabric: Fabric, tmp_path: Path) -> None:
+def test_counters_are_recorded_and_cleared_before_a_burn_in(fabric: Fabric, tmp_path: Path) -> None:
     fabric.console_command('PerformanceSet "node002"[1] PortCounters.SymbolErrorCounter=1234')
     assert re.search(r"SymbolErrorCounter:\.*1234", fabric.run(2, ["perfquery"]).stdout)
     root = fabric.sysfs(2, tmp_path)
@@ -125,7 +125,7 @@ def test_counters_are_cleared_and_remembered_before_a_burn_in(fabric: Fabric, tm
     assert snapshot["ports"] == {"ibsim0/1": {"symbol_error": 7}}
 
 
-def test_usage_is_told() -> None:
+def test_a_usage_error_is_reported() -> None:
     done = subprocess.run([sys.executable, str(SCRIPT), "apply", "clear"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "counters clear, or counters snapshot" in done.stderr

@@ -1,4 +1,4 @@
-"""The verbs that read an inventory, as people run them; and Ansible's own answer beside ours."""
+"""The commands that read an inventory, and a comparison with the values that Ansible resolves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def clusterctl(*args: str, cwd: Path = ROOT, env: dict[str, str] | None = None) 
     return subprocess.run(command, cwd=cwd, env=os.environ | (env or {}), capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_racks_and_nodes() -> None:
+def test_inventory_shows_racks_and_nodes() -> None:
     done = clusterctl("inventory", "rack-13", *EXAMPLE, "-o", "json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -56,7 +56,7 @@ def test_racks_and_nodes() -> None:
     assert [line.split()[:4] for line in table] == [["RACK", "SLOT", "NODE", "PROFILE"], ["rack-13", "7", "r13-n07", "profile_hgx_h100_ib"]]
 
 
-def test_the_example_site_is_sound_and_its_secret_stays_away() -> None:
+def test_the_example_site_is_valid_and_its_secret_is_not_shown() -> None:
     done = clusterctl("profile", "check", *EXAMPLE, "-o", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["problems"] == []
@@ -67,7 +67,7 @@ def test_the_example_site_is_sound_and_its_secret_stays_away() -> None:
     assert "ANSIBLE_VAULT" not in shown.stdout
 
 
-def test_one_role_of_a_profile() -> None:
+def test_profile_show_shows_one_role() -> None:
     done = clusterctl("profile", "show", "profile-hgx-h100-ib", *EXAMPLE, "--role", "nccl")
     assert done.returncode == 0, done.stderr
     assert "nccl:" in done.stdout
@@ -77,7 +77,7 @@ def test_one_role_of_a_profile() -> None:
     assert "did you mean 'nccl'?" in wrong.stderr
 
 
-def test_profiles_with_their_nodes() -> None:
+def test_profile_list_counts_nodes() -> None:
     done = clusterctl("profile", "list", *EXAMPLE, "-o", "json")
     counts = {p["name"]: p["nodes"] for p in json.loads(done.stdout)["profiles"]}
     assert {name: n for name, n in counts.items() if n} == {
@@ -89,7 +89,7 @@ def test_profiles_with_their_nodes() -> None:
 
 
 @pytest.mark.parametrize("verb", [["inventory", "rack-14"], ["profile", "show", "rack-14"], ["profile", "check", "rack-14"]])
-def test_an_unknown_target_is_told_in_two_lines(verb: list[str]) -> None:
+def test_an_unknown_target_is_reported_in_two_lines(verb: list[str]) -> None:
     done = clusterctl(*verb, *EXAMPLE)
     assert done.returncode == 3
     assert done.stdout == ""
@@ -98,7 +98,7 @@ def test_an_unknown_target_is_told_in_two_lines(verb: list[str]) -> None:
     assert hint.startswith("hint: `clusterctl inventory` lists groups and nodes")
 
 
-def test_problems_are_a_document_and_a_text(tmp_path: Path) -> None:
+def test_problems_are_reported_as_document_and_text(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "hosts.yml").write_text("profile_hgx_h100_ib:\n  hosts:\n    n1:\n      nvidia_driver_verzion: '1'\n")
     done = clusterctl("profile", "check", "-i", "@common", "-i", str(tmp_path / "site"), "-o", "json")
@@ -108,7 +108,7 @@ def test_problems_are_a_document_and_a_text(tmp_path: Path) -> None:
     assert "did you mean 'nvidia_driver_version'?" in done.stderr
 
 
-def test_gates_that_no_burn_in_could_read_are_told_before_any_is_asked_for(tmp_path: Path) -> None:
+def test_profile_check_reports_invalid_gate_settings(tmp_path: Path) -> None:
     (tmp_path / "site" / "group_vars").mkdir(parents=True)
     (tmp_path / "site" / "hosts.yml").write_text("profile_hgx_h100_ib:\n  children:\n    rack_7:\n      hosts: {n1: {}, n2: {}}\n")
     (tmp_path / "site" / "group_vars" / "rack_7.yml").write_text("gates_settings_site: {rdma_pair: {duration_s: soon}}\n")
@@ -182,7 +182,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def ansible_says(site: Site, names: list[str], folder: Path) -> dict[str, dict[str, Any]]:
+def ansible_values(site: Site, names: list[str], folder: Path) -> dict[str, dict[str, Any]]:
     tasks = "".join(f"        {n}: \"{{{{ {n} | default('unset') }}}}\"\n" for n in names)
     play = (
         "- hosts: all\n  gather_facts: false\n  tasks:\n    - ansible.builtin.copy:\n"
@@ -195,7 +195,7 @@ def ansible_says(site: Site, names: list[str], folder: Path) -> dict[str, dict[s
     return {f.stem: json.loads(f.read_text()) for f in folder.glob("*.json")}
 
 
-def test_ansible_sees_the_same_values(tmp_path: Path) -> None:
+def test_ansible_resolves_the_same_values(tmp_path: Path) -> None:
     files = {
         "site/group_vars/rack_1.yml": "pages_owner: '{{ who }}'\nwho: '{{ inventory_hostname }}'\npages_enabled: false\n",
         "site/group_vars/rack_2/b.yml": "pages_mount: /b\n",
@@ -206,10 +206,10 @@ def test_ansible_sees_the_same_values(tmp_path: Path) -> None:
     site = Site(tmp_path / "site", files)
     names = ["pages_owner", "pages_enabled", "pages_sizes", "pages_mount", "fabric_version"]
     (tmp_path / "out").mkdir()
-    theirs = ansible_says(site, names, tmp_path / "out")
+    theirs = ansible_values(site, names, tmp_path / "out")
     for node in load_nodes(site.layers, "all", content=CONTENT):
         ours = {**node.spec.roles["pages"], **node.spec.roles["fabric"]}
         for name in names:
-            said = theirs[node.name][name]
-            assert said in ("unset", ours[name]) or str(said) == str(ours[name]), (node.name, name)
+            value = theirs[node.name][name]
+            assert value in ("unset", ours[name]) or str(value) == str(ours[name]), (node.name, name)
         assert theirs[node.name]["pages_owner"] != "unset"

@@ -1,4 +1,4 @@
-"""The lab for real: two nodes of a rack of the test's own."""
+"""A running lab rack with two nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="no podman here")]
+pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
 N1, N2 = "r231-n01", "r231-n02"
 PINNED = "nvidia-driver-580-open=580.126.20-1ubuntu1 nvidia-dkms-580-open=580.126.20-1ubuntu1 nvidia-utils-580=580.126.20-1ubuntu1"
@@ -49,22 +49,22 @@ def ssh(rack: DemoRack) -> LabSsh:
     return LabSsh(rack.state_dir)
 
 
-def test_status_tells_what_is_there(rack: DemoRack) -> None:
-    said = rack.ok("lab", "status", rack.target, "-o", "json").json
-    assert (said["schema_version"], said["kind"], said["simulated"]) == (1, "lab-status", True)
-    assert [(n["name"], n["state"], n["bmc_answers"], n["faults"]) for n in said["nodes"]] == [
+def test_status_lists_nodes_bmcs_and_faults(rack: DemoRack) -> None:
+    status = rack.ok("lab", "status", rack.target, "-o", "json").json
+    assert (status["schema_version"], status["kind"], status["simulated"]) == (1, "lab-status", True)
+    assert [(n["name"], n["state"], n["bmc_answers"], n["faults"]) for n in status["nodes"]] == [
         (N1, "running", True, []),
         (N2, "running", True, []),
     ]
 
 
-def test_a_second_up_leaves_running_nodes(rack: DemoRack, ssh: LabSsh) -> None:
+def test_a_second_up_does_not_restart_running_nodes(rack: DemoRack, ssh: LabSsh) -> None:
     before = ssh.boot_id(N1)
     assert "0 of 2 nodes started" in rack.ok("lab", "up", rack.target, "--nodes", "2").err
     assert ssh.boot_id(N1) == before
 
 
-def test_ansible_reads_the_layer_and_reaches_the_nodes(rack: DemoRack) -> None:
+def test_ansible_reaches_the_nodes_through_the_inventory_layer(rack: DemoRack) -> None:
     done = rack.run("ansible", "-i", str(rack.state_dir / "lab" / "hosts"), "rack_231", "-m", "ping", ANSIBLE_HOST_KEY_CHECKING="True")
     assert done.code == 0, done.out + done.err
     assert done.out.count("SUCCESS") == 2
@@ -82,14 +82,14 @@ def test_a_changed_host_key_is_refused(ssh: LabSsh) -> None:
     assert ssh(N2, "hostname") == N2
 
 
-def test_the_node_answers_as_the_hardware_would(ssh: LabSsh) -> None:
+def test_tools_on_the_node_show_the_simulated_hardware(ssh: LabSsh) -> None:
     assert ssh(N1, "lspci | grep -c 'H100 SXM5'") == "8"
     assert ssh(N1, "lscpu | sed -n 's/^NUMA node(s): *//p'") == "2"
     assert ssh(N1, "cat /sys/class/infiniband/mlx5_3/ports/1/rate") == "400 Gb/sec (4X NDR)"
     assert "fabric manager" in ssh(N1, "systemctl is-active nvidia-fabricmanager; journalctl -u nvidia-fabricmanager | tail -3")
 
 
-def test_pages_behave(ssh: LabSsh) -> None:
+def test_huge_pages_can_be_allocated_up_to_the_memory(ssh: LabSsh) -> None:
     node = "/sys/devices/system/node/node1/hugepages/hugepages-1048576kB"
     ssh(
         N1, f"echo 3 > {node}/nr_hugepages; for i in $(seq 100); do [ $(cat {node}/free_hugepages) = 3 ] && exit 0; sleep 0.1; done; exit 1"
@@ -100,7 +100,7 @@ def test_pages_behave(ssh: LabSsh) -> None:
     )
 
 
-def test_a_reboot_makes_everything_new_but_what_is_persisted(rack: DemoRack, ssh: LabSsh) -> None:
+def test_a_reboot_keeps_only_persisted_settings(rack: DemoRack, ssh: LabSsh) -> None:
     before, address = ssh.boot_id(N1), ssh(N1, "hostname -I")
     ssh(N1, "sysctl -qw vm.swappiness=5; echo vm.dirty_ratio=33 > /etc/sysctl.d/50-test.conf; modprobe msr; test -d /sys/module/msr")
     ssh(N1, """echo 'GRUB_CMDLINE_LINUX="iommu=pt hugepagesz=1G hugepages=4"' > /etc/default/grub.d/50-test.cfg; update-grub""")
@@ -118,7 +118,7 @@ def test_a_reboot_makes_everything_new_but_what_is_persisted(rack: DemoRack, ssh
     assert ssh(N1, "test -d /sys/module/msr || echo gone") == "gone"
 
 
-def test_a_driver_upgrade_changes_what_nvidia_smi_says(ssh: LabSsh) -> None:
+def test_a_driver_upgrade_takes_effect_after_a_reboot(ssh: LabSsh) -> None:
     query = "nvidia-smi --query-gpu=driver_version --format=csv,noheader | sort -u"
     assert ssh(N1, query) == "580.65.06"
     ssh(N1, f"DEBIAN_FRONTEND=noninteractive apt-get install -y -q {PINNED} && apt-mark hold nvidia-utils-580")
@@ -130,11 +130,11 @@ def test_a_driver_upgrade_changes_what_nvidia_smi_says(ssh: LabSsh) -> None:
     assert ssh(N1, query) == "580.126.20"
 
 
-def test_what_is_not_installed_is_not_found(ssh: LabSsh) -> None:
+def test_a_tool_that_is_not_installed_is_not_found(ssh: LabSsh) -> None:
     assert ssh.run(N2, "ib_write_bw --version").returncode == 127
 
 
-def test_two_nodes_measure_each_other_and_faults_show(rack: DemoRack, ssh: LabSsh) -> None:
+def test_two_nodes_measure_each_other_and_a_fault_reduces_the_bandwidth(rack: DemoRack, ssh: LabSsh) -> None:
     for node in (N1, N2):
         ssh(node, "DEBIAN_FRONTEND=noninteractive apt-get install -y -q perftest")
     healthy = bandwidth(ssh)
@@ -192,21 +192,21 @@ def test_the_bmc_resets_its_node(ssh: LabSsh) -> None:
         "modprobe nouveau",
     ],
 )
-def test_settings_are_the_nodes_own(ssh: LabSsh, script: str) -> None:
+def test_kernel_settings_can_be_changed_on_a_node(ssh: LabSsh, script: str) -> None:
     ssh(N1, script)
     assert ssh(N1, "hostname") == N1
 
 
 @pytest.mark.parametrize("script", ["date -s @1", "insmod /dev/null", "mount -t debugfs none /mnt && echo 1 > /mnt/provoke-crash/DIRECT"])
-def test_what_would_reach_the_host_is_refused(ssh: LabSsh, script: str) -> None:
+def test_operations_that_would_affect_the_host_are_refused(ssh: LabSsh, script: str) -> None:
     assert ssh.run(N1, script).returncode != 0
 
 
-def test_no_device_of_the_host_is_there(ssh: LabSsh) -> None:
+def test_no_host_device_is_visible(ssh: LabSsh) -> None:
     assert ssh(N1, "ls /dev/vd* /dev/sd* /dev/nvme* /dev/kvm /dev/mem 2>/dev/null", check=False) == ""
 
 
-def test_another_lab_does_not_take_the_rack(rack: DemoRack, tmp_path: Path) -> None:
+def test_another_lab_cannot_use_the_rack(rack: DemoRack, tmp_path: Path) -> None:
     other = DemoRack(tmp_path, 231)
     other.write_site()
     done = other.clusterctl("lab", "up", other.target, "--nodes", "1")
@@ -221,10 +221,10 @@ def test_a_fault_needs_a_node_of_this_lab(rack: DemoRack) -> None:
     assert rack.clusterctl("lab", "fault", "r231-n09", "gpu_missing").code == 1
     done = rack.clusterctl("lab", "fault", N1, "meteor")
     assert done.code == 2
-    assert "hint: one of hca_degraded" in done.err
+    assert "hint: faults: hca_degraded" in done.err
 
 
-def test_down_leaves_nothing(rack: DemoRack, ssh: LabSsh, host_before: dict[str, str]) -> None:
+def test_down_removes_everything(rack: DemoRack, ssh: LabSsh, host_before: dict[str, str]) -> None:
     rack.ok("lab", "down", rack.target)
     assert podman("ps", "--all", "--quiet", "--filter", "name=r231-").stdout == ""
     assert podman("network", "exists", "clusterctl-lab-231", check=False).returncode == 1

@@ -1,4 +1,4 @@
-"""The playbooks that need no node, run by hand."""
+"""Playbooks that need no node, run with ansible-playbook."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def registered(world: World, *members: str) -> None:
             LocalPool.create(store).admit(name, "for the test")
 
 
-def test_preflight_accepts_what_is_right(world: World) -> None:
+def test_preflight_accepts_a_valid_inventory(world: World) -> None:
     done = play(world, "preflight.yml", "-l", "all:!wrong")
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize(
-    ("host", "said"),
+    ("host", "message"),
     [
         ("no-roles", "node_roles is missing or empty"),
         ("roles-no-list", "node_roles is missing or empty"),
@@ -77,13 +77,13 @@ def test_preflight_accepts_what_is_right(world: World) -> None:
         ("half-waiver", "lacks one of check, reason, owner, expires"),
     ],
 )
-def test_preflight_says_what_is_wrong(world: World, host: str, said: str) -> None:
+def test_preflight_reports_invalid_variables(world: World, host: str, message: str) -> None:
     done = play(world, "preflight.yml", "-l", host)
     assert done.returncode == 2
-    assert said in done.stdout
+    assert message in done.stdout
 
 
-def test_drain_goes_through_clusterctl(world: World) -> None:
+def test_the_drain_playbook_drains_through_clusterctl(world: World) -> None:
     registered(world, "r12-n01", "r12-n02")
     done = play(world, "drain.yml", "-l", "r12-n01", "-e", '{"drain_reason": "fan 3 is dead"}')
     assert done.returncode == 0, done.stdout
@@ -92,7 +92,7 @@ def test_drain_goes_through_clusterctl(world: World) -> None:
     assert world.members() == {"r12-n02"}
 
 
-def test_half_the_pool_goes_only_by_force(world: World) -> None:
+def test_draining_half_of_the_pool_needs_force(world: World) -> None:
     registered(world, "r12-n01", "r12-n02")
     assert play(world, "drain.yml", "-l", "r12-n01,r12-n02", "-e", "drain_reason=x").returncode == 2
     assert world.members() == {"r12-n01", "r12-n02"}
@@ -100,7 +100,7 @@ def test_half_the_pool_goes_only_by_force(world: World) -> None:
     assert world.members() == frozenset()
 
 
-def test_quarantine_voids_what_proved_a_node_good(world: World) -> None:
+def test_quarantine_invalidates_the_evidence_of_a_node(world: World) -> None:
     registered(world, "r12-n01")
     done = play(world, "quarantine.yml", "-l", "r12-n01", "-e", "quarantine_reason=smells")
     assert done.returncode == 0, done.stdout

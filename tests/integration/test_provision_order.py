@@ -1,4 +1,4 @@
-"""The roles of `node_roles` and their order: preflight.yml checks them, provision.yml applies them, a site's own among them."""
+"""The roles of `node_roles` and their order: preflight.yml checks them, provision.yml applies them, site roles included."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def hosts(site: Path, **roles: Sequence[str]) -> Path:
-    """An inventory of nodes that are this machine, with these roles."""
+    """An inventory whose nodes are all this machine, with these roles."""
     variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "rack": "r1"}
     (site / "hosts.json").write_text(json.dumps({"all": {"vars": variables, "hosts": {n: {"node_roles": r} for n, r in roles.items()}}}))
     return site / "hosts.json"
@@ -53,7 +53,7 @@ def preflight(*words: str, cwd: Path = ROOT, **environment: str) -> subprocess.C
 
 
 def shown(site: Path, monkeypatch: pytest.MonkeyPatch, *tags: str, **roles: Sequence[str]) -> list[TaskEvent]:
-    """The events of `provision.yml --check --diff`: the nodes are this machine, which must not change."""
+    """The events of `provision.yml --check --diff`; all nodes are this machine, which must not change."""
     monkeypatch.setenv("ANSIBLE_ROLES_PATH", f"{ROOT / 'roles'}:{site / 'roles'}")
     events: list[TaskEvent] = []
     request = PlaybookRequest("provision.yml", (hosts(site, **roles),), tuple(roles), tags=tags, check=True, diff=True)
@@ -64,7 +64,7 @@ def shown(site: Path, monkeypatch: pytest.MonkeyPatch, *tags: str, **roles: Sequ
 
 
 def order(events: Sequence[TaskEvent], node: str) -> list[str]:
-    """The roles that ran tasks of their own on a node, in order."""
+    """The roles that ran tasks on a node, in order."""
     return list(dict.fromkeys(e.role for e in events if e.node == node and e.role and "arguments" not in e.task))
 
 
@@ -93,14 +93,14 @@ def test_preflight_checks_names_and_order(site: Path, roles: list[str], reported
     assert reported in done.stdout
 
 
-def test_roles_of_the_site_are_applied_in_their_place(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_site_roles_are_applied_in_their_position(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = shown(site, monkeypatch, n1=["mirror", "nccl", "motd"], n2=["motd", "nccl"], n3=["nccl"])
     assert order(events, "n1") == ["mirror", "nccl", "motd"]
     assert order(events, "n2") == ["motd", "nccl"]
     assert order(events, "n3") == ["nccl"]
 
 
-def test_check_mode_and_tags_reach_roles_of_the_site(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_mode_and_tags_apply_to_site_roles(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = shown(site, monkeypatch, "motd", n1=["mirror", "nccl", "motd"])
     assert order(events, "n1") == ["motd"]
     changed = [e for e in events if e.changed]

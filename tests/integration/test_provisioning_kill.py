@@ -1,4 +1,4 @@
-"""`kill -9` and SIGTERM on a process that provisions (with stand-ins for SSH and Ansible)."""
+"""SIGKILL and SIGTERM during `provision` (with fake SSH and Ansible)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def killed(state_dir: Path, where: str, number: signal.Signals) -> subprocess.Co
 
 
 @pytest.mark.parametrize("where", ["provision", "burn_in"])
-def test_after_kill_9_the_next_run_tells_and_goes_on(tmp_path: Path, where: str) -> None:
+def test_after_kill_9_the_next_run_reports_it_and_continues(tmp_path: Path, where: str) -> None:
     assert killed(tmp_path, where, signal.SIGKILL).returncode == -signal.SIGKILL
     world = World(tmp_path)
     assert world.members() == frozenset()
@@ -66,15 +66,15 @@ def test_after_kill_9_the_next_run_tells_and_goes_on(tmp_path: Path, where: str)
     with Store.open(world.url) as store:
         dead = store.unfinished_runs()
         assert len(dead) == 1
-        told = take_over(store, world.names)
-        assert dead[0].id in told[0]
+        messages = take_over(store, world.names)
+        assert dead[0].id in messages[0]
         assert store.run(dead[0].id).status is RunStatus.ABANDONED
         assert store.unfinished_runs() == ()
     assert world.run().exit_code is ExitCode.OK, "its leases died with it"
     assert set(world.states().values()) == {State.ADMITTED}
 
 
-def test_sigterm_is_like_ctrl_c(tmp_path: Path) -> None:
+def test_sigterm_interrupts_like_ctrl_c(tmp_path: Path) -> None:
     ended = killed(tmp_path, "burn_in", signal.SIGTERM)
     assert ended.returncode == ExitCode.INTERRUPTED
     assert "--resume" in ended.stdout

@@ -1,4 +1,4 @@
-"""playbooks/reboot.yml without a node: who is refused, who goes down when, and what it says of devices that stay away."""
+"""playbooks/reboot.yml without real nodes: refused nodes, the order of reboots, and devices that do not come back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterctl.model.state import State
 from support.provisioning import World, node
 from support.roles import ROOT
 
-# a connection that is local but does not say so: the module reboot refuses to work on the machine it is started from, even in check mode
+# A local connection with another name, because the module reboot refuses local connections, even in check mode.
 CONNECTION = """
 from ansible.plugins.connection.local import Connection as Local
 DOCUMENTATION = '''
@@ -72,9 +72,9 @@ def registered(world: World, *drained: str) -> None:
             store.transition(name, State.DRAINED, run_id="", operator="ada", reason="for the test")
 
 
-def turns(said: str) -> list[list[str]]:
-    """The nodes of every task that reboots, in order."""
-    parts = re.split(r"^TASK \[", said, flags=re.MULTILINE)
+def rebooted_batches(output: str) -> list[list[str]]:
+    """The nodes of each reboot task, in order."""
+    parts = re.split(r"^TASK \[", output, flags=re.MULTILINE)
     return [sorted(re.findall(r"^changed: \[([^\]]+)\]", p, re.MULTILINE)) for p in parts if p.startswith("Reboot and wait for SSH")]
 
 
@@ -83,20 +83,20 @@ def test_only_drained_nodes_are_rebooted(world: World) -> None:
     done = reboot(world, "-l", "r12-n01,r12-n02")
     assert done.returncode == 2
     assert "r12-n02 is registered: only drained nodes are rebooted; `clusterctl drain r12-n02" in " ".join(done.stdout.split())
-    assert turns(done.stdout) == [["r12-n01"]], done.stdout
+    assert rebooted_batches(done.stdout) == [["r12-n01"]], done.stdout
 
 
-def test_a_node_that_somebody_works_on_is_refused(world: World) -> None:
+def test_a_node_with_a_lease_is_refused(world: World) -> None:
     registered(world, "r12-n01")
     with Store.open(world.url) as store:
         store.acquire(["r12-n01"], run_id="20260101-other", holder="bob", ttl_s=600)
         done = reboot(world, "-l", "r12-n01")
     assert done.returncode == 2
     assert "held by bob" in done.stdout
-    assert turns(done.stdout) == []
+    assert rebooted_batches(done.stdout) == []
 
 
-def test_a_node_that_clusterctl_does_not_know_is_refused(world: World) -> None:
+def test_an_unregistered_node_is_refused(world: World) -> None:
     with Store.open(world.url) as store:
         store.register([node("r12-n01")])
     assert reboot(world, "-l", "r13-n01").returncode == 2
@@ -110,26 +110,26 @@ def test_a_node_that_clusterctl_does_not_know_is_refused(world: World) -> None:
         ("100%", [list(NAMES)]),
     ],
 )
-def test_no_more_of_a_rack_at_once_than_the_budget(world: World, budget: str, expected: list[list[str]]) -> None:
+def test_the_budget_limits_simultaneous_reboots_of_a_rack(world: World, budget: str, expected: list[list[str]]) -> None:
     done = reboot(world, "-e", "provision_out_of_pool=true", "-e", f"reboot_budget={budget}")
     assert done.returncode == 0, done.stdout
-    assert turns(done.stdout) == expected
+    assert rebooted_batches(done.stdout) == expected
 
 
-def test_a_node_that_does_not_come_back_keeps_its_place(world: World) -> None:
+def test_a_node_that_does_not_come_back_uses_up_the_budget(world: World) -> None:
     command = "{{ (inventory_hostname == 'r12-n01') | ternary('false', 'true') }}"
     done = reboot(world, "-e", "provision_out_of_pool=true", "-e", "reboot_budget=1", "-e", f'{{"reboot_boot_id_command": "{command}"}}')
     assert done.returncode == 2
-    assert turns(done.stdout) == [["r13-n01"]], "the others of its rack stay up"
+    assert rebooted_batches(done.stdout) == [["r13-n01"]], "the other nodes of its rack must stay up"
     assert "not rebooted: r12-n01 did not come back" in done.stdout
 
 
 @pytest.mark.parametrize("budget", ["0", "0%", "101%", "many", "-1"])
-def test_a_budget_that_is_none(world: World, budget: str) -> None:
+def test_an_invalid_budget_is_refused(world: World, budget: str) -> None:
     done = reboot(world, "-e", "provision_out_of_pool=true", "-e", f"reboot_budget={budget}")
     assert done.returncode == 2
     assert "is neither a number of nodes" in done.stdout
-    assert turns(done.stdout) == []
+    assert rebooted_batches(done.stdout) == []
 
 
 DEVICES = f"""
@@ -157,25 +157,25 @@ def boot(world: World, systemctl: str) -> subprocess.CompletedProcess[str]:
     return play(world, world.state_dir / "boot.yml", "-e", "reboot_devices_timeout_s=3", path=str(tool.parent))
 
 
-def test_a_boot_is_waited_for(world: World) -> None:
+def test_the_playbook_waits_for_the_boot_to_complete(world: World) -> None:
     there = world.state_dir / "there"
     done = boot(world, f"test -e {there} && echo degraded || echo starting; touch {there}; exit 1")
     assert done.returncode == 0, done.stdout
     assert "FAILED - RETRYING" in done.stdout
 
 
-@pytest.mark.parametrize(("systemctl", "said"), [("echo maintenance; exit 1", "maintenance"), ("echo no bus >&2; exit 1", "no bus")])
-def test_a_boot_that_cannot_be_told_is_not_complete(world: World, systemctl: str, said: str) -> None:
+@pytest.mark.parametrize(("systemctl", "state"), [("echo maintenance; exit 1", "maintenance"), ("echo no bus >&2; exit 1", "no bus")])
+def test_a_boot_with_unknown_state_is_not_complete(world: World, systemctl: str, state: str) -> None:
     done = boot(world, systemctl)
     assert done.returncode == 2
-    assert f"systemd says {said}" in " ".join(done.stdout.split())
+    assert f"systemd says {state}" in " ".join(done.stdout.split())
 
 
-def test_a_boot_that_does_not_end_names_what_is_starting(world: World) -> None:
+def test_a_boot_that_does_not_complete_lists_the_starting_units(world: World) -> None:
     done = boot(world, "[ $1 = is-system-running ] && echo starting && exit 1; echo '123 clusterctl-roce.service start running'")
     assert done.returncode == 2
-    said = " ".join(done.stdout.split())
-    assert "the boot was not complete 3 s after SSH answered: systemd says starting; still starting: clusterctl-roce.service" in said
+    output = " ".join(done.stdout.split())
+    assert "the boot was not complete 3 s after SSH answered: systemd says starting; still starting: clusterctl-roce.service" in output
 
 
 def devices(world: World, smi: str, *variables: str) -> subprocess.CompletedProcess[str]:
@@ -188,7 +188,7 @@ def devices(world: World, smi: str, *variables: str) -> subprocess.CompletedProc
     return play(world, world.state_dir / "devices.yml", *(w for v in variables for w in ("-e", v)), path=str(tool.parent))
 
 
-def test_gpus_that_come_back_late_are_waited_for(world: World) -> None:
+def test_the_playbook_waits_for_gpus(world: World) -> None:
     there = world.state_dir / "there"
     smi = f"echo GPU 0: H100; echo '  MIG 1g.10gb Device 0:'; test -e {there} && echo GPU 1: H100; touch {there}"
     done = devices(world, smi, "reboot_gpus=2", "reboot_devices_timeout_s=60")
@@ -196,7 +196,7 @@ def test_gpus_that_come_back_late_are_waited_for(world: World) -> None:
     assert "FAILED - RETRYING" in done.stdout
 
 
-def test_gpus_that_stay_away_are_counted(world: World) -> None:
+def test_missing_gpus_are_counted(world: World) -> None:
     began = time.monotonic()
     done = devices(world, "echo GPU 0: H100", '{"node_roles": ["nvidia_driver"], "hardware_gpus": 2}', "reboot_devices_timeout_s=3")
     assert done.returncode == 2
@@ -204,7 +204,7 @@ def test_gpus_that_stay_away_are_counted(world: World) -> None:
     assert time.monotonic() - began < 60
 
 
-def test_links_that_stay_down_are_named(world: World) -> None:
+def test_links_that_stay_down_are_listed(world: World) -> None:
     done = devices(
         world, "", '{"infiniband_ports": [{"device": "mlx5_77"}, {"device": "mlx5_78", "port": 2}]}', "reboot_devices_timeout_s=2"
     )
@@ -212,6 +212,6 @@ def test_links_that_stay_down_are_named(world: World) -> None:
     assert "links down after the reboot: mlx5_77, mlx5_78" in done.stdout
 
 
-def test_a_node_that_declares_no_devices_is_not_waited_for(world: World) -> None:
+def test_a_node_without_declared_devices_is_not_waited_for(world: World) -> None:
     done = devices(world, "exit 1", '{"node_roles": ["kernel"], "hardware_gpus": 8}')
     assert done.returncode == 0, done.stdout

@@ -1,4 +1,4 @@
-"""Real ansible-playbook processes on this machine (connection: local)."""
+"""The playbook runner with real ansible-playbook processes and local connections."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_each_node_has_its_own_outcome(site: Path) -> None:
     assert f"--limit n1,n2,typo --forks 25 {site}/play.yml" in outcome.command_line
 
 
-def test_the_record_is_small_and_holds_no_secret(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_record_is_small_and_contains_no_secret(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANTED_TOKEN", SECRET)
     password = site / "vault-password"
     password.write_text(VAULT_PASSWORD)
@@ -98,7 +98,7 @@ def test_the_record_is_small_and_holds_no_secret(site: Path, monkeypatch: pytest
     assert "PLANTED_TOKEN" not in text
 
 
-def test_a_run_leaves_no_private_folder(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_removes_its_private_folder(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = site / "memory"
     memory.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(memory))
@@ -106,7 +106,7 @@ def test_a_run_leaves_no_private_folder(site: Path, monkeypatch: pytest.MonkeyPa
     assert list(memory.iterdir()) == []
 
 
-def test_the_folder_of_a_killed_run_is_cleared_away_and_that_of_a_live_one_is_not(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_a_killed_run_is_removed_and_that_of_an_active_run_is_not(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = site / "memory"
     for name in ("clusterctl-run-dead", "clusterctl-run-live", "somebody-elses"):
         (memory / name).mkdir(parents=True)
@@ -119,7 +119,7 @@ def test_the_folder_of_a_killed_run_is_cleared_away_and_that_of_a_live_one_is_no
     assert sorted(p.name for p in memory.iterdir()) == ["clusterctl-run-live", "somebody-elses"]
 
 
-def test_a_playbook_that_cannot_start_says_why(site: Path) -> None:
+def test_a_playbook_that_cannot_start_reports_the_reason(site: Path) -> None:
     (site / "play.yml").write_text("- hosts: all\n  rolls: []\n")
     outcome = run(site, "n1")
     assert outcome.status is PlaybookStatus.COULD_NOT_START
@@ -131,7 +131,7 @@ def test_a_limit_that_matches_nothing_is_not_a_success(site: Path) -> None:
     assert run(site, "typo").hosts["typo"].status is HostStatus.NOT_PROCESSED
 
 
-def test_no_nodes_is_refused(site: Path) -> None:
+def test_an_empty_list_of_nodes_is_refused(site: Path) -> None:
     with pytest.raises(ConfigError):
         run(site)
 
@@ -150,14 +150,14 @@ def test_an_unknown_host_key_is_refused(site: Path) -> None:
     assert f"UserKnownHostsFile={site}/none" in log
 
 
-def test_a_run_that_takes_too_long_is_ended_with_all_its_processes(site: Path) -> None:
+def test_a_run_that_times_out_is_stopped_with_all_its_processes(site: Path) -> None:
     outcome = run(site, "n1", timeout_s=4, extra_args=("-e", "nap_s=47.11"))
     assert outcome.status is PlaybookStatus.TIMED_OUT
     assert outcome.hosts["n1"].status is HostStatus.NOT_PROCESSED
     assert sleepers("47.11") == []
 
 
-def test_a_handler_that_raises_ends_the_run_and_is_told(site: Path) -> None:
+def test_an_exception_in_the_event_handler_stops_the_run_and_propagates(site: Path) -> None:
     def full_disk(event: TaskEvent) -> None:
         if event.task == "Nap" and event.status is TaskStatus.STARTED:
             raise OSError(28, "No space left on device", "/state/run")
@@ -168,7 +168,7 @@ def test_a_handler_that_raises_ends_the_run_and_is_told(site: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "nap"), [(signal.SIGINT, "47.13"), (signal.SIGKILL, "47.14")])
-def test_ansible_ends_with_its_controller(site: Path, number: signal.Signals, nap: str) -> None:
+def test_ansible_ends_when_its_controller_ends(site: Path, number: signal.Signals, nap: str) -> None:
     code = (
         "import sys; from pathlib import Path; from clusterctl.adapters.ansible.runner import *; s = Path(sys.argv[1])\n"
         "run_playbook(PlaybookRequest(str(s/'play.yml'), (s/'hosts.yml',), ('n1',), extra_args=('-e', 'nap_s=' + sys.argv[2])), s/'artifacts')"

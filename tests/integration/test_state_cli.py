@@ -1,4 +1,4 @@
-"""The commands that tell and change where nodes stand, as an operator runs them."""
+"""The commands that show and change the states of nodes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_json(capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
     return data
 
 
-def test_status_of_a_rack(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_shows_the_nodes_of_a_rack(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     data = run_json(capsys, "status", "rack-12")
     assert data["summary"] == {"admitted": 5, "quarantined": 1}
     assert [n["name"] for n in data["nodes"]] == list(NAMES)
@@ -57,7 +57,7 @@ def test_status_of_a_rack(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixt
     assert data["unfinished_runs"] == []
 
 
-def test_status_for_people(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_prints_a_table(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["status"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "rack_12: 5 admitted, 1 quarantined"
@@ -66,7 +66,7 @@ def test_status_for_people(rack: tuple[Store, RunRow], capsys: pytest.CaptureFix
     assert "98.1 of 200 Gb/s, expected >= 180 Gb/s" in lines[4]
 
 
-def test_status_says_who_is_at_work(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_shows_the_holder_of_a_lease(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     rack[0].acquire(["r12-n02"], run_id="run-2", holder="carol")
     data = run_json(capsys, "status", "r12-n02")
     assert data["nodes"][0]["held_by"]["holder"] == "carol"
@@ -74,7 +74,7 @@ def test_status_says_who_is_at_work(rack: tuple[Store, RunRow], capsys: pytest.C
     assert "held by carol (run run-2) since" in capsys.readouterr().out
 
 
-def test_status_after_kill_9(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_shows_a_killed_run_as_unfinished(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     store, _ = rack
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
@@ -92,26 +92,30 @@ def test_status_after_kill_9(rack: tuple[Store, RunRow], capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     "argv", [["status", "rack-21"], ["history", "r12-n4"], ["drain", "rack-21", "--reason", "x"], ["release", "rack-21"]]
 )
-def test_a_target_that_matches_nothing(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
+def test_an_unknown_target_is_an_error_with_near_matches(
+    rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
     assert main.call(argv) == 3
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "did you mean" in said.err
-    assert "hint: `clusterctl status all`" in said.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "did you mean" in output.err
+    assert "hint: `clusterctl status all`" in output.err
 
 
-def test_an_empty_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_without_recorded_nodes_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLUSTERCTL_STATE_DIR", str(tmp_path / "state"))
     for argv in (["status"], ["history", "r12-n01"], ["release", "r12-n01"], ["forget", "r12-n01", "--yes"]):
         assert main.call(argv) == 3
-        said = capsys.readouterr().err
-        assert "no node is recorded yet" in said
-        assert "`clusterctl plan`, `validate` or `provision`" in said
-        assert "clusterctl status" not in said
+        output = capsys.readouterr().err
+        assert "no node is recorded yet" in output
+        assert "`clusterctl plan`, `validate` or `provision`" in output
+        assert "clusterctl status" not in output
 
 
-def test_history_tells_the_story(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_history_shows_transitions_findings_and_gate_results(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     data = run_json(capsys, "history", "r12-n04")
     assert [t["to"] for t in data["transitions"]] == ["provisioning", "provisioned", "validated", "quarantined"]
     assert data["findings"]["counts"] == {"pass": 10}
@@ -125,12 +129,12 @@ def test_history_tells_the_story(rack: tuple[Store, RunRow], capsys: pytest.Capt
     assert "1 fail, 3 pass, simulated" in text
 
 
-def test_history_is_of_one_node(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_history_refuses_several_nodes(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["history", "rack-12"]) == 2
     assert "is 6 nodes" in capsys.readouterr().err
 
 
-def test_drain_and_release(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_drain_and_release_change_the_state(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     data = run_json(capsys, "drain", "r12-n01", "--reason", "fan noise")
     assert data["nodes"] == [{"name": "r12-n01", "from": "admitted", "state": "drained", "reason": "fan noise"}]
     data = run_json(capsys, "release", "r12-n01,r12-n04", "--reason", "repaired")
@@ -138,7 +142,7 @@ def test_drain_and_release(rack: tuple[Store, RunRow], capsys: pytest.CaptureFix
     assert rack[0].history("r12-n04")[-1].operator == "bob"
 
 
-def test_a_node_goes_to_the_vendor_and_comes_back(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_is_drained_to_rma_and_released(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["drain", "r12-n01", "--to", "rma", "--reason", "GPU 3"]) == 2
     assert "hint: `clusterctl drain r12-n01" in capsys.readouterr().err
     data = run_json(capsys, "drain", "r12-n04", "--to", "rma", "--reason", "RMA 4711")
@@ -151,7 +155,7 @@ def test_drain_needs_a_reason(rack: tuple[Store, RunRow], capsys: pytest.Capture
     assert "--reason" in capsys.readouterr().err
 
 
-def test_drain_of_a_whole_pool_needs_force(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_draining_the_whole_pool_needs_force(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     for name in NAMES[:3]:
         LocalPool(rack[0]).admit(name, "x")
     assert main.call(["drain", "rack-12", "--reason", "power work"]) == 3
@@ -160,11 +164,11 @@ def test_drain_of_a_whole_pool_needs_force(rack: tuple[Store, RunRow], capsys: p
     assert LocalPool(rack[0]).members() == frozenset()
 
 
-def test_release_of_an_admitted_node_is_wrong(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_releasing_an_admitted_node_is_refused(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["release", "r12-n01"]) == 2
-    said = capsys.readouterr().err
-    assert "error: r12-n01 is admitted: it cannot become released" in said
-    assert "hint: `clusterctl drain r12-n01" in said
+    output = capsys.readouterr().err
+    assert "error: r12-n01 is admitted: it cannot become released" in output
+    assert "hint: `clusterctl drain r12-n01" in output
 
 
 def test_forget_asks_and_deletes(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +188,7 @@ def test_forget_asks_and_deletes(rack: tuple[Store, RunRow], capsys: pytest.Capt
     assert "r12-n01 is admitted" in capsys.readouterr().err
 
 
-def test_report(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_report_writes_a_page(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main.call(["report"]) == 0
     path = Path(capsys.readouterr().out.strip())
     assert path == Path(rack[1].directory) / "report.html"
@@ -195,16 +199,18 @@ def test_report(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], 
     assert "No such file or directory" in capsys.readouterr().err
 
 
-def test_an_unusable_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unusable_state_directory_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "state").write_text("")
     monkeypatch.chdir(tmp_path)
     assert main.call(["--state-dir", str(tmp_path / "state"), "status"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("error: cannot use the state in")
-    assert "Traceback" not in said
+    output = capsys.readouterr().err
+    assert output.startswith("error: cannot use the state in")
+    assert "Traceback" not in output
 
 
-def test_status_of_a_fleet_imports_nothing_heavy(tmp_path: Path) -> None:
+def test_status_of_a_fleet_imports_no_large_package(tmp_path: Path) -> None:
     with fresh(tmp_path / "state") as store:
         store.register([a_node(f"r{i // 36:03}-n{i % 36:02}", rack=f"rack_{i // 36:03}", slot=i % 36) for i in range(12_500)])
     code = (
@@ -218,7 +224,7 @@ def test_status_of_a_fleet_imports_nothing_heavy(tmp_path: Path) -> None:
     assert len(json.loads(found.stdout)["nodes"]) == 12_500
 
 
-def test_what_a_node_said_cannot_move_the_cursor(
+def test_control_characters_from_a_node_are_escaped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     provisioned_rack(tmp_path / "state", hostile="\x1b[2J\nevil")
@@ -226,12 +232,12 @@ def test_what_a_node_said_cannot_move_the_cursor(
     monkeypatch.chdir(tmp_path)
     for argv in (["status"], ["history", "r12-n04"], ["history", "r12-n02"]):
         assert main.call(argv) == 0
-        said = capsys.readouterr().out
-        assert "\x1b" not in said
-        assert "\\x1b[2J\\nevil" in said
+        output = capsys.readouterr().out
+        assert "\x1b" not in output
+        assert "\\x1b[2J\\nevil" in output
 
 
-def test_admit_names_what_a_node_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_admit_lists_the_missing_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     layer = tmp_path / "site"
     layer.mkdir()
     (layer / "hosts.yml").write_text(
@@ -240,14 +246,14 @@ def test_admit_names_what_a_node_lacks(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     layers = ["-i", str(ROOT / "inventory/common"), "-i", str(layer)]
     assert main.call(["--state-dir", str(tmp_path / "state"), "admit", "rack-12", *layers]) == 6
-    said = capsys.readouterr().out
-    assert said.startswith("r12-n01: not admitted, stays registered:")
+    output = capsys.readouterr().out
+    assert output.startswith("r12-n01: not admitted, stays registered:")
     for words in ("roles were not applied", "was not validated", "dcgm_diag has no result", "hint: run `clusterctl burnin r12-n01`"):
-        assert words in said
+        assert words in output
 
 
-def test_admit_verify_names_what_does_not_hold(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
+def test_admit_verify_lists_invalid_evidence(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["admit", "r12-n01,r12-n04", "--verify"]) == 6
-    said = capsys.readouterr().out
-    assert "r12-n04: not proven:\n  it has no admission record" in said
-    assert "gates/rdma_pair/r12-n01.json has changed since it was recorded" in said
+    output = capsys.readouterr().out
+    assert "r12-n04: not proven:\n  it has no admission record" in output
+    assert "gates/rdma_pair/r12-n01.json has changed since it was recorded" in output

@@ -1,4 +1,4 @@
-"""The role storage_client and its validators with a real FUSE file system (bindfs) in a node of its own."""
+"""The role storage_client and its validators with a real FUSE file system (bindfs) on a container node."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.containers,
     pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which("podman"), reason="no podman here"),
-    pytest.mark.skipif(not Path("/dev/fuse").exists(), reason="no /dev/fuse here"),
+    pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed"),
+    pytest.mark.skipif(not Path("/dev/fuse").exists(), reason="/dev/fuse is missing"),
 ]
 
 PACKAGES = ("bindfs", "fuse", "libfuse2")
@@ -39,10 +39,10 @@ MOUNT = {
 def debs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("debs")
     if not shutil.which("apt-get"):
-        pytest.skip("no apt here to download bindfs with")
-    got = subprocess.run(["apt-get", "download", *PACKAGES], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    if got.returncode:
-        pytest.skip(f"apt-get cannot download bindfs: {got.stderr.strip()}")
+        pytest.skip("apt-get is not installed, which downloads bindfs")
+    done = subprocess.run(["apt-get", "download", *PACKAGES], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode:
+        pytest.skip(f"apt-get cannot download bindfs: {done.stderr.strip()}")
     return sorted(folder.glob("*.deb"))
 
 
@@ -53,12 +53,12 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StorageNode]:
         yield running
 
 
-def test_mounted_lost_hung_restarted_and_undeclared(node: StorageNode, debs: list[Path], tmp_path: Path) -> None:
+def test_a_mount_is_created_repaired_survives_a_restart_and_is_removed(node: StorageNode, debs: list[Path], tmp_path: Path) -> None:
     versions = node.offer(debs)
     declared: dict[str, Any] = {
         "storage_client_mounts": [MOUNT],
         "storage_client_packages": [{"kind": "generic", "name": "bindfs", "version": versions["bindfs"]}],
-        # Of the container's own network, so it is lost when the node stops, and /sys is read-only here.
+        # A sysctl of the network namespace, because it is lost when the node stops, and /sys is read-only in the container.
         "storage_client_tunables": [{"kind": "sysctl", "name": "net.ipv4.tcp_syn_retries", "value": "5"}],
     }
     state = tmp_path / "state"
@@ -102,14 +102,14 @@ def test_mounted_lost_hung_restarted_and_undeclared(node: StorageNode, debs: lis
 
     other = declared | {"storage_client_mounts": [], "storage_client_tunables": []}
     assert set(node.faults(state, **other)) == {"stale_units", "settings.persisted"}
-    gone = node.apply(**other)
-    assert gone.ok, gone.output
+    removed = node.apply(**other)
+    assert removed.ok, removed.output
     assert node.faults(state, **other) == {}
     assert "/mnt/data-1" not in node.shell("cat /proc/mounts")
     assert node.shell("ls /etc/systemd/system | grep -c 'data-1\\|mnt-data' || true").strip() == "0"
 
 
-def test_what_cannot_be_mounted_fails_unless_it_is_optional(node: StorageNode) -> None:
+def test_a_failed_mount_is_an_error_unless_it_is_optional(node: StorageNode) -> None:
     lost = MOUNT | {"name": "lost", "source": "/srv/nosuch", "path": "/mnt/lost", "fstype": "ext4"}
     refused = node.apply(storage_client_mounts=[lost])
     assert not refused.ok

@@ -1,4 +1,4 @@
-"""The store's promises hold on PostgreSQL as on SQLite: the same code, another URL."""
+"""The store on PostgreSQL: same code and same behaviour as on SQLite."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def store(url: str) -> Iterator[Store]:
         yield store
 
 
-def test_a_life_in_the_pool(store: Store) -> None:
+def test_lifecycle_transitions_and_pool_membership(store: Store) -> None:
     burn_in(store, a_run())
     bring(store, NAME, State.ADMITTED)
     LocalPool(store).admit(NAME, "run")
@@ -60,7 +60,7 @@ def test_a_life_in_the_pool(store: Store) -> None:
     assert len(store.admissions(NAME)) == 1
 
 
-def test_evidence_comes_back(store: Store) -> None:
+def test_stored_evidence_is_returned(store: Store) -> None:
     odd = Finding("x.y", "x", Outcome.FAIL, Severity.MAJOR, found="nul \x00 and \udc80")
     store.save_findings(a_run().id, findings(odd))
     store.save_gate_results(a_run().id, [a_result()])
@@ -73,7 +73,7 @@ def test_evidence_comes_back(store: Store) -> None:
     assert store.left_behind(a_run().id) == ()
 
 
-def test_the_second_operator_is_told(store: Store) -> None:
+def test_a_second_operator_is_refused_with_the_holder(store: Store) -> None:
     store.acquire([NAME], run_id="run-1", holder="alice")
     with pytest.raises(LeaseHeldError, match="held by alice"):
         store.acquire([NAME], run_id="run-2", holder="bob")
@@ -81,7 +81,7 @@ def test_the_second_operator_is_told(store: Store) -> None:
     assert store.release("run-1") == 1
 
 
-def test_of_racing_processes_exactly_one_wins(store: Store, url: str) -> None:
+def test_exactly_one_of_several_racing_processes_gets_the_leases(store: Store, url: str) -> None:
     context = multiprocessing.get_context("spawn")
     start, results = context.Barrier(3), context.Queue()
     orders = (["r12-n01", "r12-n02"], ["r12-n02", "r12-n01"], ["r12-n02", "r12-n03"])
@@ -94,7 +94,7 @@ def test_of_racing_processes_exactly_one_wins(store: Store, url: str) -> None:
     assert list(outcome.values()).count("has") == 1
 
 
-def test_a_database_of_the_old_form_gives_the_same_answers(url: str) -> None:
+def test_a_migrated_database_returns_the_same_findings(url: str) -> None:
     engine = connect(url)
     with writing(engine) as connection:
         connection.execute(text("CREATE SCHEMA old"))
@@ -109,7 +109,7 @@ def test_a_database_of_the_old_form_gives_the_same_answers(url: str) -> None:
         assert row_counts(store) == (5, 2, 31)
 
 
-def test_a_server_that_is_down() -> None:
+def test_a_server_that_is_down_is_reported_without_the_password() -> None:
     with pytest.raises(StoreError) as caught:
         Store.open("postgresql+psycopg://alice:hunter2@127.0.0.1:1/none")
     assert "hunter2" not in str(caught.value)

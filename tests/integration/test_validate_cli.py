@@ -1,4 +1,4 @@
-"""The verbs `validate` and `plan` end to end, against an SSH server that answers as a node would."""
+"""The commands `validate` and `plan` against a fake node: an SSH server in this process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from support.ssh_node import Process
 
 COMMON = ROOT / "inventory" / "common"
-# Roles whose evidence is on the node; this one has no BMC.
+# Roles that are verified on the node; the fake node has no BMC.
 ON_NODE = ["hardware", "kernel", "os_tuning", "hugepages", "nvidia_driver", "nccl", "gpu_tools"]
 
 
@@ -62,13 +62,13 @@ def run(folder: Path, edit: Callable[[dict[str, Any]], object], *words: str, **v
         ),
     ],
 )
-def test_validate(
+def test_validate_reports_the_outcome_of_a_node(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, variables: dict[str, object], code: ExitCode, last: str
 ) -> None:
     assert run(tmp_path, edit, "validate", **variables) == code
-    said = capsys.readouterr()
-    assert said.out.splitlines()[-1] == last
-    assert said.err == ""
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1] == last
+    assert printed.err == ""
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_validate(
         ((), {"waivers": [{"check": "*", "reason": "why", "owner": "ops"}]}, ExitCode.CONFIG, "expires"),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_invalid_options_and_variables_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], variables: dict[str, object], code: ExitCode, error: str
 ) -> None:
     assert run(tmp_path, good, "validate", *words, **variables) == code
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert error in said.err
-    assert "hint: " in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert error in printed.err
+    assert "hint: " in printed.err
 
 
 async def mute(_process: Process) -> None:
@@ -94,8 +94,10 @@ async def mute(_process: Process) -> None:
 
 
 @pytest.mark.parametrize("verb", ["validate", "drift"])
-def test_a_node_that_accepts_the_command_and_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
-    """It costs its own time, one at a time or not, and never passes; the others are asked."""
+def test_a_node_that_never_answers_times_out_and_does_not_block_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    """It uses up its own time limit, even with --forks 1, and never passes."""
     with SshNode(tmp_path / "mute", mute) as silent, SshNode(tmp_path / "good", FakeNode()) as good_node:
         layers = [silent.write_site(tmp_path / "a", node_roles=ON_NODE), good_node.write_site(tmp_path / "b", node_roles=ON_NODE)]
         (layers[1] / "hosts.json").write_text((layers[1] / "hosts.json").read_text().replace('"n1"', '"n2"'))
@@ -103,18 +105,18 @@ def test_a_node_that_accepts_the_command_and_says_nothing(tmp_path: Path, capsys
         began = time.monotonic()
         assert main.call([*words, "--timeout", "2", "--forks", "1", "-o", "json"]) == ExitCode.UNREACHABLE
         assert time.monotonic() - began < 20
-    said = json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out)
     if verb == "validate":
-        assert {n["name"]: (n["status"], n["detail"]) for n in said["nodes"]} == {
+        assert {n["name"]: (n["status"], n["detail"]) for n in document["nodes"]} == {
             "n1": ("timed_out", "no answer within 2 s"),
             "n2": ("ok", ""),
         }
     else:
-        assert said["lost"] == [{"node": "n1", "status": "timed_out", "detail": "no answer within 2 s"}]
-        assert said["views"] == {"read-only": 1}
+        assert document["lost"] == [{"node": "n1", "status": "timed_out", "detail": "no answer within 2 s"}]
+        assert document["views"] == {"read-only": 1}
 
 
-def test_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_writes_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, one_fails, "validate", "-o", "junit") == ExitCode.VALIDATOR_FAILED
     (suite,) = ET.fromstring(capsys.readouterr().out)  # noqa: S314 our own text
     assert (suite.get("tests"), suite.get("failures")) == ("7", "1")
@@ -124,13 +126,15 @@ def test_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("edit", "code", "last"),
     [(good, ExitCode.OK, "Plan: 0 nodes, 0 roles to change."), (one_fails, ExitCode.CHANGES_PENDING, "Plan: 1 node, 1 role to change.")],
 )
-def test_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, code: ExitCode, last: str) -> None:
+def test_plan_reports_pending_changes_and_writes_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, code: ExitCode, last: str
+) -> None:
     assert run(tmp_path, edit, "plan", "--out", str(tmp_path / "plan.json")) == code
-    said = capsys.readouterr()
-    assert said.out.splitlines()[-1] == last
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1] == last
     assert json.loads((tmp_path / "plan.json").read_text())["kind"] == "plan"
 
 
-def test_a_plan_file_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_file_that_cannot_be_written_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, good, "plan", "--out", str(tmp_path / "no" / "plan.json")) == ExitCode.CONFIG
     assert "hint: choose another file for --out" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The wheel alone, in an environment of its own with the newest pytest beside it. Needs an index, or uv's cache, for the dependencies."""
+"""The wheel alone, in its own environment next to the newest pytest. Needs a package index or uv's cache for the dependencies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNREACHABLE = re.compile(
 
 
 def build(kind: str, source: Path, to: Path) -> Path:
-    """Build an archive with the hook's packages from build/node_packages; no index is asked."""
+    """Build an archive with the hook's packages from build/node_packages; no package index is queried."""
     env = os.environ | offline(node_packages().folder)
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(to)], cwd=source, env=env, check=True, capture_output=True
@@ -58,7 +58,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty directory, and the home of a user without any files."""
+    """An empty directory: the home of a user without any files."""
     return tmp_path_factory.mktemp("home")
 
 
@@ -72,7 +72,7 @@ def run(environment: Path, home: Path, *words: str, site: bool = True) -> subpro
 
 @pytest.fixture(scope="module")
 def site(environment: Path, home: Path) -> Path:
-    """A site made by `init`, its two nodes on a port of this machine where nothing listens."""
+    """A site made by `init`; its two nodes point to a local port where nothing listens."""
     done = run(environment, home, "clusterctl", "init", "mysite", site=False)
     assert done.returncode == 0, done.stderr
     (hosts,) = (home / "mysite" / "inventory").glob("*/hosts.yml")
@@ -80,7 +80,7 @@ def site(environment: Path, home: Path) -> Path:
     return home / "mysite"
 
 
-def test_the_wheel_requires_nothing_that_travels_to_nodes(wheel: Path) -> None:
+def test_the_wheel_requires_no_packages_used_only_on_nodes(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (metadata,) = (n for n in names if n.endswith(".dist-info/METADATA"))
@@ -100,7 +100,7 @@ def test_the_source_archive_builds_the_same_wheel(wheel: Path, tmp_path: Path) -
         assert {i.filename: i.CRC for i in one.infolist()} == {i.filename: i.CRC for i in other.infolist()}
 
 
-def test_the_newest_pytest_is_beside_it(environment: Path, home: Path) -> None:
+def test_the_environment_has_the_newest_pytest(environment: Path, home: Path) -> None:
     on_nodes = {p.name: p.version for p in node_packages().locked()}["pytest"]
     major = re.match(r"pytest (\d+)\.", run(environment, home, "pytest", "--version", site=False).stdout)
     assert major is not None
@@ -115,10 +115,10 @@ def test_a_site_is_checked_and_planned(environment: Path, home: Path, site: Path
     assert planned.returncode == 4, planned.stderr
     assert "r12-n01" in planned.stdout
     unknown = run(environment, home, "clusterctl", "profile", "check", "rack-9")
-    assert f"{environment}/lib/" in unknown.stderr, "the content is that of the wheel"
+    assert f"{environment}/lib/" in unknown.stderr, "the content comes from the wheel"
 
 
-def test_doctor_misses_nothing_but_collections(environment: Path, home: Path, site: Path) -> None:
+def test_doctor_reports_only_missing_collections(environment: Path, home: Path, site: Path) -> None:
     checks = json.loads(run(environment, home, "clusterctl", "doctor", "-o", "json").stdout)["checks"]
     failed = {c["name"] for c in checks if not c["ok"] and c["required"]}
     assert {name.split()[0] for name in failed} == {"collection"}

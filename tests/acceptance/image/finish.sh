@@ -1,9 +1,9 @@
 #!/bin/sh
-# mmdebstrap's hook that makes a node of the bare system: finish.sh ROOT KEYS INDEXER (KEYS: folder of ssh keys, INDEXER: index_repository.py)
+# Hook of mmdebstrap that turns the minimal system into a node: finish.sh ROOT KEYS INDEXER (KEYS: folder of ssh keys, INDEXER: index_repository.py)
 set -eu
 root=$1 keys=$2 indexer=$3
 
-# What roles install waits in a pool: the VM reaches no mirror.
+# Packages that roles install are in a local pool, because the VM has no network.
 pool=/opt/pool
 mkdir -p "$root$pool"
 chroot "$root" apt-get clean
@@ -28,7 +28,7 @@ echo 'LABEL=root / ext4 defaults,noatime 0 1' > "$root/etc/fstab"
 printf '[Match]\nName=en*\n[Network]\nAddress=10.0.2.15/24\nLinkLocalAddressing=no\n' > "$root/etc/systemd/network/10-vm.network"
 systemctl --root="$root" enable systemd-networkd ssh >/dev/null 2>&1
 
-# As an installer leaves it, with a console that QEMU can keep and without what costs an emulated CPU dear.
+# Like after an installation, with a serial console that QEMU can record and without CPU mitigations, which are slow on an emulated CPU.
 cat > "$root/etc/default/grub" <<'E'
 GRUB_DEFAULT=0
 GRUB_TIMEOUT=0

@@ -17,7 +17,10 @@ ENTRIES = [
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"ids": ["BIOS"], "version": "1.4"}, []),
     ({"ids": ["BIOS"], "version": "1.5"}, ["it: BIOS has version 1.4, expected 1.5"]),
-    ({"ids": ["HGX_FW_GPU_SXM_*"], "version": "96.00.89.00.01"}, ["it: HGX_FW_GPU_SXM_1 has version 96.00.61.00.01, expected 96.00.89.00.01"]),
+    (
+        {"ids": ["HGX_FW_GPU_SXM_*"], "version": "96.00.89.00.01"},
+        ["it: HGX_FW_GPU_SXM_1 has version 96.00.61.00.01, expected 96.00.89.00.01"],
+    ),
     ({"ids": ["HGX_FW_GPU_SXM_*"], "minimum": "96.00.61.00.01"}, []),
     ({"ids": ["HGX_FW_GPU_SXM_*"], "minimum": "96.0.70"}, ["it: HGX_FW_GPU_SXM_1 has version 96.00.61.00.01, expected at least 96.0.70"]),
     ({"ids": ["CPLD"], "version": "1"}, ["it: CPLD has version unknown, expected 1"]),

@@ -74,7 +74,9 @@ def test_missing_information_counts_as_missing_parts(changes: dict[str, str], li
 def test_without_a_driver_the_bus_limits_the_number_of_hcas() -> None:
     bare = [line for line in sources()["sysfs"].splitlines() if "mlx5_" not in line]
     assert plugin.shortages(spec(), sources(sysfs="\n".join(bare))) == []
-    assert plugin.shortages(spec(), sources(sysfs="\n".join(line for line in bare if "0000:23:" not in line))) == ["HCAs: declared 8, found 7"]
+    assert plugin.shortages(spec(), sources(sysfs="\n".join(line for line in bare if "0000:23:" not in line))) == [
+        "HCAs: declared 8, found 7"
+    ]
 
 
 def test_other_network_functions_on_the_bus_hide_no_missing_hca() -> None:
