@@ -34,7 +34,7 @@ def run(mode: str, root: Path) -> tuple[int, list[str]]:
 
 
 def test_check_changes_nothing(machine: Path) -> None:
-    expected = (1, ["node1 2M: asked 0, got 512", "node0 1G: asked 4, got 0", "node1 1G: asked 8, got 0"])
+    expected = (1, ["node1 2M: declared 0, found 512", "node0 1G: declared 4, found 0", "node1 1G: declared 8, found 0"])
     assert run("check", machine) == expected
     assert run("check", machine) == expected
 
@@ -54,12 +54,12 @@ def test_a_node_with_fewer_pages_is_reported(machine: Path) -> None:
     file.symlink_to("/dev/null")
     code, lines = run("apply", machine)
     assert code == 1
-    assert lines[0].startswith("node1 1G: asked 8, got ")
+    assert lines[0].startswith("node1 1G: declared 8, found ")
 
 
 def test_an_absent_numa_node_is_reported(machine: Path) -> None:
     write_files(machine, {"/etc/clusterctl/hugepages.conf": "1G 7 1\n"})
-    assert run("apply", machine) == (1, ["node7 1G: asked 1, got none"])
+    assert run("apply", machine) == (1, ["node7 1G: declared 1, found none"])
 
 
 PAGES = [{"size": "2M", "node": 0, "count": 3}, {"size": "1G", "node": 0, "count": 4}, {"size": "1G", "node": 1, "count": 8}]

@@ -21,13 +21,13 @@ CASES = {
 }
 # Refused by an assert of the role that is no filter.
 ASSERTED = [
-    ("kernel", {"kernel_package": "linux-image-6.8.0-1046-nvidia"}, "kernel_package and kernel_version belong together"),
-    ("kernel", {"kernel_modules": ["nouveau"], "kernel_modules_absent": ["nouveau"]}, "both name nouveau"),
+    ("kernel", {"kernel_package": "linux-image-6.8.0-1046-nvidia"}, "kernel_package and kernel_version must both be set"),
+    ("kernel", {"kernel_modules": ["nouveau"], "kernel_modules_absent": ["nouveau"]}, "both list nouveau"),
     ("kernel", {"kernel_modules": ["a b"]}, "is not the name of a kernel module"),
     ("os_tuning", {"os_tuning_tuned_profile": "hpc-compute", "os_tuning_governor": "performance"}, "both set the governor"),
     ("os_tuning", {"os_tuning_services_masked": ["ufw"]}, "add the suffix of the unit, such as ufw.service"),
     ("os_tuning", {"os_tuning_time_sync": "chrony"}, "os_tuning_time_sources is empty"),
-    ("hugepages", {"hugepages_pages": [{"size": "1G", "node": 999, "count": 1}]}, "this machine has no NUMA node999"),
+    ("hugepages", {"hugepages_pages": [{"size": "1G", "node": 999, "count": 1}]}, "NUMA nodes absent on this machine: node999"),
     ("hugepages", {"hugepages_pages": [{"size": "4M", "node": 0, "count": 1}]}, "value of size must be one of: 2M, 1G"),
 ]
 
