@@ -1,6 +1,6 @@
-"""The GPUs of a node, whatever their vendor: what a reader of the vendor's tools finds, and what to do about it.
+"""The GPUs of a node, independent of their vendor: the data of a vendor's tools, and advice about faults.
 
-Checks and burn-in use these types only; `gpu_vendor` chooses the reader. A value that a vendor or driver does not report is None.
+Checks and burn-in use only these types; `gpu_vendor` selects the reader. A value that a vendor or driver does not report is None.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ class UnreadableGpuError(ValueError):
     """The vendor's tool or the kernel log cannot be read.
 
     Attributes:
-        lost: the tool reports that a GPU is gone, which is a finding about the hardware and not about the tool.
+        lost: the tool reports that a GPU is gone, which is a hardware fault and not a failure of the tool.
     """
 
     def __init__(self, reason: str, lost: bool = False) -> None:
@@ -71,11 +71,11 @@ class Gpu:
 
 @dataclass(frozen=True)
 class GpuLog:
-    """What the driver reports.
+    """The report of the driver.
 
     Attributes:
-        runtime_version: the newest compute runtime (CUDA) that the driver supports; empty where it is not reported.
-        attached: GPUs that the driver counts, which may exceed those that it can describe.
+        runtime_version: the newest compute runtime (CUDA) that the driver supports; empty if not reported.
+        attached: GPUs that the driver counts; may exceed the number that it can describe.
     """
 
     driver_version: str
@@ -89,11 +89,11 @@ class GpuEvent:
     """An error of a GPU, or of a switch between GPUs, in the kernel log.
 
     Attributes:
-        time: as logged, with its year; empty where the log has none.
+        time: as logged, with the year; empty if the log has none.
         pci: address of the GPU or switch, as logged.
         code: the vendor's number for the error.
         harmless: the vendor requires no action on the node.
-        action: what to do about it.
+        action: the next action.
     """
 
     time: str
@@ -114,7 +114,7 @@ class GpuEvents:
 
 @dataclass(frozen=True)
 class GpuAdvice:
-    """What to do about a fault that is not one GPU's own message. `{gpu}` stands for the GPU, or for the node."""
+    """The next action for faults without an error code of one GPU. `{gpu}` stands for the GPU, or for the node."""
 
     missing: str
     fabric: str
@@ -134,8 +134,8 @@ class GpuReader(Protocol):
     """Reads the GPUs of one node through a vendor's tools.
 
     Attributes:
-        tool: the program that `query` runs, as texts name it.
-        near_paths: how `hca_paths` names a path that leaves no PCIe switch.
+        tool: the program that `query` runs, for messages.
+        near_paths: the paths of `hca_paths` that stay within a PCIe switch.
     """
 
     tool: str
@@ -143,19 +143,19 @@ class GpuReader(Protocol):
     advice: GpuAdvice
 
     def query(self) -> GpuLog:
-        """Driver and GPUs. UnreadableGpuError if the tool fails or prints something else."""
+        """Driver and GPUs. Raises UnreadableGpuError if the tool fails or its output is unexpected."""
 
     def on_pci(self) -> int:
         """The number of GPUs of this vendor on the PCI bus."""
 
     def active_links(self) -> Dict[int, int]:
-        """GPU index -> its links to other GPUs that are up. UnreadableGpuError as `query`."""
+        """GPU index -> number of active links to other GPUs. Raises UnreadableGpuError as `query`."""
 
     def hca_paths(self) -> Dict[str, Dict[int, str]]:
-        """HCA -> GPU index -> the path between them. UnreadableGpuError as `query`."""
+        """HCA -> GPU index -> the path between them. Raises UnreadableGpuError as `query`."""
 
     def events(self) -> GpuEvents:
-        """The errors in the kernel log of this boot. UnreadableGpuError if there is no log to read."""
+        """The errors in the kernel log of this boot. Raises UnreadableGpuError if no log can be read."""
 
     def ecc_command(self, index: int, enabled: bool) -> str:
         """The command that sets ECC of a GPU."""

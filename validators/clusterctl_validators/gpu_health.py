@@ -1,4 +1,4 @@
-"""The judgement of one GPU's memory, from what nvidia-smi says of it.
+"""Rules for the memory health of a GPU.
 
 Sources of the rules: NVIDIA GPU Memory Error Management (row remapping, SRAM threshold, RMA policy) and Azure's node health check
 `azure_gpu_ecc.nhc` (volatile counts).
@@ -15,7 +15,7 @@ _RMA = "run the field diagnostic and RMA the GPU"
 
 @dataclass(frozen=True)
 class Limits:
-    """How many errors a GPU may have counted; the declared thresholds."""
+    """Thresholds: how many errors a GPU may have counted, as declared."""
 
     volatile_sram_correctable: int
     volatile_dram_correctable: int
@@ -31,9 +31,9 @@ class MemoryRule:
 
     Attributes:
         name: last part of the check id.
-        found: None where this GPU does not report it.
-        expected: the greatest good number, or the good word.
-        hint: what to do if it is broken.
+        found: None if this GPU does not report it.
+        expected: the maximum, or the required text.
+        hint: the next action if the rule is broken.
     """
 
     name: str
@@ -43,14 +43,14 @@ class MemoryRule:
 
     @property
     def holds(self) -> bool:
-        """Whether the GPU is good by this rule; never for a value that is not reported."""
+        """Whether the GPU meets this rule; never for a value that is not reported."""
         if isinstance(self.expected, int):
             return isinstance(self.found, int) and self.found <= self.expected
         return self.found == self.expected
 
 
 def memory_rules(gpu: Gpu, limits: Limits) -> Iterator[MemoryRule]:
-    """The rules for one GPU: page retirement for parts that have it, row remapping for all since Ampere."""
+    """The rules for one GPU: page retirement for parts that have it, row remapping for Ampere and later."""
     now, life = gpu.volatile, gpu.aggregate
     yield MemoryRule("ecc.volatile.sram_uncorrectable", now.sram_uncorrectable, 0, _RESET)
     yield MemoryRule("ecc.volatile.dram_uncorrectable", now.dram_uncorrectable, 0, _RESET)

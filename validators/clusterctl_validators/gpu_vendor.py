@@ -1,4 +1,4 @@
-"""The vendor of the GPUs. NVIDIA is the only one that there is a reader of; a second one is chosen here."""
+"""Selects the reader for the vendor of the GPUs. NVIDIA is the only vendor with a reader."""
 
 from clusterctl_validators import nvidia
 from clusterctl_validators.gpu import GpuReader

@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs: `nvidia-smi`, XID and SXid lines of the kernel log, and NVIDIA's advice. The only module that knows them all."""
+"""NVIDIA GPUs: `nvidia-smi`, XID and SXid lines of the kernel log, and NVIDIA's advice, behind the vendor-independent interface."""
 
 from typing import Dict, Sequence
 
@@ -20,19 +20,19 @@ ADVICE = GpuAdvice(
     ),
     links="reset all GPUs of the board, restart the fabric manager; if the links stay down, RMA the GPU or the board",
     switch="an NVSwitch failed, which affects all GPUs of the board; drain, power-cycle the node, then RMA the board",
-    persistence="role nvidia_driver enables nvidia-persistenced: `clusterctl provision NODE`",
+    persistence="run `clusterctl provision NODE`: the role nvidia_driver enables nvidia-persistenced",
     row_remap="reset {gpu} (reboot); if the row-remap failure flag stays set, RMA",
-    stress="look for XIDs of {gpu} in the kernel log; reset it, run `dcgmi diag -r 3`; RMA if it fails again",
-    corruption="wrong results are silent data corruption: keep the node out and run `dcgmi diag -r 4`; replace what it names",
-    slow_copy="check link width and generation of the GPU under load (`nvidia-smi -q -d PERFORMANCE`), and its NVLinks; reseat it",
+    stress="check the kernel log for XIDs of {gpu}; reset it, run `dcgmi diag -r 3`; RMA if it fails again",
+    corruption="wrong results are silent data corruption: keep the node out of the pool, run `dcgmi diag -r 4`, replace the part that it names",
+    slow_copy="check link width and generation of the GPU under load (`nvidia-smi -q -d PERFORMANCE`) and its NVLinks; reseat it",
     slow_collective=(
-        "compare with `nvidia-smi nvlink -s`, fabric manager and clocks; a node without NVLS shows about three quarters of the bandwidth"
+        "check `nvidia-smi nvlink -s`, fabric manager and clocks; a node without NVLS reaches about three quarters of the bandwidth"
     ),
     wrong_domain=(
-        "a tray that is reached by its adapters is not in the NVLink domain: see `nvidia-imex-ctl -N`, and Fabric in `nvidia-smi -q` of each tray"
+        "a tray that is reached over its adapters is not in the NVLink domain: check `nvidia-imex-ctl -N`, and Fabric in `nvidia-smi -q`, on each tray"
     ),
     unusable_domain=(
-        "NCCL cannot use the NVLink between the trays: on each of them see `nvidia-imex-ctl -N` and /dev/nvidia-caps-imex-channels"
+        "NCCL cannot use the NVLink between the trays: check `nvidia-imex-ctl -N` and /dev/nvidia-caps-imex-channels on each of them"
     ),
 )
 
@@ -73,11 +73,11 @@ class NvidiaReader:
         return GpuEvents(tuple(_gpu_event(x) for x in found.xids), tuple(_switch_event(x) for x in found.sxids))
 
     def ecc_command(self, index: int, enabled: bool) -> str:
-        """In force after a reboot."""
+        """The setting is in force after a reboot."""
         return "nvidia-smi -i {} -e {}".format(index, int(enabled))
 
     def power_command(self, index: int, limit_w: float) -> str:
-        """In force at once."""
+        """The setting is in force at once."""
         return "nvidia-smi -i {} -pl {:.0f}".format(index, limit_w)
 
     def _smi(self, arguments: Sequence[str]) -> str:

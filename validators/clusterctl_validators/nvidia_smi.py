@@ -1,4 +1,4 @@
-"""Pure readers of nvidia-smi: `-q -x` (GPUs), `nvlink -s` (links), `topo -m` (which HCA is near which GPU)."""
+"""Pure readers of nvidia-smi: `-q -x` (GPUs), `nvlink -s` (links), `topo -m` (paths between HCAs and GPUs)."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -14,41 +14,41 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def unreadable(reason: str) -> UnreadableGpuError:
-    """The error of an answer that is none; some answers report that a GPU is lost."""
+    """The error for unusable output; some outputs report that a GPU is lost."""
     return UnreadableGpuError(reason, lost=bool(_LOST.search(reason)))
 
 
 def explain(stdout: str, stderr: str, rc: Optional[int], error: str) -> str:
-    """Why nvidia-smi gave no answer, in one line: its own first words, or what kept it from running."""
+    """Why nvidia-smi failed, in one line: its own first line, or the reason why it did not run."""
     words = (stderr.strip() or stdout.strip()).splitlines()
     return error or "nvidia-smi exit {}: {}".format(rc, words[0] if words else "no output")
 
 
 @lru_cache(maxsize=4)
 def parse_query(text: str) -> GpuLog:
-    """Read the XML of `nvidia-smi -q -x` (drivers R450 to R595). UnreadableGpuError if it is empty, cut off or no XML."""
+    """Parse the XML of `nvidia-smi -q -x` (drivers R450 to R595). Raises UnreadableGpuError if it is empty, truncated or not XML."""
     if not text.strip():
         raise unreadable("nvidia-smi printed nothing")
     try:
         root = ET.fromstring(text)  # noqa: S314 the tool of the vendor, run here as root
     except ET.ParseError as e:
         first = text.strip().splitlines()[0]
-        raise unreadable(first if not first.startswith("<") else "the XML of nvidia-smi ends too soon: {}".format(e)) from e
+        raise unreadable(first if not first.startswith("<") else "the XML of nvidia-smi is truncated: {}".format(e)) from e
     if root.tag != "nvidia_smi_log":
         raise unreadable("not the XML of nvidia-smi -q -x: <{}>".format(root.tag))
     attached = _integer(root, "attached_gpus")
     version = _text(root, "driver_version")
     if attached is None or version is None:
-        raise unreadable("nvidia-smi -q -x names neither driver nor attached GPUs")
+        raise unreadable("nvidia-smi -q -x lacks the driver version or the number of attached GPUs")
     gpus = tuple(_gpu(i, element) for i, element in enumerate(root.findall("gpu")))
     return GpuLog(version, _text(root, "cuda_version") or "", attached, gpus)
 
 
 def _text(element: ET.Element, *paths: str) -> Optional[str]:
     for path in paths:
-        said = (element.findtext(path) or "").strip()
-        if said and said not in ("N/A", "[N/A]", "Not Supported"):
-            return said
+        text = (element.findtext(path) or "").strip()
+        if text and text not in ("N/A", "[N/A]", "Not Supported"):
+            return text
     return None
 
 
@@ -70,14 +70,14 @@ def _sum(element: ET.Element, *paths: str) -> Optional[int]:
 def _ecc(gpu: ET.Element, kind: str) -> EccCounts:
     at = "ecc_errors/" + kind + "/"
     sram = _sum(gpu, at + "sram_uncorrectable", at + "sram_uncorrectable_parity", at + "sram_uncorrectable_secded")
-    # Volta and older count memory as single and double bit.
+    # Volta and older count memory errors as single and double bit.
     dram_ce = _integer(gpu, at + "dram_correctable", at + "single_bit/device_memory")
     dram_ue = _integer(gpu, at + "dram_uncorrectable", at + "double_bit/device_memory")
     return EccCounts(_integer(gpu, at + "sram_correctable", at + "single_bit/total"), sram, dram_ce, dram_ue)
 
 
 def _compute_processes(gpu: ET.Element) -> Optional[int]:
-    """Processes that compute, those that only draw left out."""
+    """Compute processes, without those that only use graphics."""
     element = gpu.find("processes")
     if element is None or (element.text or "").strip() == "N/A":
         return None
@@ -126,7 +126,7 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
 
 
 def parse_nvlinks(text: str) -> Dict[int, int]:
-    """Active NVLinks per GPU index from `nvidia-smi nvlink -s`. UnreadableGpuError if no GPU is named."""
+    """Active NVLinks per GPU index from `nvidia-smi nvlink -s`. Raises UnreadableGpuError if no GPU is listed."""
     active: Dict[int, int] = {}
     gpu = -1
     for line in text.splitlines():
@@ -137,12 +137,12 @@ def parse_nvlinks(text: str) -> Dict[int, int]:
         elif link and gpu >= 0 and "GB/s" in link.group(2):
             active[gpu] += 1
     if not active:
-        raise unreadable("nvidia-smi nvlink -s names no GPU")
+        raise unreadable("nvidia-smi nvlink -s lists no GPU")
     return active
 
 
 def parse_topology(text: str) -> Dict[str, Dict[int, str]]:
-    """HCA -> GPU index -> path (`PIX`, `PXB`, `PHB`, `NODE`, `SYS`) from `nvidia-smi topo -m`. UnreadableGpuError if it holds no GPU."""
+    """HCA -> GPU index -> path (`PIX`, `PXB`, `PHB`, `NODE`, `SYS`) from `nvidia-smi topo -m`. Raises UnreadableGpuError if no GPU is listed."""
     columns: Tuple[str, ...] = ()
     rows: Dict[str, Tuple[str, ...]] = {}
     names: Dict[str, str] = {}
@@ -156,7 +156,7 @@ def parse_topology(text: str) -> Dict[str, Dict[int, str]]:
         elif words and re.match(r"(GPU\d+|NIC\d+|mlx5_\S+)$", words[0]):
             rows[words[0]] = words[1:]
     if not columns:
-        raise unreadable("nvidia-smi topo -m shows no GPU")
+        raise unreadable("nvidia-smi topo -m lists no GPU")
     gpus = {int(c[3:]): i for i, c in enumerate(columns) if c.startswith("GPU")}
     return {
         names.get(row, row): {g: cells[i] for g, i in gpus.items() if i < len(cells)} for row, cells in rows.items() if row[:3] != "GPU"

@@ -1,11 +1,11 @@
-"""What to do about an XID: NVIDIA's XID catalogue as data. An XID that is not listed goes to support, so it fails."""
+"""The action for each XID: NVIDIA's XID catalogue as data. An XID that is not listed fails, with support as its action."""
 
 from enum import Enum
 from typing import Dict, FrozenSet, Tuple
 
 
 class Action(str, Enum):
-    """The catalogue's immediate actions, and its `workflow` entries told apart."""
+    """The catalogue's immediate actions, with its `workflow` entries distinguished."""
 
     IGNORE = "IGNORE"
     RESTART_APP = "RESTART_APP"
@@ -18,7 +18,7 @@ class Action(str, Enum):
     CHECK_UVM = "CHECK_UVM"
     CHECK_MEMORY = "CHECK_MEMORY"
     CHECK_NVLINK = "CHECK_NVLINK"
-    AS_THE_LINE_SAYS = "AS_THE_LINE_SAYS"
+    ACTION_IN_MESSAGE = "ACTION_IN_MESSAGE"
     CONTACT_SUPPORT = "CONTACT_SUPPORT"
 
 
@@ -26,15 +26,15 @@ HARMLESS: FrozenSet[Action] = frozenset({Action.IGNORE, Action.RESTART_APP, Acti
 
 HINTS: Dict[Action, str] = {
     Action.RESET_GPU: "drain the node, reset the GPU (nvidia-smi --gpu-reset -i ID), then burn in again",
-    Action.RESTART_BM: "reboot the node; if it comes again, power it off, reseat the GPU board and burn in; then RMA",
+    Action.RESTART_BM: "reboot the node; if it recurs, power it off, reseat the GPU board and burn in; then RMA",
     Action.RESTART_VM: "restart the virtual machine",
     Action.CHECK_MECHANICALS: "check the auxiliary power cables and the seating of the GPU board",
     Action.UPDATE_SWFW: "bring driver and firmware to the declared versions",
-    Action.CHECK_UVM: "reset the GPU; if it comes again, take nvidia-bug-report.sh to NVIDIA support",
-    Action.CHECK_MEMORY: "reset the GPU so that the row remapping takes effect, then look at row_remap; RMA if the remapping failed",
-    Action.CHECK_NVLINK: "drain the node and look for SXid lines and link errors of the same time (nvidia-smi nvlink -e); reset, then RMA the board",
-    Action.AS_THE_LINE_SAYS: "do what the line says in its last brackets",
-    Action.CONTACT_SUPPORT: "drain the node and take nvidia-bug-report.sh to NVIDIA support",
+    Action.CHECK_UVM: "reset the GPU; if it recurs, send the output of nvidia-bug-report.sh to NVIDIA support",
+    Action.CHECK_MEMORY: "reset the GPU to apply the row remapping, then check row_remap; RMA if the remapping failed",
+    Action.CHECK_NVLINK: "drain the node and check for SXid lines and link errors at the same time (nvidia-smi nvlink -e); reset, then RMA the board",
+    Action.ACTION_IN_MESSAGE: "follow the action in the last brackets of the log line",
+    Action.CONTACT_SUPPORT: "drain the node and send the output of nvidia-bug-report.sh to NVIDIA support",
 }
 
 _CODES: Tuple[Tuple[Action, str], ...] = (
@@ -48,7 +48,7 @@ _CODES: Tuple[Tuple[Action, str], ...] = (
     (Action.SEE_EARLIER_XID, "45"),
     (Action.CHECK_MEMORY, "48 171 172"),
     (Action.CHECK_NVLINK, "74 144-150"),
-    (Action.AS_THE_LINE_SAYS, "154"),
+    (Action.ACTION_IN_MESSAGE, "154"),
     (Action.IGNORE, "14 37 38 43 44 63 66 67 92 93 106-108 121 137 141 152 153 157 160-163"),
     (Action.CONTACT_SUPPORT, "142 164-170"),
 )

@@ -120,7 +120,7 @@ def test_the_message_of_a_lost_gpu_is_a_hardware_failure(line: str, tmp_path: Pa
         (CommandResult(None, error="timed out after 60 s"), "timed out"),
         (CommandResult(18, stdout="Failed to initialize NVML: Driver/library version mismatch\n"), "version mismatch"),
         ("", "printed nothing"),
-        ("<?xml version='1.0'?><nvidia_smi_log><driver_version>580.126.20</driver_version>", "ends too soon"),
+        ("<?xml version='1.0'?><nvidia_smi_log><driver_version>580.126.20</driver_version>", "is truncated"),
         ("<html></html>", "not the XML"),
     ],
 )
