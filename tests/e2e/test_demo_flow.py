@@ -166,7 +166,8 @@ def test_the_equivalent_command_is_printed_and_works(demo: Demo) -> None:
 
 
 def test_the_log_of_the_first_run_is_short(demo: Demo) -> None:
-    assert len(demo.first.err.splitlines()) < 80, demo.first.err
+    lines = [line for line in demo.first.err.splitlines() if ", task: " not in line]  # a slow machine prints more progress lines
+    assert len(lines) < 80, demo.first.err
 
 
 def test_the_admit_playbook_readmits_a_drained_node_from_its_evidence(demo: Demo) -> None:

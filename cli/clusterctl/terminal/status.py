@@ -10,6 +10,7 @@ from clusterctl.core import timestamps
 from clusterctl.core.lifecycle import ABSENT
 from clusterctl.model.state import State
 from clusterctl.terminal import out
+from clusterctl.terminal.names import fold_names
 from clusterctl.terminal.states import badge, coloured, printable
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _line(node: NodeRecord, width: int, lease: Lease | None, last: Unanswered | 
 
 def _unfinished(dead: Unfinished) -> Iterator[str]:
     run = dead.run
-    where = f"; left in the middle: {', '.join(dead.left)}" if dead.left else ""
+    where = f"; left in the middle: {fold_names(dead.left)}" if dead.left else ""
     yield f"run {run.id} ({run.verb} {run.target}, {run.operator}, {timestamps.short(run.started_at)}) is unfinished: its process is gone{where}"
     resume = f"`clusterctl provision --resume {run.id}` goes on" if run.verb == "provision" else f"`clusterctl {run.verb} {run.target}`"
     yield f"  next: {resume}; nothing was admitted by its end"
