@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from clusterctl.adapters import config
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.model.errors import ConfigError
+from support.roles import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +90,11 @@ def test_a_named_file_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("CLUSTERCTL_CONFIG", str(tmp_path / "nosuch.yml"))
     with pytest.raises(ConfigError, match="No such file"):
         config.read_config(start=tmp_path)
+
+
+def test_the_reference_lists_every_key() -> None:
+    page = (ROOT / "docs" / "reference" / "configuration.md").read_text()
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == config._KEYS
 
 
 def test_an_empty_file_is_fine(tmp_path: Path) -> None:

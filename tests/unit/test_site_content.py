@@ -56,6 +56,13 @@ def test_a_role_of_the_site_is_resolved_and_found_by_ansible(site: Path) -> None
     assert minimal({}, content_dir())["ANSIBLE_ROLES_PATH"] == f"{site}/roles:{content_dir()}/roles"
 
 
+def test_a_profile_takes_a_role_of_the_site_beside_its_own(site: Path) -> None:
+    hosts = "profile_hgx_h100_ib:\n  children: {rack_1: {}}\nrack_1:\n  hosts: {n1: {}}\n"
+    write(site, {"hosts.yml": hosts, "group_vars/rack_1.yml": "node_roles_site: [banner]\n"})
+    (node,) = load_nodes([content_dir() / "inventory" / "common", site / "hosts.yml"], "n1")
+    assert list(node.spec.roles)[-2:] == ["monitoring", "banner"]
+
+
 def test_its_validator_travels_and_counts(site: Path) -> None:
     before = build_bundle(site / "state")
     bundle = build_bundle(site / "state", site_content.sound_validator_dirs(site_content.site_content()))
