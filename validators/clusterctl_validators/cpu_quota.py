@@ -54,7 +54,7 @@ def _start_scope(percent: int) -> None:
 
 
 def _await(unit: str) -> None:
-    """Wait until systemd has moved this process: it answers the call before."""
+    """Wait until systemd has moved this process; its reply to the call comes earlier."""
     until = time.monotonic() + _WAIT_S
     while unit not in Path(_MEMBERSHIP).read_text(encoding="utf-8"):
         if time.monotonic() > until:

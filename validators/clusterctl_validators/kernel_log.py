@@ -32,7 +32,7 @@ class XidEvent:
     """One line.
 
     Attributes:
-        time: as logged, with its year; empty where the log has none.
+        time: as logged, with its year; empty if the log has none.
         pci: the GPU's or NVSwitch's address, as logged.
         detail: the rest of the line.
     """
