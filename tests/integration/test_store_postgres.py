@@ -70,7 +70,7 @@ def test_stored_evidence_is_returned(store: Store) -> None:
     assert store.gate_results(NAME, current=True) == (a_result(),)
     assert store.run("last").id == a_run().id
     assert store.unfinished_runs() == ()
-    assert store.left_behind(a_run().id) == ()
+    assert store.nodes_in_progress(a_run().id) == ()
 
 
 def test_a_second_operator_is_refused_with_the_holder(store: Store) -> None:

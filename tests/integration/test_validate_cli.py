@@ -75,7 +75,7 @@ def test_validate_reports_the_outcome_of_a_node(
     ("words", "variables", "code", "error"),
     [
         (("-k", "no_such_role"), {}, ExitCode.USAGE, "no check matches 'no_such_role'"),
-        ((), {"ansible_ssh_common_args": "-o Nonsense=1"}, ExitCode.CONFIG, "'-o Nonsense=1' is not understood"),
+        ((), {"ansible_ssh_common_args": "-o Nonsense=1"}, ExitCode.CONFIG, "'-o Nonsense=1' is not supported"),
         ((), {"waivers": [{"check": "*", "reason": "why", "owner": "ops"}]}, ExitCode.CONFIG, "expires"),
     ],
 )

@@ -196,7 +196,7 @@ def test_a_wrong_become_password_is_tried_once(site: Site, ops: dict[str, str]) 
     [
         ("ops ALL=(ALL) NOPASSWD: ALL", NodeStatus.OK, ""),
         ("Defaults:ops !use_pty, passwd_tries=1\nops ALL=(ALL) ALL", NodeStatus.OK, ""),
-        ("Defaults:ops requiretty\nops ALL=(ALL) ALL", NodeStatus.AUTH_FAILED, "become: sudo wants a terminal, and has none here"),
+        ("Defaults:ops requiretty\nops ALL=(ALL) ALL", NodeStatus.AUTH_FAILED, "become: sudo requires a terminal"),
         ("# nobody", NodeStatus.AUTH_FAILED, "become: sudo refuses: "),
         ("ops ALL=(ALL) /usr/bin/id", NodeStatus.AUTH_FAILED, "become: sudo refuses: "),
     ],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.adapters.run_directory import RunDir, write_whole
+from clusterctl.adapters.run_directory import RunDir, write_atomically
 from clusterctl.model.errors import StoreError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def test_a_directory_that_is_gone(tmp_path: Path) -> None:
 
 def test_killed_while_writing_the_old_file_stays(tmp_path: Path) -> None:
     target = tmp_path / "verdict.json"
-    write_whole(target, "old")
+    write_atomically(target, "old")
     code = f"""
 import os, signal
 from pathlib import Path

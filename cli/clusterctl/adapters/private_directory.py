@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _PREFIX = "clusterctl-run-"
 _LOCK = ".lock"
-_JUST_MADE_S = 60  # between its making and its locking, a folder looks abandoned
+_MIN_AGE_S = 60  # between its making and its locking, a folder looks abandoned
 
 
 @contextmanager
 def private_dir() -> Iterator[Path]:
     """A new folder for this user only, gone afterwards. Folders of killed runs are removed on the way."""
     parent = _memory_dir()
-    _sweep(parent)
+    _remove_abandoned(parent)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
     with (folder / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -33,12 +33,12 @@ def private_dir() -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sweep(parent: Path) -> None:
+def _remove_abandoned(parent: Path) -> None:
     """Remove folders of ours that nobody holds; the lock tells, for process ids mean nothing in another container."""
     for folder in parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):  # somebody else's, or just gone
             status = folder.lstat()
-            if status.st_uid != os.getuid() or time.time() - status.st_mtime < _JUST_MADE_S:
+            if status.st_uid != os.getuid() or time.time() - status.st_mtime < _MIN_AGE_S:
                 continue
             with (folder / _LOCK).open("r+") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -61,20 +61,20 @@ def record_from(data: Any) -> RawRecord:
         elif not isinstance(value, _TYPES.get(name, (str,))):
             raise ValueError(f"{name} is of a wrong type")
     error, code = values.get("error", ""), values.get("error_code")
-    values["error_code"] = GateReason(code) if code else _code_of(error) if "error_code" not in values else None
+    values["error_code"] = GateReason(code) if code else _code_of_old_error(error) if "error_code" not in values else None
     try:
         return RawRecord(**values)
     except TypeError as e:
         raise ValueError(str(e)) from e
 
 
-def _code_of(error: str) -> GateReason | None:
+def _code_of_old_error(error: str) -> GateReason | None:
     if not error:
         return None
     return next((code for part, code in _OLD_ERRORS if part in error), GateReason.AGENT_FAILED)
 
 
-def read_lines(text: str) -> tuple[RawRecord, ...]:
+def read_records(text: str) -> tuple[RawRecord, ...]:
     """The records in an agent's output; a torn or foreign line is no record, so its step will be missing."""
     records = []
     for line in text.splitlines():

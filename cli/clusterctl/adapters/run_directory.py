@@ -50,7 +50,7 @@ class RunDir:
         """
         run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{verb}-{secrets.token_hex(2)}"
         path = state_dir / _FOLDER / run_id
-        with _told(path):
+        with _store_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir(mode=0o700)
             _sync_folder(path.parent)
@@ -74,7 +74,7 @@ class RunDir:
             ValueError: it would lie outside.
         """
         path = self._inside(relative)
-        with _told(path):
+        with _store_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
@@ -97,7 +97,7 @@ class RunDir:
         path = self._inside(relative)
         if not path.is_file():
             return None
-        with _told(path):
+        with _store_errors(path):
             return path.read_text(encoding="utf-8", errors="backslashreplace")
 
     def files(self, folder: str = ".") -> tuple[str, ...]:
@@ -124,13 +124,13 @@ def write_admission(rundir: RunDir, record: AdmissionRecord) -> None:
         rundir.write_text(f"admission/{record.node}.json.sig", record.signature)
 
 
-def write_whole(path: Path, content: str) -> None:
+def write_atomically(path: Path, content: str) -> None:
     """Write a file in an existing folder: whole and on disk when this returns, or StoreError and no trace of it."""
     _write(path, (content,))
 
 
 def _write(path: Path, parts: Iterable[str]) -> None:
-    with _told(path):
+    with _store_errors(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
@@ -145,7 +145,7 @@ def _write(path: Path, parts: Iterable[str]) -> None:
 
 
 def _sha256(path: Path) -> str:
-    with _told(path), path.open("rb") as file:
+    with _store_errors(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -158,7 +158,7 @@ def _sync_folder(path: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _store_errors(path: Path) -> Iterator[None]:
     """Turn an OSError into a StoreError that says what to do."""
     try:
         yield

@@ -44,7 +44,7 @@ def sign(document: str, key: Path) -> str:
     done = _ssh_keygen(["sign", "-f", str(key), "-n", NAMESPACE], document)
     if done.returncode:
         hint = "check signing_key in clusterctl.yml; a key with a passphrase must be in the ssh-agent, and signing_key its .pub"
-        raise SigningError(detail=f"cannot sign with {key}: {_said(done)}", hint=hint)
+        raise SigningError(detail=f"cannot sign with {key}: {_last_line(done)}", hint=hint)
     return done.stdout
 
 
@@ -61,10 +61,10 @@ def verify_signature(document: str, signature: str, allowed_signers: Path) -> st
         found = _ssh_keygen(["find-principals", *names], "")
         who = found.stdout.partition("\n")[0].strip()
         if found.returncode or not who:
-            raise SigningError(detail=f"not signed by anybody in {allowed_signers}: {_said(found)}", hint="who made this record?")
+            raise SigningError(detail=f"not signed by anybody in {allowed_signers}: {_last_line(found)}", hint="who made this record?")
         done = _ssh_keygen(["verify", *names, "-n", NAMESPACE, "-I", who], document)
         if done.returncode:
-            raise SigningError(detail=f"its signature does not fit: {_said(done)}", hint="the record was changed after it was signed")
+            raise SigningError(detail=f"its signature does not fit: {_last_line(done)}", hint="the record was changed after it was signed")
     return who
 
 
@@ -88,6 +88,6 @@ def _ssh_keygen(words: list[str], text: str) -> subprocess.CompletedProcess[str]
         raise SigningError(detail=f"ssh-keygen did not answer within {_LIMIT_S} s", hint="is the ssh-agent stuck?") from e
 
 
-def _said(done: subprocess.CompletedProcess[str]) -> str:
+def _last_line(done: subprocess.CompletedProcess[str]) -> str:
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
     return lines[-1] if lines else f"exit status {done.returncode}"

@@ -58,7 +58,7 @@ def site(ctx: click.Context) -> Config:
 def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Recorded racks, groups and nodes; for verbs that read the inventory, what it declares as well. Many nodes only once a letter is typed."""
     from clusterctl.adapters.inventory.declared_names import declared_names  # noqa: PLC0415 other completions do without
-    from clusterctl.adapters.store.quick import recorded_names  # noqa: PLC0415
+    from clusterctl.adapters.store.sqlite_reader import recorded_names  # noqa: PLC0415
 
     config = site(ctx)
     groups, nodes = recorded_names(config.store_url)
@@ -72,7 +72,7 @@ def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
 @silent
 def nodes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Recorded nodes."""
-    from clusterctl.adapters.store.quick import recorded_names  # noqa: PLC0415
+    from clusterctl.adapters.store.sqlite_reader import recorded_names  # noqa: PLC0415
 
     return matching(sorted(recorded_names(site(ctx).store_url)[1]), incomplete)
 

@@ -19,7 +19,7 @@ def command(ctx: click.Context, run: str, out: Path | None) -> None:
 
     RUN is a run's id, a unique prefix of it, or `last`. Prints the path of the page.
     """
-    from clusterctl.adapters.run_directory import write_whole  # noqa: PLC0415
+    from clusterctl.adapters.run_directory import write_atomically  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.report.page import render_page  # noqa: PLC0415
     from clusterctl.terminal.out import print_text  # noqa: PLC0415 `--help` must not pay for it
@@ -29,5 +29,5 @@ def command(ctx: click.Context, run: str, out: Path | None) -> None:
         row = chosen_run(store, run)
         path = (out or Path(row.directory) / "report.html").absolute()
         page = collect(store, row, path.parent)
-    write_whole(path, render_page(page))
+    write_atomically(path, render_page(page))
     print_text(str(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock, processes
-from clusterctl.adapters.store import quick
+from clusterctl.adapters.store import sqlite_reader
 from clusterctl.adapters.store.match import match
 from clusterctl.model.overview import Overview, Unfinished
 
@@ -22,14 +22,14 @@ def overview(store_url: str, target: str) -> Overview:
         UnknownNodeError: no recorded node matches.
         StoreError: the database cannot be used.
     """
-    found = quick.standing(store_url)
+    found = sqlite_reader.read_snapshot(store_url)
     if found:
         return Overview(match(found.nodes, target), _held(found.leases, frozenset()), _by_node(found.unanswered))
     from clusterctl.adapters.store import Store  # noqa: PLC0415 SQLAlchemy costs more than all the rest
 
     with Store.open(store_url) as store:
         recorded = match(store.nodes(), target)
-        dead = tuple(Unfinished(r, store.left_behind(r.id)) for r in store.unfinished_runs())
+        dead = tuple(Unfinished(r, store.nodes_in_progress(r.id)) for r in store.unfinished_runs())
         return Overview(recorded, _held(store.leases(), {u.run.id for u in dead}), _by_node(store.unanswered()), dead)
 
 

@@ -26,15 +26,15 @@ BIOS_PIN = {"dell": [{"name": "bios", "ids": ["Installed-*BIOS*"], "version": "1
 
 @pytest.fixture
 def bmc(tmp_path: Path) -> Iterator[Bmc]:
-    with Bmc(invented(), tmp_path) as one:
-        yield one
+    with Bmc(invented(), tmp_path) as running:
+        yield running
 
 
 def access(bmc: Bmc, **changes: str) -> BmcAccess:
     return BmcAccess("r12-n01", **{"url": bmc.url, "user": USER, "password": PASSWORD, "ca_file": str(bmc.ca_file), **changes})
 
 
-def test_current_and_pending_attributes_and_the_pinned_firmware_are_read(bmc: Bmc) -> None:
+def test_attributes_and_pinned_firmware_versions_are_read(bmc: Bmc) -> None:
     bmc.pending["LogicalProc"] = "Disabled"
     found = query_bmc(access(bmc), {**DEFAULTS, "bios_firmware_pins": BIOS_PIN})
     assert (found.vendor, found.current["LogicalProc"], found.next_boot("LogicalProc")) == ("dell", "Enabled", "Disabled")
@@ -54,10 +54,10 @@ SERVERS = [
 
 
 @pytest.mark.parametrize(("tree", "vendor", "attribute", "value", "glob", "versions"), SERVERS, ids=[f"{s[0]}-{s[2]}" for s in SERVERS])
-def test_recorded_services_of_real_servers(
+def test_recorded_services_of_real_servers_are_read(
     tmp_path: Path, tree: str, vendor: str, attribute: str, value: object, glob: str, versions: set[str]
 ) -> None:
-    pins = {vendor: [{"name": "it", "ids": [glob], "version": "1"}]}
+    pins = {vendor: [{"name": "component", "ids": [glob], "version": "1"}]}
     with Bmc(recorded_tree(tree), tmp_path, writable=False) as bmc:
         found = query_bmc(access(bmc), {**DEFAULTS, "bios_firmware_pins": pins})
         assert (found.vendor, found.current[attribute]) == (vendor, value)
@@ -71,19 +71,19 @@ REFUSED: list[tuple[str, dict[str, str], dict[str, Any], str]] = [
     ("no authority", {"ca_file": "/nonexistent.pem"}, {}, "bmc_ca_file /nonexistent.pem"),
     ("not https", {"url": "http://192.0.2.1"}, {}, "not https"),
     ("password in the URL", {"url": "https://admin:x@192.0.2.1"}, {}, "not https"),
-    ("nobody listens", {"url": "https://127.0.0.1:1"}, {}, "cannot be reached"),
+    ("no listener", {"url": "https://127.0.0.1:1"}, {}, "cannot be reached"),
     ("no such system", {}, {"bios_system": "Node.7"}, "no systems with a BIOS among: Tray.1, Node.1; set bios_system"),
-    ("no access", {"problem": "bmc_url not set: its BMC cannot be asked"}, {}, "bmc_url not set"),
+    ("no access", {"problem": "bmc_url not set: the BMC cannot be queried"}, {}, "bmc_url not set"),
 ]
 
 
 @pytest.mark.parametrize(("changes", "variables", "why"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
-def test_what_cannot_be_read_is_an_error(bmc: Bmc, changes: dict[str, str], variables: dict[str, Any], why: str) -> None:
+def test_a_bmc_that_cannot_be_read_is_an_error(bmc: Bmc, changes: dict[str, str], variables: dict[str, Any], why: str) -> None:
     with pytest.raises(BmcError, match=why):
         query_bmc(access(bmc, **changes), {**DEFAULTS, **variables})
 
 
-def test_the_certificate_is_not_checked_where_the_site_says_so(bmc: Bmc) -> None:
+def test_the_certificate_is_not_verified_if_the_site_disables_it(bmc: Bmc) -> None:
     assert query_bmc(access(bmc, ca_file=""), {**DEFAULTS, "bios_verify_certificates": False}).vendor == "dell"
 
 
@@ -93,26 +93,26 @@ def test_a_service_that_is_starting_is_an_error(bmc: Bmc) -> None:
         query_bmc(access(bmc), DEFAULTS)
 
 
-SPOILT: list[tuple[str, str, str, Any, str]] = [
-    ("no settings", "/redfish/v1/Systems/Node.1/Firmware", "@Redfish.Settings", None, "does not say where"),
+INVALID: list[tuple[str, str, str, Any, str]] = [
+    ("no settings", "/redfish/v1/Systems/Node.1/Firmware", "@Redfish.Settings", None, "no settings resource"),
     ("no attributes", "/redfish/v1/Systems/Node.1/Firmware", "Attributes", None, "no attributes"),
-    ("link to another host", "/redfish/v1", "Systems", {"@odata.id": "https://192.0.2.1/steal"}, "leads elsewhere"),
-    ("link to another host by //", "/redfish/v1", "Systems", {"@odata.id": "//192.0.2.1/steal"}, "leads elsewhere"),
-    ("circular pages", "/redfish/v1/Systems", "Members@odata.nextLink", "/redfish/v1/Systems", "in a circle"),
+    ("link to another host", "/redfish/v1", "Systems", {"@odata.id": "https://192.0.2.1/steal"}, "leads to another host"),
+    ("link to another host by //", "/redfish/v1", "Systems", {"@odata.id": "//192.0.2.1/steal"}, "leads to another host"),
+    ("looping pages", "/redfish/v1/Systems", "Members@odata.nextLink", "/redfish/v1/Systems", "form a loop"),
 ]
 
 
-@pytest.mark.parametrize(("path", "key", "value", "why"), [s[1:] for s in SPOILT], ids=[s[0] for s in SPOILT])
-def test_a_service_that_is_no_good_is_an_error(tmp_path: Path, path: str, key: str, value: Any, why: str) -> None:
+@pytest.mark.parametrize(("path", "key", "value", "why"), [s[1:] for s in INVALID], ids=[s[0] for s in INVALID])
+def test_an_invalid_service_is_an_error(tmp_path: Path, path: str, key: str, value: Any, why: str) -> None:
     tree = invented()
     tree[path][key] = value
     with Bmc(tree, tmp_path) as bmc, pytest.raises(BmcError, match=why):
         query_bmc(access(bmc), DEFAULTS)
 
 
-def test_the_password_is_not_shown() -> None:
-    told = BmcAccess("n", "https://192.0.2.1", USER, PASSWORD)
-    assert PASSWORD not in repr(told)
-    client = Redfish(told, 1.0)
+def test_the_password_is_in_no_repr() -> None:
+    declared = BmcAccess("n", "https://192.0.2.1", USER, PASSWORD)
+    assert PASSWORD not in repr(declared)
+    client = Redfish(declared, 1.0)
     assert PASSWORD not in repr(client)
     assert "Basic" not in repr(client)

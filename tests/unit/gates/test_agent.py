@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.adapters.raw_records import read_lines
+from clusterctl.adapters.raw_records import read_records
 from clusterctl.model.gate_reason import GateReason
 from support.roles import ROOT
 
@@ -61,7 +61,7 @@ class Node:
     @property
     def records(self) -> dict[str, RawRecord]:
         file = self.folder / "records.jsonl"
-        return {r.step: r for r in read_lines(file.read_text() if file.exists() else "")}
+        return {r.step: r for r in read_records(file.read_text() if file.exists() else "")}
 
     def alone(self) -> dict[str, RawRecord]:
         return self.start().end()

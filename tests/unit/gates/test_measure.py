@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.config import Config
-from clusterctl.adapters.raw_records import read_all, read_lines
+from clusterctl.adapters.raw_records import read_all, read_records
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.exit_codes import ExitCode
@@ -278,4 +278,4 @@ def test_why_a_node_brought_nothing_is_told() -> None:
 
 @pytest.mark.parametrize("line", ["", "null", "[]", '{"gate": 1}', '{"gate": "x", "unknown": 1}', '{"argv": "x"}', "{" * 50])
 def test_lines_that_are_no_records_are_left_out(line: str) -> None:
-    assert read_lines(line) == ()
+    assert read_records(line) == ()

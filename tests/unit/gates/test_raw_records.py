@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from clusterctl.adapters.raw_records import read_lines, record_from
+from clusterctl.adapters.raw_records import read_records, record_from
 from clusterctl.model.gate_reason import GateReason
 from support.gates import record
 
@@ -16,7 +16,7 @@ TIMED_OUT = replace(record("dcgm_diag", "n1", "", exit_status=None), error="time
 
 @pytest.mark.parametrize("stored", [TIMED_OUT, record("dcgm_diag", "n1", "{}")])
 def test_a_record_comes_back_as_it_was_stored(stored: object) -> None:
-    assert read_lines(json.dumps(asdict(stored))) == (stored,)  # type: ignore[call-overload]
+    assert read_records(json.dumps(asdict(stored))) == (stored,)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

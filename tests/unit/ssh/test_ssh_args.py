@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterctl.adapters.ssh.ssh_args import Jump, SshArgs, parse_ssh_args
+from clusterctl.adapters.ssh.ssh_args import JumpHost, SshArgs, parse_ssh_args
 from clusterctl.model.errors import ConfigError
 
 HOME = Path("~").expanduser()
@@ -23,8 +23,8 @@ HOME = Path("~").expanduser()
         ("-o stricthostkeychecking=OFF", SshArgs(check_host_key=False)),
         ("-o StrictHostKeyChecking=accept-new", SshArgs()),
         ("-o StrictHostKeyChecking=ask", SshArgs()),
-        ("-J bastion", SshArgs(jumps=(Jump("", "bastion", 22),))),
-        ("-o ProxyJump=ops@b1:2222,[fe80::1]:23", SshArgs(jumps=(Jump("ops", "b1", 2222), Jump("", "fe80::1", 23)))),
+        ("-J bastion", SshArgs(jumps=(JumpHost("", "bastion", 22),))),
+        ("-o ProxyJump=ops@b1:2222,[fe80::1]:23", SshArgs(jumps=(JumpHost("ops", "b1", 2222), JumpHost("", "fe80::1", 23)))),
         ("-o ProxyJump=none", SshArgs()),
         ("-o ProxyCommand='ssh -W %h:%p bastion'", SshArgs(proxy_command="ssh -W %h:%p bastion")),
         ("-i ~/k1 -o IdentityFile=/k2 -o IdentitiesOnly=yes", SshArgs(key_paths=(HOME / "k1", Path("/k2")), identities_only=True)),
@@ -34,7 +34,7 @@ HOME = Path("~").expanduser()
         ("-C -4 -q -o ControlMaster=auto -o ControlPersist=60s -o ControlPath=/tmp/%C -o BatchMode=yes", SshArgs()),
     ],
 )
-def test_understood(line: str, expected: SshArgs) -> None:
+def test_supported_arguments_are_parsed(line: str, expected: SshArgs) -> None:
     assert parse_ssh_args(shlex.split(line)) == expected
 
 
@@ -52,7 +52,7 @@ def test_understood(line: str, expected: SshArgs) -> None:
         ("-o ConnectTimeout=soon", "-o connecttimeout=soon"),
     ],
 )
-def test_a_word_of_unknown_meaning_is_refused(line: str, word: str) -> None:
+def test_unsupported_words_are_refused(line: str, word: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_ssh_args(shlex.split(line))
     assert repr(word) in str(caught.value)

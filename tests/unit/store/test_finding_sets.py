@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 
 from clusterctl.adapters.store import Store, finding_sets
 from clusterctl.adapters.store import tables as t
-from clusterctl.adapters.store.finding_sets import pack, unpack
+from clusterctl.adapters.store.finding_sets import pack_ids, unpack_ids
 from clusterctl.model.errors import StoreError
 from clusterctl.model.gate_result import Outcome
 from clusterctl_validators.finding import Finding, Severity
@@ -87,7 +87,7 @@ def test_numbers_of_what_was_not_committed_are_not_remembered(store: Store) -> N
 
 
 def test_more_than_is_remembered_is_stored_all_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding_sets, "_AT_MOST", 5)
+    monkeypatch.setattr(finding_sets, "_CACHE_LIMIT", 5)
     for night in NIGHTS:
         store.save_findings(night, findings(*SAID))
     assert rows(store) == {"validations": 3, "finding_sets": 1, "finding_values": 40}
@@ -122,11 +122,11 @@ def test_threads_that_save_at_once(store: Store) -> None:
 
 @given(st.lists(st.integers(1, 50)))
 def test_any_order_of_numbers_comes_back(numbers: list[int]) -> None:
-    assert list(unpack(pack(numbers))) == numbers
+    assert list(unpack_ids(pack_ids(numbers))) == numbers
 
 
 def test_neighbours_are_one_run() -> None:
-    assert pack([1, 2, 3, 9, 5, 6]) == [[1, 3], [9, 9], [5, 6]]
+    assert pack_ids([1, 2, 3, 9, 5, 6]) == [[1, 3], [9, 9], [5, 6]]
 
 
 def test_what_was_said_in_any_order_and_twice_comes_back(store: Store) -> None:

@@ -72,7 +72,7 @@ def test_how_far_a_run_got(store: Store) -> None:
     run = a_run()
     store.start_run(run, [NAME])
     assert store.run_nodes(run.id) == (RunNodeRow(run.id, NAME),)
-    store.note_node(run.id, NAME, phase="validate", outcome="ok", detail="x")
+    store.save_run_node(run.id, NAME, phase="validate", outcome="ok", detail="x")
     assert store.run_nodes(run.id) == (RunNodeRow(run.id, NAME, "validate", "ok", "x"),)
     assert [r.id for r in store.runs(node=NAME)] == [run.id]
     assert store.runs(node="r99-n01") == ()
@@ -88,9 +88,9 @@ def test_a_killed_run_is_unfinished_and_names_what_it_left(store: Store) -> None
     store.start_run(run, [NAME])
     bring(store, NAME, State.PROVISIONING, run_id=run.id)
     assert [r.id for r in store.unfinished_runs()] == [run.id]
-    assert store.left_behind(run.id) == (NAME,)
+    assert store.nodes_in_progress(run.id) == (NAME,)
     bring(store, NAME, State.PROVISIONING, run_id="20260314-090000-provision-next")
-    assert store.left_behind(run.id) == ()
+    assert store.nodes_in_progress(run.id) == ()
 
 
 def test_an_ended_run_is_not_unfinished(store: Store) -> None:

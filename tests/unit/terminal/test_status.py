@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clusterctl import main
-from clusterctl.adapters.store import quick
+from clusterctl.adapters.store import sqlite_reader
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.state import State
 from support.provisioning import World
@@ -35,7 +35,7 @@ def test_a_node_that_provision_could_not_reach_is_shown_as_unreachable_with_the_
     world = World(tmp_path, names=("r12-n01", "r12-n02"), digest="d" * 64, lost={"r12-n02": NodeStatus.UNREACHABLE})
     run_id = world.run().run_id
     if not quickly:
-        monkeypatch.setattr(quick, "standing", lambda _url: None)
+        monkeypatch.setattr(sqlite_reader, "read_snapshot", lambda _url: None)
     lines = status(tmp_path, capsys).splitlines()
     assert lines[0].endswith("(1 gave no answer)")
     assert "unreachable at" in lines[2]

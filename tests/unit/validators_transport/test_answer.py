@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.adapters.ssh.exec_result import Exited
+from clusterctl.adapters.ssh.remote_result import RemoteResult
 from clusterctl.adapters.validators import answer
 from clusterctl.adapters.validators.request import BundleRequest
 from clusterctl.model.findings import NodeFindings, NodeStatus
@@ -19,7 +19,7 @@ REQUEST = BundleRequest("n1", "nonce", "b" * 64, ("example",), b"")
 def read_answer(*findings: dict[str, Any], ensure_ascii: bool = True) -> NodeFindings:
     request = {"roles": {}, "node": "n1", "nonce": "nonce"}
     data = answer_to(request, REQUEST.bundle) | {"findings": [{**PASS, "check": "example.a", **f} for f in findings]}
-    return answer.from_exit(REQUEST, Exited(0, json.dumps(data, ensure_ascii=ensure_ascii).encode(), b""), 1.0)
+    return answer.from_exit(REQUEST, RemoteResult(0, json.dumps(data, ensure_ascii=ensure_ascii).encode(), b""), 1.0)
 
 
 def test_equal_findings_of_many_nodes_are_one_object() -> None:

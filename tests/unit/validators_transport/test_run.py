@@ -248,7 +248,7 @@ def test_waivers_are_applied(tmp_path: Path, state_dir: Path, day: date, outcome
     ("ssh_args", "waivers", "detail"),
     [
         ((), ({**WAIVER, "owner": ""},), "n1: waivers: .* has no owner"),
-        (("-o", "Nonsense=yes"), (), "is not understood"),
+        (("-o", "Nonsense=yes"), (), "is not supported"),
     ],
 )
 def test_invalid_configuration_is_an_error_before_any_node_is_contacted(

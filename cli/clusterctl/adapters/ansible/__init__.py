@@ -1,1 +1,1 @@
-"""Running playbooks through ansible-runner: requests in, typed events and outcomes out."""
+"""Runs playbooks with ansible-runner; the results are typed events and outcomes."""

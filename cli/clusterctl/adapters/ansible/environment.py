@@ -1,4 +1,4 @@
-"""The environment an ansible-playbook of ours gets: little, and never less than what the user set for Ansible."""
+"""The environment of ansible-playbook: a minimum, plus everything that the user set for Ansible."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PASS_VARIABLE = "CLUSTERCTL_PASS_ENV"  # noqa: S105 a list of names, not a secret
-_KEPT = frozenset({"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"})
-_PREFIXES = ("ANSIBLE_", "RUNNER_", "AWX_ISOLATED_DATA_DIR")
+_PASSED_NAMES = frozenset(
+    {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"}
+)
+_PASSED_PREFIXES = ("ANSIBLE_", "RUNNER_", "AWX_ISOLATED_DATA_DIR")
 
 
 def minimal(environment: Mapping[str, str], content: Path) -> dict[str, str]:
-    """What of `environment` an ansible-playbook needs, with our defaults where the user set nothing.
+    """The part of `environment` that ansible-playbook needs, with defaults for what the user did not set.
 
-    Kept are ANSIBLE_*, the variables ssh and a locale need, and those named in CLUSTERCTL_PASS_ENV (comma separated), for
-    sites that read secrets with `lookup('env', ...)`. An ansible.cfg in the working directory goes before ours.
+    It contains ANSIBLE_*, the variables for ssh and the locale, and those named in CLUSTERCTL_PASS_ENV (comma separated), for
+    sites that read secrets with `lookup('env', ...)`. An ansible.cfg in the working directory takes precedence over that of clusterctl.
     """
     passed = {name.strip() for name in environment.get(PASS_VARIABLE, "").split(",") if name.strip()}
-    kept = {k: v for k, v in environment.items() if k in _KEPT or k in passed or k.startswith(_PREFIXES)}
+    kept = {k: v for k, v in environment.items() if k in _PASSED_NAMES or k in passed or k.startswith(_PASSED_PREFIXES)}
     kept.setdefault("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     if "utf" not in (kept.get("LC_ALL") or kept.get("LC_CTYPE") or kept.get("LANG") or "").lower():
         kept |= {"LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
@@ -33,7 +35,7 @@ def minimal(environment: Mapping[str, str], content: Path) -> dict[str, str]:
 
 
 def added_settings(environment: Mapping[str, str], content: Path) -> dict[str, str]:
-    """The settings of Ansible that our content and the roles of the site need, without those that `environment` has already."""
+    """The Ansible settings that the content of clusterctl and of the site needs, except those that `environment` already has."""
     own_config = Path("ansible.cfg").absolute()
     needed = {
         "ANSIBLE_CONFIG": str(own_config if own_config.is_file() else content / "ansible.cfg"),
@@ -44,6 +46,6 @@ def added_settings(environment: Mapping[str, str], content: Path) -> dict[str, s
 
 
 def executable(name: str) -> str | None:
-    """`name` beside this Python (a virtual environment need not be on PATH), else on PATH."""
+    """The program `name`: next to this Python, because a virtual environment need not be on PATH, otherwise on PATH."""
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.is_file() else which(name)

@@ -1,4 +1,4 @@
-"""The command line that does the same without clusterctl: it runs as printed, in any folder and from a shell that has only PATH and HOME."""
+"""The equivalent command without clusterctl; it runs as printed, in any directory and in a shell that has only PATH and HOME."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clusterctl.adapters.ansible.content import content_dir
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# What `--vault-id` and `--vault-password-file` of `provision` become: paths, no passwords.
+# Set by `--vault-id` and `--vault-password-file` of `provision`: paths, no passwords.
 _VAULT_FILES = ("ANSIBLE_VAULT_IDENTITY_LIST", "ANSIBLE_VAULT_PASSWORD_FILE")
 
 
 def equivalent_command(words: Sequence[str], environment: Mapping[str, str]) -> str:
-    """`ansible-playbook WORDS`, quoted for a shell, after the settings that clusterctl adds to `environment` for it."""
+    """`ansible-playbook WORDS`, quoted for a shell, preceded by the settings that clusterctl adds to `environment`."""
     settings = ansible_env.added_settings(environment, content_dir())
     settings |= {name: environment[name] for name in _VAULT_FILES if environment.get(name)}
     assignments = (f"{name}={shlex.quote(value)}" for name, value in settings.items())
@@ -25,7 +25,7 @@ def equivalent_command(words: Sequence[str], environment: Mapping[str, str]) -> 
 
 
 def _binary() -> str:
-    """`ansible-playbook`, with its folder where PATH does not lead to it."""
+    """`ansible-playbook`, with its directory if it is not the one on PATH."""
     name = "ansible-playbook"
     found = ansible_env.executable(name) or name
     return name if shutil.which(name) == found else found

@@ -1,4 +1,4 @@
-"""ansible-runner's event dictionaries -> typed task events. Pure; the live view, the outcome of a run and `plan --ansible` read them."""
+"""Parses the event dictionaries of ansible-runner into typed task events. Pure; used by the live view, run outcomes and `plan --ansible`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STATUS = {
 
 
 def parse_event(event: Mapping[str, Any]) -> TaskEvent | None:
-    """The task event in `event`, or None for every other kind of event."""
+    """The task event in `event`; None for other kinds of events."""
     status = _STATUS.get(str(event.get("event", "")))
     data = event.get("event_data")
     if status is None or not isinstance(data, dict) or not data.get("host"):
@@ -53,7 +53,7 @@ def parse_event(event: Mapping[str, Any]) -> TaskEvent | None:
 
 
 def parse_stats(event: Mapping[str, Any]) -> dict[str, HostStats] | None:
-    """The recap by node, or None if `event` is not the recap; a node that was not processed is absent."""
+    """The recap by node, without nodes that were not processed; None if `event` is not the recap."""
     if event.get("event") != "playbook_on_stats":
         return None
     data = event.get("event_data")
@@ -70,13 +70,13 @@ def parse_stats(event: Mapping[str, Any]) -> dict[str, HostStats] | None:
 
 
 def _results(res: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The result itself and, of a loop, each item's."""
+    """The result and, for a loop, the result of each item."""
     items = res.get("results")
     return [res, *(i for i in items if isinstance(i, dict))] if isinstance(items, list) else [res]
 
 
 def _facts(res: Mapping[str, Any], suffix: str) -> Iterator[tuple[str, bool]]:
-    """Role -> truth, of the facts `<role><suffix>`."""
+    """Role and value of each fact `<role><suffix>`."""
     for one in _results(res):
         facts = one.get("ansible_facts")
         if not isinstance(facts, dict):
@@ -89,21 +89,21 @@ def _facts(res: Mapping[str, Any], suffix: str) -> Iterator[tuple[str, bool]]:
 def _message(res: Mapping[str, Any]) -> str:
     if "censored" in res:
         return "hidden by no_log"
-    said: list[str] = []
+    parts: list[str] = []
     for one in _results(res)[::-1]:
         if one is res or one.get("failed"):
             text = next((str(one[k]).strip() for k in ("msg", "stderr", "module_stderr", "reason") if str(one.get(k) or "").strip()), "")
-            if one is res and said and text in ("", "One or more items failed"):
+            if one is res and parts and text in ("", "One or more items failed"):
                 continue
             label = one.get("_ansible_item_label", one.get("item")) if one is not res else None
-            said.append(f"{label}: {text}" if label is not None else text)
+            parts.append(f"{label}: {text}" if label is not None else text)
             stderr = str(one.get("stderr") or "").strip()
             if stderr and stderr not in text:
-                said.append(stderr)
-    joined = " ".join("; ".join(reversed(said)).split()).strip("; ") or "no message"
+                parts.append(stderr)
+    joined = " ".join("; ".join(reversed(parts)).split()).strip("; ") or "no message"
     if len(joined) <= _MESSAGE_LIMIT:
         return joined
-    return f"{joined[:_HEAD]} ... {joined[-(_MESSAGE_LIMIT - _HEAD - 5) :]}"  # what went wrong stands at the end of a tool's output
+    return f"{joined[:_HEAD]} ... {joined[-(_MESSAGE_LIMIT - _HEAD - 5) :]}"  # most tools print the error at the end of their output
 
 
 def _diff(res: Mapping[str, Any]) -> str:

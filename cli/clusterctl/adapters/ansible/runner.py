@@ -1,4 +1,4 @@
-"""Runs a playbook. The only module that imports ansible_runner; every trap of it that is known is closed here."""
+"""Runs a playbook. The only module that imports ansible_runner; it contains the workarounds for its known defects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HostOutcome", "HostStatus", "PlaybookRequest", "PlaybookResult", "PlaybookStatus", "TaskFailure", "run_playbook"]
 
-# More names than these make the printed command line unreadable: they go into a file.
+# With more names the printed command line would be unreadable, so they go into a file.
 _INLINE_LIMIT = 8
 _POLL_S = 1.0
 _STORAGE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO})
@@ -40,14 +40,14 @@ _STORAGE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACC
 
 @dataclass(frozen=True, slots=True)
 class PlaybookRequest:
-    """What to run on whom.
+    """A playbook and the nodes to run it on.
 
     Attributes:
-        playbook: a file name in the content's `playbooks/`, or an absolute path.
+        playbook: a file name in `playbooks/` of the content directory, or an absolute path.
         inventory: the layers, common first.
-        nodes: exactly the nodes to act on; never empty.
-        extra_args: Ansible's own options, as typed (`--vault-id`, `-e`, what came after `--`).
-        extra_vars_file: a file of variables, without secrets.
+        nodes: the nodes to run on; never empty.
+        extra_args: options of ansible-playbook as the user typed them (`--vault-id`, `-e`, everything after `--`).
+        extra_vars_file: a file with variables, without secrets.
         verbosity: number of `-v`.
     """
 
@@ -71,14 +71,14 @@ def run_playbook(
     cancelled: Callable[[], bool] | None = None,
     on_output: Callable[[str], None] | None = None,
 ) -> PlaybookResult:
-    """Run a playbook to its end and say, for every node asked for, what became of it.
+    """Run a playbook to its end and return the outcome of every requested node.
 
-    `on_event` and `on_output` are called in the caller's thread. `artifacts` gets `ansible.log` and `events.jsonl`, without
-    secrets. Any exception in here (Ctrl-C too) first ends ansible and all its workers. A run whose controller is killed
-    ends itself (parent-death signal).
+    `on_event` and `on_output` are called in the thread of the caller. `ansible.log` and `events.jsonl` are written to `artifacts`,
+    without secrets. On an exception (also Ctrl-C) Ansible and all its workers are ended first. If the controller is killed, the
+    parent-death signal ends the run.
 
     Raises:
-        ConfigError: no ansible-playbook, or no node was given.
+        ConfigError: ansible-playbook is not installed, or there are no nodes.
         StoreError: `artifacts` cannot be written, e.g. the disk is full.
     """
     if not request.nodes:
@@ -94,7 +94,7 @@ def run_playbook(
 
 @dataclass(slots=True)
 class _Run:
-    """One run: ansible-runner in a thread of its own, events handled in the caller's."""
+    """One run: ansible-runner in its own thread, events handled in the thread of the caller."""
 
     request: PlaybookRequest
     artifacts: Path
@@ -124,10 +124,10 @@ class _Run:
             thread.join()
         if self.crash is not None:
             raise self.crash
-        return self._verdict()
+        return self._result()
 
     def _prepare(self) -> Any:
-        from ansible_runner import Runner, RunnerConfig  # noqa: PLC0415 heavy, and only here
+        from ansible_runner import Runner, RunnerConfig  # noqa: PLC0415 slow to import, and needed only here
 
         request = self.request
         binary = ansible_env.executable("ansible-playbook")
@@ -148,14 +148,14 @@ class _Run:
             suppress_env_files=True,
         )
         config.prepare()
-        # prepare() reads env/settings and the whole environment: what we decide comes after it
+        # prepare() reads env/settings and the whole environment, so these settings must come after it
         config.suppress_output_file = config.suppress_ansible_output = True
         config.pexpect_timeout = _POLL_S
         config.env = ansible_env.minimal(config.env, content_dir())
         config.cwd = str(Path.cwd())
         guard = shutil.which("setpriv")
         config.command = [*((guard, "--pdeathsig", "TERM", "--") if guard else ()), binary, *config.command[1:]]
-        return Runner(config, cancel_callback=self._must_stop, event_handler=self._receive, status_handler=self._forget_command)
+        return Runner(config, cancel_callback=self._must_stop, event_handler=self._receive, status_handler=self._delete_command_file)
 
     def _playbook(self) -> Path:
         named = Path(self.request.playbook)
@@ -188,7 +188,7 @@ class _Run:
     def _work(self, runner: Any) -> None:
         try:
             runner.run()
-        except BaseException as e:  # noqa: BLE001 carried over to the caller's thread, which raises it
+        except BaseException as e:  # noqa: BLE001 raised again in the thread of the caller
             self.crash = e
         finally:
             self.events.put(None)
@@ -197,8 +197,8 @@ class _Run:
         self.events.put(event)
         return False  # no file per event
 
-    def _forget_command(self, status: Mapping[str, Any], runner_config: Any) -> None:
-        if status["status"] == "running":  # `command` is written by now, and holds the environment
+    def _delete_command_file(self, status: Mapping[str, Any], runner_config: Any) -> None:
+        if status["status"] == "running":  # `command` exists by now, and contains the environment
             (Path(runner_config.artifact_dir) / "command").unlink(missing_ok=True)
 
     def _must_stop(self) -> bool:
@@ -210,7 +210,7 @@ class _Run:
 
     def _stop(self, why: PlaybookStatus) -> None:
         self.stopped = self.stopped or why
-        process_tree.end(str(self.private))
+        process_tree.end_processes(str(self.private))
 
     def _handle_events(self) -> None:
         with (
@@ -233,12 +233,12 @@ class _Run:
                 if self.on_event:
                     self.on_event(task)
 
-    def _verdict(self) -> PlaybookResult:
+    def _result(self) -> PlaybookResult:
         status, detail = PlaybookStatus.COMPLETED, ""
         if self.stopped is not None:
             status = self.stopped
             detail = f"stopped after {self.request.timeout_s} s" if status is PlaybookStatus.TIMED_OUT else "cancelled"
-            self.tally.stats = None  # a recap that raced with the stop proves nothing
+            self.tally.stats = None  # a recap that arrived at the same time as the stop is not reliable
         elif self.tally.stats is None:
             status, detail = PlaybookStatus.COULD_NOT_START, " ".join(line for line in self.last_lines if line)[-1000:]
         hosts = self.tally.outcomes(self.request.nodes)

@@ -1,4 +1,4 @@
-"""Counts task events per node and derives each node's outcome from them and the recap, never from the exit status."""
+"""Counts task events per node and derives the outcome of each node from them and the recap, never from the exit status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts task events as they come; `outcomes` is the verdict once the run is over."""
+    """Counts task events as they arrive; `outcomes` is valid at the end of the run."""
 
     ok: dict[str, int] = field(default_factory=dict)
     changed: dict[str, int] = field(default_factory=dict)
@@ -37,11 +37,11 @@ class Tally:
             self.unreachable[event.node] = TaskFailure(event.task, event.role, event.message)
 
     def outcomes(self, expected: Iterable[str]) -> dict[str, HostOutcome]:
-        """One outcome per expected node: a node the recap does not name was not processed, which is a failure."""
+        """The outcome of each expected node; a node that the recap does not list was not processed, which is a failure."""
         return {name: self._outcome(name) for name in expected}
 
     def _outcome(self, name: str) -> HostOutcome:
-        reboot = tuple(sorted(role for role, asked in self.reboot.get(name, {}).items() if asked))
+        reboot = tuple(sorted(role for role, required in self.reboot.get(name, {}).items() if required))
         failures = tuple(self.failures.get(name, ()))
         lost = self.unreachable.get(name)
         ok, changed = self.ok.get(name, 0), self.changed.get(name, 0)
@@ -53,5 +53,5 @@ class Tally:
             return HostOutcome(name, HostStatus.UNREACHABLE, ok, recap.changed, (lost,) if lost else (), reboot)
         if recap.failures:
             return HostOutcome(name, HostStatus.FAILED, recap.ok, recap.changed, failures, reboot)
-        again = tuple(sorted(role for role, asked in self.again.get(name, {}).items() if asked))
+        again = tuple(sorted(role for role, required in self.again.get(name, {}).items() if required))
         return HostOutcome(name, HostStatus.OK, recap.ok, recap.changed, (), reboot, again)

@@ -1,1 +1,1 @@
-"""Reading BMCs over Redfish, from the controller; nothing is ever written."""
+"""Reads BMCs over Redfish from the controller; never writes."""

@@ -1,4 +1,4 @@
-"""How to reach a BMC. The password lives in memory only, and shows itself nowhere."""
+"""How to reach a BMC. The password is only in memory and in no `repr`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class BmcAccess:
-    """What the inventory says of one BMC.
+    """The inventory variables of one BMC.
 
     Attributes:
-        ca_file: PEM file of the authority that signed its certificate; empty = those the controller trusts.
-        problem: why it cannot be asked (no URL, a password that cannot be decrypted); empty if it can.
+        ca_file: PEM file of the authority that signed its certificate; empty = the authorities that the controller trusts.
+        problem: why it cannot be queried (no URL, a password that cannot be decrypted); empty if it can.
     """
 
     node: str

@@ -1,4 +1,4 @@
-"""From a BMC to what the checks of the role bios need: attributes in force, attributes pending, firmware versions."""
+"""Reads from a BMC what the checks of the role bios need: current attributes, pending attributes, firmware versions."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _VENDORS = (
 
 
 def query_bmc(access: BmcAccess, variables: Mapping[str, Any]) -> BmcView:
-    """Ask one BMC for what the spec of the role bios is about.
+    """Query one BMC for the attributes and firmware versions that the role bios declares.
 
     Raises:
-        BmcError: it cannot be asked, or has no BIOS to tell of.
+        BmcError: the BMC cannot be queried, or has no BIOS resource.
     """
     if access.problem:
         raise BmcError(access.problem)
@@ -44,9 +44,9 @@ def query_bmc(access: BmcAccess, variables: Mapping[str, Any]) -> BmcView:
     return BmcView(vendor, current, pending, _firmware(client, root, [g for pin in pins for g in pin["ids"]]))
 
 
-def _system(client: Redfish, root: dict[str, Any], wanted: str) -> dict[str, Any]:
+def _system(client: Redfish, root: dict[str, Any], system_id: str) -> dict[str, Any]:
     systems = [client.get(path) for path in client.members(link(root, "Systems"))]
-    found = [s for s in systems if link(s, "Bios") and wanted in ("", s.get("Id"))]
+    found = [s for s in systems if link(s, "Bios") and system_id in ("", s.get("Id"))]
     if len(found) != 1:
         ids = ", ".join(str(s.get("Id")) for s in systems) or "none"
         raise BmcError(f"{len(found) or 'no'} systems with a BIOS among: {ids}; set bios_system")
@@ -57,32 +57,32 @@ def _attributes(client: Redfish, system: dict[str, Any]) -> tuple[dict[str, Any]
     bios = client.get(link(system, "Bios"))
     settings = link(bios, "@Redfish.Settings", "SettingsObject")
     if not isinstance(bios.get("Attributes"), dict) or not settings:
-        raise BmcError("its BIOS resource has no attributes, or does not say where they are set")
+        raise BmcError("its BIOS resource has no attributes or no settings resource")
     pending = client.get(settings).get("Attributes")
     return bios["Attributes"], pending if isinstance(pending, dict) else {}
 
 
 def _vendor(client: Redfish, root: dict[str, Any], system: dict[str, Any]) -> str:
-    """What the service says of itself; a service that says nothing (GB200) is known by the owner of its attribute registry."""
-    told = _known([root.get("Vendor"), *(root.get("Oem") or {})])
-    if told:
-        return told
+    """The vendor that the service root names; if it names none (GB200), the owner of the attribute registry."""
+    named = _match_vendor([root.get("Vendor"), *(root.get("Oem") or {})])
+    if named:
+        return named
     for path in client.members(link(root, "Registries")):
         if path.rsplit("/", 1)[-1].lower().startswith("biosattributeregistry"):
-            places = client.get(path).get("Location") or []
-            owner = _known([client.get(str(p["Uri"])).get("OwningEntity") for p in places[:1] if p.get("Uri")])
+            locations = client.get(path).get("Location") or []
+            owner = _match_vendor([client.get(str(p["Uri"])).get("OwningEntity") for p in locations[:1] if p.get("Uri")])
             if owner:
                 return owner
-    return _known([system.get("Manufacturer")])
+    return _match_vendor([system.get("Manufacturer")])
 
 
-def _known(texts: list[Any]) -> str:
+def _match_vendor(texts: list[Any]) -> str:
     words = [f"{t} ".lower() for t in texts if t]
     return next((vendor for text in words for word, vendor in _VENDORS if text.startswith((f"{word} ", f"{word},", f"{word}."))), "")
 
 
 def _firmware(client: Redfish, root: dict[str, Any], globs: list[str]) -> dict[str, str]:
-    """Only the components that are pinned: an HGX machine lists a hundred, and each costs a request."""
+    """The versions of the pinned components only, because an HGX machine has a hundred and each needs a request."""
     if not globs:
         return {}
     service = link(root, "UpdateService")

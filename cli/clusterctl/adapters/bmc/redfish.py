@@ -1,4 +1,4 @@
-"""A reading Redfish client on urllib: it follows links, checks certificates and sends its password to one host only."""
+"""A read-only Redfish client on urllib: follows links, verifies certificates and sends the password to one host only."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _LIMIT_BYTES = 32 * 1024 * 1024
 
 
 class BmcError(Exception):
-    """A BMC could not be asked, or does not say what is needed."""
+    """A BMC cannot be queried, or its answer lacks what is needed."""
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A redirect would take the password along."""
+    """Refuses redirects, which would send the password to another host."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Do not follow."""
+        """Follow no redirect."""
         return
 
 
 @dataclass(slots=True)
 class Redfish:
-    """One BMC. `timeout_s` is for each request."""
+    """The Redfish service of one BMC; `timeout_s` is the limit of each request."""
 
     access: BmcAccess
     timeout_s: float
@@ -57,13 +57,13 @@ class Redfish:
         self._headers = {"Authorization": f"Basic {token}", "Accept": "application/json"}
 
     def get(self, path: str) -> dict[str, Any]:
-        """A resource; {} if there is none.
+        """A resource; {} if it does not exist.
 
         Raises:
-            BmcError: it cannot be read, or leads to another host.
+            BmcError: the resource cannot be read, or the path leads to another host.
         """
         if not path.startswith("/") or path.startswith("//"):
-            raise BmcError(f"a link leads elsewhere: {path}")
+            raise BmcError(f"a link leads to another host: {path}")
         request = Request(self.access.url.rstrip("/") + path, headers=self._headers)  # noqa: S310 https only, checked above
         try:
             with self._opener.open(request, timeout=self.timeout_s) as response:
@@ -80,19 +80,19 @@ class Redfish:
         except ValueError as e:
             raise BmcError(f"{path}: the answer is not JSON") from e
         if not isinstance(data, dict):
-            raise BmcError(f"{path}: the answer is no resource")
+            raise BmcError(f"{path}: the answer is not a JSON object")
         return data
 
     def members(self, path: str) -> Iterator[str]:
-        """The paths in a collection, over all its pages.
+        """The paths in a collection, from all of its pages.
 
         Raises:
-            BmcError: a page cannot be read, or the pages go in a circle.
+            BmcError: a page cannot be read, or a page links back to an earlier one.
         """
         seen: set[str] = set()
         while path:
             if path in seen:
-                raise BmcError(f"the pages of {path} go in a circle")
+                raise BmcError(f"the pages of the collection form a loop at {path}")
             seen.add(path)
             page = self.get(path)
             yield from (str(m["@odata.id"]) for m in page.get("Members") or [] if isinstance(m, dict) and m.get("@odata.id"))
@@ -100,8 +100,8 @@ class Redfish:
 
 
 def link(resource: dict[str, Any], *names: str) -> str:
-    """The path behind nested names; empty without one."""
-    here: Any = resource
+    """The `@odata.id` of a nested property; empty if there is none."""
+    value: Any = resource
     for name in names:
-        here = here.get(name) if isinstance(here, dict) else None
-    return str(here.get("@odata.id") or "") if isinstance(here, dict) else ""
+        value = value.get(name) if isinstance(value, dict) else None
+    return str(value.get("@odata.id") or "") if isinstance(value, dict) else ""

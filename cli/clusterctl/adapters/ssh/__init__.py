@@ -1,1 +1,1 @@
-"""SSH to many nodes at once: the only package that imports asyncssh."""
+"""SSH connections to many nodes in parallel; the only package that imports asyncssh."""

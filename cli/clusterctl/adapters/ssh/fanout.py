@@ -1,4 +1,4 @@
-"""Many nodes, a bounded number at a time; the first surprise stops all."""
+"""Bounded concurrency: many tasks, a limited number at a time; the first exception stops all."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-async def each(items: Sequence[T], work: Callable[[T], Awaitable[R]], concurrency: int) -> list[R]:
-    """`work` for every item, at most `concurrency` at once; results in the order of the items.
+async def fan_out(items: Sequence[T], work: Callable[[T], Awaitable[R]], concurrency: int) -> list[R]:
+    """Run `work` for every item, at most `concurrency` at the same time; the results have the order of the items.
 
-    An exception in one, or being cancelled, cancels all others, waits for them to end, and goes on up as it is.
+    On an exception or a cancellation all other tasks are cancelled and awaited; then the exception is raised unchanged.
     """
     results: dict[int, R] = {}
     waiting = iter(enumerate(items))

@@ -1,4 +1,4 @@
-"""Private keys and known hosts, read once however many nodes there are."""
+"""Private keys and known_hosts files, parsed once for all nodes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 
 import asyncssh
 
-from clusterctl.adapters.ssh.exec_result import TransportError, Trouble
+from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailure
 
 SYSTEM_KNOWN_HOSTS = Path("/etc/ssh/ssh_known_hosts")
 
 
 def private_key(path: Path) -> asyncssh.SSHKey | None:
-    """The key in a file; None if it is encrypted and an agent can be asked instead.
+    """The key in a file; None if it is encrypted and an ssh-agent is available instead.
 
     Raises:
-        TransportError: AUTH_FAILED, if it cannot be used.
+        TransportError: AUTH_FAILED if the key cannot be used.
     """
-    return _private_key(path, _version(path))
+    return _private_key(path, _file_version(path))
 
 
 @lru_cache(maxsize=256)
@@ -27,25 +27,25 @@ def _private_key(path: Path, _changed: int) -> asyncssh.SSHKey | None:
     try:
         return asyncssh.read_private_key(path)
     except OSError as e:
-        raise TransportError(Trouble.AUTH_FAILED, f"key file {path}: {e.strerror}") from e
+        raise TransportError(TransportFailure.AUTH_FAILED, f"key file {path}: {e.strerror}") from e
     except (asyncssh.KeyEncryptionError, asyncssh.KeyImportError) as e:
         if "passphrase" in str(e).lower() and os.environ.get("SSH_AUTH_SOCK"):
             return None
-        raise TransportError(Trouble.AUTH_FAILED, f"key file {path}: {e}") from e
+        raise TransportError(TransportFailure.AUTH_FAILED, f"key file {path}: {e}") from e
 
 
 def default_known_hosts() -> tuple[Path, ...]:
-    """The user's and the system's."""
+    """The known_hosts files of the user and of the system."""
     return (Path("~/.ssh/known_hosts").expanduser(), SYSTEM_KNOWN_HOSTS)
 
 
 def known_hosts(paths: tuple[Path, ...]) -> asyncssh.SSHKnownHosts:
-    """The host keys in these files; a missing file holds none.
+    """The host keys in these files; missing files are ignored.
 
     Raises:
-        TransportError: HOST_KEY_UNKNOWN, if a file cannot be read or understood: without it nothing can be trusted.
+        TransportError: HOST_KEY_UNKNOWN if a file cannot be read or parsed, because no host can be verified then.
     """
-    return _known_hosts(paths, tuple(map(_version, paths)))
+    return _known_hosts(paths, tuple(map(_file_version, paths)))
 
 
 @lru_cache(maxsize=64)
@@ -54,11 +54,11 @@ def _known_hosts(paths: tuple[Path, ...], _changed: tuple[int, ...]) -> asyncssh
         texts = [p.read_text(encoding="utf-8") for p in paths if p.exists()]
         return asyncssh.import_known_hosts("\n".join(texts))
     except (OSError, ValueError) as e:
-        raise TransportError(Trouble.HOST_KEY_UNKNOWN, f"known_hosts {', '.join(map(str, paths))}: {e}") from e
+        raise TransportError(TransportFailure.HOST_KEY_UNKNOWN, f"known_hosts {', '.join(map(str, paths))}: {e}") from e
 
 
-def _version(path: Path) -> int:
-    """Changes with the file; a stat per node is cheap, parsing is not."""
+def _file_version(path: Path) -> int:
+    """A cache key that changes with the file; a stat per node is cheap, parsing is not."""
     try:
         found = path.stat()
     except OSError:
@@ -66,6 +66,6 @@ def _version(path: Path) -> int:
     return hash((found.st_mtime_ns, found.st_size, found.st_ino))
 
 
-def is_known(hosts: asyncssh.SSHKnownHosts, host: str, port: int) -> bool:
-    """Whether some key of this host is on file."""
+def has_host_key(hosts: asyncssh.SSHKnownHosts, host: str, port: int) -> bool:
+    """Whether a key of this host is known."""
     return any(hosts.match(host, "", None if port == asyncssh.DEFAULT_PORT else port)[:2])

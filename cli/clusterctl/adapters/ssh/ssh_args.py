@@ -1,4 +1,4 @@
-"""What ansible_ssh_common_args mean, for a client that is not OpenSSH. Pure."""
+"""Parses ansible_ssh_common_args for a client that is not OpenSSH. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _FLAGS = "1246AaCfGgKkMNnqsTtVvXxYy"
 _WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"
-_UNDERSTOOD = frozenset(
+_SUPPORTED = frozenset(
     [
         "userknownhostsfile",
         "globalknownhostsfile",
@@ -31,8 +31,8 @@ _UNDERSTOOD = frozenset(
         "user",
     ]
 )
-# these change speed, multiplexing, logging or features that one exec does not use
-_WITHOUT_EFFECT = frozenset(
+# options for speed, multiplexing, logging or features that a single command does not use
+_IGNORED = frozenset(
     [
         "controlmaster",
         "controlpath",
@@ -67,8 +67,8 @@ _WITHOUT_EFFECT = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Jump:
-    """A jump host; `user` may be empty: whoever the ssh configuration says."""
+class JumpHost:
+    """A jump host; with an empty `user`, the ssh configuration decides."""
 
     user: str
     host: str
@@ -77,19 +77,19 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class SshArgs:
-    """The options that matter to us.
+    """The supported options.
 
     Attributes:
-        known_hosts: files to look host keys up in; empty = the user's and the system's.
-        check_host_key: False only where the inventory says StrictHostKeyChecking=no.
+        known_hosts: files with host keys; empty = those of the user and the system.
+        check_host_key: False only if the inventory has StrictHostKeyChecking=no.
         jumps: jump hosts, nearest first.
-        proxy_command: a command whose stdin and stdout reach the node; %h, %p, %r not yet filled in.
-        config_file: -F; None = the user's ssh configuration.
+        proxy_command: a command whose stdin and stdout are connected to the node, with the placeholders %h, %p and %r.
+        config_file: -F; None = the ssh configuration of the user.
     """
 
     known_hosts: tuple[Path, ...] = ()
     check_host_key: bool = True
-    jumps: tuple[Jump, ...] = ()
+    jumps: tuple[JumpHost, ...] = ()
     proxy_command: str = ""
     key_paths: tuple[Path, ...] = ()
     identities_only: bool = False
@@ -102,17 +102,17 @@ class SshArgs:
 
 
 def parse_ssh_args(args: Sequence[str]) -> SshArgs:
-    """Read the words of an ssh command line.
+    """Parse the words of an ssh command line.
 
     Raises:
-        ConfigError: a word that we do not know the meaning of; guessing could switch a check off.
+        ConfigError: a word is not supported; a guess could disable a check.
     """
     try:
         flags, rest = getopt.getopt(list(args), _FLAGS + "".join(f"{c}:" for c in _WITH_VALUE))
     except getopt.GetoptError as e:
-        raise _not_understood(f"-{e.opt}") from e
+        raise _unsupported(f"-{e.opt}") from e
     if rest:
-        raise _not_understood(rest[0])
+        raise _unsupported(rest[0])
     options: dict[str, str] = {}
     keys: list[Path] = []
     for flag, value in flags:
@@ -120,9 +120,9 @@ def parse_ssh_args(args: Sequence[str]) -> SshArgs:
         if name == "identityfile":
             keys.append(user_path(text))
         elif name:
-            options.setdefault(name, text)  # as in OpenSSH, the first one counts
+            options.setdefault(name, text)  # as in OpenSSH, the first value counts
         elif flag[1] in _WITH_VALUE:
-            raise _not_understood(f"{flag} {value}")
+            raise _unsupported(f"{flag} {value}")
     return _build(options, tuple(keys))
 
 
@@ -134,8 +134,8 @@ def _option(text: str) -> tuple[str, str]:
     if not separator:
         name, _, value = text.strip().partition(" ")
     name = name.strip().lower()
-    if name not in _UNDERSTOOD | _WITHOUT_EFFECT:
-        raise _not_understood(f"-o {text}")
+    if name not in _SUPPORTED | _IGNORED:
+        raise _unsupported(f"-o {text}")
     return name, value.strip().strip('"')
 
 
@@ -159,12 +159,12 @@ def _build(options: Mapping[str, str], keys: tuple[Path, ...]) -> SshArgs:
     )
 
 
-def _jump(text: str) -> Jump:
-    """`[user@]host[:port]`, a v6 address in brackets."""
+def _jump(text: str) -> JumpHost:
+    """Parse `[user@]host[:port]`, with IPv6 addresses in brackets."""
     found = re.fullmatch(r"(?:ssh://)?(?:(.*)@)?(?:\[([^]]+)\]|([^:\[\]]+))(?::(\d+))?", text.strip())
     if found is None:
-        raise _not_understood(f"ProxyJump {text}")
-    return Jump(found[1] or "", found[2] or found[3], int(found[4] or 22))
+        raise _unsupported(f"ProxyJump {text}")
+    return JumpHost(found[1] or "", found[2] or found[3], int(found[4] or 22))
 
 
 def _number(options: Mapping[str, str], name: str) -> int | None:
@@ -172,17 +172,17 @@ def _number(options: Mapping[str, str], name: str) -> int | None:
     if text is None:
         return None
     if not text.isdecimal():
-        raise _not_understood(f"-o {name}={text}")
+        raise _unsupported(f"-o {name}={text}")
     return int(text)
 
 
 def user_path(text: str) -> Path:
-    """A file, ~ meaning the home folder."""
+    """A path with `~` expanded."""
     return Path(text.strip('"')).expanduser()
 
 
-def _not_understood(word: str) -> ConfigError:
+def _unsupported(word: str) -> ConfigError:
     return ConfigError(
-        detail=f"ansible_ssh_common_args / ansible_ssh_extra_args: {word!r} is not understood",
-        hint="put it into ~/.ssh/config, or use another ansible_connection for these nodes: then Ansible itself connects",
+        detail=f"ansible_ssh_common_args / ansible_ssh_extra_args: {word!r} is not supported",
+        hint="put it into ~/.ssh/config, or set another ansible_connection for these nodes, so that Ansible connects to them",
     )

@@ -9,7 +9,7 @@ from sqlalchemy import and_, insert, select, update
 from clusterctl.adapters.store import finding_sets
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
-from clusterctl.adapters.store.repository import Repository, clean, slices
+from clusterctl.adapters.store.repository import Repository, slices, storable_text
 from clusterctl.core.drift.memory import Seen
 from clusterctl.model.drift import Then
 from clusterctl.model.findings import NodeStatus
@@ -61,8 +61,8 @@ class DriftRepository(Repository):
                     "role": one.role,
                     "kind": one.kind.value,
                     "severity": one.severity.value,
-                    "expected": clean(one.expected),
-                    "found": clean(one.found),
+                    "expected": storable_text(one.expected),
+                    "found": storable_text(one.found),
                     "last_seen": one.last_seen,
                     "last_run": run_id,
                 }
@@ -93,10 +93,10 @@ def _newest_sets(connection: Connection, nodes: Iterable[str]) -> dict[int, list
 
 def _then(connection: Connection, set_id: int, checks: Iterable[str]) -> dict[str, Then]:
     f = t.finding_values.c
-    runs = finding_sets.members(connection, [set_id])[set_id]
+    runs = finding_sets.read_ranges(connection, [set_id])[set_id]
     found: dict[str, Then] = {}
     for part in slices(checks):
-        for within in finding_sets.ranges(runs):
+        for within in finding_sets.range_conditions(runs):
             rows = connection.execute(select(f.check, f.expected, f.found, f.outcome).where(within, f.check.in_(part)))
             found |= {r.check: Then(r.expected, r.found, Outcome(r.outcome) in GOOD) for r in rows}
     return found

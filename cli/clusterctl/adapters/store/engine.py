@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 BUSY_TIMEOUT_S = 20
-_AGAIN_S = 0.02
+_RETRY_S = 0.02
 
 
 def connect(url: str) -> Engine:
@@ -40,7 +40,7 @@ def connect(url: str) -> Engine:
         raise StoreError(path=url.rsplit("@", maxsplit=1)[-1], detail=str(e).splitlines()[0], hint=hint) from e
     except ImportError as e:
         hint = "install the driver: pip install 'clusterctl[postgres]'"
-        raise StoreError(path=shown(url), detail=f"the database driver is missing ({e.name})", hint=hint) from e
+        raise StoreError(path=without_password(url), detail=f"the database driver is missing ({e.name})", hint=hint) from e
 
 
 def _sqlite(url: URL) -> Engine:
@@ -56,7 +56,7 @@ def _sqlite(url: URL) -> Engine:
     def _prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver's own BEGIN comes too late for a read that leads to a write
         cursor = connection.cursor()
-        _to_wal(cursor)
+        _enable_wal(cursor)
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.close()
@@ -68,7 +68,7 @@ def _sqlite(url: URL) -> Engine:
     return engine
 
 
-def _to_wal(cursor: sqlite3.Cursor) -> None:
+def _enable_wal(cursor: sqlite3.Cursor) -> None:
     """SQLite does not wait where two processes change the mode of a new file at once: whoever is second asks again."""
     until = time.monotonic() + BUSY_TIMEOUT_S
     while True:
@@ -77,24 +77,24 @@ def _to_wal(cursor: sqlite3.Cursor) -> None:
         except sqlite3.OperationalError as e:
             if "locked" not in str(e) or time.monotonic() > until:
                 raise
-            time.sleep(_AGAIN_S)
+            time.sleep(_RETRY_S)
         else:
             return
 
 
 def _from_json(text: str) -> Any:
     """As json.loads; the groups of nodes repeat thousands of times, and a copy of a list of words is cheap."""
-    words = _words(text)
+    words = _string_list(text)
     return json.loads(text) if words is None else list(words)
 
 
 @lru_cache(maxsize=4096)
-def _words(text: str) -> tuple[str, ...] | None:
+def _string_list(text: str) -> tuple[str, ...] | None:
     data = json.loads(text)
     return tuple(data) if isinstance(data, list) and all(isinstance(d, str) for d in data) else None
 
 
-def shown(url: str) -> str:
+def without_password(url: str) -> str:
     """A URL without its password, for messages."""
     return make_url(url).render_as_string(hide_password=True)
 
@@ -102,30 +102,30 @@ def shown(url: str) -> str:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A transaction that only reads."""
-    with translated(engine), engine.begin() as connection:
+    with store_errors(engine), engine.begin() as connection:
         yield connection
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes: all of it or nothing. On SQLite it holds the write lock from its start."""
-    with translated(engine), engine.execution_options(writes=True).begin() as connection:
+    with store_errors(engine), engine.execution_options(writes=True).begin() as connection:
         yield connection
 
 
 @contextmanager
-def translated(engine: Engine) -> Iterator[None]:
+def store_errors(engine: Engine) -> Iterator[None]:
     """Turn what the driver raises into a StoreError that says what to do."""
     try:
         yield
     except DatabaseError as e:
-        raise StoreError(path=_place(engine), detail=str(e.orig).strip().splitlines()[0], hint=_hint(str(e.orig))) from e
+        raise StoreError(path=_location(engine), detail=str(e.orig).strip().splitlines()[0], hint=_hint(str(e.orig))) from e
     except SQLAlchemyError as e:
-        raise StoreError(path=_place(engine), detail=str(e).splitlines()[0], hint="run again with --debug and report it") from e
+        raise StoreError(path=_location(engine), detail=str(e).splitlines()[0], hint="run again with --debug and report it") from e
 
 
-def _place(engine: Engine) -> str:
-    return engine.url.database or "memory" if engine.dialect.name == "sqlite" else shown(str(engine.url))
+def _location(engine: Engine) -> str:
+    return engine.url.database or "memory" if engine.dialect.name == "sqlite" else without_password(str(engine.url))
 
 
 _HINTS = (

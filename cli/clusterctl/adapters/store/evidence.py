@@ -9,7 +9,7 @@ from sqlalchemy import exists, func, insert, select
 from clusterctl.adapters.store import finding_sets
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
-from clusterctl.adapters.store.repository import Repository, clean, slices
+from clusterctl.adapters.store.repository import Repository, slices, storable_text
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -28,21 +28,21 @@ class EvidenceRepository(Repository):
 
     def __init__(self, engine: Engine, clock: Callable[[], str]) -> None:
         super().__init__(engine, clock)
-        self._numbers = finding_sets.Numbers()
+        self._numbers = finding_sets.RowIds()
 
     def save_findings(self, run_id: str, *findings: NodeFindings) -> None:
         """Record one validation each of registered nodes, all or none; a run may validate a node more than once."""
         if not findings:
             return
         with writing(self._engine) as connection:
-            numbers, learned = finding_sets.keep(connection, self._numbers, [one.findings for one in findings])
+            numbers, learned = finding_sets.save_sets(connection, self._numbers, [one.findings for one in findings])
             contexts = _contexts(connection, (one.node for one in findings))
             rows = [
                 {
                     "run_id": run_id,
                     "node": one.node,
                     "status": one.status.value,
-                    "detail": clean(one.detail),
+                    "detail": storable_text(one.detail),
                     "duration_s": one.duration_s,
                     "at": self._clock(),
                     "finding_set_id": number,
@@ -149,11 +149,11 @@ def _is_current(evidence: Table) -> ColumnElement[bool]:
 
 
 def _gate_values(result: GateResult) -> dict[str, Any]:
-    text = {f: clean(getattr(result, f)) for f in _GATE_TEXT}
+    text = {f: storable_text(getattr(result, f)) for f in _GATE_TEXT}
     return text | {
         "node": result.node,
         "outcome": result.outcome.value,
-        "peers": [clean(p) for p in result.peers],
+        "peers": [storable_text(p) for p in result.peers],
         "simulated": result.simulated,
         "reason": result.reason.value if result.reason else None,
         "value": result.value,

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
-from clusterctl.adapters.store.repository import Repository, clean
+from clusterctl.adapters.store.repository import Repository, storable_text
 from clusterctl.model.records import PoolMember
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class MemberRepository(Repository):
             may(present)
             if present.member == member if present else only_known:
                 return False
-            values = {"member": member, "reason": clean(reason), "changed_at": self._clock()}
+            values = {"member": member, "reason": storable_text(reason), "changed_at": self._clock()}
             if present is None:
                 connection.execute(insert(t.pool_members).values(node=node, **values))
             else:

@@ -27,7 +27,7 @@ def slices(names: Iterable[str]) -> Iterator[Sequence[str]]:
     return (ordered[i : i + SLICE] for i in range(0, len(ordered), SLICE))
 
 
-def clean(text: str) -> str:
+def storable_text(text: str) -> str:
     """Text a database can hold: what a node printed may contain NUL or broken UTF-8; both become visible escapes."""
     if text.isprintable():  # nearly always, and neither NUL nor half a character is printable
         return text

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, update
 from clusterctl.adapters import processes
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
-from clusterctl.adapters.store.repository import Repository, clean, slices
+from clusterctl.adapters.store.repository import Repository, slices, storable_text
 from clusterctl.model.errors import UnknownRunError
 from clusterctl.model.holder import Holder
 from clusterctl.model.records import RunNodeRow, RunRow, RunStatus
@@ -43,10 +43,10 @@ class RunRepository(Repository):
         with writing(self._engine) as connection:
             connection.execute(update(t.runs).where(t.runs.c.id == run_id).values(**end))
 
-    def note_node(self, run_id: str, node: str, *, phase: str, outcome: str = "", detail: str = "") -> None:
+    def save_run_node(self, run_id: str, node: str, *, phase: str, outcome: str = "", detail: str = "") -> None:
         """Record how far a run got with a node, so that it can be resumed and told."""
         key = (t.run_nodes.c.run_id == run_id) & (t.run_nodes.c.node == node)
-        values = {"phase": phase, "outcome": outcome, "detail": clean(detail)}
+        values = {"phase": phase, "outcome": outcome, "detail": storable_text(detail)}
         with writing(self._engine) as connection:
             if connection.execute(update(t.run_nodes).where(key).values(**values)).rowcount == 0:
                 connection.execute(insert(t.run_nodes).values(run_id=run_id, node=node, **values))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
-from clusterctl.adapters.store.engine import reading, shown, writing
-from clusterctl.adapters.store.head import HEAD as HEAD  # noqa: PLC0414 part of this module, too
+from clusterctl.adapters.store.engine import reading, without_password, writing
+from clusterctl.adapters.store.schema_head import HEAD as HEAD  # noqa: PLC0414 part of this module, too
 from clusterctl.model.errors import StoreError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def ensure(engine: Engine) -> None:
         return
     if version and version > HEAD:
         raise StoreError(
-            path=shown(str(engine.url)),
+            path=without_password(str(engine.url)),
             detail=f"its schema is {version}, this clusterctl knows {HEAD}",
             hint="use the clusterctl that wrote it, or a newer one",
         )

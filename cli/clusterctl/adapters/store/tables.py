@@ -19,8 +19,8 @@ metadata = MetaData(
 )
 
 NAME = String(255)
-MOMENT = String(32)
-WORD = String(64)
+TIMESTAMP = String(32)
+SHORT_TEXT = String(64)
 
 
 def _node(*, primary_key: bool = False) -> Column[str]:
@@ -28,7 +28,7 @@ def _node(*, primary_key: bool = False) -> Column[str]:
 
 
 def _run(*, primary_key: bool = False) -> Column[str]:
-    return Column("run_id", WORD, ForeignKey("runs.id"), primary_key=primary_key, nullable=False)
+    return Column("run_id", SHORT_TEXT, ForeignKey("runs.id"), primary_key=primary_key, nullable=False)
 
 
 nodes = Table(
@@ -39,12 +39,12 @@ nodes = Table(
     Column("slot", Integer, nullable=False),
     Column("groups", JSON, nullable=False),
     Column("profile", NAME, nullable=False),
-    Column("state", WORD, nullable=False),
+    Column("state", SHORT_TEXT, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("spec_digest", WORD, nullable=False),
-    Column("declared_digest", WORD, nullable=False),
-    Column("last_run", WORD, nullable=False),
-    Column("since", MOMENT, nullable=False),
+    Column("spec_digest", SHORT_TEXT, nullable=False),
+    Column("declared_digest", SHORT_TEXT, nullable=False),
+    Column("last_run", SHORT_TEXT, nullable=False),
+    Column("since", TIMESTAMP, nullable=False),
     Column("epoch", Integer, nullable=False),
 )
 
@@ -53,13 +53,13 @@ transitions = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     _node(),
-    Column("run_id", WORD, nullable=False),
+    Column("run_id", SHORT_TEXT, nullable=False),
     Column("operator", NAME, nullable=False),
-    Column("from_state", WORD, nullable=False),
-    Column("to_state", WORD, nullable=False),
+    Column("from_state", SHORT_TEXT, nullable=False),
+    Column("to_state", SHORT_TEXT, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("spec_digest", WORD, nullable=False),
-    Column("at", MOMENT, nullable=False),
+    Column("spec_digest", SHORT_TEXT, nullable=False),
+    Column("at", TIMESTAMP, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_transitions_node_id", "node", "id"),
 )
@@ -67,16 +67,16 @@ transitions = Table(
 runs = Table(
     "runs",
     metadata,
-    Column("id", WORD, primary_key=True),
-    Column("verb", WORD, nullable=False),
+    Column("id", SHORT_TEXT, primary_key=True),
+    Column("verb", SHORT_TEXT, nullable=False),
     Column("target", Text, nullable=False),
     Column("operator", NAME, nullable=False),
-    Column("started_at", MOMENT, nullable=False, index=True),
+    Column("started_at", TIMESTAMP, nullable=False, index=True),
     Column("argv", JSON, nullable=False),
     Column("versions", JSON, nullable=False),
     Column("directory", Text, nullable=False),
-    Column("status", WORD, nullable=False, index=True),
-    Column("finished_at", MOMENT, nullable=False),
+    Column("status", SHORT_TEXT, nullable=False, index=True),
+    Column("finished_at", TIMESTAMP, nullable=False),
     Column("exit_code", Integer),
     Column("summary", JSON, nullable=False),
     Column("host", NAME, nullable=False),
@@ -89,8 +89,8 @@ run_nodes = Table(
     metadata,
     _run(primary_key=True),
     _node(primary_key=True),
-    Column("phase", WORD, nullable=False),
-    Column("outcome", WORD, nullable=False),
+    Column("phase", SHORT_TEXT, nullable=False),
+    Column("outcome", SHORT_TEXT, nullable=False),
     Column("detail", Text, nullable=False),
     Index("ix_run_nodes_node", "node"),
 )
@@ -99,11 +99,11 @@ finding_values = Table(
     "finding_values",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("digest", WORD, nullable=False, unique=True),
+    Column("digest", SHORT_TEXT, nullable=False, unique=True),
     Column("check", Text, nullable=False),
-    Column("role", WORD, nullable=False),
-    Column("outcome", WORD, nullable=False),
-    Column("severity", WORD, nullable=False),
+    Column("role", SHORT_TEXT, nullable=False),
+    Column("outcome", SHORT_TEXT, nullable=False),
+    Column("severity", SHORT_TEXT, nullable=False),
     Column("expected", Text, nullable=False),
     Column("found", Text, nullable=False),
     Column("hint", Text, nullable=False),
@@ -114,7 +114,7 @@ finding_sets = Table(
     "finding_sets",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("digest", WORD, nullable=False, unique=True),
+    Column("digest", SHORT_TEXT, nullable=False, unique=True),
     Column("members", JSON, nullable=False),
 )
 
@@ -124,11 +124,11 @@ validations = Table(
     Column("id", Integer, primary_key=True, autoincrement=True),
     _run(),
     _node(),
-    Column("status", WORD, nullable=False),
+    Column("status", SHORT_TEXT, nullable=False),
     Column("detail", Text, nullable=False),
     Column("duration_s", Float, nullable=False),
-    Column("at", MOMENT, nullable=False),
-    Column("spec_digest", WORD, nullable=False),
+    Column("at", TIMESTAMP, nullable=False),
+    Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("finding_set_id", Integer, ForeignKey("finding_sets.id")),
     Index("ix_validations_node_id", "node", "id"),
@@ -141,9 +141,9 @@ gate_results = Table(
     _run(),
     _node(),
     Column("batch", Integer, nullable=False),
-    Column("gate", WORD, nullable=False),
-    Column("outcome", WORD, nullable=False),
-    Column("rule", WORD, nullable=False),
+    Column("gate", SHORT_TEXT, nullable=False),
+    Column("outcome", SHORT_TEXT, nullable=False),
+    Column("rule", SHORT_TEXT, nullable=False),
     Column("metric", Text, nullable=False),
     Column("expected", Text, nullable=False),
     Column("found", Text, nullable=False),
@@ -153,11 +153,11 @@ gate_results = Table(
     Column("detail", Text, nullable=False),
     Column("hint", Text, nullable=False),
     Column("simulated", Boolean, nullable=False),
-    Column("reason", WORD),
+    Column("reason", SHORT_TEXT),
     Column("value", Float),
     Column("limit", Float),
-    Column("unit", WORD),
-    Column("spec_digest", WORD, nullable=False),
+    Column("unit", SHORT_TEXT),
+    Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_gate_results_node_id", "node", "id"),
 )
@@ -167,12 +167,12 @@ admissions = Table(
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
     _node(),
-    Column("run_id", WORD, nullable=False),
-    Column("spec_digest", WORD, nullable=False),
+    Column("run_id", SHORT_TEXT, nullable=False),
+    Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("operator", NAME, nullable=False),
-    Column("at", MOMENT, nullable=False),
+    Column("at", TIMESTAMP, nullable=False),
     Column("document", Text, nullable=False),
-    Column("digest", WORD, nullable=False),
+    Column("digest", SHORT_TEXT, nullable=False),
     Column("signature", Text, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_admissions_node_id", "node", "id"),
@@ -182,13 +182,13 @@ leases = Table(
     "leases",
     metadata,
     Column("node", NAME, primary_key=True),
-    Column("run_id", WORD, nullable=False, index=True),
+    Column("run_id", SHORT_TEXT, nullable=False, index=True),
     Column("holder", NAME, nullable=False),
     Column("host", NAME, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("mark", NAME, nullable=False),
-    Column("acquired_at", MOMENT, nullable=False),
-    Column("expires_at", MOMENT, nullable=False),
+    Column("acquired_at", TIMESTAMP, nullable=False),
+    Column("expires_at", TIMESTAMP, nullable=False),
 )
 
 pool_members = Table(
@@ -197,7 +197,7 @@ pool_members = Table(
     _node(primary_key=True),
     Column("member", Boolean, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("changed_at", MOMENT, nullable=False),
+    Column("changed_at", TIMESTAMP, nullable=False),
 )
 
 drift = Table(
@@ -206,15 +206,15 @@ drift = Table(
     Column("id", Integer, primary_key=True, autoincrement=True),
     _node(),
     Column("check", Text, nullable=False),
-    Column("role", WORD, nullable=False),
-    Column("kind", WORD, nullable=False),
-    Column("severity", WORD, nullable=False),
+    Column("role", SHORT_TEXT, nullable=False),
+    Column("kind", SHORT_TEXT, nullable=False),
+    Column("severity", SHORT_TEXT, nullable=False),
     Column("expected", Text, nullable=False),
     Column("found", Text, nullable=False),
-    Column("first_seen", MOMENT, nullable=False),
-    Column("last_seen", MOMENT, nullable=False),
-    Column("ended_at", MOMENT, nullable=False),
+    Column("first_seen", TIMESTAMP, nullable=False),
+    Column("last_seen", TIMESTAMP, nullable=False),
+    Column("ended_at", TIMESTAMP, nullable=False),
     Column("seen", Integer, nullable=False),
-    Column("last_run", WORD, nullable=False),
+    Column("last_run", SHORT_TEXT, nullable=False),
     Index("ix_drift_node_ended_at", "node", "ended_at"),
 )

@@ -8,7 +8,7 @@ from sqlalchemy import func, insert, select, update
 
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
-from clusterctl.adapters.store.repository import Repository, clean
+from clusterctl.adapters.store.repository import Repository, storable_text
 from clusterctl.core.lifecycle import IN_PROGRESS, VOIDS_EVIDENCE, is_legal, next_action
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.records import TransitionRow
@@ -48,7 +48,7 @@ class TransitionRepository(Repository):
                 "operator": operator,
                 "from_state": current.value,
                 "to_state": to.value,
-                "reason": clean(reason),
+                "reason": storable_text(reason),
                 "spec_digest": digest,
                 "at": self._clock(),
                 "epoch": node.epoch + 1 if to in VOIDS_EVIDENCE else node.epoch,
@@ -66,7 +66,7 @@ class TransitionRepository(Repository):
             rows = connection.execute(select(t.transitions).where(t.transitions.c.node == name).order_by(t.transitions.c.id))
             return tuple(_row(r) for r in rows)
 
-    def left_behind(self, run_id: str) -> tuple[str, ...]:
+    def nodes_in_progress(self, run_id: str) -> tuple[str, ...]:
         """The nodes whose last step was one of this run and that are still in the middle of the work, by name."""
         newest = select(func.max(t.transitions.c.id)).group_by(t.transitions.c.node)
         steps = select(t.transitions.c.node).where(t.transitions.c.id.in_(newest), t.transitions.c.run_id == run_id)

@@ -8,14 +8,14 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.ssh.exec_result import Exited, Trouble
+from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportFailure
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl_validators import launcher
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from clusterctl_validators.run_on_node import EXIT_BAD_REQUEST, SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from clusterctl.adapters.ssh.exec_result import TransportError
+    from clusterctl.adapters.ssh.remote_result import TransportError
     from clusterctl.adapters.validators.request import BundleRequest
 
 LIMIT_BYTES = 8 * 1024 * 1024
@@ -29,13 +29,13 @@ _QUOTA = re.compile(r"(?:[0-9]+ % of a core|not enforced \(.*\))$")
 _LINES = 5
 _DETAIL_LIMIT = 500
 _STATUS = {
-    Trouble.UNREACHABLE: NodeStatus.UNREACHABLE,
-    Trouble.AUTH_FAILED: NodeStatus.AUTH_FAILED,
-    Trouble.HOST_KEY_UNKNOWN: NodeStatus.HOST_KEY_CHANGED,
-    Trouble.HOST_KEY_CHANGED: NodeStatus.HOST_KEY_CHANGED,
-    Trouble.TIMED_OUT: NodeStatus.TIMED_OUT,
-    Trouble.DISCONNECTED: NodeStatus.UNREACHABLE,
-    Trouble.TOO_MUCH_OUTPUT: NodeStatus.CRASHED,
+    TransportFailure.UNREACHABLE: NodeStatus.UNREACHABLE,
+    TransportFailure.AUTH_FAILED: NodeStatus.AUTH_FAILED,
+    TransportFailure.HOST_KEY_UNKNOWN: NodeStatus.HOST_KEY_CHANGED,
+    TransportFailure.HOST_KEY_CHANGED: NodeStatus.HOST_KEY_CHANGED,
+    TransportFailure.TIMED_OUT: NodeStatus.TIMED_OUT,
+    TransportFailure.DISCONNECTED: NodeStatus.UNREACHABLE,
+    TransportFailure.TOO_MUCH_OUTPUT: NodeStatus.CRASHED,
 }
 
 
@@ -45,17 +45,17 @@ class _NoAnswerError(Exception):
         self.status = status
 
 
-def bundle_is_absent(exited: Exited) -> bool:
+def bundle_is_absent(exited: RemoteResult) -> bool:
     """Whether the command ended because the node does not have the bundle."""
     return exited.rc == launcher.EXIT_ABSENT and b"clusterctl: " in exited.stderr
 
 
-def from_trouble(node: str, error: TransportError, duration_s: float) -> NodeFindings:
+def from_transport_error(node: str, error: TransportError, duration_s: float) -> NodeFindings:
     """The result of a node whose connection failed."""
-    return NodeFindings(node, _STATUS[error.trouble], error.detail, (), duration_s)
+    return NodeFindings(node, _STATUS[error.failure], error.detail, (), duration_s)
 
 
-def from_exit(request: BundleRequest, exited: Exited, duration_s: float) -> NodeFindings:
+def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -> NodeFindings:
     """The result of a node whose command ended."""
     try:
         document = _parse_output(exited)
@@ -68,7 +68,7 @@ def from_exit(request: BundleRequest, exited: Exited, duration_s: float) -> Node
     return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota)
 
 
-def _parse_output(exited: Exited) -> dict[str, Any]:
+def _parse_output(exited: RemoteResult) -> dict[str, Any]:
     if exited.rc in _NOT_FOUND:
         by_sudo = b"sudo" in exited.stderr
         raise _NoAnswerError(NodeStatus.AUTH_FAILED if by_sudo else NodeStatus.PYTHON_MISSING, "cannot be started")

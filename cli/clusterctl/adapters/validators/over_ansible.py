@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.ssh.exec_result import Exited
+from clusterctl.adapters.ssh.remote_result import RemoteResult
 from clusterctl.adapters.validators import answer, request
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.findings import NodeFindings, NodeStatus
@@ -84,4 +84,4 @@ def _findings(sent: request.BundleRequest, outcome: HostOutcome, file: Path, spe
         status = NodeStatus.UNREACHABLE if outcome.status is HostStatus.UNREACHABLE else NodeStatus.CRASHED
         return NodeFindings(sent.node, status, detail, (), spent_s)
     recorded = json.loads(file.read_text())
-    return answer.from_exit(sent, Exited(recorded["rc"], recorded["stdout"].encode(), recorded["stderr"].encode()), spent_s)
+    return answer.from_exit(sent, RemoteResult(recorded["rc"], recorded["stdout"].encode(), recorded["stderr"].encode()), spent_s)

@@ -6,12 +6,12 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.ssh.exec_result import TransportError, Trouble
+from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailure
 from clusterctl.adapters.validators import answer, request
 
 if TYPE_CHECKING:
-    from clusterctl.adapters.ssh.exec_result import Exited
-    from clusterctl.adapters.ssh.ssh import Remote, SshClient
+    from clusterctl.adapters.ssh.remote_result import RemoteResult
+    from clusterctl.adapters.ssh.ssh import SshClient, SshSession
     from clusterctl.adapters.validators.bundle import Bundle
     from clusterctl.adapters.validators.validation_settings import ValidationSettings
     from clusterctl.model.become import BecomePassword
@@ -25,7 +25,7 @@ async def validate_over_ssh(
     """The findings of a node, or the reason why it has none; takes at most `settings.node_timeout_s`."""
     began = time.monotonic()
     if become and become.problem:
-        return answer.from_trouble(node.name, TransportError(Trouble.AUTH_FAILED, f"become: {become.problem}"), 0.0)
+        return answer.from_transport_error(node.name, TransportError(TransportFailure.AUTH_FAILED, f"become: {become.problem}"), 0.0)
     sent = request.make(node, bundle, settings)
     try:
         async with asyncio.timeout(settings.node_timeout_s):
@@ -35,14 +35,14 @@ async def validate_over_ssh(
             finally:
                 remote.close()
     except TimeoutError:
-        timeout = TransportError(Trouble.TIMED_OUT, f"no answer within {settings.node_timeout_s:g} s")
-        return answer.from_trouble(node.name, timeout, time.monotonic() - began)
+        timeout = TransportError(TransportFailure.TIMED_OUT, f"no answer within {settings.node_timeout_s:g} s")
+        return answer.from_transport_error(node.name, timeout, time.monotonic() - began)
     except TransportError as e:
-        return answer.from_trouble(node.name, e, time.monotonic() - began)
+        return answer.from_transport_error(node.name, e, time.monotonic() - began)
     return answer.from_exit(sent, exited, time.monotonic() - began)
 
 
-async def _run_bundle(remote: Remote, python: str, bundle: Bundle, sent: request.BundleRequest) -> Exited:
+async def _run_bundle(remote: SshSession, python: str, bundle: Bundle, sent: request.BundleRequest) -> RemoteResult:
     start = request.launcher_source()
     exited = await remote.run(request.bundle_command("run", bundle, python), start + sent.body, answer.LIMIT_BYTES)
     if answer.bundle_is_absent(exited):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.site_content import site_content, sound_validator_dirs
 from clusterctl.adapters.ssh import ssh_args
-from clusterctl.adapters.ssh.fanout import each
+from clusterctl.adapters.ssh.fanout import fan_out
 from clusterctl.adapters.ssh.ssh import SshClient
 from clusterctl.adapters.validators import bundle as bundle_module
 from clusterctl.adapters.validators import over_ansible, over_ssh
@@ -147,7 +147,7 @@ async def _validate_all(
             _report_answer(listener, node.name)
             done(found)
 
-        await each(nodes, validate_and_report, settings.concurrency)
+        await fan_out(nodes, validate_and_report, settings.concurrency)
 
 
 def _report_start(listener: ValidationListener | None, node: str) -> None:

@@ -64,7 +64,7 @@ def measure(
     outcome = run_playbook(request, rundir.path_for(f"{folder}/ansible/.keep").parent, on_event)
     brought: dict[str, Sequence[RawRecord]] = {}
     for name in busy:
-        brought[name] = rawfile.read_lines(rundir.read_text(f"{folder}/records/{name}.jsonl") or "")
+        brought[name] = rawfile.read_records(rundir.read_text(f"{folder}/records/{name}.jsonl") or "")
     records = accounted(plan, brought, outcome)
     for gate in plan.gates:
         for name in busy:

@@ -117,7 +117,7 @@ class RunContext:
         """Record a transition of a node and report it."""
         digest, operator = self.candidates[name].node.spec.digest, self.services.admitter.operator
         self.services.store.transition(name, to, run_id=self.run_id, operator=operator, reason=reason, spec_digest=digest)
-        self.services.store.note_node(self.run_id, name, phase=step.value)
+        self.services.store.save_run_node(self.run_id, name, phase=step.value)
         self.notify(NodeMoved(name, to, step, reason))
 
     def quarantine(self, name: str, step: Phase, reasons: Sequence[Reason], exit_code: ExitCode | None = None) -> None:
@@ -133,7 +133,7 @@ class RunContext:
         spent = time.monotonic() - self.started
         touched = name in self.plans and name in self.active
         self.results[name] = NodeResult(name, state, exit_code, reason, reasons, changed, spent, touched)
-        self.services.store.note_node(self.run_id, name, phase=Phase.DONE.value, outcome=state.value, detail=reason)
+        self.services.store.save_run_node(self.run_id, name, phase=Phase.DONE.value, outcome=state.value, detail=reason)
         self.notify(NodeMoved(name, state, Phase.DONE, reason))
         if name in self.active:
             self.active.remove(name)

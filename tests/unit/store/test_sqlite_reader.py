@@ -12,7 +12,7 @@ import pytest
 
 from clusterctl import main
 from clusterctl.adapters import processes
-from clusterctl.adapters.store import quick
+from clusterctl.adapters.store import sqlite_reader
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.holder import Holder
 from clusterctl.model.state import State
@@ -48,7 +48,7 @@ def test_it_says_what_the_store_says(store: Store, tmp_path: Path) -> None:
     store.acquire(["n1", "n2"], run_id=a_run().id, holder="alice")
     alter(tmp_path, "UPDATE nodes SET state = 'quarantined', reason = 'why: \u00e9', spec_digest = 'x', epoch = 3 WHERE name = 'n2'")
     store.save_findings(a_run().id, findings(node="n1", status=NodeStatus.UNREACHABLE, detail="no route"), findings(node="n2"))
-    assert quick.standing(url(tmp_path)) == quick.Standing(store.nodes(), store.leases(), store.unanswered())
+    assert sqlite_reader.read_snapshot(url(tmp_path)) == sqlite_reader.StoreSnapshot(store.nodes(), store.leases(), store.unanswered())
     assert [x.node for x in store.unanswered()] == ["n1"]
     assert [n.state for n in store.nodes() if n.name == "n2"] == [State.QUARANTINED]
     assert store.unfinished_runs() == ()
@@ -57,7 +57,7 @@ def test_it_says_what_the_store_says(store: Store, tmp_path: Path) -> None:
 def test_a_run_whose_process_is_gone_is_left_to_the_store(store: Store, tmp_path: Path) -> None:
     store.start_run(replace(a_run(), holder=GONE), ["n1"])
     assert store.unfinished_runs()
-    assert quick.standing(url(tmp_path)) is None
+    assert sqlite_reader.read_snapshot(url(tmp_path)) is None
 
 
 def test_status_is_the_same_by_either_way(
@@ -68,7 +68,7 @@ def test_status_is_the_same_by_either_way(
     for _ in range(2):
         assert main.call(["--state-dir", str(tmp_path), "status", "all", "-o", "json"]) == 0
         said.append(json.loads(capsys.readouterr().out))
-        monkeypatch.setattr(quick, "standing", lambda _url: None)
+        monkeypatch.setattr(sqlite_reader, "read_snapshot", lambda _url: None)
     assert said[0] == said[1]
     assert len(said[0]["nodes"]) == 4
 
@@ -80,21 +80,21 @@ def test_status_is_the_same_by_either_way(
 def test_another_schema_is_left_to_the_store(store: Store, tmp_path: Path, statement: str) -> None:
     store.close()
     alter(tmp_path, statement)
-    assert quick.standing(url(tmp_path)) is None
+    assert sqlite_reader.read_snapshot(url(tmp_path)) is None
 
 
 @pytest.mark.parametrize(
     "other", ["postgresql+psycopg://u@h/n", "sqlite:///:memory:", "sqlite:///absent.db", "sqlite:///x.db?mode=ro", "nonsense", ""]
 )
 def test_another_database_is_left_to_the_store(other: str) -> None:
-    assert quick.standing(other) is None
+    assert sqlite_reader.read_snapshot(other) is None
 
 
 def test_a_file_that_is_no_database_is_left_to_the_store(tmp_path: Path) -> None:
     (tmp_path / "clusterctl.db").write_text("no database at all " * 100)
-    assert quick.standing(url(tmp_path)) is None
+    assert sqlite_reader.read_snapshot(url(tmp_path)) is None
 
 
 def test_no_file_is_made(tmp_path: Path) -> None:
-    assert quick.standing(url(tmp_path)) is None
+    assert sqlite_reader.read_snapshot(url(tmp_path)) is None
     assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from clusterctl.adapters import clock
 from clusterctl.adapters.processes import is_dead
-from clusterctl.adapters.store.head import HEAD
+from clusterctl.adapters.store.schema_head import HEAD
 from clusterctl.model.holder import Holder
 from clusterctl.model.records import Lease, NodeRecord, Unanswered
 from clusterctl.model.state import State
@@ -38,7 +38,7 @@ _OPEN_RUNS = "SELECT id, host, pid, mark, started_at FROM runs WHERE status = 'r
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StoreSnapshot:
     """What the store knows of all nodes."""
 
     nodes: tuple[NodeRecord, ...]
@@ -46,7 +46,7 @@ class Standing:
     unanswered: tuple[Unanswered, ...]
 
 
-def standing(url: str) -> Standing | None:
+def read_snapshot(url: str) -> StoreSnapshot | None:
     """All nodes, leases and nodes without an answer, as `Store.nodes()`, `Store.leases()` and `Store.unanswered()` give them.
 
     None where it takes a Store to answer: another database, one that is to be made or converted, a run whose process is gone, and any trouble,
@@ -73,7 +73,7 @@ def recorded_names(url: str) -> tuple[frozenset[str], frozenset[str]]:
         with closing(_connect(found[1], timeout_s=1)) as database:
             for name, rack, words in database.execute("SELECT name, rack, groups FROM nodes"):
                 nodes.add(name)
-                groups.update((rack, *_words(words)))
+                groups.update((rack, *_string_list(words)))
     except sqlite3.Error:
         return frozenset(), frozenset()
     return frozenset(groups - {"", "all", "ungrouped"}), frozenset(nodes)
@@ -83,7 +83,7 @@ def _connect(file: str, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connectio
     return sqlite3.connect(f"file:{quote(file)}?mode=rw", timeout=timeout_s, isolation_level=None, uri=True)
 
 
-def _read(database: sqlite3.Connection) -> Standing | None:
+def _read(database: sqlite3.Connection) -> StoreSnapshot | None:
     database.execute("BEGIN")
     if database.execute("SELECT version_num FROM alembic_version").fetchall() != [(HEAD,)]:
         return None
@@ -94,7 +94,7 @@ def _read(database: sqlite3.Connection) -> Standing | None:
         if is_dead(Holder(host, pid, mark), started_at, expiry.get(run, ""), now):
             return None
     nodes = tuple(_node(row) for row in database.execute(_NODES))
-    return Standing(nodes, leases, tuple(Unanswered(*row) for row in database.execute(_UNANSWERED)))
+    return StoreSnapshot(nodes, leases, tuple(Unanswered(*row) for row in database.execute(_UNANSWERED)))
 
 
 def _lease(row: Sequence[Any]) -> Lease:
@@ -104,9 +104,9 @@ def _lease(row: Sequence[Any]) -> Lease:
 
 def _node(row: Sequence[Any]) -> NodeRecord:
     name, rack, slot, groups, state, *rest = row
-    return NodeRecord(name, rack, slot, _words(groups), _STATES[state], *rest)
+    return NodeRecord(name, rack, slot, _string_list(groups), _STATES[state], *rest)
 
 
 @lru_cache(maxsize=4096)
-def _words(text: str) -> tuple[str, ...]:
+def _string_list(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))

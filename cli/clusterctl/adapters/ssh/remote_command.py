@@ -1,4 +1,4 @@
-"""One command over one connection: bounded output, a typed end."""
+"""Runs one command over one connection, with bounded output and typed errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import asyncssh
 
-from clusterctl.adapters.ssh.exec_result import Exited, TransportError, Trouble
+from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, TransportFailure
 
 if TYPE_CHECKING:
     from clusterctl.adapters.ssh.sudo import Sudo
@@ -16,7 +16,7 @@ _STDERR_LIMIT_BYTES = 64 * 1024
 
 
 class _Session(asyncssh.SSHClientSession[bytes]):
-    """Collects what the command says; callbacks cost less than streams."""
+    """Collects the output of the command; callbacks cost less CPU than asyncssh's streams."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -24,9 +24,9 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         self.err: list[bytes] = []
         self.rc: int | None = None
         self.signal = ""
-        self._heard = asyncio.Event()
-        self._room = limit_bytes
-        self._err_room = _STDERR_LIMIT_BYTES
+        self._stderr_changed = asyncio.Event()
+        self._stdout_left_bytes = limit_bytes
+        self._stderr_left_bytes = _STDERR_LIMIT_BYTES
         self._channel: asyncssh.SSHClientChannel[bytes] | None = None
 
     def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
@@ -34,16 +34,16 @@ class _Session(asyncssh.SSHClientSession[bytes]):
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         if datatype == asyncssh.EXTENDED_DATA_STDERR:
-            self.err.append(data[: max(0, self._err_room)])
-            self._err_room -= len(data)
-            self._heard.set()
+            self.err.append(data[: max(0, self._stderr_left_bytes)])
+            self._stderr_left_bytes -= len(data)
+            self._stderr_changed.set()
             return
-        self._room -= len(data)
-        if self._room >= 0:
+        self._stdout_left_bytes -= len(data)
+        if self._stdout_left_bytes >= 0:
             self.out.append(data)
             return
         self.out.clear()
-        self._end(TransportError(Trouble.TOO_MUCH_OUTPUT, "more output than an answer can have"))
+        self._end(TransportError(TransportFailure.TOO_MUCH_OUTPUT, "the output exceeds its size limit"))
         if self._channel:
             self._channel.abort()
 
@@ -57,24 +57,24 @@ class _Session(asyncssh.SSHClientSession[bytes]):
     def connection_lost(self, exc: Exception | None) -> None:
         if self.rc is None and not self.signal:
             reason = getattr(exc, "reason", None) or str(exc or "") or "closed without an exit status"
-            self._end(TransportError(Trouble.DISCONNECTED, f"connection lost while the command ran: {reason}"))
+            self._end(TransportError(TransportFailure.DISCONNECTED, f"connection lost while the command ran: {reason}"))
         self._end(None)
 
-    def said(self) -> bytes:
-        """All of stderr so far."""
+    def stderr(self) -> bytes:
+        """Stderr so far."""
         return b"".join(self.err)
 
-    def forget(self, until: int) -> None:
-        """Drop the first bytes of stderr."""
-        self.err = [self.said()[until:]]
+    def discard_stderr(self, length: int) -> None:
+        """Drop the first `length` bytes of stderr."""
+        self.err = [self.stderr()[length:]]
 
-    def tell(self, data: bytes) -> None:
-        """Write to the command's stdin; one that ended says why by its exit status."""
+    def write_stdin(self, data: bytes) -> None:
+        """Write to stdin; ignored if the command has ended, because its exit status is the error then."""
         if self._channel and not self._channel.is_closing():
             self._channel.write(data)
 
-    async def more(self) -> bool:
-        """Wait for more of stderr; False once the command has ended.
+    async def wait_for_stderr(self) -> bool:
+        """Wait for more output on stderr; False if the command has ended.
 
         Raises:
             TransportError: DISCONNECTED or TOO_MUCH_OUTPUT.
@@ -82,8 +82,8 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         if self.ended.done():
             self.ended.result()
             return False
-        await self._heard.wait()
-        self._heard.clear()
+        await self._stderr_changed.wait()
+        self._stderr_changed.clear()
         return True
 
     def _end(self, error: TransportError | None) -> None:
@@ -93,39 +93,39 @@ class _Session(asyncssh.SSHClientSession[bytes]):
             self.ended.set_exception(error)
         else:
             self.ended.set_result(None)
-        self._heard.set()
+        self._stderr_changed.set()
 
 
 async def execute(
     connection: asyncssh.SSHClientConnection, command: str, stdin: bytes, limit_bytes: int, sudo: Sudo | None = None
-) -> Exited:
-    """Run `command` in the remote user's shell, `stdin` given to it (once `sudo` has let it in), to its end.
+) -> RemoteResult:
+    """Run `command` in the shell of the remote user and send it `stdin`, after the password prompt of `sudo` if there is one.
 
     Raises:
-        TransportError: DISCONNECTED, TOO_MUCH_OUTPUT beyond `limit_bytes` of stdout, or what `sudo` ended with.
+        TransportError: DISCONNECTED, TOO_MUCH_OUTPUT (more than `limit_bytes` of stdout), or the error of `Sudo.authenticate`.
     """
     session = _Session(limit_bytes)
     try:
         channel, _ = await connection.create_session(lambda: session, command, encoding=None)
     except (asyncssh.ChannelOpenError, asyncssh.DisconnectError, OSError) as e:
-        raise TransportError(Trouble.DISCONNECTED, f"the node does not run commands: {e}") from e
+        raise TransportError(TransportFailure.DISCONNECTED, f"the node cannot run a command: {e}") from e
     try:
         if sudo:
-            await sudo.open(session)
-        _give(channel, stdin)
+            await sudo.authenticate(session)
+        _send_stdin(channel, stdin)
         await session.ended
     finally:
         channel.close()
-        session.ended.cancel()  # nobody waits for it any more
-    err = sudo.masked(session.said()) if sudo else session.said()
+        session.ended.cancel()  # nothing waits for it any more
+    err = sudo.masked(session.stderr()) if sudo else session.stderr()
     if session.signal:
         err += f"\nended by signal {session.signal}".encode()
-    return Exited(session.rc, b"".join(session.out), err)
+    return RemoteResult(session.rc, b"".join(session.out), err)
 
 
-def _give(channel: asyncssh.SSHClientChannel[bytes], stdin: bytes) -> None:
+def _send_stdin(channel: asyncssh.SSHClientChannel[bytes], stdin: bytes) -> None:
     try:
         channel.write(stdin)
         channel.write_eof()
-    except OSError:  # it ended without reading everything; how is told by its exit status
+    except OSError:  # the command ended without reading all of its input; its exit status is the result
         channel.write_eof()
