@@ -129,6 +129,7 @@ def test_a_missing_tool_and_an_unreachable_node_are_distinguished(rack: Rack, ca
         rack.nodes["b3"].shell("mv /root/.ssh/away /root/.ssh/authorized_keys")
     assert code == 4
     details = {n["name"]: n["results"][0] for n in data["nodes"]}
+    assert {name: r["reason"] for name, r in details.items()} == {"b1": "not_installed", "b2": None, "b3": "node_unreachable"}
     assert details["b1"]["detail"] == "dcgmi: not installed"
     assert "role gpu_tools installs it" in details["b1"]["hint"]
     assert {r["outcome"] for n in data["nodes"] for r in n["results"] if n["name"] == "b2"} == {"pass"}

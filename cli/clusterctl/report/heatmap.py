@@ -83,8 +83,8 @@ def _median(runs: Sequence[_Run], floor: float, scale: float, what: str) -> Cell
         return Cell(None, failed=bool(runs), title=f"{what}: {why}")
     values = sorted(r.value_gbps for r in measured if r.value_gbps is not None)
     lowest = min(measured, key=lambda r: r.value_gbps or 0.0)
-    told = f"{what}, median of {len(values)}; lowest {values[0]:.1f} Gb/s, {lowest.node} to {lowest.peer}"
-    return _cell(median(values), floor, scale, told)
+    title = f"{what}, median of {len(values)}; lowest {values[0]:.1f} Gb/s, {lowest.node} to {lowest.peer}"
+    return _cell(median(values), floor, scale, title)
 
 
 def _rail(runs: Sequence[_Run], device: str, nodes: Sequence[str], floors: Mapping[tuple[str, str], float], scale: float) -> Grid:
@@ -107,8 +107,8 @@ def _pair(run: _Run | None, node: str, peer: str, floors: Mapping[tuple[str, str
 
 
 def _cell(value: float, floor: float, scale: float, what: str) -> Cell:
-    bar = f", floor {floor:g}" if floor else ""
-    return Cell(value, min(1.0, max(0.0, value / scale)), is_low=value < floor, title=f"{what}: {value:.1f} Gb/s{bar}")
+    limit = f", floor {floor:g}" if floor else ""
+    return Cell(value, min(1.0, max(0.0, value / scale)), is_low=value < floor, title=f"{what}: {value:.1f} Gb/s{limit}")
 
 
 def _natural(name: str) -> tuple[object, ...]:

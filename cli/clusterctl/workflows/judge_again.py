@@ -59,14 +59,14 @@ def judge_stored(
 
 
 def _today(header: Header, load: Callable[[str], Sequence[Node]]) -> Sequence[Node]:
-    wanted = (*header.nodes, *header.partners)
-    found = {n.name: n for n in load(",".join(wanted))}
-    gone = [n for n in wanted if n not in found]
+    names = (*header.nodes, *header.partners)
+    found = {n.name: n for n in load(",".join(names))}
+    gone = [n for n in names if n not in found]
     if gone:
         raise ConfigError(
             detail=f"{gone[0]} is no longer in the inventory", hint="add --recorded to judge by the profile that was stored with the run"
         )
-    return [found[n] for n in wanted]
+    return [found[n] for n in names]
 
 
 def _read_baselines(file: Path) -> list[Any]:

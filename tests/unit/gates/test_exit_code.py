@@ -11,7 +11,7 @@ from clusterctl.model.gate_result import GateResult, Outcome, gates_exit_code
 PASSED = GateResult("dcgm_diag", "n1", Outcome.PASS, "diag")
 SLOW = GateResult("rdma_pair", "n1", Outcome.FAIL, "floor", reason=GateReason.BELOW_FLOOR)
 LOST = GateResult("dcgm_diag", "n2", Outcome.COULD_NOT_RUN, "complete", reason=GateReason.NODE_UNREACHABLE)
-WORDS = GateResult("dcgm_diag", "n2", Outcome.COULD_NOT_RUN, "complete", detail="it says: node unreachable", reason=GateReason.UNPARSABLE)
+WORDS = GateResult("dcgm_diag", "n2", Outcome.COULD_NOT_RUN, "complete", detail="it prints: node unreachable", reason=GateReason.UNPARSABLE)
 WAIVED = GateResult("dcgm_diag", "n2", Outcome.WAIVED, "complete", reason=GateReason.NODE_UNREACHABLE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,17 +63,32 @@ def test_what_is_no_gate_is_refused(thing: object) -> None:
     assert "GATE = MyGate()" in refused.value.hint
 
 
-@pytest.mark.parametrize("name", ["", "../up", "Fans", "fans-2", None])
-def test_a_name_that_is_no_file_name_is_refused(name: str | None) -> None:
-    gate = type("Named", (Fans,), {"name": name})()
-    with pytest.raises(ConfigError, match="is no name of a gate"):
-        registry.register(gate)
+class Needs(GateSettings):
+    seconds: int
 
 
-def test_a_gate_without_settings_is_refused() -> None:
-    gate = type("Bare", (Fans,), {"settings_model": dict})()
-    with pytest.raises(ConfigError, match="gate fans: settings_model is"):
+@pytest.mark.parametrize(
+    ("attributes", "problem"),
+    [
+        *(({"name": name}, "is no name of a gate") for name in ("", "../up", "Fans", "fans-2", None)),
+        ({"scope": "node"}, "it has no scope"),
+        ({"settings_model": dict}, "settings_model is <class 'dict'>"),
+        ({"settings_model": Needs}, "setting seconds has no default"),
+        ({"tool": "fans"}, "no parser reads 'fans'"),
+        ({"tool": None, "samples": lambda _self, _text: ()}, "no parser reads None"),
+    ],
+)
+def test_a_gate_that_cannot_be_used_is_refused(attributes: dict[str, object], problem: str) -> None:
+    gate = type("Odd", (Fans,), attributes)()
+    with pytest.raises(ConfigError, match=re.escape(problem)) as refused:
         registry.register(gate)
+    assert refused.value.hint
+    assert gate not in registry.all_gates()
+
+
+def test_a_gate_that_parses_for_itself_needs_no_parser_of_ours() -> None:
+    registry.register(type("Own", (Fans,), {"tool": "fans", "samples": lambda _self, _text: ()})())
+    assert "fans" in registry.gate_names()
 
 
 def test_an_unknown_gate_is_an_error_that_names_the_known_ones() -> None:

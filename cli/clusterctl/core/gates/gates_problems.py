@@ -1,4 +1,4 @@
-"""What of the declared gates no burn-in could read, before one is asked for."""
+"""Problems of declared gates, before a burn-in runs into them."""
 
 from __future__ import annotations
 

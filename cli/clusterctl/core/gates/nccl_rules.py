@@ -135,8 +135,8 @@ def _transport(blank: GateResult, samples: Sequence[Sample], settings: NcclSetti
     return (result,)
 
 
-def _is(kind: str, wanted: str) -> bool:
-    return kind == wanted or kind.startswith(f"{wanted}/")
+def _is(kind: str, family: str) -> bool:
+    return kind == family or kind.startswith(f"{family}/")
 
 
 def nccl_hint(result: GateResult) -> str:

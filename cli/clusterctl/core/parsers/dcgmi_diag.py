@@ -16,7 +16,7 @@ _NAMES = {"gpu memory": "memory", "diagnostic": "diagnostic"}
 
 
 def parse(text: str) -> tuple[Sample, ...]:
-    """One sample `diag_<test>` per test and GPU: value 1.0 only for Pass, `status` DCGM's own word, `detail` what else it says.
+    """One sample `diag_<test>` per test and GPU: value 1.0 only for Pass, `status` DCGM's own word, `detail` its warnings and info.
 
     A test that is reported for the node as a whole (DCGM 3's deployment tests) has no device.
 
@@ -28,8 +28,8 @@ def parse(text: str) -> tuple[Sample, ...]:
     elif re.search(r"^\s*\|\s*Diagnostic\s*\|\s*Result", text, re.MULTILINE) or re.search(r"^\+-----", text, re.MULTILINE):
         samples = [sample(*row) for row in dcgmi_table.rows(text)]
     else:
-        said = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        raise UnparsableError(tool=_TOOL, reason=f"neither JSON nor a table; it says: {said[:200]}")
+        first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        raise UnparsableError(tool=_TOOL, reason=f"neither JSON nor a table; it prints: {first[:200]}")
     if not samples:
         raise UnparsableError(tool=_TOOL, reason="it holds no verdict of any test")
     return tuple(samples)
@@ -51,8 +51,8 @@ def _from_json(text: str) -> list[Sample]:
     if root is None:
         raise UnparsableError(tool=_TOOL, reason=f"JSON without {' or '.join(map(repr, _ROOTS))}")
     if not isinstance(root, dict) or not isinstance(root.get("test_categories"), list):
-        said = root.get("runtime_error") or root.get("error") if isinstance(root, dict) else ""
-        raise UnparsableError(tool=_TOOL, reason=f"no test_categories{f'; it says: {said}' if said else ''}")
+        error = root.get("runtime_error") or root.get("error") if isinstance(root, dict) else ""
+        raise UnparsableError(tool=_TOOL, reason=f"no test_categories{f'; it prints: {error}' if error else ''}")
     samples: list[Sample] = []
     for category in root["test_categories"]:
         for test in _dicts(category, "tests"):

@@ -133,7 +133,7 @@ def _count_channels(line: str, channels: Counter[str]) -> None:
 def _check(text: str, tables: list[_Table]) -> None:
     if not any(t.samples for t in tables):
         trouble = [line.strip() for line in text.splitlines() if _TROUBLE.search(line)]
-        reason = "no result row" + (f"; it says: {trouble[-1][:200]}" if trouble else "")
+        reason = "no result row" + (f"; it prints: {trouble[-1][:200]}" if trouble else "")
         raise UnparsableError(tool=_TOOL, reason=reason)
     if not all(t.closed for t in tables):
         raise UnparsableError(tool=_TOOL, reason="the closing lines are missing; the run was cut off")

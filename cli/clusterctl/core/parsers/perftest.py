@@ -58,7 +58,7 @@ def parse(text: str) -> tuple[Sample, ...]:
             samples += row
             is_open = True
     if failures:
-        raise UnparsableError(tool=_TOOL, reason=f"it says: {failures[0][:200]}")
+        raise UnparsableError(tool=_TOOL, reason=f"it prints: {failures[0][:200]}")
     if not samples:
         raise UnparsableError(tool=_TOOL, reason="no result row")
     if is_open:

@@ -1,4 +1,4 @@
-"""Which end of a bad link is at fault: from who was fine with whom. Pure, and independent of the order of nodes."""
+"""Which end of a bad link is at fault: from which devices were fine with which others. Pure, and independent of the order of nodes."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Graph:
         for link in links:
             self._links.setdefault(link.one, []).append(link)
             self._links.setdefault(link.other, []).append(link)
-        self.slow = self._culprits(LinkState.LOW, {LinkState.OK})
-        self.dead = self._culprits(LinkState.BROKEN, {LinkState.OK, LinkState.LOW})
+        self.slow = self._faulty(LinkState.LOW, {LinkState.OK})
+        self.dead = self._faulty(LinkState.BROKEN, {LinkState.OK, LinkState.LOW})
 
     def of(self, end: End, *states: LinkState) -> tuple[Link, ...]:
         """The links of a device, all or those in some states."""
@@ -64,8 +64,8 @@ class Graph:
 
     def unexplained(self, end: End, state: LinkState) -> tuple[Link, ...]:
         """Links in a bad state whose other end is not the one at fault."""
-        guilty = self.slow if state is LinkState.LOW else self.dead
-        found = [link for link in self.of(end, state) if link.far(end) not in guilty]
+        faulty = self.slow if state is LinkState.LOW else self.dead
+        found = [link for link in self.of(end, state) if link.far(end) not in faulty]
         if state is LinkState.BROKEN:  # a device that never ran with anybody explains its own broken links
             found = [link for link in found if self.of(link.far(end), LinkState.OK, LinkState.LOW)]
         return tuple(found)
@@ -74,28 +74,28 @@ class Graph:
         """Whether a device is trusted, or was fine with another one than `but`."""
         return end[0] in self._trusted or any(link.far(end) != but for link in self.of(end, LinkState.OK))
 
-    def _culprits(self, bad: LinkState, good: set[LinkState]) -> frozenset[End]:
-        guilty: set[End] = set()
+    def _faulty(self, bad: LinkState, good: set[LinkState]) -> frozenset[End]:
+        faulty: set[End] = set()
         while True:
-            share = {end: self._share(end, bad, good, guilty) for end in self._links}
-            new = {end for end in self._links if end not in guilty and self._is_guilty(end, bad, good, guilty, share)}
+            share = {end: self._share(end, bad, good, faulty) for end in self._links}
+            new = {end for end in self._links if end not in faulty and self._is_faulty(end, bad, good, faulty, share)}
             if not new:
-                return frozenset(guilty)
-            guilty |= new
+                return frozenset(faulty)
+            faulty |= new
 
-    def _share(self, end: End, bad: LinkState, good: set[LinkState], guilty: set[End]) -> float:
-        lows = [link for link in self.of(end, bad) if link.far(end) not in guilty]
+    def _share(self, end: End, bad: LinkState, good: set[LinkState], faulty: set[End]) -> float:
+        lows = [link for link in self.of(end, bad) if link.far(end) not in faulty]
         total = len(lows) + len(self.of(end, *good))
         return len(lows) / total if total else 0.0
 
-    def _is_guilty(self, end: End, bad: LinkState, good: set[LinkState], guilty: set[End], share: dict[End, float]) -> bool:
+    def _is_faulty(self, end: End, bad: LinkState, good: set[LinkState], faulty: set[End], share: dict[End, float]) -> bool:
         """A device is at fault where it is bad with all its partners, or with most of them and worse off than each of those.
 
         Either takes a partner that is known to be good: one that was fine with somebody else, or a trusted node.
         """
         if end[0] in self._trusted:
             return False
-        partners = [link.far(end) for link in self.of(end, bad) if link.far(end) not in guilty]
+        partners = [link.far(end) for link in self.of(end, bad) if link.far(end) not in faulty]
         if any(p[0] in self._trusted for p in partners) and share[end] == 1:
             return True
         if not any(self._good_with_another(p, end, good) for p in partners):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The records of one gate, and whom they are about.
+    """The records of one gate, and the nodes they are about.
 
     Attributes:
         subjects: all nodes of the burn-in by name, partners too.

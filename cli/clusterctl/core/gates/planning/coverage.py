@@ -21,7 +21,7 @@ class Coverage:
     Attributes:
         pairs: pairs of nodes that meet, of `possible_pairs`.
         devices: HCAs with at least one partner, of `known_devices`.
-        uncovered: `node/device` of HCAs that meet nobody.
+        uncovered: `node/device` of HCAs that meet no other.
     """
 
     nodes: int

@@ -1,4 +1,4 @@
-"""What a run directory says of its burn-in besides the raw records: level, gates, nodes and the profiles they had."""
+"""What a run directory holds of its burn-in besides the raw records: level, gates, nodes and the profiles they had."""
 
 from __future__ import annotations
 

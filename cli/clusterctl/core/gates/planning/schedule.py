@@ -1,4 +1,4 @@
-"""Who meets whom in which round: a round-robin tournament by the circle method. Pure."""
+"""Which nodes meet in which round: a round-robin tournament by the circle method. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 def tournament(players: Sequence[T]) -> tuple[tuple[tuple[T, T], ...], ...]:
-    """Rounds of disjoint pairs in which everybody meets everybody exactly once.
+    """Rounds of disjoint pairs in which every player meets every other exactly once.
 
     n players need n-1 rounds, or n rounds when n is odd (each player then rests once). The first of a pair is the server;
-    from three players on everybody is server with some and client with others, so that each direction of a link is used.
+    from three players on each is server with some and client with others, so that each direction of a link is used.
     """
     circle = list(range(len(players) + len(players) % 2))
     half = len(circle) // 2
