@@ -106,9 +106,9 @@ def test_killed_while_writing_the_old_file_stays(tmp_path: Path) -> None:
     code = f"""
 import os, signal
 from pathlib import Path
-from clusterctl.adapters.run_directory import write_whole
+from clusterctl.adapters.run_directory import write_atomically
 os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
-write_whole(Path({str(target)!r}), "new")
+write_atomically(Path({str(target)!r}), "new")
 """
     killed = subprocess.run([sys.executable, "-c", code], check=False, env=os.environ | {"PYTHONPATH": ":".join(sys.path)})
     assert killed.returncode == -9
