@@ -43,7 +43,7 @@ class PoolDeclaration:
 
     Attributes:
         kind: a name of the entry point group `clusterctl.pools`, or `module:Class`.
-        settings: what stands beside `kind`, as written.
+        settings: the keys beside `kind`, as written.
         plugins: the folder of the site's own Python modules; None = there is none.
         file: the clusterctl.yml that declares it; None = a default.
     """

@@ -44,7 +44,7 @@ def check_declared_state(
     """
     words = _Words(extra_vars=extra_vars, vault_ids=vault_ids)
     topology = None if target else list_hosts(config.inventory, vault_ids=vault_ids)
-    nodes, slips = _nodes(config, target or "all", words) if topology is None or topology.hosts else ((), ())
+    nodes, problems = _nodes(config, target or "all", words) if topology is None or topology.hosts else ((), ())
     profiles = topology.idle_profiles if topology else ()
     checks, store_problem = _known_checks(config, [n for n in nodes if n.spec.waivers])
     today = datetime.now(UTC).date()
@@ -53,10 +53,10 @@ def check_declared_state(
         try:
             spec = load_profile(config.inventory, profile, **words)
         except SpecInvalidError as e:
-            slips += problems_of(e)
+            problems += problems_of(e)
         else:
             rendered += gates_problems(spec, (profile,))
-    found = (*slips, *_placed(config, rendered, slips, words))
+    found = (*problems, *_placed(config, rendered, problems, words))
     if found:
         raise spec_invalid_error(found)
     return InventoryCheck(nodes=len(nodes), specs=len(by_digest(nodes)), profiles=profiles, store_problem=store_problem)

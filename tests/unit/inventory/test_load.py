@@ -260,9 +260,9 @@ def test_a_check_finds_what_is_misspelt_beside_the_nodes(tmp_path: Path, monkeyp
     }
     site = Site(tmp_path, files)
     monkeypatch.chdir(tmp_path)
-    nodes, slips = load_and_lint_nodes(site.layers, "rack-1", content=CONTENT)
+    nodes, problems = load_and_lint_nodes(site.layers, "rack-1", content=CONTENT)
     assert len(nodes) == 3
-    assert [p.text() for p in slips] == [
+    assert [p.text() for p in problems] == [
         "site/group_vars/rack_1.yml:1: page_mount: nothing reads it; did you mean 'pages_mount'? (if it is meant as it is, list it in own_variables)",
         "site/host_vars/r1-n1.yml: there is no host 'r1-n1', so nothing reads this; did you mean 'r1-n01'?",
     ]

@@ -37,7 +37,11 @@ class BatchPool(LocalPool):
 
 
 class NoPool:
-    pass
+    settings_model = BatchSettings
+
+
+class UntypedPool(LocalPool):
+    settings_model = dict
 """
 
 
@@ -88,7 +92,13 @@ def test_every_wrong_setting_is_named_with_its_line(pool: str, problems: list[st
         (" {kind: loca}", PoolError, "did you mean 'local'?", "install the package"),
         (" absent_module:Pool", ConfigError, "no module 'absent_module' is in ", "correct its name"),
         (" MODULE:BatchPol", PoolError, "has no 'BatchPol'; did you mean 'BatchPool'?", "correct `pool:`"),
-        (" MODULE:NoPool", PoolError, "is no pool class", "own-role-validator-gate-pool"),
+        (
+            " MODULE:NoPool",
+            PoolError,
+            "it has no create, no admit, no remove, no members, no removed_since",
+            "own-role-validator-gate-pool",
+        ),
+        (" MODULE:UntypedPool", PoolError, "it has no settings_model, a class derived from PoolSettings", "own-role-validator-gate-pool"),
         (" {partition: gpu}", ConfigError, "clusterctl.yml:2: pool.kind: is missing", "write pool: local"),
         (" {kind: 3}", ConfigError, "clusterctl.yml:2: pool.kind: 3 is not the name of a pool", "write pool: local"),
         (" [local]", ConfigError, "clusterctl.yml:2: pool: ['local'] is not the name of a pool", "write pool: local"),

@@ -59,7 +59,7 @@ def load_and_lint_nodes(
         SpecInvalidError: the nodes cannot be resolved; names what is misspelt, too.
     """
     reply = query_worker(_request(Operation.CHECK, layers, target, content=content, extra_vars=extra_vars, vault_ids=vault_ids))
-    return _nodes(reply), tuple(Problem.from_dict(p) for p in reply["slips"])
+    return _nodes(reply), tuple(Problem.from_dict(p) for p in reply["lint_problems"])
 
 
 def load_profile(

@@ -18,7 +18,7 @@ class Pool(Protocol):
     """Where the scheduler takes nodes from. A backend is a class in the entry point group `clusterctl.pools`, or `module:Class` of a site.
 
     Attributes:
-        settings_model: what may stand beside `kind` in `pool:` of clusterctl.yml.
+        settings_model: the keys beside `kind` in `pool:` of clusterctl.yml.
     """
 
     settings_model: ClassVar[type[PoolSettings]]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store.store import Store
 
 GROUP = "clusterctl.pools"
+_METHODS = ("create", "admit", "remove", "members", "removed_since")
 
 
 def load_pool(declared: PoolDeclaration, store: Store) -> Pool:
@@ -41,11 +42,13 @@ def check_pool(declared: PoolDeclaration) -> tuple[type[Pool], PoolSettings]:
         ConfigError: a setting is unknown, missing or of the wrong type; all of them are named.
     """
     backend = _backend(declared)
+    missing = [name for name in _METHODS if not callable(getattr(backend, name, None))]
     model = getattr(backend, "settings_model", None)
-    if not (isinstance(model, type) and issubclass(model, PoolSettings) and callable(getattr(backend, "create", None))):
+    if missing or not (isinstance(model, type) and issubclass(model, PoolSettings)):
+        lacks = ", no ".join(missing) or "settings_model, a class derived from PoolSettings"
         raise PoolError(
-            detail=f"pool {declared.kind!r}: {backend!r} is no pool class: it needs `settings_model` and `create`",
-            hint="see docs/how-to/own-role-validator-gate-pool.md",
+            detail=f"pool {declared.kind!r}: {backend!r} is no pool class: it has no {lacks}",
+            hint="docs/how-to/own-role-validator-gate-pool.md shows a complete one",
         )
     try:
         return backend, model.model_validate(declared.settings)
@@ -67,7 +70,7 @@ def _backend(declared: PoolDeclaration) -> type[Pool]:
     entry = offered[declared.kind]
     try:
         backend: type[Pool] = entry.load()
-    except (ImportError, AttributeError) as e:
+    except (ImportError, AttributeError, SyntaxError) as e:
         raise PoolError(detail=f"pool backend {declared.kind!r} does not load: {e}", hint=f"reinstall the package of {entry.value}") from e
     return backend
 

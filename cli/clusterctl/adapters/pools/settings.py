@@ -1,4 +1,4 @@
-"""What a pool backend may be told in clusterctl.yml: a pydantic model of its own, checked where the pool is loaded."""
+"""The settings of a pool in clusterctl.yml: a pydantic model of each backend, checked where the pool is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slips that Ansible does not notice: misspelt variables, group_vars of no group, host_vars of no host, one address twice."""
+"""Mistakes that Ansible does not notice: misspelt variables, group_vars of no group, host_vars of no host, one address twice."""
 
 from __future__ import annotations
 
@@ -36,22 +36,25 @@ def unknown_variables(entities: Iterable[Mapping[str, Any]], roles: dict[str, Ro
                 yield Problem(str(name), f"role {owner.name} has no such option{did_you_mean(name, owner.options)}", file, line)
 
 
-def misspelt_variables(entities: Sequence[Mapping[str, Any]], roles: dict[str, Role], read: frozenset[str]) -> Iterator[Problem]:
-    """Variables that nothing reads and that are spelt almost like one that is read: `hugepage_pages`, `node_role`, `bmc_urls`.
+def misspelt_variables(
+    entities: Sequence[Mapping[str, Any]], extra: Mapping[str, Any], roles: dict[str, Role], read: frozenset[str]
+) -> Iterator[Problem]:
+    """Variables that nothing reads and that are spelled almost like one that is read: `hugepage_pages`, `node_role`, `bmc_urls`.
 
-    Only what is written in a file counts, for people make spelling mistakes and inventory plug-ins do not; `own_variables` lists
+    Only what people write counts, in a file or after `-e` (`extra`): an inventory plug-in makes no spelling mistakes. `own_variables` lists
     names that are meant as they are.
     """
     defined = {str(n) for entity in entities for n in entity}
     known = {*NAMES, *FIELDS.values(), *_GATES, *(o for r in roles.values() for o in r.options), *(read & defined)}
-    own = _own_variables(entities)
+    accepted = known | read | _own_variables(entities)
     verdicts: dict[str, str] = {}
     for entity in entities:
         for name in entity:
             if name not in verdicts:
-                judged = name not in known | read | own and not name.startswith("ansible_") and role_of(name, roles) is None
+                judged = name not in accepted and not name.startswith("ansible_") and role_of(name, roles) is None
                 verdicts[name] = misspelling_of(name, known) if judged else ""
-            if verdicts[name] and (place := where_key(entity, name)) != NOWHERE:
+            place = ("--extra-vars", 0) if entity is extra else where_key(entity, name) if verdicts[name] else NOWHERE
+            if verdicts[name] and place != NOWHERE:
                 silence = f"if it is meant as it is, list it in {OWN_VARIABLES}"
                 yield Problem(str(name), f"nothing reads it; did you mean {verdicts[name]!r}? ({silence})", *place)
 

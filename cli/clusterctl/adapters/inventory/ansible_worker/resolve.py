@@ -58,14 +58,14 @@ class Resolution:
         }
 
     def nodes(self) -> dict[str, Any]:
-        """Nodes, and the values of their roles by class; for CHECK the slips beside them, so that more can be found with the nodes.
+        """Nodes, and the values of their roles by class; for CHECK also the lint problems, so that the nodes can be checked further.
 
         Raises:
-            WorkerError: the declared state is invalid; for another operation than CHECK also where there are only slips.
+            WorkerError: the declared state is invalid; for another operation than CHECK also where there are only lint problems.
         """
         roles = load_roles(self._session.loader, map(Path, self._request.role_dirs))
         entities = list(self._variables.entities(self._hosts))
-        slips = [
+        lint_problems = [
             *lint.unknown_variables(entities, roles),
             *lint.orphan_group_vars(self._request.layers, self._session.inventory.groups),
         ]
@@ -75,12 +75,12 @@ class Resolution:
             return role.public(name, value) if role else value
 
         definitions = Definitions([*(r.defaults for r in roles.values()), *entities], self._encrypted_files(), public)
-        slips += lint.misspelt_variables(entities, roles, definitions.read_names)
+        lint_problems += lint.misspelt_variables(entities, self._variables.extra, roles, definitions.read_names)
         if self._request.operation is Operation.CHECK:
-            slips += lint.orphan_host_vars(self._request.layers, self._session.inventory.hosts)
+            lint_problems += lint.orphan_host_vars(self._request.layers, self._session.inventory.hosts)
         else:
-            self._problems += slips
-            slips = []
+            self._problems += lint_problems
+            lint_problems = []
         own = frozenset(n for h in self._hosts for n in self._variables.host_part(h))
         classes = ClassResolver(self._session.loader, self._variables, definitions, roles, own)
         rules = load_rules(Path(self._request.content))
@@ -99,8 +99,12 @@ class Resolution:
         self._problems += lint.shared_addresses(connections, self._variables)
         for c in classes.classes:
             self._problems += [Problem(p.path, p.message, p.file, p.line, tuple(c.nodes)) for p in c.problems]
-        self._stop_on_problems(slips)
-        return {"sections": [c.values for c in classes.classes], "nodes": nodes, "slips": [p.to_dict() for p in merge(slips)]}
+        self._stop_on_problems(lint_problems)
+        return {
+            "sections": [c.values for c in classes.classes],
+            "nodes": nodes,
+            "lint_problems": [p.to_dict() for p in merge(lint_problems)],
+        }
 
     def _alone(self, host: Any, names: tuple[str, ...]) -> dict[str, Any]:
         """What is said of the host itself, rendered."""
@@ -188,9 +192,9 @@ class Resolution:
         cached = self._session.loader._FILE_CACHE  # noqa: SLF001 there is no other record of which files were encrypted
         return frozenset(f for f, data in cached.items() if SourceWasEncrypted.is_tagged_on(data))
 
-    def _stop_on_problems(self, slips: Sequence[Problem] = ()) -> None:
+    def _stop_on_problems(self, lint_problems: Sequence[Problem] = ()) -> None:
         if self._problems or self._named:
-            raise invalid((*merge(self._named), *merge((*slips, *self._problems), len(self._hosts))))
+            raise invalid((*merge(self._named), *merge((*lint_problems, *self._problems), len(self._hosts))))
 
 
 def _place_of(host: Any) -> Place:
