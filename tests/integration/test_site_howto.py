@@ -42,7 +42,7 @@ def test_every_command_does_what_the_page_shows(rack: DemoRack) -> None:
     before = host_kernel_settings()
     report = ""
     for step in steps(own_rack(PAGE)):
-        done = rack.by_hand(*step.command.split())
+        done = rack.run(*step.command.split())
         assert done.code == step.status, f"{step.command}: {done.code}\n{done.out}\n{done.err}"
         assert step.missing(done.out + done.err) == [], f"{step.command}:\n{done.out}\n{done.err}"
         report = done.out.strip() if step.command == "clusterctl report" else report
