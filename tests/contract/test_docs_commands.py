@@ -1,53 +1,62 @@
+"""Every clusterctl command line that a page shows has a verb and options that exist; complete ones are accepted as they are."""
+
 from __future__ import annotations
 
 import re
-import shlex
-from typing import TYPE_CHECKING
 
 import click
 import pytest
 
 from clusterctl.main import cli
+from support.doc_blocks import PAGES, SHELL, blocks_of, clusterctl_calls, inline_commands
 from support.roles import ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "scripts" / "demo.sh"]
+PLACEHOLDER = re.compile(r"[A-Z]{3,}|\.\.\.|<|\[|\$|…")
+DEMO = (ROOT / "scripts" / "demo.sh").read_text()
 
 
-def commands(page: Path) -> list[str]:
-    """Every clusterctl command line of a page: code blocks, and inline code that starts with clusterctl."""
-    text = page.read_text()
-    found = re.findall(r"`(clusterctl [^`\n]+)`", text)
-    for block in re.findall(r"```(?:sh|console|bash)\n(.*?)```", text, re.DOTALL):
-        for line in block.splitlines():
-            for part in line.removeprefix("$ ").split(" # ")[0].split("&&"):
-                if part.strip().startswith("clusterctl "):
-                    found.append(part.strip())
-    if page.suffix == ".sh":
-        found += re.findall(r"^\s*(?:run )?(clusterctl [^\n|]+?)(?:  .*| \|\| .*|, then:)?$", text, re.MULTILINE)
-    return [c for c in found if not re.search(r"[A-Z]{3,}|\.\.\.|<|\[|\$|…", c)]
+def shown_calls() -> dict[str, list[str]]:
+    """Every call of a page, by page and text; a yaml block may show some in a pipeline."""
+    found: dict[str, list[str]] = {}
+    for page in PAGES:
+        texts = inline_commands(page)
+        texts += [c.text for b in blocks_of(page) if b.language in SHELL for c in b.commands]
+        texts += [line for b in blocks_of(page) if b.language == "yaml" for line in re.findall(r"clusterctl [a-z][^\]\n]*", b.text)]
+        found |= {f"{page.name}: {' '.join(call)}": call for text in texts for call in clusterctl_calls(text)}
+    lines = re.findall(r"^\s*(?:run )?(clusterctl [^\n|]+?)(?:  .*| \|\| .*|, then:)?$", DEMO, re.MULTILINE)
+    return found | {f"demo.sh: {line}": call for line in lines for call in clusterctl_calls(line)}
 
 
-CASES = [pytest.param(c, id=f"{p.name}: {c}") for p in PAGES for c in dict.fromkeys(commands(p))]
+CALLS = shown_calls()
 
 
-def test_pages_contain_commands() -> None:
-    assert len(CASES) > 20
-
-
-@pytest.mark.parametrize("line", CASES)
-def test_a_documented_command_line_is_accepted(line: str) -> None:
-    group: click.Command = cli
-    words = shlex.split(line)[1:]
+def command_of(words: list[str]) -> tuple[click.Command, click.Context, list[str]]:
+    """The innermost command that the words after `clusterctl` name, and the rest of them."""
+    command: click.Command = cli
     context = click.Context(cli, info_name="clusterctl")
-    while isinstance(group, click.Group) and words and not words[0].startswith("-"):
-        name = words.pop(0)
-        command = group.get_command(context, name)
-        assert command is not None, f"no verb {name}"
-        group = command
-        context = click.Context(command, info_name=name, parent=context)
-    if "--help" in words or not words:
-        return
-    group.parse_args(context, words)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        name, *words = words
+        inner = command.get_command(context, name)
+        assert inner is not None, f"no verb {name}"
+        command, context = inner, click.Context(inner, info_name=name, parent=context)
+    return command, context, words
+
+
+def test_pages_show_commands() -> None:
+    assert len(CALLS) > 60
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_verb_and_options_exist(call: list[str]) -> None:
+    command, context, words = command_of(call[1:])
+    if "--" in words:
+        words = words[: words.index("--")]
+    known = {name for p in command.get_params(context) for name in (*p.opts, *p.secondary_opts)}
+    assert {w.split("=")[0] for w in words if re.match(r"--?[a-z]", w)} - known == set()
+
+
+@pytest.mark.parametrize("call", [c for c in CALLS.values() if not PLACEHOLDER.search(" ".join(c))], ids=" ".join)
+def test_a_complete_command_line_is_accepted(call: list[str]) -> None:
+    command, context, words = command_of(call[1:])
+    if words and {"--help", "--version"}.isdisjoint(words):  # those print and exit
+        command.parse_args(context, words)

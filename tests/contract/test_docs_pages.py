@@ -1,0 +1,69 @@
+"""Every page is in navigation and index, its links and paths exist, and the site builds."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from support.doc_blocks import PAGES
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCS = ROOT / "docs"
+TREE = {p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith(".")} - {"build", "dist", "site"}
+INVENTORIES = tuple(f"inventory/{p.name}" for p in (ROOT / "inventory").iterdir())
+PATH = re.compile(r"^[\w.<>*-]+(?:/[\w.<>*-]+)+/?$")
+
+
+def code_words(page: Path) -> set[str]:
+    """The words of inline code and of shell blocks."""
+    text = page.read_text()
+    spans = re.findall(r"`([^`\n]+)`", text) + re.findall(r"```(?:sh|console)\n(.*?)```", text, re.DOTALL)
+    return {word.strip(",;:'\"()") for span in spans for word in span.split()}
+
+
+def paths_of(page: Path) -> list[str]:
+    """The paths of this tree that a page names; placeholders become globs."""
+    words = {w for w in code_words(page) if PATH.match(w)}
+    of_a_site = {w for w in words if w.startswith("inventory/") and not w.startswith(INVENTORIES)}
+    named = {w for w in words - of_a_site if w.split("/")[0] in TREE or w.endswith(".py")}
+    return sorted(re.sub(r"<\w+>|(?<![a-z])[A-Z]{2,}(?![a-z])", "*", w.rstrip("/")) for w in named)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_paths_of_the_tree_that_a_page_names_exist(page: Path) -> None:
+    assert [p for p in paths_of(page) if not any(ROOT.glob(p)) and not any(ROOT.glob(f"roles/*/{p}"))] == []
+
+
+def test_pages_name_paths() -> None:
+    assert "cli/clusterctl/core/lifecycle.py" in paths_of(DOCS / "explanation" / "lifecycle.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
+    assert [t for t in targets if "://" not in t and not (page.parent / t).exists()] == []
+
+
+def test_the_index_names_every_page() -> None:
+    named = set(re.findall(r"\]\(([^)#]+\.md)\)", (DOCS / "index.md").read_text()))
+    assert named == {p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md")} - {"index.md"}
+
+
+def test_navigation_has_the_pages_of_every_folder() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
+    named = [p for entry in nav for v in entry.values() for p in (v if isinstance(v, list) else [v])]
+    assert sorted(named) == sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md"))
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(words, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
