@@ -23,7 +23,8 @@ def test_what_is_copied_exists() -> None:
 
 def test_everything_that_the_wheel_is_built_from_is_copied() -> None:
     hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
-    needed = {*hatch["wheel"]["packages"], *hatch["wheel"]["force-include"], *hatch["sdist"]["include"], "pyproject.toml"}
+    needed = {*hatch["wheel"]["packages"], *hatch["wheel"]["force-include"], *hatch["sdist"]["only-include"]}
+    needed |= {"pyproject.toml", "README.md", "LICENSE"}
     given = copied(STAGES[0])
     assert {n for n in needed if not any(n == g or n.startswith(f"{g}/") for g in given)} == set()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from support.doc_blocks import PAGES
+from support.doc_blocks import PAGES, blocks_of
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def code_words(page: Path) -> set[str]:
 def paths_of(page: Path) -> list[str]:
     """The paths of this tree that a page names; placeholders become globs."""
     words = {w for w in code_words(page) if PATH.match(w)}
-    of_a_site = {w for w in words if w.startswith("inventory/") and not w.startswith(INVENTORIES)}
+    of_a_site = {w for w in words if w.startswith("inventory/") and not w.startswith(INVENTORIES)} | {b.file for b in blocks_of(page)}
     named = {w for w in words - of_a_site if w.split("/")[0] in TREE or w.endswith(".py")}
     return sorted(re.sub(r"<\w+>|(?<![a-z])[A-Z]{2,}(?![a-z])", "*", w.rstrip("/")) for w in named)
 
