@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.demo_rack import DemoRack, Done
+from support.demo_rack import DemoRack, FinishedCommand
 from support.doc_blocks import blocks_of
 from support.fake_netbox import TOKEN, fake_netbox
 from support.roles import ROOT
@@ -36,8 +36,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRack]:
         yield made
 
 
-def with_token(site: DemoRack, *words: str, token: str = TOKEN) -> Done:
-    return site.by_hand("clusterctl", *words, NETBOX_TOKEN=token, CLUSTERCTL_PASS_ENV="NETBOX_TOKEN")
+def with_token(site: DemoRack, *words: str, token: str = TOKEN) -> FinishedCommand:
+    return site.run("clusterctl", *words, NETBOX_TOKEN=token, CLUSTERCTL_PASS_ENV="NETBOX_TOKEN")
 
 
 def test_nodes_have_profile_place_and_addresses(site: DemoRack) -> None:
@@ -48,7 +48,7 @@ def test_nodes_have_profile_place_and_addresses(site: DemoRack) -> None:
         ("r12-n01", "profile_hgx_h100_ib", "rack-12", 1),
         ("r12-n02", "profile_hgx_h100_ib", "rack-12", 2),
     ]
-    shown = site.by_hand("ansible-inventory", "-i", "inventory/mysite", "--host", "r12-n01", NETBOX_TOKEN=TOKEN)
+    shown = site.run("ansible-inventory", "-i", "inventory/mysite", "--host", "r12-n01", NETBOX_TOKEN=TOKEN)
     variables = json.loads(shown.out)
     assert (variables["ansible_host"], variables["bmc_url"]) == ("192.0.2.11", "https://198.51.100.11")
 
