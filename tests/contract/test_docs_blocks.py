@@ -34,6 +34,8 @@ def test_a_block_is_run_or_marked(block: Block) -> None:
 @pytest.mark.parametrize("block", RUN_BY_A_TEST)
 def test_the_test_that_a_block_names_runs_its_verbs_with_their_options(block: Block) -> None:
     text = "".join((ROOT / test).read_text() for test in block.marks["runs-in"].split(" and "))
+    if block.page.name in text:
+        return  # it runs the page itself
     words = {w for c in block.commands if block.language in SHELL for call in clusterctl_calls(c.text) for w in _fixed_words(call)}
     assert {w for w in words if f'"{w}"' not in text} == set()
 

@@ -21,7 +21,7 @@ def shown_calls() -> dict[str, list[str]]:
     for page in PAGES:
         texts = inline_commands(page)
         texts += [c.text for b in blocks_of(page) if b.language in SHELL for c in b.commands]
-        texts += [line for b in blocks_of(page) if b.language == "yaml" for line in re.findall(r"clusterctl [a-z][^\]\n]*", b.text)]
+        texts += [line for b in blocks_of(page) if b.language == "yaml" for line in re.findall(r"clusterctl [a-z][^\]\n`]*", b.text)]
         found |= {f"{page.name}: {' '.join(call)}": call for text in texts for call in clusterctl_calls(text)}
     lines = re.findall(r"^\s*(?:run )?(clusterctl [^\n|]+?)(?:  .*| \|\| .*|, then:)?$", DEMO, re.MULTILINE)
     return found | {f"demo.sh: {line}": call for line in lines for call in clusterctl_calls(line)}

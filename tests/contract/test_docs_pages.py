@@ -32,7 +32,9 @@ def code_words(page: Path) -> set[str]:
 def paths_of(page: Path) -> list[str]:
     """The paths of this tree that a page names; placeholders become globs."""
     words = {w for w in code_words(page) if PATH.match(w)}
-    of_a_site = {w for w in words if w.startswith("inventory/") and not w.startswith(INVENTORIES)} | {b.file for b in blocks_of(page)}
+    in_its_site = {b.file.split("/")[0] for b in blocks_of(page) if b.file} - {"inventory"}
+    of_a_site = {w for w in words if w.startswith("inventory/") and not w.startswith(INVENTORIES)}
+    of_a_site |= {w for w in words if w.split("/")[0] in in_its_site}
     named = {w for w in words - of_a_site if w.split("/")[0] in TREE or w.endswith(".py")}
     return sorted(re.sub(r"<\w+>|(?<![a-z])[A-Z]{2,}(?![a-z])", "*", w.rstrip("/")) for w in named)
 

@@ -24,8 +24,7 @@ ON_NODES = {page: blocks for page in TUTORIAL_FIRST if (blocks := [b for b in bl
 RENAME = (
     (r"lab up rack-12", rf"lab up rack-{NUMBER} --nodes 2"),
     (r"lab down rack-12", r"lab status"),  # the next page goes on with the rack
-    (r"rack-12", rf"rack-{NUMBER}"),
-    (r"\br12-n", rf"r{NUMBER}-n"),
+    (r"\b(rack[-_]|r)12\b", rf"\g<1>{NUMBER}"),
     (r"127\.89\.12\.", rf"127.89.{NUMBER}."),
 )
 

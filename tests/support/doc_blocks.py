@@ -4,12 +4,13 @@ A mark is an HTML comment on a line of its own before the block:
 
     in: checkout        runs in the root of this checkout
     in: new folder      runs in an empty folder, and so do the blocks after it; otherwise a page starts in a site folder that `clusterctl init mysite` wrote
-    exit: N             the last command of the block ends with N; without it, every command ends with 0
     file: PATH          the block is the content of this file of the site; after inventory files `clusterctl profile check` must pass
     append-to: PATH     likewise, at its end
     runs-in: lab        tests/integration/test_docs_on_lab_nodes.py runs it on a lab rack
     runs-in: TEST       this test runs the same verbs with the same options; `TEST and TEST` is two of them
     not-run: REASON     nothing runs it
+
+A command ends with 0, unless a comment behind it has the words `exit status N`. In a console block, lines below a command must be in its output.
 
 A block without `runs-in` and `not-run` is run by tests/integration/test_docs_pages.py, the blocks of a page in order, in one shell.
 """
@@ -30,9 +31,10 @@ GENERATED = "<!-- Written by"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHELL = ("sh", "console")
 TESTED = (*SHELL, "yaml", "json", "python", "ini")
-MARKS = ("in", "exit", "file", "append-to", "runs-in", "not-run")
+MARKS = ("in", "file", "append-to", "runs-in", "not-run")
 NOT_HERE = {"runs-in", "not-run"}
 _FENCE = re.compile(r"^```(\S*)$")
+_STATUS = re.compile(r"\s#.*\bexit status (\d+)")
 _MARK = re.compile(r"^<!-- ([a-z-]+): (.+) -->$")
 
 
@@ -43,6 +45,18 @@ class Command:
     line: int
     text: str
     output: tuple[str, ...] = ()
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status that the page states."""
+        stated = _STATUS.search(self.text)
+        return int(stated[1]) if stated else 0
+
+    def missing(self, printed: str) -> list[str]:
+        """The shown lines that were not printed: their words must be in one line, in this order; what is between them does not count."""
+        lines = printed.splitlines()
+        patterns = {line: re.compile(".*".join(map(re.escape, line.replace("...", " ").split()))) for line in self.output if line.strip()}
+        return [line for line, pattern in patterns.items() if not any(map(pattern.search, lines))]
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,8 @@ class Block:
 
     @property
     def name(self) -> str:
-        return f"{self.page.relative_to(ROOT)}:{self.line}"
+        page = self.page.relative_to(ROOT) if self.page.is_relative_to(ROOT) else self.page.name
+        return f"{page}:{self.line}"
 
     @property
     def runs_here(self) -> bool:
@@ -73,10 +88,6 @@ class Block:
     def file(self) -> str:
         """The file of the site that this block is, or belongs to."""
         return self.marks.get("file", self.marks.get("append-to", ""))
-
-    @property
-    def exit_code(self) -> int:
-        return int(self.marks.get("exit", "0"))
 
     @property
     def commands(self) -> tuple[Command, ...]:

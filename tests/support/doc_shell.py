@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from support.doc_blocks import SHELL
+from support.doc_blocks import SHELL, Command
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from support.doc_blocks import Block, Command
+    from support.doc_blocks import Block
 
 # `run NAME EXPECTED` runs the command on its stdin in this very shell and keeps its output in $DOCS_OUT/NAME
 _PRELUDE = """
@@ -68,7 +68,7 @@ class DocShell:
         for block in blocks:
             for command in block.commands if block.language == "console" else ():
                 printed = (out / f"{_name(block, command)}.out").read_text() + (out / f"{_name(block, command)}.err").read_text()
-                missing = _missing(command.output, printed)
+                missing = Command(command.line, command.text, tuple(map(self._renamed, command.output))).missing(printed)
                 assert not missing, f"{_name(block, command)}: not printed: {missing}\n{printed}"
 
     def _block(self, block: Block) -> str:
@@ -77,16 +77,16 @@ class DocShell:
         lines = []
         if block.marks.get("in") == "new folder":
             lines = [f"mkdir {shlex.quote(str(self.scratch / 'new'))}; cd {shlex.quote(str(self.scratch / 'new'))} || exit 1"]
-        commands = block.commands
-        for command in commands:
-            code = block.exit_code if command is commands[-1] else 0
-            lines.append(f"run {shlex.quote(_name(block, command))} {code} <<'DOCS_END'\n{self._renamed(command.text)}\nDOCS_END")
+        for command in block.commands:
+            words = f"run {shlex.quote(_name(block, command))} {command.exit_status}"
+            lines.append(f"{words} <<'DOCS_END'\n{self._renamed(command.text)}\nDOCS_END")
         text = "\n".join(lines)
         return f"(cd {shlex.quote(str(ROOT))} || exit 1\n{text}\n) || exit 1" if block.marks.get("in") == "checkout" else text
 
     def _file(self, block: Block) -> str:
         redirect = ">>" if "append-to" in block.marks else ">"
-        words = f"mkdir -p {shlex.quote(str(Path(block.file).parent))}\ncat {redirect}{shlex.quote(block.file)}"
+        name = self._renamed(block.file)
+        words = f"mkdir -p {shlex.quote(str(Path(name).parent))}\ncat {redirect}{shlex.quote(name)}"
         return f"{words} <<'DOCS_END'\n{self._renamed(block.text)}DOCS_END"
 
     def _renamed(self, text: str) -> str:
@@ -97,7 +97,7 @@ class DocShell:
     def _environment(self) -> dict[str, str]:
         """As after activating the virtual environment, without settings of the person who runs the tests."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLUSTERCTL_", "ANSIBLE_"))}
-        return kept | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        return kept | {"COLUMNS": "400", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 def _last_check(blocks: Sequence[Block]) -> list[str]:
@@ -111,16 +111,4 @@ def _last_check(blocks: Sequence[Block]) -> list[str]:
 
 
 def _name(block: Block, command: Command) -> str:
-    return f"{block.page.relative_to(ROOT)}:{command.line}".replace("/", "_")
-
-
-def _missing(expected: Sequence[str], printed: str) -> list[str]:
-    """The expected lines that do not occur, in order, in what was printed; `...` stands for any text."""
-    rest = [" ".join(line.split()) for line in printed.splitlines()]
-    for i, line in enumerate(expected):
-        pattern = re.compile(".*".join(re.escape(" ".join(part.split())) for part in line.split("...")))
-        found = next((n for n, seen in enumerate(rest) if pattern.search(seen)), None)
-        if found is None:
-            return list(expected[i:])
-        rest = rest[found + 1 :]
-    return []
+    return f"{block.name.rpartition(':')[0]}:{command.line}".replace("/", "_")
