@@ -80,7 +80,7 @@ def test_calls_in_a_command_line(text: str, calls: list[list[str]]) -> None:
         ("false   # exit status 1", ""),
         ("false", "exit status 1, not 0"),
         ("true   # exit status 8", "exit status 0, not 8"),
-        ("x=1\ntest \"$x\" = 1", ""),
+        ('x=1\ntest "$x" = 1', ""),
     ],
 )
 def test_commands_share_one_shell_and_a_wrong_status_ends_it(commands: str, problem: str, tmp_path: Path) -> None:
@@ -98,7 +98,9 @@ def test_a_shown_line_that_is_not_printed_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_names_of_a_page_are_changed_in_commands_files_and_outputs(tmp_path: Path) -> None:
-    text = "<!-- file: rack-12.txt -->\n```text\nrack-12\n```\n\n```console\n$ cat rack-12.txt\nrack-12\n$ grep -c rack-44 rack-44.txt\n1\n```"
+    text = (
+        "<!-- file: rack-12.txt -->\n```text\nrack-12\n```\n\n```console\n$ cat rack-12.txt\nrack-12\n$ grep -c rack-44 rack-44.txt\n1\n```"
+    )
     (tmp_path / "page.md").write_text(text)
     DocShell(tmp_path, tmp_path, (("rack-12", "rack-44"),)).run(blocks_of(tmp_path / "page.md"))
 
