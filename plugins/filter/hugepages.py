@@ -1,4 +1,4 @@
-"""What the hugepages role computes, as pure functions."""
+"""Computations of the role hugepages, as pure functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MODE = re.compile(r"[0-7]{3,4}")
 
 
 def input_errors(pages: list[dict[str, Any]], mounts: list[dict[str, Any]]) -> list[str]:
-    """What is wrong with the declared pages and mounts, one line per item; types are checked before."""
+    """Errors in the declared pages and mounts, one line per item; types are checked before."""
     errors = []
     seen = set()
     for i, page in enumerate(pages):
@@ -38,7 +38,7 @@ def input_errors(pages: list[dict[str, Any]], mounts: list[dict[str, Any]]) -> l
 
 
 def words(pages: list[dict[str, Any]], on_cmdline: bool, default_size: str) -> list[str]:
-    """The words for the command line: the total of each size, which the kernel spreads over its nodes."""
+    """The parameters for the command line: the total of each size, which the kernel spreads over the nodes."""
     result = [f"default_hugepagesz={default_size}"] if default_size else []
     if on_cmdline:
         for size in sorted({p["size"] for p in pages}):
@@ -47,7 +47,7 @@ def words(pages: list[dict[str, Any]], on_cmdline: bool, default_size: str) -> l
 
 
 def own_words(cmdline: str) -> list[str]:
-    """The words of a command line that belong to this role; their order matters."""
+    """The parameters of a command line that belong to this role; their order matters."""
     return [word for word in cmdline.split() if word.partition("=")[0] in _KEYS]
 
 
@@ -64,7 +64,7 @@ def boots_with(text: str, declared: list[str]) -> bool:
 
 
 def unit_name(path: str) -> str:
-    """The name of the mount unit of a path, as systemd-escape makes it."""
+    """The name of the mount unit of a path, as from systemd-escape."""
     return path.strip("/").replace("-", r"\x2d").replace("/", "-") + ".mount"
 
 

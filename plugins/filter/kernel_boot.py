@@ -1,4 +1,4 @@
-"""What the kernel role knows of command lines and boot menus, as pure functions."""
+"""Kernel command lines and boot menus, as pure functions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+(\S+)[ \t]*(.*)$", re.MULTILINE)
 
 
 def canonical(name: str) -> str:
-    """The kernel takes `-` and `_` in a parameter's name as the same."""
+    """The kernel treats `-` and `_` in parameter names as equal."""
     return name.replace("-", "_")
 
 
 def values(declared: Any) -> list[str | None]:
-    """The values a parameter must have, in order; empty = absent, None = without a value."""
+    """The values that a parameter must have, in order; an empty list means absent, None means without a value."""
     if declared is False:
         return []
     items = declared if isinstance(declared, list) else [declared]
@@ -27,21 +27,21 @@ def values(declared: Any) -> list[str | None]:
 
 
 def cmdline_errors(declared: dict[str, Any]) -> list[str]:
-    """What is wrong with kernel_cmdline, one line per parameter."""
+    """Errors in kernel_cmdline, one line per parameter."""
     errors = []
     for name, value in declared.items():
         where = f"kernel_cmdline.{name}"
         if not _NAME.fullmatch(str(name)):
-            errors.append(f"{where}: not a parameter name")
+            errors.append(f"{where}: is not a parameter name")
         elif canonical(name) in _HUGEPAGES:
             errors.append(f"{where}: belongs to the role hugepages (hugepages_pages)")
         for item in value if isinstance(value, list) else [value]:
             if isinstance(value, list) and (isinstance(item, bool) or not value):
-                errors.append(f"{where}: a list holds values, not flags")
+                errors.append(f"{where}: a list must contain values, not flags")
             elif not isinstance(item, (bool, int, float, str)):
                 errors.append(f"{where}: {item!r} is neither a flag, a number nor text")
             elif isinstance(item, str) and not _VALUE.fullmatch(item):
-                errors.append(f"{where}: {item!r} is empty or holds blanks, quotes or shell characters")
+                errors.append(f"{where}: {item!r} is empty or contains blanks, quotes or shell characters")
     return errors
 
 
@@ -51,7 +51,7 @@ def cmdline_words(declared: dict[str, Any]) -> list[str]:
 
 
 def cmdline_pattern(name: str) -> str:
-    """A parameter's name as a shell pattern that matches it however it is spelt."""
+    """A parameter's name as a shell pattern that matches all its spellings."""
     return re.sub(r"[-_]", "[-_]", name)
 
 
@@ -65,18 +65,18 @@ def parse(cmdline: str) -> dict[str, list[str | None]]:
 
 
 def cmdline_differences(cmdline: str, declared: dict[str, Any]) -> list[str]:
-    """How a command line differs from what is declared; a repeated equal value is no difference."""
+    """How a command line differs from the declared one; repeating an equal value is no difference."""
     found = parse(cmdline)
     differences = []
     for name, value in declared.items():
         expected, got = values(value), found.get(canonical(name), [])
         same = got == expected if isinstance(value, list) else sorted(set(got), key=str) == expected
         if not same:
-            differences.append(f"{name}: declared {_say(name, expected)}, found {_say(name, got)}")
+            differences.append(f"{name}: declared {_words(name, expected)}, found {_words(name, got)}")
     return differences
 
 
-def _say(name: str, items: list[str | None]) -> str:
+def _words(name: str, items: list[str | None]) -> str:
     return " ".join(name if i is None else f"{name}={i}" for i in items) or "(absent)"
 
 
@@ -97,7 +97,7 @@ def boot_entries(grub_cfg: str) -> list[dict[str, str]]:
 
 
 def menu_differences(grub_cfg: str, declared: dict[str, Any]) -> list[str]:
-    """How the menu's entries differ from what is declared; recovery entries do not get the default arguments and are left out."""
+    """How the menu's entries differ from the declared parameters; recovery entries do not get the default arguments and are left out."""
     normal = [e for e in boot_entries(grub_cfg) if "recovery" not in e["id"] and "single" not in e["args"].split()]
     if not normal:
         return ["the boot menu has no entry that starts a kernel"]
@@ -118,7 +118,7 @@ def entry_of_release(grub_cfg: str, release: str) -> str:
 
 
 def default_kernel(grub_cfg: str) -> str:
-    """The path of the kernel that the menu starts by default; empty if that cannot be told (a saved entry)."""
+    """The path of the kernel that the menu starts by default; empty if unknown (a saved entry)."""
     chosen = re.search(r'^\s*set default="([^"$]*)"', grub_cfg, re.MULTILINE)
     entries = boot_entries(grub_cfg)
     if not chosen or not entries:
@@ -129,12 +129,12 @@ def default_kernel(grub_cfg: str) -> str:
 
 
 def grubby_args(info: str) -> list[str]:
-    """The arguments of every entry that `grubby --info=ALL` lists."""
+    """The arguments of every entry of `grubby --info=ALL`."""
     return re.findall(r'^args="(.*)"$', info, re.MULTILINE)
 
 
 def module_name(name: str) -> str:
-    """As the kernel shows it below /sys/module."""
+    """The name of a module below /sys/module."""
     return name.replace("-", "_")
 
 
@@ -144,13 +144,13 @@ def builtin_modules(listing: str) -> list[str]:
 
 
 def option_files(options: dict[str, dict[str, Any]]) -> list[str]:
-    """Where loaded modules show their options; grep takes two files at least to name them, hence /dev/null."""
+    """The files of options of loaded modules; /dev/null is added because grep prints file names only for two or more files."""
     files = [f"/sys/module/{module_name(m)}/parameters/{module_name(o)}" for m, given in options.items() for o in given]
     return [*files, "/dev/null"] if files else []
 
 
 def option_differences(lines: list[str], options: dict[str, dict[str, Any]]) -> list[str]:
-    """Options of loaded modules that differ; lines are `path:value`. A module that shows nothing is not loaded or keeps it to itself."""
+    """Options of loaded modules that differ; lines are `path:value`. A module without a file is not loaded or does not expose the option."""
     found = dict(line.split(":", 1) for line in lines)
     pairs = [(f"/sys/module/{module_name(m)}/parameters/{module_name(o)}", v) for m, given in options.items() for o, v in given.items()]
     return [

@@ -1,4 +1,4 @@
-"""Where the roles of a site stand among those that provision.yml lists."""
+"""The positions of a site's own roles relative to the roles that provision.yml lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 def site_roles(node_roles: list[str], listed: list[str]) -> dict[str, list[str]]:
     """The roles in `node_roles` that provision.yml does not list.
 
-    `first` stand before every listed role of the node, `last` after the first one of them; `between` are those of `last` that a listed role follows.
+    `first` come before every listed role of the node, `last` after the first listed one; `between` are those of `last` that another listed role follows.
     """
     places = [i for i, name in enumerate(node_roles) if name in listed] or [len(node_roles)]
     own = [(i, name) for i, name in enumerate(node_roles) if name not in listed]
