@@ -10,28 +10,28 @@ CONTENT = Path("/content")
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _empty_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_what_ansible_does_not_need_is_left_out() -> None:
+def test_variables_that_ansible_does_not_need_are_left_out() -> None:
     made = ansible_env.minimal({"AWS_SECRET_ACCESS_KEY": "x", "PATH": "/bin", "SSH_AUTH_SOCK": "/s", "HOME": "/h"}, CONTENT)
     assert "AWS_SECRET_ACCESS_KEY" not in made
     assert {made["PATH"], made["SSH_AUTH_SOCK"], made["HOME"]} == {"/bin", "/s", "/h"}
 
 
-def test_named_variables_pass() -> None:
+def test_variables_named_in_pass_env_are_passed() -> None:
     made = ansible_env.minimal({"CLUSTERCTL_PASS_ENV": "BMC_PASSWORD, ,MISSING", "BMC_PASSWORD": "x"}, CONTENT)
     assert made["BMC_PASSWORD"] == "x"
     assert "MISSING" not in made
 
 
-def test_host_keys_are_checked_unless_the_user_says_otherwise() -> None:
+def test_host_keys_are_checked_unless_the_user_disables_it() -> None:
     assert ansible_env.minimal({}, CONTENT)["ANSIBLE_HOST_KEY_CHECKING"] == "True"
     assert ansible_env.minimal({"ANSIBLE_HOST_KEY_CHECKING": "False"}, CONTENT)["ANSIBLE_HOST_KEY_CHECKING"] == "False"
 
 
-def test_the_users_settings_win() -> None:
+def test_settings_of_the_user_take_precedence() -> None:
     made = ansible_env.minimal({"ANSIBLE_CONFIG": "/mine.cfg", "ANSIBLE_ROLES_PATH": "/mine"}, CONTENT)
     assert (made["ANSIBLE_CONFIG"], made["ANSIBLE_ROLES_PATH"]) == ("/mine.cfg", "/mine")
     assert ansible_env.minimal({}, CONTENT)["ANSIBLE_CONFIG"] == "/content/ansible.cfg"

@@ -1,4 +1,4 @@
-"""hatch_build.py without an index: pip finds the wheels in the checkout's own build/node_packages."""
+"""hatch_build.py without a package index: pip finds the wheels in build/node_packages of the checkout."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def packed(checkout: Path) -> NodePackages:
     return NodePackages(checkout / "requirements" / "node.txt", checkout / "build" / "node_packages", "")
 
 
-def test_what_is_locked_goes_into_the_wheel(checkout: Path) -> None:
+def test_locked_packages_go_into_the_wheel(checkout: Path) -> None:
     data = run_hook(checkout)
     assert data["force_include"] == {str(checkout / "build" / "node_packages"): "clusterctl/_node_packages"}
     assert packed(checkout).read_sources() == node_packages().read_sources()
 
 
-def test_what_is_packed_already_is_not_downloaded_again(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packed_packages_are_not_downloaded_again(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(node_packages().folder, checkout / "build" / "node_packages")
     monkeypatch.setattr(subprocess, "run", None)
-    assert run_hook(checkout, "editable")["force_include"] == {}, "a checkout is read where it is"
+    assert run_hook(checkout, "editable")["force_include"] == {}, "an editable install reads the checkout"
 
 
-def test_a_new_lock_replaces_what_was_packed(checkout: Path) -> None:
+def test_a_new_lock_file_replaces_packed_packages(checkout: Path) -> None:
     folder = checkout / "build" / "node_packages"
     folder.mkdir(parents=True)
     (folder / "node.txt").write_text("an older lock")
@@ -65,11 +65,11 @@ def test_a_new_lock_replaces_what_was_packed(checkout: Path) -> None:
     assert packed(checkout).read_sources()
 
 
-def test_another_file_than_the_locked_one_is_refused(checkout: Path) -> None:
+def test_a_file_that_differs_from_the_locked_one_is_refused(checkout: Path) -> None:
     lock = checkout / "requirements" / "node.txt"
     (wheel,) = node_packages().folder.glob("iniconfig-*.whl")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     lock.write_text(lock.read_text().replace(digest, "0" * 64))
     with pytest.raises(subprocess.CalledProcessError):
         run_hook(checkout)
-    assert list((checkout / "build").iterdir()) == [], "nothing half done is left behind"
+    assert list((checkout / "build").iterdir()) == [], "no incomplete directory may be left"

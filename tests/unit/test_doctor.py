@@ -26,7 +26,7 @@ def config(tmp_path: Path) -> Config:
     return Config(root=tmp_path, inventory=tuple(Site(tmp_path).layers), state_dir=tmp_path / "state" / "deep")
 
 
-def test_what_is_here_is_found(tmp_path: Path) -> None:
+def test_installed_parts_are_found(tmp_path: Path) -> None:
     found = checks(config(tmp_path))
     assert found["python"].ok
     assert found["ansible-core"].ok
@@ -39,7 +39,7 @@ def test_what_is_here_is_found(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
-def test_what_is_missing_comes_with_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_parts_have_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(doctor, "ANSIBLE_CORE", "2.99.")
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
@@ -55,7 +55,7 @@ def test_what_is_missing_comes_with_a_hint(tmp_path: Path, monkeypatch: pytest.M
     assert "nosuch does not exist" in found["inventory"].found
 
 
-def test_a_pool_that_is_not_installed_is_named(tmp_path: Path) -> None:
+def test_a_pool_that_is_not_installed_is_reported(tmp_path: Path) -> None:
     site = config(tmp_path)
     found = checks(replace(site, pool=PoolDeclaration("slurm")))["pool"]
     assert not found.ok
@@ -65,7 +65,7 @@ def test_a_pool_that_is_not_installed_is_named(tmp_path: Path) -> None:
     assert "pool.partition: unknown key" in checks(replace(site, pool=PoolDeclaration("local", {"partition": "x"})))["pool"].found
 
 
-def test_a_collection_is_found_where_ansible_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collections_are_found_in_the_path_of_ansible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "ansible_collections" / "ansible" / "posix"
     folder.mkdir(parents=True)
     (folder / "MANIFEST.json").write_text(json.dumps({"collection_info": {"version": "9.9.9"}}))

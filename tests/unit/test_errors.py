@@ -22,15 +22,15 @@ def test_template_and_hint_are_filled_from_the_values(error: type[errors.Cluster
 
 
 @pytest.mark.parametrize("error", [c for c in CLASSES if c is not errors.ClusterctlError], ids=lambda c: c.__name__)
-def test_every_error_says_what_to_do_next(error: type[errors.ClusterctlError]) -> None:
+def test_every_error_has_a_hint(error: type[errors.ClusterctlError]) -> None:
     assert error.hint_template
 
 
 @pytest.mark.parametrize("error", CLASSES, ids=lambda c: c.__name__)
-def test_a_missing_value_is_a_bug_that_shows_at_once(error: type[errors.ClusterctlError]) -> None:
+def test_a_missing_value_raises_a_key_error(error: type[errors.ClusterctlError]) -> None:
     with pytest.raises(KeyError):
         error()
 
 
-def test_braces_in_a_value_stay_as_they_are() -> None:
+def test_braces_in_a_value_are_not_changed() -> None:
     assert str(errors.ConfigError(detail="{{ nvidia_driver }}", hint="")) == "{{ nvidia_driver }}"

@@ -41,7 +41,7 @@ def test_cases_cover_every_status() -> None:
 
 
 @given(JSON)
-def test_no_result_of_a_module_breaks_the_parser(res: Any) -> None:
+def test_the_parser_accepts_any_module_result(res: Any) -> None:
     for kind in ("runner_on_ok", "runner_on_failed", "runner_on_unreachable", "runner_on_skipped"):
         task = events.parse_event({"event": kind, "event_data": {"host": "r12-n01", "task": "t", "res": res}})
         assert task is not None
@@ -50,11 +50,11 @@ def test_no_result_of_a_module_breaks_the_parser(res: Any) -> None:
 
 
 @pytest.mark.parametrize("event", [{}, {"event": "EOF"}, {"event": "runner_on_ok"}, {"event": "runner_on_ok", "event_data": {"task": "t"}}])
-def test_what_names_no_node_is_no_task(event: dict[str, Any]) -> None:
+def test_an_event_without_node_is_not_a_task_event(event: dict[str, Any]) -> None:
     assert events.parse_event(event) is None
 
 
-def test_a_loop_that_sets_reboot_facts_is_read_per_item() -> None:
+def test_reboot_facts_of_all_loop_items_are_read() -> None:
     res = {"results": [{"ansible_facts": {"kernel_reboot_required": "True"}}, {"ansible_facts": {"hugepages_reboot_required": False}}]}
     task = events.parse_event({"event": "runner_on_ok", "event_data": {"host": "a", "task": "t", "res": res}})
     assert task is not None

@@ -8,7 +8,7 @@ from clusterctl.model.exit_codes import MEANINGS, PRECEDENCE, ExitCode, worst
 from support.roles import ROOT
 
 
-def test_the_table_is_the_published_one() -> None:
+def test_the_exit_codes_are_stable() -> None:
     assert {c.value: c.name for c in ExitCode} == {
         0: "OK",
         1: "UNEXPECTED",
@@ -31,12 +31,12 @@ def test_every_code_has_a_meaning_a_rank_and_a_row_in_the_docs() -> None:
         assert f"| {int(code)} | {meaning} |" in page
 
 
-def test_nothing_happened_is_ok() -> None:
+def test_without_codes_the_worst_is_ok() -> None:
     assert worst([]) is ExitCode.OK
 
 
 @given(st.lists(st.sampled_from(ExitCode), min_size=1))
-def test_the_worst_is_one_of_them_and_order_does_not_matter(codes: list[ExitCode]) -> None:
+def test_the_worst_code_is_one_of_them_in_any_order(codes: list[ExitCode]) -> None:
     assert worst(codes) in codes
     assert worst(codes) is worst(codes[::-1])
     assert (worst(codes) is ExitCode.OK) == (set(codes) == {ExitCode.OK})

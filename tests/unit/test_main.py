@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def ends_with(monkeypatch: pytest.MonkeyPatch) -> Callable[[object], None]:
-    """Make `clusterctl status` end with an exception or a value."""
+    """Replace `clusterctl status` with a command that raises an exception or returns a value."""
 
     def install(end: object) -> None:
         @click.command("status")
@@ -47,12 +47,12 @@ def ends_with(monkeypatch: pytest.MonkeyPatch) -> Callable[[object], None]:
     ],
     ids=repr,
 )
-def test_every_end_has_its_exit_code(ends_with: Callable[[object], None], end: object, code: ExitCode) -> None:
+def test_exceptions_and_results_map_to_exit_codes(ends_with: Callable[[object], None], end: object, code: ExitCode) -> None:
     ends_with(end)
     assert main.call(["status"]) == code
 
 
-def test_an_error_is_text_and_hint_without_a_traceback(ends_with: Callable[[object], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_prints_text_and_hint_without_traceback(ends_with: Callable[[object], None], capsys: pytest.CaptureFixture[str]) -> None:
     ends_with(LabError(detail="no podman", hint="apt install podman"))
     main.call(["status"])
     captured = capsys.readouterr()
@@ -60,7 +60,7 @@ def test_an_error_is_text_and_hint_without_a_traceback(ends_with: Callable[[obje
     assert captured.out == ""
 
 
-def test_a_bug_is_told_without_a_traceback_unless_asked(ends_with: Callable[[object], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bug_prints_a_traceback_only_with_debug(ends_with: Callable[[object], None], capsys: pytest.CaptureFixture[str]) -> None:
     ends_with(ValueError("a bug"))
     main.call(["status"])
     assert "Traceback" not in capsys.readouterr().err
@@ -68,24 +68,24 @@ def test_a_bug_is_told_without_a_traceback_unless_asked(ends_with: Callable[[obj
         main.call(["--debug", "status"])
 
 
-def test_debug_shows_the_traceback_of_an_error_too(ends_with: Callable[[object], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_debug_prints_the_traceback_of_an_error(ends_with: Callable[[object], None], capsys: pytest.CaptureFixture[str]) -> None:
     ends_with(LabError(detail="no podman", hint="h"))
     main.call(["--debug", "status"])
     assert "Traceback" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", [["nonsense"], ["status", "--nonsense"], ["provision"], ["provision", "x", "--level", "huge"]])
-def test_a_wrong_command_line_is_2(argv: list[str]) -> None:
+def test_a_wrong_command_line_exits_with_2(argv: list[str]) -> None:
     assert main.call(argv) == ExitCode.USAGE
 
 
-def test_help_lists_every_verb_and_imports_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(re.search(rf"\b{verb}\b", text) for verb in main.VERBS)
 
 
-def test_help_is_light() -> None:
+def test_help_imports_no_slow_packages() -> None:
     code = (
         "import sys; from clusterctl.main import call; call(['--help'])\n"
         "heavy = {'sqlalchemy', 'pydantic', 'asyncssh', 'ansible', 'ansible_runner', 'jinja2', 'yaml'}\n"
@@ -112,7 +112,7 @@ def test_provision_without_a_terminal_and_without_yes_is_refused(
     assert "CLUSTERCTL_YES" in capsys.readouterr().err
 
 
-def test_a_reader_that_went_away_is_no_error(ends_with: Callable[[object], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_pipe_is_not_an_error(ends_with: Callable[[object], None], monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[bool] = []
     monkeypatch.setattr("sys.stderr", type("Stderr", (), {"close": lambda _self: closed.append(True)})())
     ends_with(BrokenPipeError())
@@ -120,7 +120,7 @@ def test_a_reader_that_went_away_is_no_error(ends_with: Callable[[object], None]
     assert closed
 
 
-@pytest.mark.parametrize(("word", "said"), [("provisoin", "did you mean provision?"), ("xyzzy", "No such command 'xyzzy'.")])
-def test_a_mistyped_verb_names_the_nearest_one(word: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("word", "message"), [("provisoin", "did you mean provision?"), ("xyzzy", "No such command 'xyzzy'.")])
+def test_a_mistyped_verb_gets_a_suggestion(word: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call([word, "rack-12"]) == ExitCode.USAGE
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -65,5 +65,5 @@ def test_a_misspelling_is_recognised(word: str, meant: str) -> None:
         "gpus",
     ],
 )
-def test_another_word_is_left_alone(word: str) -> None:
+def test_other_words_get_no_suggestion(word: str) -> None:
     assert misspelling_of(word, KNOWN) == ""

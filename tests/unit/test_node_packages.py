@@ -42,19 +42,19 @@ def packages(tmp_path: Path) -> NodePackages:
     return NodePackages(tmp_path / "node.txt", folder, "repair it")
 
 
-def test_sources_of_every_locked_package(packages: NodePackages) -> None:
+def test_sources_of_all_locked_packages_are_read(packages: NodePackages) -> None:
     assert packages.read_sources() == {"one/first.py": b"a = 1", "one/second.py": b"b = 2", "two.py": b"c = 3"}
     assert [(p.name, p.version) for p in packages.locked()] == [("one", "1.0"), ("two-b", "1.0")]
 
 
-def test_a_wheel_that_the_lock_does_not_name_does_not_travel(packages: NodePackages) -> None:
+def test_a_wheel_that_is_not_locked_is_ignored(packages: NodePackages) -> None:
     before = packages.read_sources()
     (packages.folder / "one-0.9-py3-none-any.whl").write_bytes(wheel(one__first="older"))
     assert packages.read_sources() == before
 
 
 @pytest.mark.parametrize("content", [None, wheel(two="changed"), b""], ids=["missing", "other", "empty"])
-def test_a_wheel_that_is_not_the_locked_one(packages: NodePackages, content: bytes | None) -> None:
+def test_a_wheel_that_differs_from_the_locked_one_is_an_error(packages: NodePackages, content: bytes | None) -> None:
     path = packages.folder / "two-b-1.0-py3-none-any.whl"
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(ConfigError, match=r"packages for nodes are missing from .*/node_packages: two-b 1\.0$") as raised:
@@ -62,17 +62,17 @@ def test_a_wheel_that_is_not_the_locked_one(packages: NodePackages, content: byt
     assert raised.value.hint == "repair it"
 
 
-def test_nothing_is_packed(tmp_path: Path, packages: NodePackages) -> None:
+def test_missing_wheels_or_locks_are_errors(tmp_path: Path, packages: NodePackages) -> None:
     with pytest.raises(ConfigError, match=r"one 1\.0, two-b 1\.0"):
         NodePackages(packages.lock, tmp_path / "nowhere", "").read_sources()
     with pytest.raises(ConfigError, match=r"nowhere: No such file"):
         NodePackages(tmp_path / "nowhere", packages.folder, "").read_sources()
     packages.lock.write_text("one==1.0\n")
-    with pytest.raises(ConfigError, match=r"node\.txt lists no package with its hashes"):
+    with pytest.raises(ConfigError, match=r"node\.txt lists no package with hashes"):
         packages.read_sources()
 
 
-def test_what_is_locked_runs_on_the_oldest_python() -> None:
+def test_locked_packages_support_the_oldest_python() -> None:
     packed = node_packages()
     oldest = ".".join(map(str, MIN_PYTHON))
     too_new: set[str] = set()
@@ -86,7 +86,7 @@ def test_what_is_locked_runs_on_the_oldest_python() -> None:
     assert {p.name for p in packed.locked()} > NEEDS_A_NEWER_PYTHON | {"pytest"}
 
 
-def test_the_controller_imports_none_of_them() -> None:
+def test_the_controller_imports_no_node_packages() -> None:
     code = (
         "import importlib, pkgutil, sys\n"
         "for name in ('pytest', '_pytest', 'pluggy', 'iniconfig', 'testinfra', 'exceptiongroup'): sys.modules[name] = None\n"

@@ -1,4 +1,4 @@
-"""Nodes at the vendor's or gone for good: left out by name, and an error where nobody else is meant."""
+"""RMA and retired nodes: they are left out with a message; it is an error if no other node is selected."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def test_who_is_there_is_asked_and_nothing_is_said(store: Store) -> None:
-    told: list[str] = []
-    assert without_absent_nodes(store, NODES, told.append) == tuple(NODES)
-    assert told == []
+def test_present_nodes_are_kept_without_message(store: Store) -> None:
+    messages: list[str] = []
+    assert without_absent_nodes(store, NODES, messages.append) == tuple(NODES)
+    assert messages == []
 
 
 @pytest.mark.parametrize("state", sorted(LEGAL[State.REGISTERED] - ABSENT))
-def test_every_other_state_is_there(store: Store, state: State) -> None:
+def test_nodes_in_all_other_states_are_kept(store: Store, state: State) -> None:
     bring(store, "r12-n02", state)
     assert without_absent_nodes(store, NODES, print) == tuple(NODES)
 
 
-def test_who_is_away_is_left_out_by_name(store: Store) -> None:
+def test_absent_nodes_are_left_out_and_named(store: Store) -> None:
     bring(store, "r12-n01", State.RMA)
     bring(store, "r12-n03", State.RETIRED)
-    told: list[str] = []
-    assert [n.name for n in without_absent_nodes(store, NODES, told.append)] == ["r12-n02"]
-    assert told == ["left out, because they are in RMA or retired: r12-n01 (rma), r12-n03 (retired)"]
+    messages: list[str] = []
+    assert [n.name for n in without_absent_nodes(store, NODES, messages.append)] == ["r12-n02"]
+    assert messages == ["left out, because they are in RMA or retired: r12-n01 (rma), r12-n03 (retired)"]
 
 
-def test_nobody_there_is_an_error_with_the_way_back(store: Store) -> None:
+def test_without_present_nodes_it_is_an_error_with_a_hint(store: Store) -> None:
     bring(store, "r12-n01", State.RMA)
     with pytest.raises(NodesAbsentError, match=r"r12-n01 \(rma\)") as caught:
         without_absent_nodes(store, NODES[:1], print)
@@ -56,5 +56,5 @@ def test_nobody_there_is_an_error_with_the_way_back(store: Store) -> None:
     assert "`clusterctl release r12-n01`" in caught.value.hint
 
 
-def test_a_node_nobody_has_met_is_there(tmp_path: Path) -> None:
+def test_unregistered_nodes_are_kept(tmp_path: Path) -> None:
     assert without_absent_nodes(fresh(tmp_path), NODES, print) == tuple(NODES)

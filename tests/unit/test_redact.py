@@ -19,22 +19,22 @@ from clusterctl.core.redact import MASK, Redactor
         "-e bmc_password=hunter2",
     ],
 )
-def test_a_named_secret_is_masked(text: str) -> None:
+def test_values_of_secret_keys_are_masked(text: str) -> None:
     masked = Redactor()(text)
     assert "hunter2" not in masked
     assert MASK in masked
 
 
 @pytest.mark.parametrize("text", ["4 passed: fine", "tokens used by 3 nodes", "hugepages.pages[1G]: 64", '"x": 1, "passed": true'])
-def test_other_text_stays(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert Redactor()(text) == text
 
 
-def test_values_of_secret_variables_are_masked_wherever_they_are() -> None:
+def test_values_of_secret_environment_variables_are_masked_everywhere() -> None:
     redact = Redactor.from_environment({"BMC_PASSWORD": "s3cr3t-value", "SHORT_TOKEN": "ab", "PATH": "/usr/bin"})
     assert redact("login root/s3cr3t-value in /usr/bin ab") == f"login root/{MASK} in /usr/bin ab"
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=6, max_size=30))
-def test_no_known_value_survives(value: str) -> None:
+def test_known_values_are_always_masked(value: str) -> None:
     assert value not in Redactor((value,))(f"x {value} y{value}").replace(MASK, "")

@@ -1,4 +1,4 @@
-"""Files of a run appear whole or not at all."""
+"""Files of a run are written atomically."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_new_run_directory_is_private_and_unique(tmp_path: Path) -> None:
     assert RunDir.open(one.path) == one
 
 
-def test_json_and_text_come_back(tmp_path: Path) -> None:
+def test_json_and_text_are_read_as_written(tmp_path: Path) -> None:
     run = RunDir.create(tmp_path, "validate")
     path = run.write_json("findings/r12-n01.json", {"b": 1, "a": "é"})
     assert json.loads(path.read_text()) == {"b": 1, "a": "é"}
@@ -40,14 +40,14 @@ def test_json_and_text_come_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("relative", ["/etc/passwd", "../outside", "a/../../outside"])
-def test_nothing_is_written_outside(tmp_path: Path, relative: str) -> None:
+def test_paths_outside_of_the_directory_are_refused(tmp_path: Path, relative: str) -> None:
     run = RunDir.create(tmp_path, "validate")
     with pytest.raises(ValueError, match="inside"):
         run.write_text(relative, "x")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_numbers_that_are_no_json_are_refused(tmp_path: Path, value: float) -> None:
+def test_nan_and_infinity_are_refused(tmp_path: Path, value: float) -> None:
     run = RunDir.create(tmp_path, "validate")
     with pytest.raises(ValueError, match="JSON"):
         run.write_json("x.json", {"v": value})
@@ -55,7 +55,7 @@ def test_numbers_that_are_no_json_are_refused(tmp_path: Path, value: float) -> N
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-def test_a_disk_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     run = RunDir.create(tmp_path, "provision")
     run.write_text("verdict.json", "old")
 
@@ -71,12 +71,12 @@ def test_a_disk_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounting a tiny file system needs root")
-def test_a_really_full_disk(tmp_path: Path) -> None:
+def test_a_full_file_system_is_reported_and_leaves_no_file(tmp_path: Path) -> None:
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], check=False, capture_output=True, text=True
     )
     if mounted.returncode:
-        pytest.skip(f"cannot mount here: {mounted.stderr.strip()}")
+        pytest.skip(f"cannot mount a tmpfs: {mounted.stderr.strip()}")
     try:
         run = RunDir.create(tmp_path, "provision")
         with pytest.raises(StoreError, match="No space left") as caught:
@@ -88,19 +88,19 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
         subprocess.run(["umount", str(tmp_path)], check=True)
 
 
-def test_a_state_dir_that_is_a_file(tmp_path: Path) -> None:
+def test_a_state_dir_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
     with pytest.raises(StoreError) as caught:
         RunDir.create(tmp_path / "state", "provision")
     assert "--state-dir" in caught.value.hint
 
 
-def test_a_directory_that_is_gone(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="gone"):
+def test_a_missing_run_directory_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no longer exists"):
         RunDir.open(tmp_path / "absent")
 
 
-def test_killed_while_writing_the_old_file_stays(tmp_path: Path) -> None:
+def test_a_kill_during_a_write_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "verdict.json"
     write_atomically(target, "old")
     code = f"""

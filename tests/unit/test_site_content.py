@@ -89,7 +89,7 @@ def test_a_package_brings_the_same(site: Path, monkeypatch: pytest.MonkeyPatch) 
     assert node.spec.roles["cooling"] == {"cooling_text": "hello"}
     assert found.validator_of("cooling") == site / "lib" / "acme_content" / "validators" / "test_cooling.py"
     offered[0] = EntryPoint("acme", "acme_contents", site_content.GROUP)
-    with pytest.raises(ConfigError, match="there is no package 'acme_contents'"):
+    with pytest.raises(ConfigError, match="no package 'acme_contents' is installed"):
         site_content.site_content()
 
 

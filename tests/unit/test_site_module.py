@@ -1,4 +1,4 @@
-"""Modules of a site: found in its folder, never in place of another one."""
+"""Modules of a site: found in its directory, never instead of an installed module."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_module_of_the_folder_imports_its_neighbours(folder: Path) -> None:
+def test_modules_of_the_directory_can_import_each_other(folder: Path) -> None:
     assert import_site_module("site_one", folder).VALUE == 2
 
 
-def test_an_installed_module_needs_no_folder(tmp_path: Path) -> None:
+def test_an_installed_module_needs_no_directory(tmp_path: Path) -> None:
     assert import_site_module("json", tmp_path / "absent").__name__ == "json"
     assert import_site_module("json", None).__name__ == "json"
 
@@ -41,12 +41,12 @@ def test_an_installed_module_needs_no_folder(tmp_path: Path) -> None:
     [
         ("site_absent", "no module 'site_absent' is in "),
         ("site_needs", "module 'site_needs' needs 'nowhere_installed'"),
-        ("site_broken", "module 'site_broken' does not import: "),
-        ("site_wrong", "module 'site_wrong' does not import: cannot import name 'NOTHING'"),
-        ("colorsys", "is imported in its place"),
+        ("site_broken", "module 'site_broken' cannot be imported: "),
+        ("site_wrong", "module 'site_wrong' cannot be imported: cannot import name 'NOTHING'"),
+        ("colorsys", "is imported instead"),
     ],
 )
-def test_a_module_that_cannot_be_used(name: str, says: str, folder: Path) -> None:
+def test_an_unusable_module_is_an_error(name: str, says: str, folder: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         import_site_module(name, folder)
     assert says in str(caught.value)

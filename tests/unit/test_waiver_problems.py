@@ -1,4 +1,4 @@
-"""Waivers that do nothing any more."""
+"""Waivers without effect."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def texts(*checks: str, expires: str = "2026-05-31", known: tuple[str, ...] = ()
 
 
 @pytest.mark.parametrize("glob", ["*", "kernel.*", "hugepages.pages[1G].node?.running", "huge*running", "k*"])
-def test_a_waiver_that_counts_today_is_no_problem(glob: str) -> None:
+def test_an_effective_waiver_is_not_a_problem(glob: str) -> None:
     assert texts(glob) == []
     assert texts(glob, known=CHECKS) == []
 
 
-def test_an_expired_one_is_named_with_owner_and_date() -> None:
+def test_an_expired_waiver_is_reported_with_owner_and_date() -> None:
     found = texts("kernel.*", "hugepages.*", expires="2026-05-30")
     assert found == [
         "waivers[0]: 'kernel.*' of storage expired on 2026-05-30 (disk on order): renew or remove it (n1)",
@@ -35,13 +35,13 @@ def test_an_expired_one_is_named_with_owner_and_date() -> None:
 
 
 @pytest.mark.parametrize("known", [(), CHECKS])
-def test_one_for_a_role_that_the_node_does_not_have(known: tuple[str, ...]) -> None:
+def test_a_waiver_for_a_role_that_the_node_lacks_is_reported(known: tuple[str, ...]) -> None:
     (text,) = texts("hugepage.pages*", known=known)
     assert text == "waivers[0]: 'hugepage.pages*' matches no check: the node has no such role; did you mean 'hugepages'? (n1)"
     assert "no such role" in texts("roce.*", known=known)[0]
 
 
-def test_one_that_matches_no_check_of_the_last_validation() -> None:
+def test_a_waiver_without_matching_check_is_reported() -> None:
     assert texts("hugepages.page[1G]*") == []
     (text,) = texts("hugepages.pages[1G].node0.runnig", known=CHECKS)
     assert "matches none of the 2 checks of its last validation; did you mean 'hugepages.pages[1G].node0.running'?" in text

@@ -1,1 +1,1 @@
-"""Each module or package hides one outside thing: Ansible, SSH, a BMC, a database, a scheduler, the clock."""
+"""Each module or package encapsulates one external system: Ansible, SSH, a BMC, a database, a scheduler, the clock."""

@@ -1,4 +1,4 @@
-"""The packages that travel to nodes with the validators: pytest and what it needs, as the wheels that requirements/node.txt locks."""
+"""The packages that are sent to nodes with the validators: pytest and its dependencies, as the wheels locked in requirements/node.txt."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SHA256 = re.compile(r"sha256:([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class LockedPackage:
-    """One requirement of the lock.
+    """One requirement of the lock file.
 
     Attributes:
-        sha256: of the files that the lock accepts: the wheel and the source archive.
+        sha256: hashes of the accepted files: the wheel and the source archive.
     """
 
     name: str
@@ -31,12 +31,12 @@ class LockedPackage:
 
 @dataclass(frozen=True, slots=True)
 class NodePackages:
-    """The packed wheels and their lock.
+    """The packed wheels and their lock file.
 
     Attributes:
         lock: a requirements file with hashes.
-        folder: holds the wheels; other files in it are ignored.
-        repair: what to do where they are missing.
+        folder: contains the wheels; other files in it are ignored.
+        repair: the hint if wheels are missing.
     """
 
     lock: Path
@@ -44,10 +44,10 @@ class NodePackages:
     repair: str
 
     def locked(self) -> tuple[LockedPackage, ...]:
-        """The requirements of the lock.
+        """The requirements of the lock file.
 
         Raises:
-            ConfigError: the lock is missing or empty.
+            ConfigError: the lock file is missing or empty.
         """
         try:
             text = self.lock.read_text(encoding="utf-8")
@@ -55,14 +55,14 @@ class NodePackages:
             raise ConfigError(detail=f"{self.lock}: {e.strerror}", hint=self.repair) from e
         found = _REQUIREMENT.findall(text)
         if not found:
-            raise ConfigError(detail=f"{self.lock} lists no package with its hashes", hint=self.repair)
+            raise ConfigError(detail=f"{self.lock} lists no package with hashes", hint=self.repair)
         return tuple(LockedPackage(name, version, frozenset(_SHA256.findall(hashes))) for name, version, hashes in found)
 
     def read_sources(self) -> dict[str, bytes]:
         """The Python sources of all locked packages: path inside their wheel -> content.
 
         Raises:
-            ConfigError: the lock or a wheel is missing, or a wheel is not the locked one.
+            ConfigError: the lock file or a wheel is missing, or a wheel differs from the locked one.
         """
         packages = self.locked()
         wheels = {hashlib.sha256(content).hexdigest(): content for content in (p.read_bytes() for p in self.folder.glob("*.whl"))}

@@ -15,12 +15,12 @@ def read_plan(file: Path) -> SavedPlan:
     """The plan that `clusterctl plan --out FILE` wrote.
 
     Raises:
-        ConfigError: the file cannot be read, or is no such plan.
+        ConfigError: the file cannot be read, or is not a saved plan.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as e:
         raise ConfigError(detail=f"{file}: {e.strerror}", hint=HOW_TO_SAVE) from e
     except UnicodeDecodeError as e:
-        raise ConfigError(detail=f"{file}: is no plan: {e!r}", hint=HOW_TO_SAVE) from e
+        raise ConfigError(detail=f"{file}: not a saved plan: {e!r}", hint=HOW_TO_SAVE) from e
     return parse_saved_plan(text, file)

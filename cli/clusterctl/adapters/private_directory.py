@@ -1,4 +1,4 @@
-"""A folder for what must not outlive a run: in memory where that is possible, and cleared away even after `kill -9`."""
+"""A directory for files that must not outlive a run: in memory if possible, and deleted even after `kill -9`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 _PREFIX = "clusterctl-run-"
 _LOCK = ".lock"
-_MIN_AGE_S = 60  # between its making and its locking, a folder looks abandoned
+_MIN_AGE_S = 60  # a directory that was created but not yet locked looks abandoned
 
 
 @contextmanager
 def private_dir() -> Iterator[Path]:
-    """A new folder for this user only, gone afterwards. Folders of killed runs are removed on the way."""
+    """A new directory for this user only, deleted on exit. Also deletes the directories of killed runs."""
     parent = _memory_dir()
     _remove_abandoned(parent)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
@@ -34,9 +34,9 @@ def private_dir() -> Iterator[Path]:
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove folders of ours that nobody holds; the lock tells, for process ids mean nothing in another container."""
+    """Delete directories that no process has locked; process ids would be wrong in another container."""
     for folder in parent.glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # somebody else's, or just gone
+        with suppress(OSError):  # another user's, or deleted meanwhile
             status = folder.lstat()
             if status.st_uid != os.getuid() or time.time() - status.st_mtime < _MIN_AGE_S:
                 continue

@@ -9,7 +9,7 @@ from pathlib import Path
 from clusterctl.core.timestamps import after
 from clusterctl.model.holder import Holder
 
-# A run on another host that holds no lease is given up after a day: its process cannot be seen from here.
+# A run on another host without a lease counts as dead after a day, because its process cannot be checked from here.
 _FOREIGN_RUN_S = 86_400
 
 
@@ -19,7 +19,7 @@ def current() -> Holder:
 
 
 def is_gone(holder: Holder) -> bool:
-    """Whether the process has certainly ended. False where that cannot be determined (another host, another container)."""
+    """Whether the process has certainly ended. False if that cannot be determined (another host, another container)."""
     here = current()
     if holder.host != here.host or not holder.mark or not here.mark:
         return False
@@ -31,7 +31,7 @@ def is_gone(holder: Holder) -> bool:
 
 
 def is_dead(holder: Holder, started_at: str, lease_expires_at: str, now: str) -> bool:
-    """Whether the process of a run without a recorded end is gone, as far as can be determined from this host."""
+    """Whether the process of a run without a recorded end has ended, as far as can be determined from this host."""
     if is_gone(holder):
         return True
     if holder.host == socket.gethostname():

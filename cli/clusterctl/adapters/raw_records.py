@@ -26,7 +26,7 @@ _TYPES = {
     "attempts": (int,),
     "error_code": (str, type(None)),
 }
-# Records that were stored before there were codes: a part of their error -> its code. The first that fits.
+# Records that were stored before error codes existed: a part of the error text -> its code. The first match counts.
 _OLD_ERRORS = (
     ("no record came back: node unreachable", GateReason.NODE_UNREACHABLE),
     ("no record came back: the measuring play timed out", GateReason.TIMED_OUT),
@@ -48,7 +48,7 @@ def record_from(data: Any) -> RawRecord:
     """A record from its JSON object.
 
     Raises:
-        ValueError: something is missing, unknown or of another type.
+        ValueError: a field is missing, unknown or has the wrong type.
     """
     if not isinstance(data, dict) or not set(data) <= _NAMES:
         raise ValueError("not a record")
@@ -56,10 +56,10 @@ def record_from(data: Any) -> RawRecord:
     for name, value in data.items():
         if name in _TUPLES:
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                raise ValueError(f"{name} is not a list of text")
+                raise ValueError(f"{name} is not a list of strings")
             values[name] = tuple(value)
         elif not isinstance(value, _TYPES.get(name, (str,))):
-            raise ValueError(f"{name} is of a wrong type")
+            raise ValueError(f"{name} has the wrong type")
     error, code = values.get("error", ""), values.get("error_code")
     values["error_code"] = GateReason(code) if code else _code_of_old_error(error) if "error_code" not in values else None
     try:
@@ -75,7 +75,7 @@ def _code_of_old_error(error: str) -> GateReason | None:
 
 
 def read_records(text: str) -> tuple[RawRecord, ...]:
-    """The records in an agent's output; a torn or foreign line is no record, so its step will be missing."""
+    """The records in the output of an agent; incomplete and other lines are skipped, so their steps will be missing."""
     records = []
     for line in text.splitlines():
         try:
@@ -94,11 +94,11 @@ def read_all(run_directory: Path) -> tuple[RawRecord, ...]:
     """All raw records of a run directory, by gate and node.
 
     Raises:
-        ConfigError: there are none, or a file is not what `gate_document` wrote.
+        ConfigError: there are none, or a file does not have the format of `gate_document`.
     """
     files = sorted((run_directory / "gates").glob("*/*.json"))
     if not files:
-        raise ConfigError(detail=f"{run_directory}: holds no raw records of a burn-in", hint="`clusterctl burnin TARGET` makes them")
+        raise ConfigError(detail=f"{run_directory}: contains no raw records of a burn-in", hint="`clusterctl burnin TARGET` creates them")
     return tuple(r for f in files for r in _read(f))
 
 
@@ -107,10 +107,11 @@ def _read(file: Path) -> Sequence[RawRecord]:
         data = json.loads(file.read_text(encoding="utf-8"))
         version, records = data["schema_version"], [record_from(r) for r in data["records"]]
     except (ValueError, KeyError, TypeError, OSError) as e:
-        raise ConfigError(detail=f"{file}: is not a file of raw records: {e}", hint="restore the run directory from a copy") from e
+        raise ConfigError(detail=f"{file}: not a file of raw records: {e}", hint="restore the run directory from a backup") from e
     if version != SCHEMA_VERSION:
         raise ConfigError(
-            detail=f"{file}: schema_version is {version!r}, this clusterctl reads {SCHEMA_VERSION}", hint="use the clusterctl that wrote it"
+            detail=f"{file}: schema_version is {version!r}, this clusterctl reads {SCHEMA_VERSION}",
+            hint="use the version of clusterctl that wrote it",
         )
     return records
 
@@ -119,18 +120,20 @@ def read_header(directory: Path) -> Header:
     """The header of a run directory.
 
     Raises:
-        ConfigError: it holds no burn-in, or the file is damaged.
+        ConfigError: the directory contains no burn-in, or the file is damaged.
     """
     file = directory / FILE
     if not file.is_file():
         raise ConfigError(
-            detail=f"{directory}: holds no burn-in", hint="`clusterctl burnin TARGET` makes one; see `clusterctl history NODE`"
+            detail=f"{directory}: contains no burn-in", hint="`clusterctl burnin TARGET` creates one; see `clusterctl history NODE`"
         )
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         header = header_from(data)
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as e:
-        raise ConfigError(detail=f"{file}: is damaged: {e!r}", hint="restore the run directory from a copy") from e
+        raise ConfigError(detail=f"{file}: damaged: {e!r}", hint="restore the run directory from a backup") from e
     if data["schema_version"] != HEADER_VERSION:
-        raise ConfigError(detail=f"{file}: has schema_version {data['schema_version']!r}", hint="use the clusterctl that wrote it")
+        raise ConfigError(
+            detail=f"{file}: has schema_version {data['schema_version']!r}", hint="use the version of clusterctl that wrote it"
+        )
     return header

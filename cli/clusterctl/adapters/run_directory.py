@@ -1,4 +1,4 @@
-"""The run directory: the raw record of a run. Files appear whole or not at all."""
+"""The run directory: the raw records of a run. Files are written atomically."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RunDir:
         """A new, empty run directory.
 
         Raises:
-            StoreError: it cannot be made (rights, full disk).
+            StoreError: it cannot be created (permissions, full disk).
         """
         run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{verb}-{secrets.token_hex(2)}"
         path = state_dir / _FOLDER / run_id
@@ -61,17 +61,21 @@ class RunDir:
         """An existing run directory.
 
         Raises:
-            StoreError: it is gone.
+            StoreError: it does not exist.
         """
         if not path.is_dir():
-            raise StoreError(path=path, detail="the run directory is gone", hint="its verdicts remain: `clusterctl history NODE`")
+            raise StoreError(
+                path=path,
+                detail="the run directory no longer exists",
+                hint="its results are still in the database: `clusterctl history NODE`",
+            )
         return cls(path.name, path)
 
     def path_for(self, relative: str) -> Path:
-        """The path of a file in here; its folder exists afterwards.
+        """The path of a file in the run directory; creates its parent directories.
 
         Raises:
-            ValueError: it would lie outside.
+            ValueError: the path is outside of the run directory.
         """
         path = self._inside(relative)
         with _store_errors(path):
@@ -79,21 +83,21 @@ class RunDir:
         return path
 
     def write_text(self, relative: str, content: str) -> Path:
-        """Write a file, as `write_whole`."""
+        """Write a file like `write_atomically`."""
         return self.write_parts(relative, (content,))
 
     def write_parts(self, relative: str, parts: Iterable[str]) -> Path:
-        """As `write_text`, of a text too long to be held."""
+        """Like `write_text`, for text that is too large for memory."""
         path = self.path_for(relative)
         _write(path, parts)
         return path
 
     def write_json(self, relative: str, data: Any) -> Path:
-        """Write JSON values, indented, keys in the given order; NaN and infinity are refused (ValueError)."""
+        """Write indented JSON with keys in the given order; NaN and infinity raise ValueError."""
         return self.write_text(relative, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def read_text(self, relative: str) -> str | None:
-        """A file's text, or None if there is none."""
+        """The text of a file; None if it does not exist."""
         path = self._inside(relative)
         if not path.is_file():
             return None
@@ -101,13 +105,13 @@ class RunDir:
             return path.read_text(encoding="utf-8", errors="backslashreplace")
 
     def files(self, folder: str = ".") -> tuple[str, ...]:
-        """The files below a folder of the run, as relative POSIX paths, sorted; unfinished ones left out."""
+        """The files below a directory of the run, as sorted relative POSIX paths; without temporary files."""
         root = self._inside(folder)
         found = (p for p in root.rglob("*") if p.is_file() and not p.is_symlink() and not p.name.startswith("."))
         return tuple(sorted(p.relative_to(self.path).as_posix() for p in found))
 
     def digests(self, folder: str = ".") -> dict[str, str]:
-        """sha256 of every file below a folder, by `<run id>/<relative path>`."""
+        """sha256 of every file below a directory, by `<run id>/<relative path>`."""
         return {f"{self.id}/{name}": _sha256(self.path / name) for name in self.files(folder)}
 
     def _inside(self, relative: str) -> Path:
@@ -118,14 +122,14 @@ class RunDir:
 
 
 def write_admission(rundir: RunDir, record: AdmissionRecord) -> None:
-    """`admission/<node>.json` of a run, and its signature beside it, as `ssh-keygen -Y verify` reads them."""
+    """Write `admission/<node>.json` and its signature, as `ssh-keygen -Y verify` reads them."""
     rundir.write_text(f"admission/{record.node}.json", record.document)
     if record.signature:
         rundir.write_text(f"admission/{record.node}.json.sig", record.signature)
 
 
 def write_atomically(path: Path, content: str) -> None:
-    """Write a file in an existing folder: whole and on disk when this returns, or StoreError and no trace of it."""
+    """Write a file in an existing directory: complete and synced to disk on return; on StoreError the old content stays."""
     _write(path, (content,))
 
 
@@ -159,10 +163,10 @@ def _sync_folder(path: Path) -> None:
 
 @contextmanager
 def _store_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError into a StoreError that says what to do."""
+    """Convert an OSError to a StoreError with a hint."""
     try:
         yield
     except OSError as e:
         full = e.errno in {errno.ENOSPC, errno.EDQUOT}
-        hint = "free space there and run again; nothing was half-written" if full else "choose another place with --state-dir"
+        hint = "free space there and run again; no incomplete file was left" if full else "choose another directory with --state-dir"
         raise StoreError(path=path, detail=e.strerror or str(e), hint=hint) from e

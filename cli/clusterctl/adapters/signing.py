@@ -1,4 +1,4 @@
-"""Signatures on admission records, by OpenSSH: no key server, no further tool. Verifiable by hand with `ssh-keygen -Y verify`."""
+"""Signatures on admission records with OpenSSH, without a key server or another tool; `ssh-keygen -Y verify` verifies them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Signer = Callable[[AdmissionRecord], AdmissionRecord]
 
 
 def unsigned(record: AdmissionRecord) -> AdmissionRecord:
-    """The signer of a site that does not sign."""
+    """The signer without a key: returns the record unchanged."""
     return record
 
 
 def signer(key: Path | None) -> Signer:
-    """What signs with this key; without a key, `unsigned`.
+    """The signer for a key; `unsigned` without a key.
 
     Raises:
-        SigningError: the key cannot sign; told now, not when the first node has been burned in.
+        SigningError: the key cannot sign; raised here, not after the first burn-in.
     """
     if key is None:
         return unsigned
@@ -36,10 +36,10 @@ def signer(key: Path | None) -> Signer:
 
 
 def sign(document: str, key: Path) -> str:
-    """The armoured signature of a document.
+    """The ASCII-armoured signature of a document.
 
     Raises:
-        SigningError: the key is missing, locked, or refused by ssh-keygen.
+        SigningError: the key is missing or locked, or ssh-keygen refuses it.
     """
     done = _ssh_keygen(["sign", "-f", str(key), "-n", NAMESPACE], document)
     if done.returncode:
@@ -49,27 +49,30 @@ def sign(document: str, key: Path) -> str:
 
 
 def verify_signature(document: str, signature: str, allowed_signers: Path) -> str:
-    """Who signed a document.
+    """The principal that signed a document.
 
     Raises:
-        SigningError: nobody of the allowed signers did, or the document is not what was signed.
+        SigningError: no allowed signer signed it, or the document was changed.
     """
     with tempfile.TemporaryDirectory(prefix="clusterctl-verify-") as folder:
         file = Path(folder) / "signature"
         file.write_text(signature, encoding="ascii", errors="replace")
         names = ["-s", str(file), "-f", str(allowed_signers)]
         found = _ssh_keygen(["find-principals", *names], "")
-        who = found.stdout.partition("\n")[0].strip()
-        if found.returncode or not who:
-            raise SigningError(detail=f"not signed by anybody in {allowed_signers}: {_last_line(found)}", hint="who made this record?")
-        done = _ssh_keygen(["verify", *names, "-n", NAMESPACE, "-I", who], document)
+        principal = found.stdout.partition("\n")[0].strip()
+        if found.returncode or not principal:
+            detail = f"not signed by any principal in {allowed_signers}: {_last_line(found)}"
+            raise SigningError(detail=detail, hint="find out where this record comes from")
+        done = _ssh_keygen(["verify", *names, "-n", NAMESPACE, "-I", principal], document)
         if done.returncode:
-            raise SigningError(detail=f"its signature does not fit: {_last_line(done)}", hint="the record was changed after it was signed")
-    return who
+            raise SigningError(
+                detail=f"its signature does not match: {_last_line(done)}", hint="the record was changed after it was signed"
+            )
+    return principal
 
 
 def _ssh_keygen(words: list[str], text: str) -> subprocess.CompletedProcess[str]:
-    # No terminal and no askpass: a locked key is an error, not a question in the middle of a run.
+    # No terminal and no askpass: a locked key must be an error, not a prompt during a run.
     environment = os.environ | {"SSH_ASKPASS_REQUIRE": "never", "LC_ALL": "C"}
     try:
         return subprocess.run(
@@ -85,7 +88,7 @@ def _ssh_keygen(words: list[str], text: str) -> subprocess.CompletedProcess[str]
     except FileNotFoundError as e:
         raise SigningError(detail="ssh-keygen is not installed", hint="apt-get install openssh-client") from e
     except subprocess.TimeoutExpired as e:
-        raise SigningError(detail=f"ssh-keygen did not answer within {_LIMIT_S} s", hint="is the ssh-agent stuck?") from e
+        raise SigningError(detail=f"ssh-keygen did not answer within {_LIMIT_S} s", hint="check that the ssh-agent responds") from e
 
 
 def _last_line(done: subprocess.CompletedProcess[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a site brings in folders: roles and validators, of the folder of its clusterctl.yml and of installed packages."""
+"""Roles and validators of a site: from the directory of its clusterctl.yml and from installed packages."""
 
 from __future__ import annotations
 
@@ -17,53 +17,53 @@ GROUP = "clusterctl.content"
 
 @dataclass(frozen=True, slots=True)
 class SiteContent:
-    """Folders that may each hold `roles/` and `validators/`: the site's own first, then those of packages by name."""
+    """Directories that may contain `roles/` and `validators/`: first that of the site, then those of packages by name."""
 
     folders: tuple[Path, ...]
 
     @property
     def role_dirs(self) -> tuple[Path, ...]:
-        """The folders of roles."""
+        """The directories of roles."""
         return tuple(f / "roles" for f in self.folders if (f / "roles").is_dir())
 
     @property
     def validator_dirs(self) -> tuple[Path, ...]:
-        """The folders of `test_<role>.py`."""
+        """The directories of `test_<role>.py`."""
         return tuple(f / "validators" for f in self.folders if (f / "validators").is_dir())
 
     @property
     def roles(self) -> dict[str, Path]:
-        """Role -> its folder."""
+        """Role -> its directory."""
         return {p.name: p for d in reversed(self.role_dirs) for p in sorted(d.iterdir()) if (p / "tasks").is_dir()}
 
     def validator_of(self, role: str) -> Path | None:
-        """The validator module of a role of the site, or None."""
+        """The validator module of a site role, or None."""
         return next((f for d in self.validator_dirs if (f := d / f"test_{role}.py").is_file()), None)
 
 
 def site_content() -> SiteContent:
-    """The content of the site that the working directory is in, and of installed packages (entry point group `clusterctl.content`).
+    """The content of the site of the working directory, and of installed packages (entry point group `clusterctl.content`).
 
     Raises:
-        ConfigError: a package that an entry point names is not there.
+        ConfigError: a package that an entry point names does not exist.
     """
     file = find_file(Path.cwd())
     own = file.resolve().parent if file else None
     packages = tuple(_package_dir(e.name, e.value) for e in sorted(entry_points(group=GROUP)))
-    # in a checkout of clusterctl the folder of clusterctl.yml is that of our own roles
+    # in a checkout of clusterctl, the directory of clusterctl.yml is the content directory itself
     return SiteContent(tuple(f for f in (own, *packages) if f is not None and f != content_dir().resolve()))
 
 
 def sound_validator_dirs(content: SiteContent) -> tuple[Path, ...]:
-    """The folders of validators, whose modules can travel to nodes beside those of clusterctl.
+    """The directories of validators, after checking that their modules can be sent to nodes with those of clusterctl.
 
     Raises:
-        ConfigError: a module is no Python, or has the name of another one: on the node it would replace it.
+        ConfigError: a module is not valid Python, or has the name of another one, which it would replace on the node.
     """
     taken = {p.name: p for p in Path(clusterctl_validators.__file__).parent.glob("*.py")}
     for file in (f for d in content.validator_dirs for f in sorted(d.glob("*.py"))):
         if file.name in taken:
-            raise ConfigError(detail=f"{file}: {taken[file.name]} has the same name", hint="rename the module, and its role")
+            raise ConfigError(detail=f"{file}: {taken[file.name]} has the same name", hint="rename the module and its role")
         taken[file.name] = file
         try:
             compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
@@ -73,7 +73,7 @@ def sound_validator_dirs(content: SiteContent) -> tuple[Path, ...]:
 
 
 def role_dirs() -> tuple[Path, ...]:
-    """Every folder of roles, clusterctl's own last."""
+    """All directories of roles, that of clusterctl last."""
     return (*site_content().role_dirs, content_dir() / "roles")
 
 
@@ -84,6 +84,6 @@ def _package_dir(name: str, package: str) -> Path:
         spec = None
     if spec is None or not spec.submodule_search_locations:
         raise ConfigError(
-            detail=f"content {name!r}: there is no package {package!r}", hint="reinstall the package that names it, or remove it"
+            detail=f"content {name!r}: no package {package!r} is installed", hint="reinstall or remove the package with this entry point"
         )
     return Path(spec.submodule_search_locations[0]).resolve()

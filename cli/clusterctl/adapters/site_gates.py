@@ -1,4 +1,4 @@
-"""Gates that a site brings: of installed packages (entry points), and of its own modules."""
+"""Gates of a site: from installed packages (entry points) and from its own modules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def load_site_gates(modules: Sequence[str], folder: Path | None) -> None:
     An entry point names a gate (`fans = "mysite.gates:FANS"`). A module, from `folder` or installed, has a list or tuple `GATES`.
 
     Raises:
-        ConfigError: something does not import, is no gate, or has the name of another gate.
+        ConfigError: a module or gate cannot be imported, is not a gate, or has the name of another gate.
     """
     for entry in entry_points(group=GROUP):
         register(_loaded(entry))
@@ -30,9 +30,7 @@ def load_site_gates(modules: Sequence[str], folder: Path | None) -> None:
         module = import_site_module(name, folder)
         gates = getattr(module, "GATES", None)
         if not isinstance(gates, list | tuple):
-            raise ConfigError(
-                detail=f"module {name!r} names no gates: it has no list GATES", hint=f"write GATES = [MyGate()] in {module.__file__}"
-            )
+            raise ConfigError(detail=f"module {name!r} has no list GATES", hint=f"write GATES = [MyGate()] in {module.__file__}")
         for gate in gates:
             register(gate)
 

@@ -1,4 +1,4 @@
-"""Python modules that a site brings: from its `plugins/` folder, or installed."""
+"""Python modules of a site: from its `plugins/` directory, or installed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def import_site_module(name: str, folder: Path | None) -> ModuleType:
     """Import a module from `folder`, or an installed one; the modules of `folder` may import each other.
 
     Raises:
-        ConfigError: there is no such module, it does not import, or another module of the same name is imported in its place.
+        ConfigError: the module does not exist or cannot be imported, or another module with the same name is imported instead.
     """
     if folder is not None and folder.is_dir() and str(folder) not in sys.path:
-        sys.path.append(str(folder))  # last, so that a file of the site never replaces a module of Python or clusterctl
+        sys.path.append(str(folder))  # last, so that a module of the site never replaces one of Python or clusterctl
         importlib.invalidate_caches()
     where = f"in {folder} or installed" if folder is not None else "installed"
     try:
@@ -29,8 +29,8 @@ def import_site_module(name: str, folder: Path | None) -> ModuleType:
         missing = f"no module {name!r} is {where}" if e.name == name else f"module {name!r} needs {e.name!r}, which is not {where}"
         raise ConfigError(detail=missing, hint="correct its name in clusterctl.yml, or install its package") from e
     except (ImportError, SyntaxError) as e:
-        raise ConfigError(detail=f"module {name!r} does not import: {e}", hint="correct the module") from e
+        raise ConfigError(detail=f"module {name!r} cannot be imported: {e}", hint="correct the module") from e
     own = folder / f"{name}.py" if folder is not None else None
     if own is not None and own.is_file() and Path(str(module.__file__)).resolve() != own.resolve():
-        raise ConfigError(detail=f"{own}: {module.__file__} is imported in its place", hint="rename the file: its name is taken")
+        raise ConfigError(detail=f"{own}: {module.__file__} is imported instead", hint="rename the file, because its name is in use")
     return module

@@ -14,7 +14,7 @@ _STEP = re.compile(r"[^.\[\]]+")
 
 
 def yaml_line(file: Path, path: str) -> int:
-    """The line, from 1, of `path` (`pool.partition`, `inventory[1]`) or of the nearest parent that exists; 0 = none does."""
+    """The line, from 1, of `path` (`pool.partition`, `inventory[1]`) or of its nearest existing parent; 0 if there is none."""
     try:
         node = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except (OSError, yaml.YAMLError):

@@ -100,13 +100,13 @@ def test_a_changed_record_is_found_with_or_without_its_digest(admitted: Store, t
     assert _verified(admitted, tmp_path, allowed).problems == ("its document does not match its digest",)
     with writing(admitted._engine) as connection:
         connection.execute(update(t.admissions).values(digest=admission_record.digest(forged)))
-    assert "does not fit" in _verified(admitted, tmp_path, allowed).problems[0]
+    assert "does not match" in _verified(admitted, tmp_path, allowed).problems[0]
 
 
 def test_a_stranger_is_not_believed(admitted: Store, tmp_path: Path) -> None:
     nobody = tmp_path / "others"
     nobody.write_text(f"mallory {_key(tmp_path, 'mallory').with_suffix('.pub').read_text()}")
-    assert "not signed by anybody" in _verified(admitted, tmp_path, nobody).problems[0]
+    assert "not signed by any principal" in _verified(admitted, tmp_path, nobody).problems[0]
 
 
 @pytest.mark.parametrize("signature", ["", "garbage", "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n"])

@@ -223,7 +223,7 @@ def test_baselines_of_a_file_take_the_place_of_the_profiles(fleet: Fleet, rundir
 
 
 def test_a_run_that_is_no_burnin_or_is_damaged_is_an_error(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds no burn-in"):
+    with pytest.raises(ConfigError, match="contains no burn-in"):
         judge_stored(rundir.path, None)
     run_burnin(subjects_of(nodes(2, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node"])
     file = rundir.path / "gates" / "nccl_node" / "n1.json"
@@ -236,7 +236,7 @@ def test_a_run_that_is_no_burnin_or_is_damaged_is_an_error(fleet: Fleet, rundir:
     assert ("nccl_node", "n1", "could_not_run") in bad(missing.results)
     header = rundir.path / "gates" / "burnin.json"
     header.write_text("{}")
-    with pytest.raises(ConfigError, match="is damaged"):
+    with pytest.raises(ConfigError, match=r"json: damaged"):
         judge_stored(rundir.path, None)
 
 

@@ -82,7 +82,7 @@ def test_judging_one_gate_exits_by_that_gate(stored: RunDir, capsys: pytest.Capt
 
 def test_an_empty_run_directory_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["judge", str(tmp_path), "--recorded"]) == 3
-    assert "holds no burn-in" in capsys.readouterr().err
+    assert "contains no burn-in" in capsys.readouterr().err
 
 
 def test_an_unknown_run_is_an_error(stored: RunDir, capsys: pytest.CaptureFixture[str]) -> None:

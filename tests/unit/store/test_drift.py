@@ -1,4 +1,4 @@
-"""What drift runs saw: one row per deviation, open until it was seen to hold; what was expected then."""
+"""Deviations of drift runs: one row each, open until the check passes; and what was expected before."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows(store: Store) -> list[tuple[str, str, str, bool, int]]:
         return [(r[0], r[1], r[2], bool(r[3]), r[4]) for r in found]
 
 
-def test_two_nights_make_one_row(store: Store) -> None:
+def test_a_deviation_in_two_runs_is_one_row(store: Store) -> None:
     store.save_drift(RUN, [DEVIATION], [])
     assert store.open_drift([NAME, OTHER]) == (Seen(NAME, "hugepages.a", NIGHT_1, NIGHT_1),)
     assert store.open_drift([OTHER]) == ()
@@ -50,7 +50,7 @@ def test_two_nights_make_one_row(store: Store) -> None:
     assert rows(store) == [(NIGHT_1, NIGHT_2, LATER, True, 2)]
 
 
-def test_what_ended_and_comes_back_is_new(store: Store) -> None:
+def test_a_deviation_that_ended_and_returns_is_a_new_row(store: Store) -> None:
     store.save_drift(RUN, [DEVIATION], [])
     store.save_drift(LATER, [], store.open_drift([NAME]))
     assert store.open_drift([NAME]) == ()
@@ -58,32 +58,32 @@ def test_what_ended_and_comes_back_is_new(store: Store) -> None:
     assert [(r[0], r[3]) for r in rows(store)] == [(NIGHT_1, False), (NIGHT_2, True)]
 
 
-def test_what_was_expected_then_is_of_the_newest_whole_validation_under_the_state_last_worked_on(store: Store) -> None:
+def test_expected_then_is_of_the_newest_complete_validation_under_the_last_applied_spec(store: Store) -> None:
     check = a_finding().check
-    wanted = {NAME: {check}, OTHER: {check}}
+    checks = {NAME: {check}, OTHER: {check}}
     store.save_findings(RUN, findings(a_finding(Outcome.FAIL)))
     store.save_findings(RUN, findings(a_finding(), a_finding(check="hugepages.b")))
     store.save_findings(RUN, findings(status=NodeStatus.UNREACHABLE))
-    assert store.expected_then(wanted) == {}
+    assert store.expected_then(checks) == {}
     bring(store, NAME, State.PROVISIONING)
     store.transition(NAME, State.PROVISIONED, run_id=RUN, operator="alice", spec_digest=DIGEST)
     store.register([a_node(digest="e" * 64)])
     store.save_findings(LATER, findings(replace(a_finding(), expected="32")))
-    assert store.expected_then(wanted) == {NAME: {check: Then("16", "16", held=True)}}
+    assert store.expected_then(checks) == {NAME: {check: Then("16", "16", held=True)}}
     store.transition(NAME, State.VALIDATED, run_id=LATER, operator="alice", spec_digest="e" * 64)
-    assert store.expected_then(wanted) == {NAME: {check: Then("32", "16", held=True)}}
+    assert store.expected_then(checks) == {NAME: {check: Then("32", "16", held=True)}}
     assert store.expected_then({NAME: set(), OTHER: {check}}) == {}
-    assert store.expected_then({NAME: {"hugepages.nobody_asked"}}) == {NAME: {}}
+    assert store.expected_then({NAME: {"hugepages.unknown"}}) == {NAME: {}}
 
 
-def test_of_what_was_expected_then_only_the_checks_that_are_named_are_read(store: Store) -> None:
-    said = [a_finding(check=f"hugepages.{i}") for i in range(300)]
+def test_expected_then_reads_only_the_named_checks(store: Store) -> None:
+    many = [a_finding(check=f"hugepages.{i}") for i in range(300)]
     for name in (NAME, OTHER):
         bring(store, name, State.PROVISIONING)
         store.transition(name, State.PROVISIONED, run_id=RUN, operator="alice", spec_digest=DIGEST)
-        store.save_findings(RUN, findings(*said, node=name))
+        store.save_findings(RUN, findings(*many, node=name))
     read: list[int] = []
     event.listen(store._engine, "after_cursor_execute", lambda *a: read.append("finding_values" in a[2]))
     then = store.expected_then({NAME: {"hugepages.7", "hugepages.9"}, OTHER: {"hugepages.9"}})
     assert {n: sorted(checks) for n, checks in then.items()} == {NAME: ["hugepages.7", "hugepages.9"], OTHER: ["hugepages.9"]}
-    assert sum(read) == 1, "nodes that said the same are one question"
+    assert sum(read) == 1, "nodes with equal findings need one query"

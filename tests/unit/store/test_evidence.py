@@ -1,4 +1,4 @@
-"""Findings and gate results: nothing is lost, the newest counts, and only what is current proves anything."""
+"""Findings and gate results: nothing is lost, the newest counts, and only evidence of the present epoch and spec is current."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def test_the_newest_validation_counts(store: Store) -> None:
+def test_the_newest_validation_is_returned(store: Store) -> None:
     first, second = findings(a_finding(Outcome.FAIL)), findings()
     store.save_findings(RUN, first)
     store.save_findings(RUN, second)
@@ -46,13 +46,13 @@ def test_the_newest_validation_counts(store: Store) -> None:
     assert store.findings("r12-n02") is None
 
 
-def test_a_node_that_gave_no_findings(store: Store) -> None:
-    lost = findings(status=NodeStatus.UNREACHABLE, detail="no route to host")
-    store.save_findings(RUN, lost)
-    assert store.findings(NAME) == lost
+def test_a_failed_validation_is_stored(store: Store) -> None:
+    unreachable = findings(status=NodeStatus.UNREACHABLE, detail="no route to host")
+    store.save_findings(RUN, unreachable)
+    assert store.findings(NAME) == unreachable
 
 
-def test_gates_come_back_one_by_one_or_together(store: Store) -> None:
+def test_the_newest_results_of_every_gate_are_returned(store: Store) -> None:
     store.save_gate_results(RUN, [a_result(gate="dcgm_diag", device="")])
     store.save_gate_results(RUN, [a_result(Outcome.FAIL), a_result(node="r12-n02")])
     assert store.gate_results(NAME) == (a_result(gate="dcgm_diag", device=""), a_result(Outcome.FAIL))
@@ -62,13 +62,13 @@ def test_gates_come_back_one_by_one_or_together(store: Store) -> None:
     assert store.gate_results(NAME, LATER) == ()
 
 
-def test_reasons_and_numbers_come_back(store: Store) -> None:
+def test_reasons_and_numbers_are_stored(store: Store) -> None:
     slow = replace(a_result(Outcome.FAIL), reason=GateReason.BELOW_FLOOR, value=98.1, limit=180.0, unit="Gb/s")
     store.save_gate_results(RUN, [slow])
     assert store.gate_results(NAME) == (slow,)
 
 
-def test_touching_a_node_makes_its_evidence_old(store: Store) -> None:
+def test_provisioning_voids_the_evidence_of_a_node(store: Store) -> None:
     bring(store, NAME, State.PROVISIONING)
     store.save_findings(RUN, findings())
     store.save_gate_results(LATER, [a_result()])
@@ -82,7 +82,7 @@ def test_touching_a_node_makes_its_evidence_old(store: Store) -> None:
     assert store.findings(NAME) == findings()
 
 
-def test_a_new_spec_makes_evidence_old(store: Store) -> None:
+def test_a_new_spec_voids_the_evidence_of_a_node(store: Store) -> None:
     store.save_findings(RUN, findings())
     store.save_gate_results(RUN, [a_result()])
     store.register([a_node(digest="e" * 64)])
@@ -90,7 +90,7 @@ def test_a_new_spec_makes_evidence_old(store: Store) -> None:
     assert store.gate_results(NAME, current=True) == ()
 
 
-def test_evidence_of_a_stranger_is_refused(store: Store) -> None:
+def test_evidence_of_unknown_nodes_and_runs_is_refused(store: Store) -> None:
     with pytest.raises(StoreError, match=r"(?i)foreign key"):
         store.save_findings(RUN, findings(node="r99-n01"))
     with pytest.raises(StoreError, match=r"(?i)foreign key"):
@@ -99,9 +99,9 @@ def test_evidence_of_a_stranger_is_refused(store: Store) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=st.text())
-def test_whatever_a_node_says_can_be_stored(store: Store, words: str) -> None:
-    said = Finding("x.y", "x", Outcome.FAIL, Severity.MAJOR, found=words)
-    store.save_findings(RUN, findings(said))
+def test_any_output_of_a_node_can_be_stored(store: Store, words: str) -> None:
+    finding = Finding("x.y", "x", Outcome.FAIL, Severity.MAJOR, found=words)
+    store.save_findings(RUN, findings(finding))
     stored = store.findings(NAME)
     assert stored is not None
     assert stored.findings[0].found.replace("\\x00", "\x00") == words.encode("utf-8", "backslashreplace").decode().replace("\\x00", "\x00")

@@ -1,4 +1,4 @@
-"""A night in which nothing moved costs a row per node; what comes back is what was said."""
+"""A run without changes adds one row per node; the stored findings are returned unchanged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAMES = tuple(f"r12-n{i:02}" for i in range(1, 6))
 NIGHTS = tuple(f"2026031{i}-020000-drift-aaaa" for i in range(4, 7))
-SAID = tuple(a_finding(check=f"hugepages.{i}") for i in range(40))
+FINDINGS = tuple(a_finding(check=f"hugepages.{i}") for i in range(40))
 
 
 @pytest.fixture
@@ -44,73 +44,73 @@ def rows(store: Store) -> dict[str, int]:
         return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
 
 
-def test_a_fleet_that_says_the_same_every_night_is_stored_once(store: Store) -> None:
+def test_equal_findings_of_nodes_and_runs_are_stored_once(store: Store) -> None:
     for night in NIGHTS:
-        store.save_findings(night, *(findings(*SAID, node=name) for name in NAMES))
+        store.save_findings(night, *(findings(*FINDINGS, node=name) for name in NAMES))
     assert rows(store) == {"validations": 15, "finding_sets": 1, "finding_values": 40}
-    assert all(store.findings(name, night) == findings(*SAID, node=name) for name in NAMES for night in NIGHTS)
+    assert all(store.findings(name, night) == findings(*FINDINGS, node=name) for name in NAMES for night in NIGHTS)
 
 
-def test_one_thing_that_moved_is_one_finding_and_one_set_more(store: Store) -> None:
-    store.save_findings(NIGHTS[0], *(findings(*SAID, node=name) for name in NAMES))
-    moved = (*SAID[:7], replace(SAID[7], outcome=Outcome.FAIL, found="8"), *SAID[8:])
-    store.save_findings(NIGHTS[1], findings(*moved, node=NAMES[0]), findings(*SAID, node=NAMES[1]))
+def test_a_changed_finding_adds_one_finding_and_one_set(store: Store) -> None:
+    store.save_findings(NIGHTS[0], *(findings(*FINDINGS, node=name) for name in NAMES))
+    changed = (*FINDINGS[:7], replace(FINDINGS[7], outcome=Outcome.FAIL, found="8"), *FINDINGS[8:])
+    store.save_findings(NIGHTS[1], findings(*changed, node=NAMES[0]), findings(*FINDINGS, node=NAMES[1]))
     assert rows(store) == {"validations": 7, "finding_sets": 2, "finding_values": 41}
-    assert store.findings(NAMES[0], NIGHTS[0]) == findings(*SAID, node=NAMES[0])
-    assert store.findings(NAMES[0], NIGHTS[1]) == findings(*moved, node=NAMES[0])
-    assert store.findings(NAMES[1], NIGHTS[1]) == findings(*SAID, node=NAMES[1])
+    assert store.findings(NAMES[0], NIGHTS[0]) == findings(*FINDINGS, node=NAMES[0])
+    assert store.findings(NAMES[0], NIGHTS[1]) == findings(*changed, node=NAMES[0])
+    assert store.findings(NAMES[1], NIGHTS[1]) == findings(*FINDINGS, node=NAMES[1])
 
 
-def test_what_a_fleet_said_is_read_as_one_object_each(store: Store) -> None:
-    moved = (*SAID[:7], replace(SAID[7], outcome=Outcome.FAIL, found="8"), *SAID[8:])
-    store.save_findings(NIGHTS[0], *(findings(*SAID, node=name) for name in NAMES[:4]), findings(*moved, node=NAMES[4]))
+def test_equal_findings_are_read_as_one_object(store: Store) -> None:
+    changed = (*FINDINGS[:7], replace(FINDINGS[7], outcome=Outcome.FAIL, found="8"), *FINDINGS[8:])
+    store.save_findings(NIGHTS[0], *(findings(*FINDINGS, node=name) for name in NAMES[:4]), findings(*changed, node=NAMES[4]))
     read = [found for name in NAMES if (found := store.findings(name))]
-    assert [r.findings for r in read] == [SAID] * 4 + [moved]
-    assert len({id(f) for r in read for f in r.findings}) == len(SAID) + 1
+    assert [r.findings for r in read] == [FINDINGS] * 4 + [changed]
+    assert len({id(f) for r in read for f in r.findings}) == len(FINDINGS) + 1
 
 
 def test_equal_findings_of_another_process_are_not_stored_again(store: Store) -> None:
-    store.save_findings(NIGHTS[0], findings(*SAID))
+    store.save_findings(NIGHTS[0], findings(*FINDINGS))
     with Store.open(str(store._engine.url)) as other:
-        other.save_findings(NIGHTS[1], findings(*(replace(f) for f in SAID)))
-    store.save_findings(NIGHTS[2], findings(*(replace(f) for f in SAID)))
+        other.save_findings(NIGHTS[1], findings(*(replace(f) for f in FINDINGS)))
+    store.save_findings(NIGHTS[2], findings(*(replace(f) for f in FINDINGS)))
     assert rows(store) == {"validations": 3, "finding_sets": 1, "finding_values": 40}
 
 
-def test_numbers_of_what_was_not_committed_are_not_remembered(store: Store) -> None:
+def test_ids_of_a_rolled_back_transaction_are_not_cached(store: Store) -> None:
     with pytest.raises(StoreError, match=r"(?i)foreign key"):
-        store.save_findings(NIGHTS[0], findings(*SAID), findings(*SAID, node="r99-n01"))
+        store.save_findings(NIGHTS[0], findings(*FINDINGS), findings(*FINDINGS, node="r99-n01"))
     assert rows(store) == {"validations": 0, "finding_sets": 0, "finding_values": 0}
     store.save_findings(NIGHTS[0], findings(a_finding()))
-    store.save_findings(NIGHTS[0], findings(*SAID))
-    assert store.findings(NAMES[0]) == findings(*SAID)
+    store.save_findings(NIGHTS[0], findings(*FINDINGS))
+    assert store.findings(NAMES[0]) == findings(*FINDINGS)
 
 
-def test_more_than_is_remembered_is_stored_all_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_beyond_the_cache_limit_are_stored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finding_sets, "_CACHE_LIMIT", 5)
     for night in NIGHTS:
-        store.save_findings(night, findings(*SAID))
+        store.save_findings(night, findings(*FINDINGS))
     assert rows(store) == {"validations": 3, "finding_sets": 1, "finding_values": 40}
-    assert store.findings(NAMES[0], NIGHTS[2]) == findings(*SAID)
-    store.save_findings(NIGHTS[2], findings(*SAID[30:], a_finding(check="hugepages.new")))
-    assert store.findings(NAMES[0], NIGHTS[2]) == findings(*SAID[30:], a_finding(check="hugepages.new"))
-    assert store.findings(NAMES[0], NIGHTS[1]) == findings(*SAID)
+    assert store.findings(NAMES[0], NIGHTS[2]) == findings(*FINDINGS)
+    store.save_findings(NIGHTS[2], findings(*FINDINGS[30:], a_finding(check="hugepages.new")))
+    assert store.findings(NAMES[0], NIGHTS[2]) == findings(*FINDINGS[30:], a_finding(check="hugepages.new"))
+    assert store.findings(NAMES[0], NIGHTS[1]) == findings(*FINDINGS)
 
 
-def test_one_object_of_equal_findings_is_held(store: Store) -> None:
+def test_only_one_of_equal_finding_objects_is_referenced(store: Store) -> None:
     seen = []
     for night in NIGHTS:
-        copies = [replace(f) for f in SAID]
+        copies = [replace(f) for f in FINDINGS]
         seen += [weakref.ref(f) for f in copies]
         store.save_findings(night, findings(*copies))
     del copies
     gc.collect()
-    assert sum(ref() is not None for ref in seen) == len(SAID)
+    assert sum(ref() is not None for ref in seen) == len(FINDINGS)
 
 
-def test_threads_that_save_at_once(store: Store) -> None:
+def test_threads_can_save_at_the_same_time(store: Store) -> None:
     def save(name: str) -> None:
-        store.save_findings(NIGHTS[0], findings(*SAID, a_finding(check=f"hugepages.{name}"), node=name))
+        store.save_findings(NIGHTS[0], findings(*FINDINGS, a_finding(check=f"hugepages.{name}"), node=name))
 
     threads = [threading.Thread(target=save, args=(name,)) for name in NAMES]
     for thread in threads:
@@ -121,22 +121,22 @@ def test_threads_that_save_at_once(store: Store) -> None:
 
 
 @given(st.lists(st.integers(1, 50)))
-def test_any_order_of_numbers_comes_back(numbers: list[int]) -> None:
-    assert list(unpack_ids(pack_ids(numbers))) == numbers
+def test_unpacking_reverses_packing(ids: list[int]) -> None:
+    assert list(unpack_ids(pack_ids(ids))) == ids
 
 
-def test_neighbours_are_one_run() -> None:
+def test_consecutive_ids_are_one_range() -> None:
     assert pack_ids([1, 2, 3, 9, 5, 6]) == [[1, 3], [9, 9], [5, 6]]
 
 
-def test_what_was_said_in_any_order_and_twice_comes_back(store: Store) -> None:
-    store.save_findings(NIGHTS[0], findings(*SAID))
-    scattered = tuple(SAID[i] for i in (*range(0, 40, 2), *range(39, 0, -2), 3, 3))
+def test_order_and_duplicates_are_kept(store: Store) -> None:
+    store.save_findings(NIGHTS[0], findings(*FINDINGS))
+    scattered = tuple(FINDINGS[i] for i in (*range(0, 40, 2), *range(39, 0, -2), 3, 3))
     store.save_findings(NIGHTS[1], findings(*scattered))
     assert store.findings(NAMES[0]) == findings(*scattered)
 
 
-def test_every_field_tells_findings_apart(store: Store) -> None:
+def test_findings_that_differ_in_one_field_are_stored_separately(store: Store) -> None:
     one = Finding("a.b", "a", Outcome.FAIL, Severity.MAJOR, "1", "2", "3", "4")
     others = [Finding(**{**asdict(one), name: "x"}) for name in ("check", "role", "expected", "found", "hint", "reason")]
     others += [replace(one, outcome=Outcome.PASS), replace(one, severity=Severity.MINOR), replace(one, expected="12", found="")]

@@ -1,4 +1,4 @@
-"""One worker per node, whatever the other one does, or however it died."""
+"""Only one run at a time holds a node; the leases of dead processes are taken over."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _other_process(store: Store, **values: object) -> None:
         connection.execute(update(t.leases).values(**values))
 
 
-def test_the_second_is_told_who_since_and_until(tmp_path: Path) -> None:
+def test_the_error_names_holder_start_and_expiry(tmp_path: Path) -> None:
     store = fresh(tmp_path)
     store.acquire(NAMES, run_id="run-1", holder="alice")
     with pytest.raises(LeaseHeldError, match=r"r12-n02 is held by alice \(run run-1\) since 20") as caught:
@@ -45,7 +45,7 @@ def test_the_second_is_told_who_since_and_until(tmp_path: Path) -> None:
     assert [x.node for x in store.leases()] == NAMES
 
 
-def test_release_gives_all_back(tmp_path: Path) -> None:
+def test_release_frees_all_nodes(tmp_path: Path) -> None:
     store = fresh(tmp_path)
     store.acquire(NAMES, run_id="run-1", holder="alice")
     assert store.release("run-1") == 2
@@ -53,7 +53,7 @@ def test_release_gives_all_back(tmp_path: Path) -> None:
     assert {x.run_id for x in store.leases()} == {"run-2"}
 
 
-def test_taking_again_renews(tmp_path: Path) -> None:
+def test_acquiring_again_renews(tmp_path: Path) -> None:
     store = fresh(tmp_path)
     store.acquire(NAMES, run_id="run-1", holder="alice", ttl_s=10)
     before = store.leases()[0].expires_at
@@ -71,12 +71,12 @@ def test_an_expired_lease_is_taken_over(tmp_path: Path) -> None:
     assert {x.holder for x in store.leases()} == {"bob"}
 
 
-def test_a_dead_process_holds_nothing(tmp_path: Path) -> None:
+def test_the_lease_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
     store = fresh(tmp_path)
     store.acquire(NAMES, run_id="run-1", holder="alice")
-    with subprocess.Popen(["true"]) as gone:
-        gone.wait()
-    _other_process(store, pid=gone.pid)
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    _other_process(store, pid=ended.pid)
     store.acquire(NAMES, run_id="run-2", holder="bob")
 
 
@@ -87,7 +87,7 @@ def test_a_reused_pid_is_not_the_holder(tmp_path: Path) -> None:
     store.acquire(NAMES, run_id="run-2", holder="bob")
 
 
-def test_another_host_is_believed_until_its_lease_expires(tmp_path: Path) -> None:
+def test_a_lease_of_another_host_is_respected_until_it_expires(tmp_path: Path) -> None:
     store = fresh(tmp_path)
     store.acquire(NAMES, run_id="run-1", holder="alice")
     _other_process(store, host="elsewhere", pid=1)
@@ -95,7 +95,7 @@ def test_another_host_is_believed_until_its_lease_expires(tmp_path: Path) -> Non
         store.acquire(NAMES, run_id="run-2", holder="bob")
 
 
-def test_holders() -> None:
+def test_a_holder_is_gone_only_if_that_is_certain() -> None:
     me = processes.current()
     assert not processes.is_gone(me)
     assert not processes.is_gone(replace(me, host="elsewhere", pid=2**22 - 1))
@@ -119,7 +119,7 @@ def test_a_zombie_is_gone() -> None:
     child.communicate()
 
 
-def test_lease_for_lets_go_whatever_happens(tmp_path: Path) -> None:
+def test_lease_for_releases_on_an_exception(tmp_path: Path) -> None:
     store = fresh(tmp_path)
 
     def work() -> None:
@@ -131,7 +131,7 @@ def test_lease_for_lets_go_whatever_happens(tmp_path: Path) -> None:
     assert store.leases() == ()
 
 
-def test_of_racing_processes_exactly_one_wins(tmp_path: Path) -> None:
+def test_exactly_one_of_racing_processes_wins(tmp_path: Path) -> None:
     fresh(tmp_path).close()
     context = multiprocessing.get_context("spawn")
     start, results = context.Barrier(3), context.Queue()
@@ -143,6 +143,6 @@ def test_of_racing_processes_exactly_one_wins(tmp_path: Path) -> None:
     outcome = dict(results.get(timeout=90) for _ in racers)
     for racer in racers:
         racer.join(timeout=90)
-    winners = [run for run, said in outcome.items() if said == "has"]
+    winners = [run for run, result in outcome.items() if result == "has"]
     assert len(winners) == 1
-    assert {said for run, said in outcome.items() if run not in winners} == set(winners)
+    assert {result for run, result in outcome.items() if run not in winners} == set(winners)

@@ -1,4 +1,4 @@
-"""A database of an older form gives the same answers afterwards."""
+"""A migrated database returns the same data."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    """A database of schema 0002, with what it held: a row per finding and validation."""
+    """A database with schema 0002, which has one row per finding and validation."""
     address = f"sqlite:///{tmp_path / 'clusterctl.db'}"
     create_old_database(address)
     return address
 
 
-def test_findings_of_the_old_form_are_the_same_afterwards(url: str) -> None:
+def test_findings_are_the_same_after_the_migration(url: str) -> None:
     with Store.open(url) as store:
         assert_same_findings(store)
         assert row_counts(store) == (4, 2, 31)
         assert "findings" not in inspect(store._engine).get_table_names()
 
 
-def test_gate_results_of_before_keep_their_texts_and_the_limit_that_these_name(url: str) -> None:
+def test_old_gate_results_keep_their_texts_and_get_the_limit_from_them(url: str) -> None:
     expected = {">= 180 Gb/s": (180.0, "Gb/s"), "<= 900.5 GB/s": (900.5, "GB/s"), "Pass": (None, ""), "": (None, "")}
     old = [replace(a_result(Outcome.FAIL, node=NAMES[0], device=f"mlx5_{i}"), expected=text) for i, text in enumerate(expected)]
     engine = connect(url)
@@ -58,13 +58,13 @@ def test_gate_results_of_before_keep_their_texts_and_the_limit_that_these_name(u
     assert [replace(r, **untyped) for r in found] == [replace(r, **untyped) for r in old]
 
 
-def test_what_is_said_again_after_the_migration_is_not_stored_again(url: str) -> None:
+def test_equal_findings_after_the_migration_are_not_stored_again(url: str) -> None:
     with Store.open(url) as store:
         store.save_findings(LATER, findings(*OLD_FINDINGS, node=NAMES[1]))
         assert row_counts(store) == (5, 2, 31)
 
 
-def test_many_validations_in_slices(url: str) -> None:
+def test_many_validations_are_migrated_in_slices(url: str) -> None:
     engine = connect(url)
     with writing(engine) as connection:
         for number in range(100, 260):
@@ -75,7 +75,7 @@ def test_many_validations_in_slices(url: str) -> None:
         assert store.findings(NAMES[1]) == findings(*OLD_FINDINGS, a_finding(check="hugepages.own1"), node=NAMES[1])
 
 
-def test_a_migration_that_breaks_off_leaves_the_old_form(url: str) -> None:
+def test_a_failed_migration_leaves_the_old_schema(url: str) -> None:
     engine = connect(url)
     with writing(engine) as connection:
         connection.execute(text("CREATE TABLE finding_sets (x)"))

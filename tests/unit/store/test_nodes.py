@@ -1,4 +1,4 @@
-"""Registering and reading nodes."""
+"""Registration and reading of nodes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NODES = tuple((f"r{r}-n0{i}", f"rack_{r}") for r in (12, 13) for i in (1, 2))
         ("profile_lab", ["r12-n01", "r12-n02", "r13-n01", "r13-n02"]),
     ],
 )
-def test_targets(tmp_path: Path, target: str, expected: list[str]) -> None:
+def test_targets_select_nodes(tmp_path: Path, target: str, expected: list[str]) -> None:
     store = fresh(tmp_path)
     store.register([a_node(name, rack=rack, slot=int(name[-1])) for name, rack in NODES])
     assert [n.name for n in match(store.nodes(), target)] == expected
@@ -64,7 +64,7 @@ def test_targets(tmp_path: Path, target: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("target", "near"), [("rack-2", "rack_12"), ("r12-n1", "r12-n01"), ("zzz", ""), ("", ""), ("!all", ""), ("all,!all", "")]
 )
-def test_what_matches_nothing_is_an_error(tmp_path: Path, target: str, near: str) -> None:
+def test_a_target_without_match_is_an_error(tmp_path: Path, target: str, near: str) -> None:
     store = fresh(tmp_path)
     store.register([a_node(name, rack=rack) for name, rack in NODES])
     with pytest.raises(UnknownNodeError) as caught:

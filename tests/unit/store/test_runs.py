@@ -1,4 +1,4 @@
-"""Runs, and runs that never ended."""
+"""Runs, and runs without a recorded end."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def store(tmp_path: Path) -> Store:
 
 
 def _killed() -> RunRow:
-    with subprocess.Popen(["true"]) as gone:
-        gone.wait()
-    return replace(a_run("20260314-080000-provision-dead"), holder=replace(processes.current(), pid=gone.pid))
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    return replace(a_run("20260314-080000-provision-dead"), holder=replace(processes.current(), pid=ended.pid))
 
 
-def test_a_run_comes_back_as_it_was_stored(store: Store) -> None:
+def test_a_run_is_read_as_it_was_stored(store: Store) -> None:
     run = a_run(directory="/state/runs/x")
     store.start_run(run, [NAME])
     assert store.run("last") == replace(run, holder=processes.current())
@@ -51,7 +51,7 @@ def test_a_run_comes_back_as_it_was_stored(store: Store) -> None:
     assert ended.finished_at >= run.started_at
 
 
-def test_by_beginning(store: Store) -> None:
+def test_a_run_is_found_by_a_unique_prefix(store: Store) -> None:
     store.start_run(a_run("20260314-090000-provision-aaaa"))
     store.start_run(a_run("20260314-090000-validate-bbbb"))
     assert store.run("20260314-090000-v").verb == "provision"
@@ -63,12 +63,12 @@ def test_by_beginning(store: Store) -> None:
         assert caught.value.hint
 
 
-def test_no_run_at_all(store: Store) -> None:
+def test_without_runs_the_last_run_is_an_error(store: Store) -> None:
     with pytest.raises(UnknownRunError):
         store.run("last")
 
 
-def test_how_far_a_run_got(store: Store) -> None:
+def test_the_progress_of_a_run_is_stored(store: Store) -> None:
     run = a_run()
     store.start_run(run, [NAME])
     assert store.run_nodes(run.id) == (RunNodeRow(run.id, NAME),)
@@ -83,7 +83,7 @@ def test_a_live_run_is_not_unfinished(store: Store) -> None:
     assert store.unfinished_runs() == ()
 
 
-def test_a_killed_run_is_unfinished_and_names_what_it_left(store: Store) -> None:
+def test_a_killed_run_is_unfinished_and_its_nodes_are_in_progress(store: Store) -> None:
     run = _killed()
     store.start_run(run, [NAME])
     bring(store, NAME, State.PROVISIONING, run_id=run.id)
@@ -100,7 +100,7 @@ def test_an_ended_run_is_not_unfinished(store: Store) -> None:
     assert store.unfinished_runs() == ()
 
 
-def test_a_run_elsewhere_counts_by_its_lease(store: Store) -> None:
+def test_a_run_on_another_host_is_unfinished_when_its_lease_expires(store: Store) -> None:
     run = replace(a_run(), holder=Holder("elsewhere", 1, "x/y/z"))
     store.start_run(run, [NAME])
     assert store.unfinished_runs() == ()
@@ -108,13 +108,13 @@ def test_a_run_elsewhere_counts_by_its_lease(store: Store) -> None:
     assert [r.id for r in store.unfinished_runs()] == [run.id]
 
 
-def test_a_run_elsewhere_without_a_lease_is_given_up_after_a_day(store: Store) -> None:
+def test_a_run_on_another_host_without_lease_is_unfinished_after_a_day(store: Store) -> None:
     moment = timestamps.after(clock.now(), -100_000)
     store.start_run(replace(a_run(), started_at=moment, holder=Holder("elsewhere", 1, "x/y/z")))
     assert len(store.unfinished_runs()) == 1
 
 
-def test_a_run_of_unknown_nodes_is_refused_whole(store: Store) -> None:
+def test_a_run_with_an_unknown_node_is_not_recorded(store: Store) -> None:
     with pytest.raises(StoreError):
         store.start_run(a_run(), [NAME, "r99-n01"])
     assert store.runs() == ()

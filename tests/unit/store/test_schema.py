@@ -1,4 +1,4 @@
-"""The database comes into being, is not migrated twice, and says what is wrong with it."""
+"""Creation and migration of the database, and its errors."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def test_head_is_the_newest_migration() -> None:
     assert ScriptDirectory.from_config(config).get_heads() == [schema.HEAD]
 
 
-def test_the_migrations_make_the_tables(tmp_path: Path) -> None:
+def test_the_migrations_create_the_tables(tmp_path: Path) -> None:
     store = Store.open(f"sqlite:///{tmp_path / 'x.db'}")
     with store._engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-def test_a_second_opening_does_not_need_alembic(tmp_path: Path) -> None:
+def test_opening_again_does_not_import_alembic(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'x.db'}"
     Store.open(url).close()
     code = f"import sys; from clusterctl.adapters.store import Store; Store.open({url!r}); print('alembic' in sys.modules)"
@@ -49,7 +49,7 @@ def test_a_second_opening_does_not_need_alembic(tmp_path: Path) -> None:
     assert found.stdout.strip() == "False"
 
 
-def test_sqlite_is_set_up_as_we_need_it(tmp_path: Path) -> None:
+def test_sqlite_uses_wal_and_foreign_keys(tmp_path: Path) -> None:
     store = fresh(tmp_path)
     with store._engine.connect() as connection:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
@@ -72,7 +72,7 @@ def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
     assert "move it away" in caught.value.hint
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError) as caught:
         Store.open(f"sqlite:///{tmp_path / 'file' / 'x.db'}")
@@ -80,32 +80,32 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["no url at all", "martian://host/db"])
-def test_a_malformed_url(url: str) -> None:
+def test_a_malformed_url_is_an_error(url: str) -> None:
     with pytest.raises(StoreError) as caught:
         Store.open(url)
     assert "postgresql+psycopg" in caught.value.hint
 
 
-def test_no_password_in_a_message() -> None:
+def test_no_message_contains_the_password() -> None:
     with pytest.raises(StoreError) as caught:
         Store.open("martian://alice:hunter2@host/db")
     assert "hunter2" not in str(caught.value)
 
 
-def test_two_first_openings_at_once(tmp_path: Path) -> None:
+def test_two_processes_can_create_the_database_at_the_same_time(tmp_path: Path) -> None:
     code = f"from clusterctl.adapters.store import Store; Store.open('sqlite:///{tmp_path}/x.db').close()"
     both = [subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": ":".join(sys.path)}) for _ in range(2)]
     assert [p.wait(timeout=60) for p in both] == [0, 0]
 
 
-def test_a_new_file_that_another_process_prepares_is_waited_for(tmp_path: Path) -> None:
+def test_opening_waits_for_another_process_that_creates_the_file(tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
     threading.Timer(0.3, lambda: other.execute("COMMIT")).start()
     Store.open(f"sqlite:///{tmp_path / 'x.db'}").close()
 
 
-def test_a_new_file_that_stays_locked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_file_that_stays_locked_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0.1)
     other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
@@ -113,7 +113,7 @@ def test_a_new_file_that_stays_locked_is_told(tmp_path: Path, monkeypatch: pytes
         Store.open(f"sqlite:///{tmp_path / 'x.db'}")
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_rolled_back(tmp_path: Path) -> None:
     store = fresh(tmp_path)
     with writing(store._engine) as connection:
         pages = connection.execute(text("PRAGMA page_count")).scalar()

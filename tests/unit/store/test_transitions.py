@@ -1,4 +1,4 @@
-"""Every pair of states, and every way into the pool."""
+"""All pairs of states, and all ways into the pool."""
 
 from __future__ import annotations
 
@@ -39,35 +39,35 @@ def _force(store: Store, state: State) -> None:
         connection.execute(update(t.nodes).values(state=state.value))
 
 
-@pytest.mark.parametrize(("current", "wanted"), list(itertools.product(State, State)))
-def test_every_pair(tmp_path: Path, current: State, wanted: State) -> None:
+@pytest.mark.parametrize(("current", "target"), list(itertools.product(State, State)))
+def test_only_legal_transitions_are_possible(tmp_path: Path, current: State, target: State) -> None:
     store = fresh(tmp_path)
     store.register([a_node()])
     _force(store, current)
-    allowed = wanted in LEGAL[current] and wanted is not State.ADMITTED
+    allowed = target in LEGAL[current] and target is not State.ADMITTED
     if allowed:
-        row = store.transition(NAME, wanted, run_id="", operator="alice", reason="why")
-        assert (row.from_state, row.to_state) == (current, wanted)
+        row = store.transition(NAME, target, run_id="", operator="alice", reason="why")
+        assert (row.from_state, row.to_state) == (current, target)
         assert store.history(NAME) == (row,)
     else:
         with pytest.raises(IllegalTransitionError) as caught:
-            store.transition(NAME, wanted, run_id="", operator="alice", reason="why")
+            store.transition(NAME, target, run_id="", operator="alice", reason="why")
         assert caught.value.hint
         assert store.history(NAME) == ()
     record = store.node(NAME)
     assert record is not None
-    assert record.state is (wanted if allowed else current)
+    assert record.state is (target if allowed else current)
 
 
 def test_only_burned_in_and_drained_lead_to_admitted() -> None:
     assert {s for s in State if State.ADMITTED in LEGAL[s]} == {State.BURNED_IN, State.DRAINED}
 
 
-def test_an_admitted_node_is_never_touched_before_it_left_the_pool() -> None:
+def test_an_admitted_node_can_only_be_drained_or_quarantined() -> None:
     assert LEGAL[State.ADMITTED] == {State.DRAINED, State.QUARANTINED}
 
 
-def test_a_good_run_admits(store: Store) -> None:
+def test_a_node_with_admission_record_is_admitted(store: Store) -> None:
     burn_in(store, a_run())
     row = store.transition(NAME, State.ADMITTED, run_id=a_run().id, operator="alice")
     assert row.spec_digest == DIGEST
@@ -83,14 +83,14 @@ def test_burned_in_without_a_record_is_not_admitted(store: Store) -> None:
     assert "no admission record" in caught.value.hint
 
 
-def test_a_record_is_only_taken_of_a_burned_in_node(store: Store) -> None:
+def test_only_a_burned_in_node_gets_an_admission_record(store: Store) -> None:
     bring(store, NAME, State.PROVISIONING, State.PROVISIONED, State.VALIDATED)
     with pytest.raises(IllegalTransitionError):
         store.save_admission(a_record(NAME, a_run().id))
     assert store.admissions(NAME) == ()
 
 
-def test_drained_and_back_on_the_same_record(store: Store) -> None:
+def test_a_drained_node_is_readmitted_on_the_same_record(store: Store) -> None:
     burn_in(store, a_run())
     bring(store, NAME, State.ADMITTED, State.DRAINED, State.ADMITTED)
     record = store.node(NAME)
@@ -98,7 +98,7 @@ def test_drained_and_back_on_the_same_record(store: Store) -> None:
     assert record.state is State.ADMITTED
 
 
-def test_drained_and_not_back_when_the_spec_moved_on(store: Store) -> None:
+def test_a_drained_node_is_not_readmitted_after_a_spec_change(store: Store) -> None:
     burn_in(store, a_run())
     bring(store, NAME, State.ADMITTED, State.DRAINED)
     store.register([a_node(digest="e" * 64)])
@@ -111,20 +111,20 @@ def test_drained_and_not_back_when_the_spec_moved_on(store: Store) -> None:
 
 
 @pytest.mark.parametrize("detour", [(State.QUARANTINED, State.DRAINED), (State.DRAINED, State.PROVISIONING, State.DRAINED)])
-def test_a_detour_voids_the_old_record(store: Store, detour: tuple[State, ...]) -> None:
+def test_quarantine_or_provisioning_voids_the_record(store: Store, detour: tuple[State, ...]) -> None:
     burn_in(store, a_run())
     bring(store, NAME, State.ADMITTED, *detour)
     with pytest.raises(IllegalTransitionError):
         store.transition(NAME, State.ADMITTED, run_id="", operator="alice")
 
 
-def test_an_unknown_node_is_told(store: Store) -> None:
+def test_an_unknown_node_is_an_error(store: Store) -> None:
     with pytest.raises(IllegalTransitionError, match="r99-n01 is unknown"):
         store.transition("r99-n01", State.PROVISIONING, run_id="", operator="alice")
 
 
-class Lives(RuleBasedStateMachine):
-    """Any sequence of steps, records and spec changes; what is admitted was always proven."""
+class LifecycleMachine(RuleBasedStateMachine):
+    """Any sequence of transitions, records and spec changes; a node is never admitted without proof."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,30 +140,30 @@ class Lives(RuleBasedStateMachine):
         assert record is not None
         return record.state
 
-    @rule(wanted=st.sampled_from(State))
-    def any_step(self, wanted: State) -> None:
-        self.step(wanted)
+    @rule(to=st.sampled_from(State))
+    def any_transition(self, to: State) -> None:
+        self.transition(to)
 
-    def step(self, wanted: State) -> None:
+    def transition(self, to: State) -> None:
         before = self.state
         try:
-            self.store.transition(NAME, wanted, run_id="", operator="alice")
+            self.store.transition(NAME, to, run_id="", operator="alice")
         except IllegalTransitionError:
             assert self.state is before
         else:
-            assert wanted in LEGAL[before]
-            assert self.state is wanted
+            assert to in LEGAL[before]
+            assert self.state is to
 
     @precondition(lambda self: self.state not in {State.ADMITTED, State.RMA, State.RETIRED})
     @rule()
-    def good_run(self) -> None:
+    def passed_burn_in(self) -> None:
         burn_in(self.store, a_run(), digest=self.digest)
 
     @rule(path=st.lists(st.sampled_from([State.ADMITTED, State.DRAINED, State.QUARANTINED]), min_size=1, max_size=5))
-    def in_and_out(self, path: list[State]) -> None:
-        for wanted in path:
-            self.step(wanted)
-            self.whatever_is_admitted_was_burned_in_since_it_was_last_touched()
+    def path_through_the_pool(self, path: list[State]) -> None:
+        for to in path:
+            self.transition(to)
+            self.an_admitted_node_was_burned_in_since_it_was_last_provisioned()
 
     @rule(current=st.booleans())
     def record(self, current: bool) -> None:
@@ -178,20 +178,20 @@ class Lives(RuleBasedStateMachine):
         self.store.register([a_node(digest=digest)])
 
     @invariant()
-    def history_is_a_legal_walk(self) -> None:
+    def history_is_a_legal_path(self) -> None:
         steps = self.store.history(NAME)
         assert all(s.to_state in LEGAL[s.from_state] for s in steps)
         assert all(a.to_state is b.from_state for a, b in itertools.pairwise(steps))
         assert (steps[-1].to_state if steps else State.REGISTERED) is self.state
 
     @invariant()
-    def whatever_is_admitted_was_burned_in_since_it_was_last_touched(self) -> None:
+    def an_admitted_node_was_burned_in_since_it_was_last_provisioned(self) -> None:
         if self.state is not State.ADMITTED:
             return
-        walked = [s.to_state for s in self.store.history(NAME)]
-        touched = len(walked) - 1 - walked[::-1].index(State.PROVISIONING)
-        assert State.BURNED_IN in walked[touched:]
-        assert State.QUARANTINED not in walked[touched:]
+        states = [s.to_state for s in self.store.history(NAME)]
+        provisioned = len(states) - 1 - states[::-1].index(State.PROVISIONING)
+        assert State.BURNED_IN in states[provisioned:]
+        assert State.QUARANTINED not in states[provisioned:]
         assert self.store.admissions(NAME)
 
     def teardown(self) -> None:
@@ -199,5 +199,5 @@ class Lives(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-TestLives = Lives.TestCase
-TestLives.settings = settings(max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+TestLifecycle = LifecycleMachine.TestCase
+TestLifecycle.settings = settings(max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])

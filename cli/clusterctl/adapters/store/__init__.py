@@ -1,4 +1,4 @@
-"""Durable state: nodes, transitions, runs, evidence, leases, admissions. `Store.open(url)` is the door."""
+"""Durable state: nodes, transitions, runs, evidence, leases, admissions. `Store.open(url)` is the entry point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Store"]
 
 
 def __getattr__(name: str) -> object:
-    # The records of this package are read by light modules that must not pay for SQLAlchemy.
+    # Some modules use only parts of this package that need no SQLAlchemy, which is slow to import.
     if name != "Store":
         raise AttributeError(name)
     from clusterctl.adapters.store.store import Store  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Admission records: the evidence a node was admitted on, kept for ever."""
+"""Admission records: the evidence on which a node was admitted; never deleted while the node is recorded."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _FIELDS = ("node", "run_id", "spec_digest", "operator", "at", "document", "diges
 
 
 class AdmissionRepository(Repository):
-    """What admission stands on."""
+    """Admission records."""
 
     def save_admission(self, record: AdmissionRecord) -> None:
-        """Record the evidence of a burned-in node; the step to `admitted` looks for it.
+        """Record the evidence of a burned-in node; the transition to `admitted` requires it.
 
         Raises:
             IllegalTransitionError: the node is not `burned_in`.

@@ -1,4 +1,4 @@
-"""Deviations that drift runs see night after night: one row each, with first and last seen, open until a run sees the check hold."""
+"""Deviations that drift runs find: one row each, with first and last seen, open until a run finds that the check passes."""
 
 from __future__ import annotations
 
@@ -24,24 +24,23 @@ if TYPE_CHECKING:
 
 
 class DriftRepository(Repository):
-    """What drift runs saw."""
+    """Deviations, and what was expected before."""
 
     def expected_then(self, checks: Mapping[str, Collection[str]]) -> dict[str, dict[str, Then]]:
-        """Node -> check -> what was expected and found by its newest complete validation under the state it was last worked on under.
+        """Node -> check -> what its newest complete validation under its last applied spec expected and found.
 
-        Reads the checks that are named of each node, no others; a node that was never worked on has none.
+        Reads only the named checks of each node; a node that was never provisioned has none.
         """
         found: dict[str, dict[str, Then]] = {}
         with reading(self._engine) as connection:
             for number, names in _newest_sets(connection, [n for n in checks if checks[n]]).items():
-                wanted = {check for name in names for check in checks[name]}
-                then = _then(connection, number, wanted)
+                then = _then(connection, number, {check for name in names for check in checks[name]})
                 for name in names:
                     found[name] = {check: then[check] for check in checks[name] if check in then}
         return found
 
     def open_drift(self, nodes: Iterable[str]) -> tuple[Seen, ...]:
-        """The deviations of these nodes that no run has seen the end of."""
+        """The open deviations of these nodes."""
         d = t.drift.c
         found: list[Seen] = []
         with reading(self._engine) as connection:
@@ -51,7 +50,7 @@ class DriftRepository(Repository):
         return tuple(found)
 
     def save_drift(self, run_id: str, deviations: Iterable[Deviation], ended: Iterable[Seen]) -> None:
-        """Record a drift run, whole or not at all."""
+        """Record the deviations of a drift run in one transaction."""
         moment, d = self._clock(), t.drift.c
         with writing(self._engine) as connection:
             for over in ended:
@@ -73,7 +72,7 @@ class DriftRepository(Repository):
 
 
 def _newest_sets(connection: Connection, nodes: Iterable[str]) -> dict[int, list[str]]:
-    """Set of findings -> the nodes that said it when they were last validated under the state they were last worked on under."""
+    """Finding set -> the nodes whose newest complete validation under their last applied spec has it."""
     n, v = t.nodes.c, t.validations.c
     newest = (
         select(v.finding_set_id)
@@ -93,10 +92,10 @@ def _newest_sets(connection: Connection, nodes: Iterable[str]) -> dict[int, list
 
 def _then(connection: Connection, set_id: int, checks: Iterable[str]) -> dict[str, Then]:
     f = t.finding_values.c
-    runs = finding_sets.read_ranges(connection, [set_id])[set_id]
+    id_ranges = finding_sets.read_ranges(connection, [set_id])[set_id]
     found: dict[str, Then] = {}
     for part in slices(checks):
-        for within in finding_sets.range_conditions(runs):
+        for within in finding_sets.range_conditions(id_ranges):
             rows = connection.execute(select(f.check, f.expected, f.found, f.outcome).where(within, f.check.in_(part)))
             found |= {r.check: Then(r.expected, r.found, Outcome(r.outcome) in GOOD) for r in rows}
     return found

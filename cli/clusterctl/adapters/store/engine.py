@@ -1,4 +1,4 @@
-"""The database engine: SQLite as we want it, short transactions, and driver errors in our own words."""
+"""The database engine: settings of SQLite, transactions, and driver errors converted to StoreError."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _RETRY_S = 0.02
 
 
 def connect(url: str) -> Engine:
-    """An engine for a SQLAlchemy URL; creates the folder of a SQLite file.
+    """An engine for a SQLAlchemy URL; creates the directory of a SQLite file.
 
     Raises:
-        StoreError: malformed URL, missing driver, or a folder that cannot be made.
+        StoreError: malformed URL, missing driver, or the directory cannot be created.
     """
     try:
         parsed = make_url(url)
@@ -49,12 +49,12 @@ def _sqlite(url: URL) -> Engine:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as e:
-            raise StoreError(path=folder, detail=e.strerror or str(e), hint="choose another place with --state-dir") from e
+            raise StoreError(path=folder, detail=e.strerror or str(e), hint="choose another directory with --state-dir") from e
     engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S}, json_deserializer=_from_json)
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # the driver's own BEGIN comes too late for a read that leads to a write
+        connection.isolation_level = None  # the driver would begin too late for a read that is followed by a write
         cursor = connection.cursor()
         _enable_wal(cursor)
         cursor.execute("PRAGMA synchronous=FULL")
@@ -69,7 +69,7 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _enable_wal(cursor: sqlite3.Cursor) -> None:
-    """SQLite does not wait where two processes change the mode of a new file at once: whoever is second asks again."""
+    """Set the journal mode. SQLite does not wait if another process changes the mode of a new file, so this retries."""
     until = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
@@ -83,7 +83,7 @@ def _enable_wal(cursor: sqlite3.Cursor) -> None:
 
 
 def _from_json(text: str) -> Any:
-    """As json.loads; the groups of nodes repeat thousands of times, and a copy of a list of words is cheap."""
+    """Like json.loads, with a cache for lists of strings: the groups of nodes repeat thousands of times, and copying a list is cheap."""
     words = _string_list(text)
     return json.loads(text) if words is None else list(words)
 
@@ -108,14 +108,14 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes: all of it or nothing. On SQLite it holds the write lock from its start."""
+    """A transaction that writes. On SQLite it takes the write lock at its beginning."""
     with store_errors(engine), engine.execution_options(writes=True).begin() as connection:
         yield connection
 
 
 @contextmanager
 def store_errors(engine: Engine) -> Iterator[None]:
-    """Turn what the driver raises into a StoreError that says what to do."""
+    """Convert errors of the driver to a StoreError with a hint."""
     try:
         yield
     except DatabaseError as e:
@@ -129,16 +129,16 @@ def _location(engine: Engine) -> str:
 
 
 _HINTS = (
-    ("full", "free space there; nothing was half-written"),
-    ("readonly", "give this user write access, or choose another place with --state-dir"),
-    ("unable to open", "give this user write access, or choose another place with --state-dir"),
-    ("permission denied", "give this user write access, or choose another place with --state-dir"),
-    ("locked", f"another clusterctl held the database for more than {BUSY_TIMEOUT_S} s; try again"),
-    ("malformed", "the file is damaged: restore it from a backup; the run directories hold the raw evidence"),
-    ("not a database", "the file is not clusterctl's: move it away or choose another place with --state-dir"),
-    ("disk i/o error", "the disk or its file system fails: see `dmesg`"),
-    ("connect", "is the server of database_url up, and may this user log in?"),
-    ("foreign key", "the node or run was not recorded first; report this as a bug"),
+    ("full", "free space there; the transaction was rolled back"),
+    ("readonly", "give this user write access, or choose another directory with --state-dir"),
+    ("unable to open", "give this user write access, or choose another directory with --state-dir"),
+    ("permission denied", "give this user write access, or choose another directory with --state-dir"),
+    ("locked", f"another clusterctl locked the database for more than {BUSY_TIMEOUT_S} s; try again"),
+    ("malformed", "the file is damaged: restore it from a backup; the run directories contain the raw evidence"),
+    ("not a database", "clusterctl did not write this file: move it away or choose another directory with --state-dir"),
+    ("disk i/o error", "the disk or its file system has errors: see `dmesg`"),
+    ("connect", "check that the server of database_url runs and that this user can log in"),
+    ("foreign key", "the node or run was not recorded before; report this as a bug"),
 )
 
 

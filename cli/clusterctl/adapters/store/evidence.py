@@ -1,4 +1,4 @@
-"""Evidence: what validators found and how gates were judged. Nothing is overwritten; reading gives the newest."""
+"""Evidence: findings of validators and results of gates. Rows are never overwritten; reads return the newest."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class EvidenceRepository(Repository):
 
     def __init__(self, engine: Engine, clock: Callable[[], str]) -> None:
         super().__init__(engine, clock)
-        self._numbers = finding_sets.RowIds()
+        self._row_ids = finding_sets.RowIds()
 
     def save_findings(self, run_id: str, *findings: NodeFindings) -> None:
-        """Record one validation each of registered nodes, all or none; a run may validate a node more than once."""
+        """Record validations of registered nodes in one transaction; a run may validate a node more than once."""
         if not findings:
             return
         with writing(self._engine) as connection:
-            numbers, learned = finding_sets.save_sets(connection, self._numbers, [one.findings for one in findings])
+            set_ids, new_ids = finding_sets.save_sets(connection, self._row_ids, [one.findings for one in findings])
             contexts = _contexts(connection, (one.node for one in findings))
             rows = [
                 {
@@ -45,18 +45,18 @@ class EvidenceRepository(Repository):
                     "detail": storable_text(one.detail),
                     "duration_s": one.duration_s,
                     "at": self._clock(),
-                    "finding_set_id": number,
+                    "finding_set_id": set_id,
                     **contexts[one.node],
                 }
-                for one, number in zip(findings, numbers, strict=True)
+                for one, set_id in zip(findings, set_ids, strict=True)
             ]
             connection.execute(insert(t.validations), rows)
-        self._numbers.learn(learned)
+        self._row_ids.merge(new_ids)
 
     def findings(self, node: str, run_id: str | None = None, *, current: bool = False, spec_digest: str = "") -> NodeFindings | None:
-        """The newest validation of a node (of that run, under that spec), or None if there is none.
+        """The newest validation of a node, of a run or under a spec if given; None if there is none.
 
-        `current`: only one gathered since the node was last touched, under the spec that is declared now.
+        `current`: only evidence of the node's present epoch and declared spec.
         """
         query = select(t.validations).where(t.validations.c.node == node).order_by(t.validations.c.id.desc()).limit(1)
         if run_id is not None:
@@ -69,17 +69,17 @@ class EvidenceRepository(Repository):
             head = connection.execute(query).first()
             if head is None:
                 return None
-            found = finding_sets.read_sets(connection, self._numbers, head.finding_set_id)
+            found = finding_sets.read_set(connection, self._row_ids, head.finding_set_id)
         return NodeFindings(node, NodeStatus(head.status), head.detail, found, head.duration_s)
 
     def validations(self, node: str) -> tuple[tuple[str, str], ...]:
-        """(run id, when) of every validation of a node, oldest first."""
+        """(run id, time) of every validation of a node, oldest first."""
         query = select(t.validations.c.run_id, t.validations.c.at).where(t.validations.c.node == node).order_by(t.validations.c.id)
         with reading(self._engine) as connection:
             return tuple((r.run_id, r.at) for r in connection.execute(query))
 
     def unanswered(self) -> tuple[Unanswered, ...]:
-        """The nodes whose newest validation gave no findings, by name."""
+        """The nodes whose newest validation failed without findings, by name."""
         v, inner = t.validations, t.validations.alias()
         newest = select(func.max(inner.c.id)).where(inner.c.node == t.nodes.c.name).scalar_subquery()
         columns = (v.c.node, v.c.run_id, v.c.status, v.c.detail, v.c.at)
@@ -88,7 +88,7 @@ class EvidenceRepository(Repository):
             return tuple(Unanswered(*row) for row in connection.execute(query.order_by(v.c.node)))
 
     def save_gate_results(self, run_id: str, results: Iterable[GateResult]) -> None:
-        """Record verdicts on registered nodes. A gate saved again (judged or measured again) replaces what reading gives for its nodes."""
+        """Record gate results of registered nodes. Reads return the newest results of a gate, if it was measured or judged again."""
         rows = tuple(results)
         if not rows:
             return
@@ -99,7 +99,7 @@ class EvidenceRepository(Repository):
             connection.execute(insert(t.gate_results), values)
 
     def gate_results(self, node: str, run_id: str | None = None, *, current: bool = False) -> tuple[GateResult, ...]:
-        """The newest verdicts of every gate on a node: of a run, or of all current evidence, or of the last run that judged the node."""
+        """The newest results of every gate on a node: of a run, of all current evidence, or of the last run that judged the node."""
         query = select(t.gate_results).where(t.gate_results.c.node == node)
         with reading(self._engine) as connection:
             if run_id is None and not current:
@@ -111,7 +111,7 @@ class EvidenceRepository(Repository):
             return _newest_per_gate(connection, query)
 
     def evidence_runs(self, node: str) -> tuple[str, ...]:
-        """The runs that gathered a node's current evidence."""
+        """The runs that recorded the current evidence of a node."""
         found: set[str] = set()
         with reading(self._engine) as connection:
             for table in (t.validations, t.gate_results):
@@ -134,7 +134,7 @@ def _newest_per_gate(connection: Connection, query: Select[Any]) -> tuple[GateRe
 
 
 def _contexts(connection: Connection, nodes: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What the evidence of each node holds for; an unknown node's row is then refused by its foreign key."""
+    """Epoch and declared digest of each node, stored with its evidence; the foreign key refuses the row of an unknown node."""
     names = set(nodes)
     found: dict[str, dict[str, Any]] = {name: {"epoch": 0, "spec_digest": ""} for name in names}
     for part in slices(names):

@@ -1,7 +1,7 @@
-"""What nodes say, kept once: a finding is one row, however many nodes say it on however many nights, and all that a node said is a list of such rows.
+"""Deduplicated findings: a finding is stored once for all nodes and runs; a validation refers to a set of findings.
 
-A list is the numbers of its findings in order, as runs: `[[1, 700], [912, 912]]`. Nodes of a class say mostly the same, so a night
-in which nothing moved adds a row per node to `validations` and nothing here.
+A set is the ids of its findings in order, as ranges: `[[1, 700], [912, 912]]`. Nodes of a class have mostly equal findings, so a
+drift run without changes adds one row per node to `validations` and nothing here.
 """
 
 from __future__ import annotations
@@ -24,49 +24,53 @@ if TYPE_CHECKING:
 
 IdRanges = list[list[int]]
 _CACHE_LIMIT = 20_000
-# an OR of many terms is a deep expression to SQLite, which allows 1000
+# SQLite limits the depth of an expression to 1000, and each term of an OR adds a level
 _RANGES_PER_QUERY = 100
 
 
 @dataclass(slots=True)
 class RowIds:
-    """Numbers of rows that are committed. A row is never changed, so a number stays true; the tables of a fleet are too large to hold them all.
+    """A cache of the ids of committed rows. Rows never change, so entries stay valid; its size is limited, because a fleet has too many rows.
 
     Attributes:
-        objects: by identity: equal findings of a fleet are mostly one object. Of several the newest is kept, so that its identity is its own.
-        findings: by digest.
-        sets: by digest.
-        read: the findings of numbers, as they were read.
+        objects: `id(finding)` -> finding and row id; equal findings of a fleet are mostly one object. Only the newest of equal objects is
+            referenced, which prevents that its `id` is reused.
+        findings: digest -> row id.
+        sets: digest -> row id.
+        by_id: row id -> finding, as it was read.
     """
 
     objects: dict[int, tuple[Finding, int]] = field(default_factory=dict)
     findings: dict[str, int] = field(default_factory=dict)
     sets: dict[str, int] = field(default_factory=dict)
-    seen: dict[int, Finding] = field(default_factory=dict)
+    by_id: dict[int, Finding] = field(default_factory=dict)
 
-    def learn(self, new: RowIds) -> None:
-        """Take in what another transaction has committed; all else is dropped once there is too much. Other threads go on with what they have."""
+    def merge(self, new: RowIds) -> None:
+        """Add the ids of a committed transaction; the older ones are dropped first if there are too many. Other threads keep using the old dicts."""
         if len(self.findings) + len(self.sets) > _CACHE_LIMIT:
             self.objects, self.findings, self.sets = {}, {}, {}
         if new.objects:
-            newest = {number: key for key, (_, number) in (*self.objects.items(), *new.objects.items())}
+            newest = {row_id: key for key, (_, row_id) in (*self.objects.items(), *new.objects.items())}
             both = self.objects | new.objects
             self.objects = {key: both[key] for key in newest.values()}
         self.findings |= new.findings
         self.sets |= new.sets
 
 
-def save_sets(connection: Connection, known: RowIds, said: Sequence[Sequence[Finding]]) -> tuple[list[int | None], RowIds]:
-    """The number of the set of each, None for an empty one; and what `known` may learn once the transaction is committed."""
+def save_sets(connection: Connection, known: RowIds, findings_of_nodes: Sequence[Sequence[Finding]]) -> tuple[list[int | None], RowIds]:
+    """Save the findings of each node as a set.
+
+    Returns:
+        The id of each set, None for an empty one; and the ids to merge into `known` when the transaction is committed.
+    """
     new, objects = RowIds(), known.objects
-    strange = {id(f): f for findings in said for f in findings if id(f) not in objects}
-    rows = {key: _values(f) for key, f in strange.items()}
-    wanted = {row["digest"]: row for row in rows.values()}
-    new.findings = _row_ids(connection, t.finding_values, known.findings, wanted)
-    new.objects = {key: (f, new.findings[rows[key]["digest"]]) for key, f in strange.items()}
+    unknown = {id(f): f for findings in findings_of_nodes for f in findings if id(f) not in objects}
+    rows = {key: _values(f) for key, f in unknown.items()}
+    new.findings = _row_ids(connection, t.finding_values, known.findings, {row["digest"]: row for row in rows.values()})
+    new.objects = {key: (f, new.findings[rows[key]["digest"]]) for key, f in unknown.items()}
     if new.objects:
         objects = objects | new.objects
-    members = [pack_ids(objects[id(f)][1] for f in findings) for findings in said]
+    members = [pack_ids(objects[id(f)][1] for f in findings) for findings in findings_of_nodes]
     digests = [hashlib.sha256(json.dumps(m).encode()).hexdigest() for m in members]
     sets = {d: {"digest": d, "members": m} for d, m in zip(digests, members, strict=True) if m}
     new.sets = _row_ids(connection, t.finding_sets, known.sets, sets)
@@ -74,18 +78,18 @@ def save_sets(connection: Connection, known: RowIds, said: Sequence[Sequence[Fin
 
 
 def _row_ids(connection: Connection, table: Table, known: Mapping[str, int], rows: Mapping[str, dict[str, Any]]) -> dict[str, int]:
-    """The numbers of these rows, by digest; those that are not there yet are added, in the order given."""
-    numbers = {d: known[d] for d in rows if d in known}
-    numbers |= _stored_ids(connection, table, rows.keys() - numbers.keys())
-    if len(numbers) < len(rows):
-        if connection.dialect.name == "postgresql":  # SQLite's writer is alone from its beginning
+    """The ids of these rows, by digest; missing rows are inserted in the given order."""
+    ids = {d: known[d] for d in rows if d in known}
+    ids |= _stored_ids(connection, table, rows.keys() - ids.keys())
+    if len(ids) < len(rows):
+        if connection.dialect.name == "postgresql":  # on SQLite the transaction already has the write lock
             connection.execute(text(f"LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE"))
-            numbers |= _stored_ids(connection, table, rows.keys() - numbers.keys())
-        absent = [row for d, row in rows.items() if d not in numbers]
-        if absent:
-            connection.execute(insert(table), absent)
-            numbers |= _stored_ids(connection, table, (row["digest"] for row in absent))
-    return numbers
+            ids |= _stored_ids(connection, table, rows.keys() - ids.keys())
+        missing = [row for d, row in rows.items() if d not in ids]
+        if missing:
+            connection.execute(insert(table), missing)
+            ids |= _stored_ids(connection, table, (row["digest"] for row in missing))
+    return ids
 
 
 def _stored_ids(connection: Connection, table: Table, digests: Iterable[str]) -> dict[str, int]:
@@ -95,22 +99,21 @@ def _stored_ids(connection: Connection, table: Table, digests: Iterable[str]) ->
     return found
 
 
-def read_sets(connection: Connection, known: RowIds, set_id: int | None) -> tuple[Finding, ...]:
-    """The findings of a set, in their order. Equal findings of a fleet are one object here, too."""
+def read_set(connection: Connection, known: RowIds, set_id: int | None) -> tuple[Finding, ...]:
+    """The findings of a set, in order. Equal findings of different sets are one object."""
     if set_id is None:
         return ()
-    runs = read_ranges(connection, [set_id])[set_id]
-    rows = known.seen
-    if any(number not in rows for number in unpack_ids(runs)):
-        found = {
-            row.id: _finding(row) for within in range_conditions(runs) for row in connection.execute(select(t.finding_values).where(within))
-        }
-        known.seen = rows = found | (rows if len(rows) < _CACHE_LIMIT else {})
-    return tuple(rows[number] for number in unpack_ids(runs))
+    id_ranges = read_ranges(connection, [set_id])[set_id]
+    rows = known.by_id
+    if any(row_id not in rows for row_id in unpack_ids(id_ranges)):
+        queries = (select(t.finding_values).where(within) for within in range_conditions(id_ranges))
+        found = {row.id: _finding(row) for query in queries for row in connection.execute(query)}
+        known.by_id = rows = found | (rows if len(rows) < _CACHE_LIMIT else {})
+    return tuple(rows[row_id] for row_id in unpack_ids(id_ranges))
 
 
 def read_ranges(connection: Connection, set_ids: Iterable[int]) -> dict[int, IdRanges]:
-    """The runs of sets."""
+    """The finding ids of each set, as ranges."""
     found: dict[int, IdRanges] = {}
     for part in slices(map(str, set_ids)):
         rows = connection.execute(select(t.finding_sets.c.id, t.finding_sets.c.members).where(t.finding_sets.c.id.in_(map(int, part))))
@@ -118,32 +121,32 @@ def read_ranges(connection: Connection, set_ids: Iterable[int]) -> dict[int, IdR
     return found
 
 
-def range_conditions(runs: IdRanges) -> Iterator[ColumnElement[bool]]:
-    """Conditions that together mean the findings of these runs."""
-    for i in range(0, len(runs), _RANGES_PER_QUERY):
-        yield or_(*(t.finding_values.c.id.between(first, last) for first, last in runs[i : i + _RANGES_PER_QUERY]))
+def range_conditions(id_ranges: IdRanges) -> Iterator[ColumnElement[bool]]:
+    """Conditions that together select the findings in these ranges."""
+    for i in range(0, len(id_ranges), _RANGES_PER_QUERY):
+        yield or_(*(t.finding_values.c.id.between(first, last) for first, last in id_ranges[i : i + _RANGES_PER_QUERY]))
 
 
-def pack_ids(numbers: Iterable[int]) -> IdRanges:
-    """Numbers, in their order, as runs."""
-    runs: IdRanges = []
+def pack_ids(ids: Iterable[int]) -> IdRanges:
+    """Ids as ranges, in the same order."""
+    id_ranges: IdRanges = []
     last = None
-    for number in numbers:
-        if last is not None and number == last + 1:
-            runs[-1][1] = number
+    for row_id in ids:
+        if last is not None and row_id == last + 1:
+            id_ranges[-1][1] = row_id
         else:
-            runs.append([number, number])
-        last = number
-    return runs
+            id_ranges.append([row_id, row_id])
+        last = row_id
+    return id_ranges
 
 
-def unpack_ids(runs: IdRanges) -> Iterator[int]:
-    """The reverse of `pack`."""
-    return (number for first, last in runs for number in range(first, last + 1))
+def unpack_ids(id_ranges: IdRanges) -> Iterator[int]:
+    """The reverse of `pack_ids`."""
+    return (row_id for first, last in id_ranges for row_id in range(first, last + 1))
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    said = {
+    values = {
         "check": storable_text(finding.check),
         "role": storable_text(finding.role),
         "outcome": finding.outcome.value,
@@ -153,7 +156,7 @@ def _values(finding: Finding) -> dict[str, Any]:
         "hint": storable_text(finding.hint),
         "reason": storable_text(finding.reason),
     }
-    return {"digest": hashlib.sha256(json.dumps(list(said.values())).encode()).hexdigest(), **said}
+    return {"digest": hashlib.sha256(json.dumps(list(values.values())).encode()).hexdigest(), **values}
 
 
 def _finding(row: Row[Any]) -> Finding:

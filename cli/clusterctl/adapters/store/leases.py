@@ -1,4 +1,4 @@
-"""Leases: one worker per node. All of the wanted nodes or none; a dead worker's lease is taken over."""
+"""Leases: only one run changes a node at a time. A run gets all of its nodes or none; the lease of a dead process is taken over."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ DEFAULT_TTL_S = 900
 
 
 class LeaseRepository(Repository):
-    """Who works on what."""
+    """Leases of runs on nodes."""
 
     def acquire(self, names: Iterable[str], *, run_id: str, holder: str, ttl_s: float = DEFAULT_TTL_S) -> None:
-        """Take every named node for a run, or none. Taking again what the run holds renews it.
+        """Acquire all named nodes for a run, or none; acquiring a node again renews its lease.
 
         Raises:
-            LeaseHeldError: somebody else works on one of them; the first by name is told.
+            LeaseHeldError: another run holds one of the nodes; names the first of them.
         """
-        wanted = sorted(set(names))
+        nodes = sorted(set(names))
         while True:
             try:
                 with writing(self._engine) as connection:
-                    return self._take(connection, wanted, run_id, holder, ttl_s)
-            except _RacedError:  # PostgreSQL: two first takers both saw a free node; now the slower sees the faster
+                    return self._acquire(connection, nodes, run_id, holder, ttl_s)
+            except _RacedError:  # PostgreSQL: two runs saw the same free node; the slower one now sees the lease of the other
                 continue
 
-    def _take(self, connection: Connection, wanted: list[str], run_id: str, holder: str, ttl_s: float) -> None:
+    def _acquire(self, connection: Connection, nodes: list[str], run_id: str, holder: str, ttl_s: float) -> None:
         now = self._clock()
         seen = [
             _lease(row)
-            for part in slices(wanted)
+            for part in slices(nodes)
             for row in connection.execute(select(t.leases).where(t.leases.c.node.in_(part)).order_by(t.leases.c.node).with_for_update())
         ]
         for lease in seen:
@@ -66,34 +66,34 @@ class LeaseRepository(Repository):
             "acquired_at": now,
             "expires_at": timestamps.after(now, ttl_s),
         }
-        # Only the leases that were looked at go: one that appeared since is another's, and the insert then fails.
+        # Only the leases that were read are deleted: a newer one belongs to another run, and makes the insert fail.
         for part in slices(lease.node for lease in seen):
             connection.execute(delete(t.leases).where(t.leases.c.node.in_(part)))
-        for part in slices(wanted):
+        for part in slices(nodes):
             try:
                 connection.execute(insert(t.leases), [{"node": n, "run_id": run_id, "holder": holder, **rest} for n in part])
             except IntegrityError as e:
                 raise _RacedError from e
 
     def renew(self, run_id: str, ttl_s: float = DEFAULT_TTL_S) -> int:
-        """Push back the expiry of all leases of a run; returns how many it still holds."""
+        """Extend all leases of a run; returns how many it still holds."""
         until = timestamps.after(self._clock(), ttl_s)
         with writing(self._engine) as connection:
             return connection.execute(update(t.leases).where(t.leases.c.run_id == run_id).values(expires_at=until)).rowcount
 
     def release(self, run_id: str) -> int:
-        """Give up all leases of a run; returns how many there were."""
+        """Release all leases of a run; returns how many there were."""
         with writing(self._engine) as connection:
             return connection.execute(delete(t.leases).where(t.leases.c.run_id == run_id)).rowcount
 
     def leases(self) -> tuple[Lease, ...]:
-        """Every lease that is recorded, live or not, by node."""
+        """All recorded leases, also expired ones, by node."""
         with reading(self._engine) as connection:
             return tuple(_lease(r) for r in connection.execute(select(t.leases).order_by(t.leases.c.node)))
 
 
 class _RacedError(Exception):
-    """Somebody took a node between our look and our insert."""
+    """Another run acquired a node between the read and the insert."""
 
 
 def _lease(row: Row[Any]) -> Lease:

@@ -1,4 +1,4 @@
-"""From a target to recorded nodes, without Ansible: names, groups, racks, patterns. Pure."""
+"""Finds the recorded nodes that a target selects, without Ansible: names, groups, racks, patterns. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def match(nodes: Sequence[NodeRecord], target: str) -> tuple[NodeRecord, ...]:
-    """The nodes a target means, in the given order.
+    """The nodes that a target selects, in the given order.
 
-    A target is words separated by `,` or `:`; a word is `all`, a node, a group or rack (`-` and `_` are equal) or a shell pattern of
-    those; `!word` takes away again. Every word that adds must match something.
+    A target is a list of words, separated by `,` or `:`. A word is `all`, a node, a group or rack (`-` and `_` are equal) or a shell
+    pattern of those; `!word` excludes. Every word without `!` must match a node.
 
     Raises:
         NothingRecordedError: there are no nodes.
-        UnknownNodeError: a word matches nothing, or nothing is left.
+        UnknownNodeError: a word matches no node, or no node is left.
     """
     if not nodes:
         raise NothingRecordedError(target=target)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class MemberRepository(Repository):
-    """Who is in the local pool, and why."""
+    """Membership of nodes in the local pool, with the reason."""
 
     def change_member(
         self, node: str, *, member: bool, reason: str, may: Callable[[PoolMember | None], None], only_known: bool = False
     ) -> bool:
-        """Put a registered node in or out; `may` raises to forbid it, seeing the node's present place. Returns whether anything changed.
+        """Add or remove a registered node. `may` gets its present membership and raises if the change is not allowed. Returns whether it changed.
 
-        `only_known`: leave a node alone that the pool has never heard of.
+        `only_known`: do nothing for a node that the pool has no record of.
         """
         with writing(self._engine) as connection:
             row = connection.execute(select(t.pool_members).where(t.pool_members.c.node == node).with_for_update()).first()
@@ -39,6 +39,6 @@ class MemberRepository(Repository):
             return True
 
     def pool_members(self) -> tuple[PoolMember, ...]:
-        """Every node the pool has ever heard of, by name."""
+        """All nodes that the pool has a record of, by name."""
         with reading(self._engine) as connection:
             return tuple(PoolMember(*r) for r in connection.execute(select(t.pool_members).order_by(t.pool_members.c.node)))

@@ -1,4 +1,4 @@
-"""Nodes: registering them from the inventory, reading where they stand."""
+"""Nodes: registration from the inventory, and their present state."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _REFERRING = tuple(table for table in t.metadata.sorted_tables if any(key.column
 
 
 class NodeRepository(Repository):
-    """What is known of the nodes now."""
+    """Node records."""
 
     def register(self, nodes: Sequence[Node]) -> None:
-        """Take in new nodes as `registered`; bring place, groups and declared digest of known ones up to date. Never changes a state."""
+        """Record new nodes as `registered`; update place, groups, profile and declared digest of known ones. Never changes a state."""
         now = self._clock()
         with writing(self._engine) as connection:
             known: dict[str, tuple[Any, ...]] = {}
@@ -69,7 +69,7 @@ class NodeRepository(Repository):
                     connection.execute(update(t.nodes).where(t.nodes.c.name == node.name).values(**facts))
 
     def forget(self, names: Iterable[str]) -> None:
-        """Delete nodes and every row that refers to one, all or none. Runs stay, and so do values that findings of other nodes share.
+        """Delete nodes and all rows that refer to them, in one transaction. Runs and deduplicated findings stay.
 
         Raises:
             IllegalTransitionError: one of them is admitted.
@@ -86,13 +86,13 @@ class NodeRepository(Repository):
                 connection.execute(delete(t.nodes).where(t.nodes.c.name.in_(part)))
 
     def node(self, name: str) -> NodeRecord | None:
-        """One node, or None if it was never registered."""
+        """The record of a node; None if it was never registered."""
         with reading(self._engine) as connection:
             row = connection.execute(select(*_COLUMNS).where(t.nodes.c.name == name)).first()
         return _record(row) if row else None
 
     def nodes(self, names: Iterable[str] | None = None) -> tuple[NodeRecord, ...]:
-        """The named nodes that are known, or all, by rack, slot and name."""
+        """All nodes, or those of `names` that are recorded, by rack, slot and name."""
         order = (t.nodes.c.rack, t.nodes.c.slot, t.nodes.c.name)
         with reading(self._engine) as connection:
             if names is None:

@@ -1,4 +1,4 @@
-"""What the repositories of every topic share."""
+"""Base class and helpers of the repositories."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-# SQLite allows 32,766 bound values in a statement; long lists of names go in slices.
+# SQLite allows 32,766 bound values in a statement, so long lists of names are split.
 SLICE = 10_000
 
 
 class Repository:
-    """A topic of the store. Methods are small transactions of their own."""
+    """One topic of the store. Each method is a short transaction."""
 
     def __init__(self, engine: Engine, clock: Callable[[], str]) -> None:
         self._engine = engine
@@ -22,13 +22,13 @@ class Repository:
 
 
 def slices(names: Iterable[str]) -> Iterator[Sequence[str]]:
-    """Names in order, without repeats, in slices that fit a statement. The order keeps two writers from a deadlock."""
+    """Sorted names without duplicates, in slices that fit into a statement. The order prevents deadlocks between writers."""
     ordered = sorted(set(names))
     return (ordered[i : i + SLICE] for i in range(0, len(ordered), SLICE))
 
 
 def storable_text(text: str) -> str:
-    """Text a database can hold: what a node printed may contain NUL or broken UTF-8; both become visible escapes."""
-    if text.isprintable():  # nearly always, and neither NUL nor half a character is printable
+    """Text that a database accepts: NUL and invalid UTF-8 in the output of a node become visible escapes."""
+    if text.isprintable():  # nearly always; NUL and lone surrogates are not printable
         return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")

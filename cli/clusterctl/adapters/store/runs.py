@@ -1,4 +1,4 @@
-"""Runs: who started what, when, and how it ended; which ones never ended."""
+"""Runs: who started which verb, when, and how it ended; also runs without a recorded end."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class RunRepository(Repository):
-    """The record of what was done."""
+    """Run records."""
 
     def start_run(self, run: RunRow, nodes: Iterable[str] = ()) -> None:
-        """Record a run before it does anything; `nodes` (registered) are those it will work on."""
+        """Record a run before it starts; `nodes` (registered) are the nodes it will change."""
         row = {f: getattr(run, f) for f in ("id", "verb", "target", "operator", "started_at", "directory", "finished_at", "exit_code")}
         more = {"status": run.status.value, "argv": list(run.argv), "versions": dict(run.versions), "summary": dict(run.summary)}
         process = asdict(run.holder or processes.current())
@@ -44,7 +44,7 @@ class RunRepository(Repository):
             connection.execute(update(t.runs).where(t.runs.c.id == run_id).values(**end))
 
     def save_run_node(self, run_id: str, node: str, *, phase: str, outcome: str = "", detail: str = "") -> None:
-        """Record how far a run got with a node, so that it can be resumed and told."""
+        """Record the progress of a run on a node, for --resume and the report."""
         key = (t.run_nodes.c.run_id == run_id) & (t.run_nodes.c.node == node)
         values = {"phase": phase, "outcome": outcome, "detail": storable_text(detail)}
         with writing(self._engine) as connection:
@@ -53,16 +53,16 @@ class RunRepository(Repository):
                 connection.execute(update(t.nodes).where(t.nodes.c.name == node).values(last_run=run_id))
 
     def run_nodes(self, run_id: str) -> tuple[RunNodeRow, ...]:
-        """The nodes of a run and how far it got with each."""
+        """The nodes of a run and the progress on each."""
         with reading(self._engine) as connection:
             rows = connection.execute(select(t.run_nodes).where(t.run_nodes.c.run_id == run_id).order_by(t.run_nodes.c.node))
             return tuple(RunNodeRow(*r) for r in rows)
 
     def run(self, run_id: str) -> RunRow:
-        """A run by its id, a unique beginning of it, or `last`.
+        """A run by its id, a unique prefix of it, or `last`.
 
         Raises:
-            UnknownRunError: none, or several.
+            UnknownRunError: no run matches, or several do.
         """
         newest = select(t.runs).order_by(t.runs.c.started_at.desc(), t.runs.c.id.desc())
         with reading(self._engine) as connection:
@@ -77,7 +77,7 @@ class RunRepository(Repository):
         return _row(rows[0])
 
     def runs(self, limit: int = 20, node: str = "") -> tuple[RunRow, ...]:
-        """The newest runs, newest first; those of one node if named."""
+        """The newest runs, newest first; only those of `node` if given."""
         query = select(t.runs).order_by(t.runs.c.started_at.desc(), t.runs.c.id.desc()).limit(limit)
         if node:
             query = query.join(t.run_nodes, t.run_nodes.c.run_id == t.runs.c.id).where(t.run_nodes.c.node == node)
@@ -85,7 +85,7 @@ class RunRepository(Repository):
             return tuple(_row(r) for r in connection.execute(query))
 
     def unfinished_runs(self) -> tuple[RunRow, ...]:
-        """Runs that never said they ended and whose process is gone (killed, or its host rebooted); oldest first."""
+        """Runs without a recorded end whose process has ended (killed, or its host rebooted); oldest first."""
         now = self._clock()
         with reading(self._engine) as connection:
             expiry = {r.run_id: r.expires_at for r in connection.execute(select(t.leases.c.run_id, t.leases.c.expires_at))}

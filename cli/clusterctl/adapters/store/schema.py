@@ -1,4 +1,4 @@
-"""The version of the schema. Alembic is imported only when there is something to migrate."""
+"""Migrates the schema. Alembic is imported only if a migration is needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect, text
 
 from clusterctl.adapters.store.engine import reading, without_password, writing
-from clusterctl.adapters.store.schema_head import HEAD as HEAD  # noqa: PLC0414 part of this module, too
+from clusterctl.adapters.store.schema_head import HEAD as HEAD  # noqa: PLC0414 exported by this module, too
 from clusterctl.model.errors import StoreError
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def ensure(engine: Engine) -> None:
-    """Bring the database to HEAD.
+    """Migrate the database to HEAD.
 
     Raises:
-        StoreError: it cannot be read or written, or was made by a newer clusterctl.
+        StoreError: it cannot be read or written, or was written by a newer clusterctl.
     """
     with reading(engine) as connection:
         version = _version(connection)
@@ -30,8 +30,8 @@ def ensure(engine: Engine) -> None:
     if version and version > HEAD:
         raise StoreError(
             path=without_password(str(engine.url)),
-            detail=f"its schema is {version}, this clusterctl knows {HEAD}",
-            hint="use the clusterctl that wrote it, or a newer one",
+            detail=f"its schema version is {version}, this clusterctl supports {HEAD}",
+            hint="use the version of clusterctl that wrote it, or a newer one",
         )
     with writing(engine) as connection:
         if _version(connection) != HEAD:  # another process may have been faster

@@ -1,3 +1,3 @@
-"""The version of the schema that this clusterctl writes; light, for those that read without SQLAlchemy."""
+"""The schema version that this clusterctl writes; a separate module for code that reads without SQLAlchemy."""
 
 HEAD = "0004"

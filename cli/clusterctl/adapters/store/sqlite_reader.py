@@ -1,4 +1,4 @@
-"""Where nodes stand, straight from a SQLite file: to import SQLAlchemy costs more than to read 12,500 nodes."""
+"""Reads the state of all nodes directly from a SQLite file, because importing SQLAlchemy takes longer than reading 12,500 nodes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OPEN_RUNS = "SELECT id, host, pid, mark, started_at FROM runs WHERE status = 'r
 
 @dataclass(frozen=True, slots=True)
 class StoreSnapshot:
-    """What the store knows of all nodes."""
+    """Records, leases and failed validations of all nodes."""
 
     nodes: tuple[NodeRecord, ...]
     leases: tuple[Lease, ...]
@@ -47,10 +47,10 @@ class StoreSnapshot:
 
 
 def read_snapshot(url: str) -> StoreSnapshot | None:
-    """All nodes, leases and nodes without an answer, as `Store.nodes()`, `Store.leases()` and `Store.unanswered()` give them.
+    """The results of `Store.nodes()`, `Store.leases()` and `Store.unanswered()`.
 
-    None where it takes a Store to answer: another database, one that is to be made or converted, a run whose process is gone, and any trouble,
-    which a Store explains.
+    None if a Store is needed: for another database, one that must be created or migrated, a run whose process has ended, and for any
+    error, which a Store reports.
     """
     found = _FILE.fullmatch(url)
     if found is None or not Path(found[1]).is_file():
@@ -63,7 +63,7 @@ def read_snapshot(url: str) -> StoreSnapshot | None:
 
 
 def recorded_names(url: str) -> tuple[frozenset[str], frozenset[str]]:
-    """(racks and groups, nodes) that are recorded, for shell completion; none where the database is not a SQLite file that can be read."""
+    """The recorded (racks and groups, nodes), for shell completion; both empty if the database is not a readable SQLite file."""
     found = _FILE.fullmatch(url)
     if found is None or not Path(found[1]).is_file():
         return frozenset(), frozenset()

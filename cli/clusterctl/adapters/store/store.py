@@ -1,4 +1,4 @@
-"""The store as its users see it: one object, one method per question, each a small transaction."""
+"""The store: one object with all repositories; each method is a short transaction."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ class Store(
     MemberRepository,
     DriftRepository,
 ):
-    """Durable state. Usable as a context manager; safe to share between threads."""
+    """Durable state. A context manager; threads can share it."""
 
     @classmethod
     def open(cls, url: str, clock: Callable[[], str] = clock.now) -> Store:
-        """Open, and create or migrate, the database at a SQLAlchemy URL.
+        """Open the database at a SQLAlchemy URL; creates or migrates it if needed.
 
         Raises:
-            StoreError: it cannot be used; says why and what to do.
+            StoreError: it cannot be used; the error has the reason and a hint.
         """
         engine = connect(url)
         schema.ensure(engine)
         return cls(engine, clock)
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:

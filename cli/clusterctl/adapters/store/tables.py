@@ -1,8 +1,8 @@
-"""The tables, in SQLAlchemy Core. Records are frozen dataclasses (`records.py`), so an object mapper would only cost start-up time.
+"""The tables, in SQLAlchemy Core. Records are frozen dataclasses (`records.py`); an ORM would only increase the start-up time.
 
 Times are text (`clusterctl.adapters.clock`). `epoch` and `spec_digest` on evidence are the node's epoch and declared digest when it was saved.
-What a node said is the members of its set: numbers of `finding_values` in order, as runs (`finding_sets.py`).
-A lease has no foreign keys: it is taken before anything is known of its node.
+The members of a finding set are ids of `finding_values` in order, as ranges (`finding_sets.py`).
+A lease has no foreign keys, because it can be acquired before its node is registered.
 """
 
 from __future__ import annotations

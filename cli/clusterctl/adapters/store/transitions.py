@@ -1,4 +1,4 @@
-"""Steps of the lifecycle: each is checked, is a row, and moves the node in the same transaction."""
+"""Transitions of the lifecycle: each is checked, recorded and applied to the node in one transaction."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class TransitionRepository(Repository):
-    """The story of every node."""
+    """The transitions of nodes."""
 
     def transition(
         self, name: str, to: State, *, run_id: str, operator: str, reason: str = "", spec_digest: str | None = None
     ) -> TransitionRow:
-        """Move a node. `run_id` is empty where an operator acts outside a run; `spec_digest` None keeps the node's.
+        """Change the state of a node. `run_id` is empty outside of a run; with `spec_digest` None the node keeps its digest.
 
         Raises:
             IllegalTransitionError: the lifecycle forbids it, the node is unknown, or its evidence does not allow `admitted`.
@@ -42,7 +42,7 @@ class TransitionRepository(Repository):
                 raise IllegalTransitionError(node=name, current=current.value, wanted=to.value, hint=next_action(name, current))
             if to is State.ADMITTED:
                 digest = _admissible_digest(connection, node)
-            step = {
+            row = {
                 "node": name,
                 "run_id": run_id,
                 "operator": operator,
@@ -53,21 +53,21 @@ class TransitionRepository(Repository):
                 "at": self._clock(),
                 "epoch": node.epoch + 1 if to in VOIDS_EVIDENCE else node.epoch,
             }
-            key = connection.execute(insert(t.transitions).values(**step)).inserted_primary_key
-            moved = {"state": to.value, "reason": step["reason"], "spec_digest": digest, "since": step["at"], "epoch": step["epoch"]}
+            key = connection.execute(insert(t.transitions).values(**row)).inserted_primary_key
+            changes = {"state": to.value, "reason": row["reason"], "spec_digest": digest, "since": row["at"], "epoch": row["epoch"]}
             if run_id:
-                moved["last_run"] = run_id
-            connection.execute(update(t.nodes).where(t.nodes.c.name == name).values(**moved))
-        return TransitionRow(id=key[0] if key else 0, **{**step, "from_state": current, "to_state": to})
+                changes["last_run"] = run_id
+            connection.execute(update(t.nodes).where(t.nodes.c.name == name).values(**changes))
+        return TransitionRow(id=key[0] if key else 0, **{**row, "from_state": current, "to_state": to})
 
     def history(self, name: str) -> tuple[TransitionRow, ...]:
-        """Every step of a node, oldest first."""
+        """All transitions of a node, oldest first."""
         with reading(self._engine) as connection:
             rows = connection.execute(select(t.transitions).where(t.transitions.c.node == name).order_by(t.transitions.c.id))
             return tuple(_row(r) for r in rows)
 
     def nodes_in_progress(self, run_id: str) -> tuple[str, ...]:
-        """The nodes whose last step was one of this run and that are still in the middle of the work, by name."""
+        """The nodes whose last transition was made by this run and whose state is still one of work in progress, by name."""
         newest = select(func.max(t.transitions.c.id)).group_by(t.transitions.c.node)
         steps = select(t.transitions.c.node).where(t.transitions.c.id.in_(newest), t.transitions.c.run_id == run_id)
         in_work = t.nodes.c.state.in_([s.value for s in IN_PROGRESS])
@@ -77,10 +77,10 @@ class TransitionRepository(Repository):
 
 
 def _admissible_digest(connection: Connection, node: Row[Any]) -> str:
-    """The spec digest of the node's admission record, if that record still proves what is declared and stands there."""
+    """The spec digest of the node's admission record, if the record is of the present epoch and the declared spec."""
     query = select(t.admissions.c.spec_digest, t.admissions.c.epoch).where(t.admissions.c.node == node.name)
     record = connection.execute(query.order_by(t.admissions.c.id.desc()).limit(1)).first()
-    hint = f"`clusterctl provision {node.name}` gathers new evidence"
+    hint = f"`clusterctl provision {node.name}` records new evidence"
     refused = f"{node.state} without current proof"
     if record is None or record.epoch != node.epoch:
         hint = f"it has no admission record since it was last touched; {hint}"

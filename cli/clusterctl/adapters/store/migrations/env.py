@@ -1,4 +1,4 @@
-"""Alembic's entry: migrations run on the connection that `schema.upgrade` hands over."""
+"""Entry point of Alembic: migrations run on the connection of `schema.upgrade`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deviations that drift runs saw, with first and last seen."""
+"""Deviations that drift runs find, with first and last seen."""
 
 from __future__ import annotations
 

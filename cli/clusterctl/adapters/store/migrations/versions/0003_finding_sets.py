@@ -1,4 +1,4 @@
-"""Findings once each, however many nodes say them on however many nights."""
+"""Stores each finding once for all nodes and runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from alembic import op
 revision = "0003"
 down_revision = "0002"
 
-_SAID = ("check", "role", "outcome", "severity", "expected", "found", "hint", "reason")
-_AT_A_TIME = 50
-_CACHED = 50_000
+_COLUMNS = ("check", "role", "outcome", "severity", "expected", "found", "hint", "reason")
+_BATCH_SIZE = 50
+_CACHE_LIMIT = 50_000
 
 _validations = sa.table("validations", sa.column("id", sa.Integer), sa.column("finding_set_id", sa.Integer))
-_old = sa.table("findings", sa.column("validation_id", sa.Integer), sa.column("position", sa.Integer), *map(sa.column, _SAID))
-_values = sa.table("finding_values", sa.column("id", sa.Integer), sa.column("digest"), *map(sa.column, _SAID))
+_old = sa.table("findings", sa.column("validation_id", sa.Integer), sa.column("position", sa.Integer), *map(sa.column, _COLUMNS))
+_values = sa.table("finding_values", sa.column("id", sa.Integer), sa.column("digest"), *map(sa.column, _COLUMNS))
 _sets = sa.table("finding_sets", sa.column("id", sa.Integer), sa.column("digest"), sa.column("members", sa.JSON))
 
 
@@ -46,7 +46,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_finding_sets")),
         sa.UniqueConstraint("digest", name=op.f("uq_finding_sets_digest")),
     )
-    # Not by Alembic: on SQLite it would make the table anew, and dropping the old one would cascade to the findings.
+    # Not with Alembic, which recreates the table on SQLite: dropping the old table would cascade to the findings.
     name = op.f("fk_validations_finding_set_id_finding_sets")
     op.execute(f"ALTER TABLE validations ADD COLUMN finding_set_id INTEGER CONSTRAINT {name} REFERENCES finding_sets (id)")
     _convert(op.get_bind())
@@ -58,20 +58,20 @@ def _convert(connection: sa.Connection) -> None:
     last = 0
     while ids := list(
         connection.execute(
-            sa.select(_validations.c.id).where(_validations.c.id > last).order_by(_validations.c.id).limit(_AT_A_TIME)
+            sa.select(_validations.c.id).where(_validations.c.id > last).order_by(_validations.c.id).limit(_BATCH_SIZE)
         ).scalars()
     ):
         last = ids[-1]
         query = sa.select(_old).where(_old.c.validation_id.in_(ids)).order_by(_old.c.validation_id, _old.c.position)
-        said: dict[int, list[tuple[str, ...]]] = {}
+        findings: dict[int, list[tuple[str, ...]]] = {}
         for row in connection.execute(query):
-            said.setdefault(row[0], []).append(tuple(row[2:]))
-        if len(numbers) > _CACHED:
+            findings.setdefault(row[0], []).append(tuple(row[2:]))
+        if len(numbers) > _CACHE_LIMIT:
             numbers = {}
-        strange = {s: _digest(list(s)) for one in said.values() for s in one if s not in numbers}
-        stored = _numbered(connection, _values, {d: dict(zip(_SAID, s, strict=True)) for s, d in strange.items()})
-        numbers |= {s: stored[d] for s, d in strange.items()}
-        sets = {number: _runs([numbers[s] for s in one]) for number, one in said.items()}
+        unknown = {s: _digest(list(s)) for one in findings.values() for s in one if s not in numbers}
+        stored = _numbered(connection, _values, {d: dict(zip(_COLUMNS, s, strict=True)) for s, d in unknown.items()})
+        numbers |= {s: stored[d] for s, d in unknown.items()}
+        sets = {number: _runs([numbers[s] for s in one]) for number, one in findings.items()}
         digests = {number: _digest(runs) for number, runs in sets.items()}
         stored = _numbered(connection, _sets, {digests[number]: {"members": runs} for number, runs in sets.items()})
         for number, digest in digests.items():

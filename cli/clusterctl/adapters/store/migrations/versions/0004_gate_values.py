@@ -1,4 +1,4 @@
-"""Gate results have a reason code and their numbers; results of before keep their texts, and the floor that these name."""
+"""Adds reason code, value, limit and unit to gate results; the limit of older results is parsed from their text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from alembic import op
 revision = "0004"
 down_revision = "0003"
 
-# As limits were written until now: `>= 360 Gb/s`, `<= 900 GB/s`.
+# The form of limits before this migration: `>= 360 Gb/s`, `<= 900 GB/s`.
 _LIMIT = re.compile(r"[<>]= ([0-9.]+) (\S+)")
-_AT_A_TIME = 500
+_BATCH_SIZE = 500
 
 _results = sa.table(
     "gate_results", sa.column("id", sa.Integer), sa.column("expected", sa.Text), sa.column("limit", sa.Float), sa.column("unit", sa.Text)
@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 def _fill(connection: sa.Connection) -> None:
     last = 0
-    query = sa.select(_results.c.id, _results.c.expected).where(_results.c.expected != "").order_by(_results.c.id).limit(_AT_A_TIME)
+    query = sa.select(_results.c.id, _results.c.expected).where(_results.c.expected != "").order_by(_results.c.id).limit(_BATCH_SIZE)
     while rows := list(connection.execute(query.where(_results.c.id > last))):
         last = rows[-1].id
         for row in rows:
