@@ -15,30 +15,30 @@ def _empty_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_variables_that_ansible_does_not_need_are_left_out() -> None:
-    made = ansible_env.minimal({"AWS_SECRET_ACCESS_KEY": "x", "PATH": "/bin", "SSH_AUTH_SOCK": "/s", "HOME": "/h"}, CONTENT)
+    made = ansible_env.minimal_environment({"AWS_SECRET_ACCESS_KEY": "x", "PATH": "/bin", "SSH_AUTH_SOCK": "/s", "HOME": "/h"}, CONTENT)
     assert "AWS_SECRET_ACCESS_KEY" not in made
     assert {made["PATH"], made["SSH_AUTH_SOCK"], made["HOME"]} == {"/bin", "/s", "/h"}
 
 
 def test_variables_named_in_pass_env_are_passed() -> None:
-    made = ansible_env.minimal({"CLUSTERCTL_PASS_ENV": "BMC_PASSWORD, ,MISSING", "BMC_PASSWORD": "x"}, CONTENT)
+    made = ansible_env.minimal_environment({"CLUSTERCTL_PASS_ENV": "BMC_PASSWORD, ,MISSING", "BMC_PASSWORD": "x"}, CONTENT)
     assert made["BMC_PASSWORD"] == "x"
     assert "MISSING" not in made
 
 
 def test_host_keys_are_checked_unless_the_user_disables_it() -> None:
-    assert ansible_env.minimal({}, CONTENT)["ANSIBLE_HOST_KEY_CHECKING"] == "True"
-    assert ansible_env.minimal({"ANSIBLE_HOST_KEY_CHECKING": "False"}, CONTENT)["ANSIBLE_HOST_KEY_CHECKING"] == "False"
+    assert ansible_env.minimal_environment({}, CONTENT)["ANSIBLE_HOST_KEY_CHECKING"] == "True"
+    assert ansible_env.minimal_environment({"ANSIBLE_HOST_KEY_CHECKING": "False"}, CONTENT)["ANSIBLE_HOST_KEY_CHECKING"] == "False"
 
 
 def test_settings_of_the_user_take_precedence() -> None:
-    made = ansible_env.minimal({"ANSIBLE_CONFIG": "/mine.cfg", "ANSIBLE_ROLES_PATH": "/mine"}, CONTENT)
+    made = ansible_env.minimal_environment({"ANSIBLE_CONFIG": "/mine.cfg", "ANSIBLE_ROLES_PATH": "/mine"}, CONTENT)
     assert (made["ANSIBLE_CONFIG"], made["ANSIBLE_ROLES_PATH"]) == ("/mine.cfg", "/mine")
-    assert ansible_env.minimal({}, CONTENT)["ANSIBLE_CONFIG"] == "/content/ansible.cfg"
+    assert ansible_env.minimal_environment({}, CONTENT)["ANSIBLE_CONFIG"] == "/content/ansible.cfg"
     Path("ansible.cfg").touch()
-    assert ansible_env.minimal({}, CONTENT)["ANSIBLE_CONFIG"] == str(Path("ansible.cfg").absolute())
+    assert ansible_env.minimal_environment({}, CONTENT)["ANSIBLE_CONFIG"] == str(Path("ansible.cfg").absolute())
 
 
 @pytest.mark.parametrize(("given", "expected"), [({}, "C.UTF-8"), ({"LANG": "C"}, "C.UTF-8"), ({"LANG": "de_DE.UTF-8"}, None)])
 def test_ansible_gets_a_utf8_locale(given: dict[str, str], expected: str | None) -> None:
-    assert ansible_env.minimal(given, CONTENT).get("LC_ALL") == expected
+    assert ansible_env.minimal_environment(given, CONTENT).get("LC_ALL") == expected

@@ -22,7 +22,7 @@ def write(folder: Path, text: str) -> Path:
     return folder
 
 
-def test_relative_layers_start_at_the_file_and_common_is_the_packaged_one(tmp_path: Path) -> None:
+def test_layers_are_relative_to_the_file_and_common_is_the_packaged_layer(tmp_path: Path) -> None:
     write(tmp_path, "inventory: ['@common', inventory/site]\n")
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
@@ -31,7 +31,7 @@ def test_relative_layers_start_at_the_file_and_common_is_the_packaged_one(tmp_pa
     assert found.state_dir == tmp_path / ".clusterctl"
 
 
-def test_options_win_and_start_at_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_take_precedence_and_are_relative_to_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "inventory: [x]\nstate_dir: s\n")
     monkeypatch.setenv("CLUSTERCTL_STATE_DIR", str(tmp_path / "env"))
     found = config.read_config(inventory=("@common", "y", "r1-n01,"), start=tmp_path)
@@ -63,30 +63,30 @@ def test_options_win_and_start_at_the_working_directory(tmp_path: Path, monkeypa
         ("a: [\n", "clusterctl.yml"),
     ],
 )
-def test_wrong_files(text: str, says: str, tmp_path: Path) -> None:
+def test_invalid_files_are_errors(text: str, says: str, tmp_path: Path) -> None:
     write(tmp_path, text)
     with pytest.raises(ConfigError, match=says) as caught:
         config.read_config(start=tmp_path)
     assert caught.value.hint
 
 
-def test_modules_of_the_site_are_in_its_plugins(tmp_path: Path) -> None:
+def test_modules_of_the_site_are_in_its_plugins_directory(tmp_path: Path) -> None:
     found = config.read_config(start=write(tmp_path, "gates: [my_gates]\npool: {kind: 'my_pools:Batch', partition: gpu}\n"))
     assert (found.gates, found.plugins) == (("my_gates",), tmp_path / "plugins")
     assert found.pool == config.PoolDeclaration("my_pools:Batch", {"partition": "gpu"}, tmp_path / "plugins", tmp_path / "clusterctl.yml")
 
 
 @pytest.mark.parametrize(("text", "percent"), [("", 50), ("cpu_quota_percent: 0\n", 0), ("cpu_quota_percent: 200\n", 200)])
-def test_the_cpu_quota_of_checks(text: str, percent: int, tmp_path: Path) -> None:
+def test_the_cpu_quota_of_checks_is_read(text: str, percent: int, tmp_path: Path) -> None:
     assert config.read_config(start=write(tmp_path, text)).cpu_quota_percent == percent
 
 
 @pytest.mark.parametrize(("text", "budget"), [("", "50%"), ("reboot_budget: 4\n", "4"), ("reboot_budget: 25%\n", "25%")])
-def test_the_reboot_budget(text: str, budget: str, tmp_path: Path) -> None:
+def test_the_reboot_budget_is_read(text: str, budget: str, tmp_path: Path) -> None:
     assert config.read_config(start=write(tmp_path, text)).reboot_budget == budget
 
 
-def test_a_named_file_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_file_that_does_not_exist_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLUSTERCTL_CONFIG", str(tmp_path / "nosuch.yml"))
     with pytest.raises(ConfigError, match="No such file"):
         config.read_config(start=tmp_path)
@@ -97,5 +97,5 @@ def test_the_reference_lists_every_key() -> None:
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == config._KEYS
 
 
-def test_an_empty_file_is_fine(tmp_path: Path) -> None:
+def test_an_empty_file_is_valid(tmp_path: Path) -> None:
     assert config.read_config(start=write(tmp_path, "")).inventory == ()

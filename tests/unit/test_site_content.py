@@ -1,4 +1,4 @@
-"""Roles and validators that a site or a package brings: found, resolved, packed, refused where they clash."""
+"""Roles and validators of a site or a package: found, resolved, packed, and refused if they conflict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from clusterctl.adapters import site_content
 from clusterctl.adapters.ansible.content import content_dir
-from clusterctl.adapters.ansible.environment import minimal
+from clusterctl.adapters.ansible.environment import minimal_environment
 from clusterctl.adapters.config import read_config
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.validators.bundle import build_bundle
@@ -53,7 +53,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_role_of_the_site_is_resolved_and_found_by_ansible(site: Path) -> None:
     (node,) = load_nodes(read_config().inventory, "n1")
     assert node.spec.roles == {"banner": {"banner_text": "hello"}}
-    assert minimal({}, content_dir())["ANSIBLE_ROLES_PATH"] == f"{site}/roles:{content_dir()}/roles"
+    assert minimal_environment({}, content_dir())["ANSIBLE_ROLES_PATH"] == f"{site}/roles:{content_dir()}/roles"
 
 
 def test_a_profile_takes_a_role_of_the_site_beside_its_own(site: Path) -> None:
@@ -63,21 +63,21 @@ def test_a_profile_takes_a_role_of_the_site_beside_its_own(site: Path) -> None:
     assert list(node.spec.roles)[-2:] == ["monitoring", "banner"]
 
 
-def test_its_validator_travels_and_counts(site: Path) -> None:
+def test_a_validator_of_the_site_is_in_the_bundle_and_its_digest(site: Path) -> None:
     before = build_bundle(site / "state")
-    bundle = build_bundle(site / "state", site_content.sound_validator_dirs(site_content.site_content()))
+    bundle = build_bundle(site / "state", site_content.checked_validator_dirs(site_content.site_content()))
     assert "clusterctl_validators/test_banner.py" in zipfile.ZipFile(bundle.path).namelist()
     assert bundle.sha256 != before.sha256
 
 
-def test_a_checkout_brings_nothing_beside_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkout_has_no_site_content(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.delenv("CLUSTERCTL_CONFIG", raising=False)
     assert site_content.site_content().folders == ()
     assert site_content.role_dirs() == (content_dir() / "roles",)
 
 
-def test_a_package_brings_the_same(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_can_provide_the_same(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(site / "lib" / "acme_content", {"__init__.py": "", **role("cooling")})
     monkeypatch.setattr(sys, "path", [*sys.path, str(site / "lib")])
     offered = [EntryPoint("acme", "acme_content", site_content.GROUP)]
@@ -93,13 +93,13 @@ def test_a_package_brings_the_same(site: Path, monkeypatch: pytest.MonkeyPatch) 
         site_content.site_content()
 
 
-def test_two_roles_of_one_name_are_refused(site: Path) -> None:
+def test_two_roles_with_the_same_name_are_refused(site: Path) -> None:
     write(site, role("hugepages"))
     with pytest.raises(ConfigError, match=r"two roles are called 'hugepages': roles/hugepages and "):
         load_nodes(read_config().inventory, "n1")
 
 
-def test_a_role_without_a_schema_is_named(site: Path) -> None:
+def test_a_role_without_schema_is_reported(site: Path) -> None:
     (site / "roles" / "banner" / "meta" / "argument_specs.yml").unlink()
     with pytest.raises(SpecInvalidError) as caught:
         load_nodes(read_config().inventory, "n1")
@@ -115,14 +115,14 @@ def test_a_role_without_a_schema_is_named(site: Path) -> None:
         ("test_banner.py", "x\0", r"test_banner\.py:1: "),
     ],
 )
-def test_a_validator_that_cannot_travel(name: str, text: str, says: str, site: Path) -> None:
+def test_an_invalid_validator_is_an_error(name: str, text: str, says: str, site: Path) -> None:
     (site / "validators" / name).write_text(text)
     with pytest.raises(ConfigError, match=says) as caught:
-        site_content.sound_validator_dirs(site_content.site_content())
+        site_content.checked_validator_dirs(site_content.site_content())
     assert caught.value.hint
 
 
-def test_the_doctor_names_what_a_role_lacks(site: Path) -> None:
+def test_doctor_reports_incomplete_site_roles(site: Path) -> None:
     write(site, {"roles/other/tasks/main.yml": "[]\n"})
     found = {c.name: c for c in examine(read_config())}
     assert found["role banner"].ok

@@ -54,7 +54,7 @@ def site_content() -> SiteContent:
     return SiteContent(tuple(f for f in (own, *packages) if f is not None and f != content_dir().resolve()))
 
 
-def sound_validator_dirs(content: SiteContent) -> tuple[Path, ...]:
+def checked_validator_dirs(content: SiteContent) -> tuple[Path, ...]:
     """The directories of validators, after checking that their modules can be sent to nodes with those of clusterctl.
 
     Raises:

@@ -19,7 +19,7 @@ _PASSED_NAMES = frozenset(
 _PASSED_PREFIXES = ("ANSIBLE_", "RUNNER_", "AWX_ISOLATED_DATA_DIR")
 
 
-def minimal(environment: Mapping[str, str], content: Path) -> dict[str, str]:
+def minimal_environment(environment: Mapping[str, str], content: Path) -> dict[str, str]:
     """The part of `environment` that ansible-playbook needs, with defaults for what the user did not set.
 
     It contains ANSIBLE_*, the variables for ssh and the locale, and those named in CLUSTERCTL_PASS_ENV (comma separated), for

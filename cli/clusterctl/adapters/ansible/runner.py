@@ -151,7 +151,7 @@ class _Run:
         # prepare() reads env/settings and the whole environment, so these settings must come after it
         config.suppress_output_file = config.suppress_ansible_output = True
         config.pexpect_timeout = _POLL_S
-        config.env = ansible_env.minimal(config.env, content_dir())
+        config.env = ansible_env.minimal_environment(config.env, content_dir())
         config.cwd = str(Path.cwd())
         guard = shutil.which("setpriv")
         config.command = [*((guard, "--pdeathsig", "TERM", "--") if guard else ()), binary, *config.command[1:]]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.ansible.environment import minimal
+from clusterctl.adapters.ansible.environment import minimal_environment
 from clusterctl.adapters.inventory.invalid import spec_invalid_error
 from clusterctl.adapters.inventory.wire import Failure
 from clusterctl.model.errors import ClusterctlError, ConfigError, UnknownTargetError
@@ -78,7 +78,7 @@ def _environment(request: WorkerRequest) -> dict[str, str]:
     """What an ansible-playbook of ours gets, so that both render the same; read strictly, what Ansible only warns of is an error here."""
     kept = {k: os.environ[k] for k in ("PYTHONPATH",) if k in os.environ}
     return (
-        minimal(os.environ, Path(request.content))
+        minimal_environment(os.environ, Path(request.content))
         | kept
         | {
             "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",

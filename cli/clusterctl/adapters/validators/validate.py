@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.site_content import site_content, sound_validator_dirs
+from clusterctl.adapters.site_content import checked_validator_dirs, site_content
 from clusterctl.adapters.ssh import ssh_args
 from clusterctl.adapters.ssh.fanout import fan_out
 from clusterctl.adapters.ssh.ssh import SshClient
@@ -88,7 +88,7 @@ def validate_each(
         ConfigError: a waiver or the ssh arguments of a node are invalid (no node was contacted), or the bundle cannot be built.
     """
     chosen = settings or ValidationSettings()
-    bundle = bundle_module.build_bundle(state_dir, sound_validator_dirs(site_content()))
+    bundle = bundle_module.build_bundle(state_dir, checked_validator_dirs(site_content()))
     waived = {n.name: waivers.parse_waivers(n.spec.waivers, n.name) for n in nodes}
     by_ssh = [n for n in nodes if _by_our_ssh(n.connection)]
     for node in by_ssh:
