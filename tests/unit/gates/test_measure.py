@@ -229,7 +229,7 @@ def test_a_run_that_is_no_burnin_or_is_damaged_is_an_error(fleet: Fleet, rundir:
     file = rundir.path / "gates" / "nccl_node" / "n1.json"
     whole = file.read_text()
     file.write_text(whole[:100])
-    with pytest.raises(ConfigError, match="is not a file of raw records"):
+    with pytest.raises(ConfigError, match="not a file of raw records"):
         judge_stored(rundir.path, None)
     file.unlink()
     missing = judge_stored(rundir.path, None)
