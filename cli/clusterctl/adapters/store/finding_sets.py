@@ -34,7 +34,7 @@ class RowIds:
 
     Attributes:
         objects: `id(finding)` -> finding and row id; equal findings of a fleet are mostly one object. Only the newest of equal objects is
-            referenced, which prevents that its `id` is reused.
+            referenced, so that its `id` cannot be reused.
         findings: digest -> row id.
         sets: digest -> row id.
         by_id: row id -> finding, as it was read.
