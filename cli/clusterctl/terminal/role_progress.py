@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from clusterctl.model.task_event import TaskEvent
 
 _NO_WORK = frozenset({TaskStatus.STARTED, TaskStatus.SKIPPED, TaskStatus.RETRY})
+# Ansible checks the arguments of every role of a playbook, whatever `--tags` selects.
+_ALWAYS_RUNS = "ansible.builtin.validate_argument_spec"
 _FAILURES = frozenset({TaskStatus.FAILED, TaskStatus.UNREACHABLE})
 
 
@@ -62,7 +64,7 @@ class RoleProgress:
         part = self.parts.setdefault(event.node, NodePart())
         part.left = False
         part.failed |= event.status in _FAILURES and not event.ignored
-        part.worked |= event.status not in _NO_WORK
+        part.worked |= event.status not in _NO_WORK and event.action != _ALWAYS_RUNS
         part.changed |= event.changed
         self.task = event.task or self.task
 

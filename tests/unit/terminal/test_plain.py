@@ -104,6 +104,17 @@ def test_a_role_that_every_node_skips_takes_no_line(log: Log) -> None:
     ]
 
 
+def test_a_role_of_which_only_the_arguments_are_checked_takes_no_line(log: Log) -> None:
+    checks = [
+        TaskSeen(Phase.APPLY, TaskEvent(n, "cuda", "Validating arguments", TaskStatus.OK, action="ansible.builtin.validate_argument_spec"))
+        for n in SIX
+    ]
+    assert log.feed(PhaseStarted(Phase.APPLY, SIX), *checks, *role("nccl", SIX), Note("x"))[1:] == [
+        "apply: nccl on 6 nodes: 6 done, 0 s",
+        "x",
+    ]
+
+
 def test_a_role_that_some_nodes_skip_counts_the_others(log: Log) -> None:
     log.feed(PhaseStarted(Phase.APPLY, SIX), *(seen(n, "roce", TaskStatus.SKIPPED) for n in SIX[:2]), *role("roce", SIX[2:]))
     assert log.feed(Note("x")) == ["apply: roce on 4 nodes: 4 done, 0 s", "x"]
