@@ -169,7 +169,6 @@ class FilterModule:
     def filters(self) -> dict[str, Any]:
         """Filter name -> function."""
         return {
-            "kernel_boot_entries": boot_entries,
             "kernel_builtin_modules": builtin_modules,
             "kernel_cmdline_differences": cmdline_differences,
             "kernel_cmdline_errors": cmdline_errors,
