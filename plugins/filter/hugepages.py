@@ -57,10 +57,13 @@ def boot_lines(text: str) -> list[str]:
     return [line for line in lines if "single" not in line.split()]
 
 
-def boots_with(text: str, declared: list[str]) -> bool:
-    """Whether every normal boot entry carries exactly the declared words."""
+def boot_differences(text: str, declared: list[str]) -> list[str]:
+    """How the normal boot entries differ from the declared words; `text` is grub.cfg or the output of `grubby --info=ALL`."""
     lines = boot_lines(text)
-    return bool(lines) and all(own_words(line) == declared for line in lines)
+    if not lines:
+        return ["the boot menu has no entry that starts a kernel"]
+    found = {" ".join(own_words(line)) for line in lines} - {" ".join(declared)}
+    return [f"expected {' '.join(declared)}, found {other or 'none'}" for other in sorted(found)]
 
 
 def unit_name(path: str) -> str:
@@ -74,7 +77,7 @@ class FilterModule:
     def filters(self) -> dict[str, Any]:
         """Filter name -> function."""
         return {
-            "hugepages_boots_with": boots_with,
+            "hugepages_boot_differences": boot_differences,
             "hugepages_errors": input_errors,
             "hugepages_own_words": own_words,
             "hugepages_unit_name": unit_name,

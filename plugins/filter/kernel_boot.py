@@ -10,6 +10,7 @@ _VALUE = re.compile(r"[^\s\"'`$\\]+")
 _WORD = re.compile(r'(?:"[^"]*"|[^\s"])+')
 _HUGEPAGES = {"hugepages", "hugepagesz", "default_hugepagesz"}
 _ENTRY = re.compile(r"^(\s*)(menuentry|submenu)\b.*?(?:\$menuentry_id_option|--id)\s+'?([^'\s{]+)'?", re.MULTILINE)
+_GRUBBY = re.compile(r'^args="(.*)"$', re.MULTILINE)
 _LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+(\S+)[ \t]*(.*)$", re.MULTILINE)
 
 
@@ -128,9 +129,10 @@ def default_kernel(grub_cfg: str) -> str:
     return next((e["kernel"] for e in entries if e["id"] == chosen.group(1)), "")
 
 
-def grubby_args(info: str) -> list[str]:
-    """The arguments of every entry of `grubby --info=ALL`."""
-    return re.findall(r'^args="(.*)"$', info, re.MULTILINE)
+def boot_differences(text: str, declared: dict[str, Any]) -> list[str]:
+    """How the boot entries differ from what is declared; `text` is grub.cfg or the output of `grubby --info=ALL`."""
+    entries = _GRUBBY.findall(text)
+    return sorted({d for args in entries for d in cmdline_differences(args, declared)}) if entries else menu_differences(text, declared)
 
 
 def module_name(name: str) -> str:
@@ -169,6 +171,7 @@ class FilterModule:
     def filters(self) -> dict[str, Any]:
         """Filter name -> function."""
         return {
+            "kernel_boot_differences": boot_differences,
             "kernel_builtin_modules": builtin_modules,
             "kernel_cmdline_differences": cmdline_differences,
             "kernel_cmdline_errors": cmdline_errors,
@@ -176,8 +179,6 @@ class FilterModule:
             "kernel_cmdline_words": cmdline_words,
             "kernel_default_kernel": default_kernel,
             "kernel_entry_of_release": entry_of_release,
-            "kernel_grubby_args": grubby_args,
-            "kernel_menu_differences": menu_differences,
             "kernel_module_name": module_name,
             "kernel_option_differences": option_differences,
             "kernel_option_files": option_files,

@@ -115,18 +115,6 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(n) for n in version.split("."))
 
 
-def installed_packages(text: str) -> dict[str, dict[str, Any]]:
-    """Installed packages by name from `name TAB version TAB wanted TAB status` lines: `version`, `held`."""
-    rows = [line.split("\t") for line in text.splitlines() if line.count("\t") == 3]  # noqa: PLR2004 four columns
-    return {name: {"version": version, "held": wanted == "hold"} for name, version, wanted, status in rows if status == "installed"}
-
-
-def wrong_packages(packages: Sequence[Mapping[str, str]], present: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Declared packages that are absent or have another version, each with `found`."""
-    found = [(p, present.get(p["name"], {}).get("version", "")) for p in packages]
-    return [{"name": p["name"], "version": p["version"], "found": v} for p, v in found if v != p["version"]]
-
-
 def loaded_module(text: str) -> dict[str, str]:
     """Version and flavour of the loaded module from /proc/driver/nvidia/version; both empty if none is loaded."""
     found = _LOADED.search(text + " ")
@@ -167,8 +155,6 @@ class FilterModule:
         """Filter name -> function."""
         return {
             "nvidia_tuple_errors": tuple_errors,
-            "nvidia_packages": installed_packages,
-            "nvidia_wrong_packages": wrong_packages,
             "nvidia_loaded_module": loaded_module,
             "nvidia_parameter_differences": parameter_differences,
             "nvidia_modprobe_options": modprobe_options,

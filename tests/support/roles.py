@@ -32,8 +32,8 @@ def load_role(path: Path) -> Role:
 
 
 def all_roles() -> list[Role]:
-    """All roles of the tree, by name."""
-    return [load_role(p) for p in sorted((ROOT / "roles").iterdir()) if p.is_dir()]
+    """Every role of the tree that can be applied, by name: one without argument specs is exempt in exempt_roles.yml."""
+    return [load_role(p.parents[1]) for p in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml"))]
 
 
 def exemptions(name: str) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def play(root: Path, folders: list[Path], *options: str) -> tuple[int, str]:
             "vars": {
                 "__cuda_link": f"{folder}/cuda",
                 "__cuda_alternatives": f"{folder}/alternatives",
-                "__cuda_missing": [],
+                "__cuda_package_differences": [],
                 "cuda_default": "13.0",
             },
         }

@@ -76,10 +76,15 @@ PAGES = [{"size": "2M", "node": 0, "count": 3}, {"size": "1G", "node": 0, "count
 def test_parameters_for_the_command_line(on_cmdline: bool, default: str, words: list[str]) -> None:
     assert plugin.words(PAGES, on_cmdline, default) == words
     menu = f"menuentry 'a' {{\n\tlinux /vmlinuz ro quiet {' '.join(words)}\n}}\nmenuentry 'r' {{\n\tlinux /vmlinuz ro single\n}}\n"
-    assert plugin.boots_with(menu, words)
-    assert not plugin.boots_with(menu, [*words, "hugepages=1"])
-    assert not plugin.boots_with("", words)
-    assert plugin.boots_with(f'kernel="/vmlinuz"\nargs="ro {" ".join(words)}"\n', words)
+    assert plugin.boot_differences(menu, words) == []
+    assert plugin.boot_differences(menu, [*words, "hugepages=1"]) == [
+        f"expected {' '.join([*words, 'hugepages=1'])}, found {' '.join(words) or 'none'}"
+    ]
+    assert plugin.boot_differences("", words) == ["the boot menu has no entry that starts a kernel"]
+    assert plugin.boot_differences(f'kernel="/vmlinuz"\nargs="ro {" ".join(words)}"\n', words) == []
+    assert plugin.boot_differences('kernel="/vmlinuz"\nargs="ro hugepages=9"\n', words) == [
+        f"expected {' '.join(words)}, found hugepages=9"
+    ]
 
 
 @pytest.mark.parametrize(

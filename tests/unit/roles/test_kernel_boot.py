@@ -37,10 +37,14 @@ GOOD = "iommu=pt init_on_alloc=0 nosmt console=tty0 console=ttyS0,115200n8"
 
 def drop_in(tmp_path: Path, declared: dict[str, Any], default_grub: str, times: int = 1) -> tuple[str, str]:
     """The two command lines as grub-mkconfig reads them: /etc/default/grub, then the drop-in."""
-    env = jinja2.Environment(trim_blocks=True, autoescape=False, loader=jinja2.FileSystemLoader(ROOT / "roles" / "kernel" / "templates"))  # noqa: S701 shell, not HTML
+    env = jinja2.Environment(trim_blocks=True, autoescape=False, loader=jinja2.FileSystemLoader(ROOT / "roles" / "shared" / "templates"))  # noqa: S701 shell, not HTML
     env.filters.update({f"clusterctl.gpu.{name}": function for name, function in boot.FilterModule().filters().items()})
     file = tmp_path / "90-clusterctl.cfg"
-    file.write_text(env.get_template("grub.cfg.j2").render(kernel_cmdline=declared))
+    file.write_text(
+        env.get_template("grub.cfg.j2").render(
+            role_name="kernel", shared_cmdline_names=list(declared), shared_cmdline_words=boot.cmdline_words(declared)
+        )
+    )
     script = default_grub + f". {file}\n" * times + 'printf "%s\\0%s" "$GRUB_CMDLINE_LINUX" "$GRUB_CMDLINE_LINUX_DEFAULT"'
     always, normal = subprocess.run(["sh", "-euc", script], capture_output=True, text=True, check=True, cwd=tmp_path).stdout.split("\0")
     return always, normal
@@ -78,14 +82,14 @@ def test_a_running_command_line_is_compared(cmdline: str, different: list[str]) 
 
 
 def test_the_menu_is_compared_without_its_recovery_entries() -> None:
-    assert boot.menu_differences(MENU.format(default="0", words=GOOD), DECLARED) == []
-    assert boot.menu_differences(MENU.format(default="0", words=GOOD + " iommu=pt"), DECLARED) == ["iommu: given 2 times"]
-    assert boot.menu_differences(MENU.format(default="0", words=GOOD + " quiet"), DECLARED) == ["quiet: declared (absent), found quiet"]
+    assert boot.boot_differences(MENU.format(default="0", words=GOOD), DECLARED) == []
+    assert boot.boot_differences(MENU.format(default="0", words=GOOD + " iommu=pt"), DECLARED) == ["iommu: given 2 times"]
+    assert boot.boot_differences(MENU.format(default="0", words=GOOD + " quiet"), DECLARED) == ["quiet: declared (absent), found quiet"]
 
 
 @pytest.mark.parametrize("menu", ["", "menuentry 'x' {\n\tchainloader\n}\n", "\0\0 garbage"])
 def test_a_menu_that_starts_nothing_differs(menu: str) -> None:
-    assert boot.menu_differences(menu, {}) == ["the boot menu has no entry that starts a kernel"]
+    assert boot.boot_differences(menu, {}) == ["the boot menu has no entry that starts a kernel"]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,8 @@ def test_the_entry_of_a_release() -> None:
 
 def test_grubby_entries() -> None:
     info = 'index=0\nkernel="/boot/vmlinuz-5.14.0"\nargs="ro iommu=pt"\nindex=1\nargs="ro"\n'
-    assert boot.grubby_args(info) == ["ro iommu=pt", "ro"]
+    assert boot.boot_differences(info, {"iommu": "pt"}) == ["iommu: declared iommu=pt, found (absent)"]
+    assert boot.boot_differences(info, {"quiet": False}) == []
 
 
 def test_builtin_modules_and_options() -> None:

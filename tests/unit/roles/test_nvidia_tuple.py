@@ -88,18 +88,6 @@ def test_the_upstream_part_of_a_package_version(version: str, upstream: str) -> 
     assert plugin.upstream(version) == upstream
 
 
-def test_packages_that_are_absent_removed_or_of_another_version() -> None:
-    text = "a\t1\tinstall\tinstalled\nb\t1\thold\tinstalled\nc\t1\tdeinstall\tconfig-files\nbroken line\n"
-    present = plugin.installed_packages(text)
-    assert present == {"a": {"version": "1", "held": False}, "b": {"version": "1", "held": True}}
-    wrong = plugin.wrong_packages([{"name": n, "version": v} for n, v in (("a", "1"), ("b", "2"), ("c", "1"), ("d", "1"))], present)
-    assert wrong == [
-        {"name": "b", "version": "2", "found": "1"},
-        {"name": "c", "version": "1", "found": ""},
-        {"name": "d", "version": "1", "found": ""},
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "version", "flavour"),
     [
