@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
 from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted, TaskSeen
@@ -30,17 +31,26 @@ if TYPE_CHECKING:
 _STYLES = {"admitted": "green", "quarantined": "bold red", "drained": "yellow", "registered": "white"}
 _FRAME = 6
 _FEW = 4
+_TASK = re.compile(r"^\s*- name:", re.MULTILINE)
+_SHARED = re.compile(r"shared/tasks/([^\"\n]+\.yml)")
 
 
 def task_counts(role_dirs: Iterable[Path]) -> dict[str, int]:
-    """Role -> number of tasks in its files; an upper bound, for the bar and the time left."""
-    named = re.compile(r"^\s*- name:", re.MULTILINE)
-    return {
-        folder.name: sum(len(named.findall(f.read_text(encoding="utf-8"))) for f in (folder / "tasks").glob("*.yml"))
-        for roles in role_dirs
-        for folder in roles.iterdir()
-        if (folder / "tasks").is_dir()
-    }
+    """Role -> number of tasks in its files and in the shared ones that they include; an upper bound, for the bar and the time left."""
+    texts = {f: f.read_text(encoding="utf-8") for roles in role_dirs for f in roles.glob("*/tasks/*.yml")}
+    shared = {f.name: text for f, text in texts.items() if f.parts[-3] == "shared"}
+    counts: dict[str, int] = {}
+    for file, text in texts.items():
+        role = file.parts[-3]
+        counts[role] = counts.get(role, 0) + _tasks(text, shared)
+    return counts
+
+
+def _tasks(text: str, shared: Mapping[str, str]) -> int:
+    """Tasks of a file, with those of the shared files that it includes; a name with the family of the distribution counts both."""
+    patterns = [re.sub("{{.*?}}", "*", name) for name in _SHARED.findall(text)]
+    included = [other for name, other in shared.items() if any(fnmatch(name, p) for p in patterns)]
+    return len(_TASK.findall(text)) + sum(_tasks(other, shared) for other in included)
 
 
 def view(counts: Mapping[str, int]) -> PlainView | LiveView:

@@ -125,3 +125,5 @@ def test_clock(seconds: float, text: str) -> None:
 def test_every_role_has_a_task_count() -> None:
     counts = live.task_counts([ROOT / "roles"])
     assert counts["kernel"] > 5
+    own = sum(f.read_text().count("- name:") for f in (ROOT / "roles" / "nccl" / "tasks").glob("*.yml"))
+    assert counts["nccl"] > own + 10, "the tasks of shared files count, too"
