@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.filters import filter_plugin
@@ -132,6 +132,7 @@ VALUES = st.one_of(st.booleans(), st.integers(0, 9), st.from_regex(r"[a-z0-9,=.]
 NAMES = st.from_regex(r"[a-z]{1,6}", fullmatch=True).filter(lambda n: n not in {"hugepages", "hugepagesz"})
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(NAMES, VALUES, max_size=5), st.lists(NAMES, max_size=4))
 def test_declared_parameters_are_found_again(declared: dict[str, Any], others: list[str]) -> None:
     assert boot.cmdline_errors(declared) == []
