@@ -39,10 +39,12 @@ def example_bundle(state_dir: Path) -> Bundle:
     return build_bundle(state_dir, [EXAMPLES])
 
 
-def run_bundle(bundle: Bundle, roles: dict[str, Any], python: str = sys.executable, **options: Any) -> BundleResult:
-    """Run a bundle on this machine without storing it."""
+def run_bundle(
+    bundle: Bundle, roles: dict[str, Any], python: str = sys.executable, cwd: Path | None = None, **options: Any
+) -> BundleResult:
+    """Run a bundle on this machine, started in `cwd`, without storing it."""
     request = {"schema_version": 1, "node": "n1", "nonce": "abc", "roles": roles, "options": options}
     argv = [python, "-I", "-S", "-B", str(bundle.path), bundle.sha256]
     env = {"PATH": os.environ["PATH"]}
-    done = subprocess.run(argv, input=json.dumps(request), capture_output=True, text=True, timeout=60, env=env, check=False)
+    done = subprocess.run(argv, input=json.dumps(request), capture_output=True, text=True, timeout=60, env=env, cwd=cwd, check=False)
     return BundleResult(done.returncode, json.loads(done.stdout) if done.returncode == 0 else {}, done.stderr)

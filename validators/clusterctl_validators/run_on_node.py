@@ -121,6 +121,6 @@ def _enter_view(writable: List[str]) -> str:
 
 
 def _arguments() -> List[str]:
-    """No configuration file, no cache, no plugins that a node does not need."""
+    """No configuration file, no conftest.py of the folder the user logged in to, no cache, no plugins that a node does not need."""
     blocked = [word for name in _UNUSED for word in ("-p", "no:" + name)]
-    return ["-c", os.devnull, "--rootdir", "/", *blocked]
+    return ["-c", os.devnull, "--rootdir", "/", "--noconftest", *blocked]

@@ -69,6 +69,6 @@ def test_strict_reading_and_the_sites_own_configuration(tmp_path: Path, monkeypa
     assert env["ANSIBLE_DUPLICATE_YAML_DICT_KEY"] == "error"
     assert "A_TOKEN" not in env
     (tmp_path / "ansible.cfg").write_text("")
-    assert "ANSIBLE_CONFIG" not in worker._environment(REQUEST)
+    assert worker._environment(REQUEST)["ANSIBLE_CONFIG"] == str(tmp_path / "ansible.cfg")
     monkeypatch.setenv("ANSIBLE_CONFIG", "/etc/mine.cfg")
     assert worker._environment(REQUEST)["ANSIBLE_CONFIG"] == "/etc/mine.cfg"

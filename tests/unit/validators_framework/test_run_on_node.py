@@ -119,6 +119,14 @@ def test_nothing_is_written(bundle: Bundle, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["bundle.pyz"]
 
 
+def test_a_conftest_of_the_working_directory_is_not_read(bundle: Bundle, tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "tests"):
+        folder.mkdir(exist_ok=True)
+        (folder / "conftest.py").write_text("raise RuntimeError('not ours')")
+    answer = run_bundle(bundle, {"example": GOOD}, cwd=tmp_path)
+    assert answer.findings["example.host"].outcome is Outcome.PASS, answer.stderr
+
+
 @pytest.fixture
 def view(bundle: Bundle) -> str:
     """The view of the checks on this machine; skips if it is not read-only."""
