@@ -31,7 +31,7 @@ lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generate
 	$(BIN)/mypy cli lab validators tests
 	$(BIN)/lint-imports
 	$(BIN)/yamllint --strict .
-	$(BIN)/ansible-lint --offline -q
+	ANSIBLE_COLLECTIONS_PATH=playbooks/collections $(BIN)/ansible-lint --offline -q
 	$(BIN)/python scripts/generate.py --check
 
 unit: ## Fast tests without containers
