@@ -38,6 +38,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "hosts" / "group_vars" / "rack_7.yml").write_text("rack_8: {hosts: {no_node: }}\n")
     (folder / "hosts" / "broken.yml").write_text("a: [")
     (folder / "roles" / "fan_control" / "tasks").mkdir(parents=True)
+    (folder / "roles" / "fan_control" / "tasks" / "main.yml").write_text("[]\n")
     (folder / "state" / "lab" / "hosts").mkdir(parents=True)
     (folder / "state" / "lab" / "hosts" / "hosts.yml").write_text("rack_40: {hosts: {r40-n01: , r40-n02: }}\n")
     (folder / "clusterctl.yml").write_text("inventory: [hosts]\nstate_dir: state\n")
@@ -77,6 +78,7 @@ NODES = [f"r12-n0{i}" for i in range(1, 7)]
         (("burnin", "--gates", "dcgm_diag,rdma"), ["dcgm_diag,rdma_pair"]),
         (("judge", "last", "--gate", "rdma"), ["rdma_pair"]),
         (("provision", "--roles", "kernel,fan"), ["kernel,fan_control"]),
+        (("provision", "--roles", "sha"), []),
         (("lab", "fault", "r40"), ["r40-n01", "r40-n02"]),
         (("lab", "fault", "r40-n01", "hca_deg"), ["hca_degraded"]),
         (("plan", "-i", "ho"), ["ho"]),

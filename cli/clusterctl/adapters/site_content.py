@@ -34,7 +34,7 @@ class SiteContent:
     @property
     def roles(self) -> dict[str, Path]:
         """Role -> its directory."""
-        return {p.name: p for d in reversed(self.role_dirs) for p in sorted(d.iterdir()) if (p / "tasks").is_dir()}
+        return {p.name: p for d in reversed(self.role_dirs) for p in sorted(d.iterdir()) if is_role(p)}
 
     def validator_of(self, role: str) -> Path | None:
         """The validator module of a site role, or None."""
@@ -70,6 +70,11 @@ def checked_validator_dirs(content: SiteContent) -> tuple[Path, ...]:
         except (SyntaxError, ValueError) as e:
             raise ConfigError(detail=f"{file}:{getattr(e, 'lineno', None) or 1}: {e}", hint="correct the validator") from e
     return content.validator_dirs
+
+
+def is_role(folder: Path) -> bool:
+    """Whether Ansible can apply `folder` as a role: a folder that others only include task files from, as `roles/shared`, has no main file."""
+    return any((folder / "tasks" / f"main.{suffix}").is_file() for suffix in ("yml", "yaml"))
 
 
 def role_dirs() -> tuple[Path, ...]:

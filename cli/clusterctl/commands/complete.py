@@ -99,9 +99,8 @@ def gates(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[
 
 @silent
 def roles(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The roles of clusterctl and of the site."""
-    from clusterctl.adapters.ansible.content import content_dir  # noqa: PLC0415
+    """The roles of clusterctl, of the site and of installed packages."""
+    from clusterctl.adapters.site_content import is_role, role_dirs  # noqa: PLC0415
 
-    folders = (content_dir() / "roles", site(ctx).root / "roles")
-    found = {r.name for folder in folders if folder.is_dir() for r in folder.iterdir() if (r / "tasks").is_dir()}
-    return matching(sorted(found), incomplete)
+    site(ctx)  # a broken configuration offers nothing
+    return matching(sorted({r.name for folder in role_dirs() for r in folder.iterdir() if is_role(r)}), incomplete)
