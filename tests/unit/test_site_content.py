@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import zipfile
-from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 import pytest
@@ -77,18 +75,19 @@ def test_a_checkout_has_no_site_content(monkeypatch: pytest.MonkeyPatch) -> None
     assert site_content.role_dirs() == (content_dir() / "roles",)
 
 
-def test_a_package_can_provide_the_same(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_package_can_provide_the_same(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry_point = site / "lib" / "acme_content-1.0.dist-info" / "entry_points.txt"
+    metadata = {"METADATA": "Metadata-Version: 2.1\nName: acme-content\nVersion: 1.0\n"}
+    write(entry_point.parent, {**metadata, entry_point.name: f"[{site_content.GROUP}]\nacme = acme_content\n"})
     write(site / "lib" / "acme_content", {"__init__.py": "", **role("cooling")})
-    monkeypatch.setattr(sys, "path", [*sys.path, str(site / "lib")])
-    offered = [EntryPoint("acme", "acme_content", site_content.GROUP)]
-    monkeypatch.setattr(site_content, "entry_points", lambda group: offered if group == site_content.GROUP else [])
+    monkeypatch.syspath_prepend(str(site / "lib"))
     found = site_content.site_content()
     assert found.folders == (site, site / "lib" / "acme_content")
     assert list(found.roles) == ["cooling", "banner"]
     (node,) = load_nodes(read_config().inventory, "n1", extra_vars=['{"node_roles": ["banner", "cooling"]}'])
     assert node.spec.roles["cooling"] == {"cooling_text": "hello"}
     assert found.validator_of("cooling") == site / "lib" / "acme_content" / "validators" / "test_cooling.py"
-    offered[0] = EntryPoint("acme", "acme_contents", site_content.GROUP)
+    entry_point.write_text(f"[{site_content.GROUP}]\nacme = acme_contents\n")
     with pytest.raises(ConfigError, match="no package 'acme_contents' is installed"):
         site_content.site_content()
 
