@@ -34,6 +34,7 @@ ADVICE = GpuAdvice(
     unusable_domain=(
         "NCCL cannot use the NVLink between the trays: check `nvidia-imex-ctl -N` and /dev/nvidia-caps-imex-channels on each of them"
     ),
+    fabric_not_ready="CUDA does not start before the NVLink fabric is up: check nvidia-fabricmanager, and Fabric in `nvidia-smi -q`",
 )
 
 

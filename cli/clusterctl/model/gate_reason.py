@@ -35,6 +35,9 @@ class GateReason(StrEnum):
     INCOMPLETE = "incomplete"
     SERVER_SILENT = "server_silent"
     NVLINK_UNUSABLE = "nvlink_unusable"
+    FABRIC_NOT_READY = "fabric_not_ready"
+    TOOL_FAILED = "tool_failed"
+    WRONG_RUN = "wrong_run"
 
     # What the output shows.
     BELOW_FLOOR = "below_floor"
@@ -72,6 +75,9 @@ NOT_MEASURED = frozenset(
         GateReason.INCOMPLETE,
         GateReason.SERVER_SILENT,
         GateReason.NVLINK_UNUSABLE,
+        GateReason.FABRIC_NOT_READY,
+        GateReason.TOOL_FAILED,
+        GateReason.WRONG_RUN,
     }
 )
 # The peer's fault, as one end of a pair sees it: the other end's own record is more to the point.

@@ -259,7 +259,7 @@ def test_sigterm_ends_the_tools_and_records_what_did_not_run(make: Callable[...,
 
 
 def test_the_plans_own_limit_ends_it(make: Callable[..., Node]) -> None:
-    found = make("n1", [step("s", ["sleep", "30"], timeout_s=30)], limit_s=1).alone()["s"]
+    found = make("n1", [step("s", ["sleep", "30"], timeout_s=30)], limit_s=3).alone()["s"]
     assert found.exit_status is None
     assert found.error == "time limit of the node's plan reached"
     assert found.error_code is GateReason.TIMED_OUT

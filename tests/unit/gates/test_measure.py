@@ -76,11 +76,11 @@ class Fleet:
             text = DIAG
         elif step["gate"] == "rdma_pair":
             ends = {(name, step["device"]), (step["peer"], step["peer_device"])}
-            text = perftest(min([392.0, *(v for end, v in self.slow.items() if end in ends)]))
+            text = perftest(min([392.0, *(v for end, v in self.slow.items() if end in ends)]), device=step["device"])
         elif step["gate"] == "nccl_node":
             text = nccl(self.weak.get(name, 477.0))
         else:
-            text = nccl(90.0, via="NET/IB/0/GDRDMA")
+            text = nccl(60.0, via="NET/IB/0/GDRDMA", ranks=8 * len(step["peers"]))
         record = RawRecord(
             step["gate"], step["name"], step["tool"], name, tuple(step["argv"]), "2026", 1.0, 0, text, "", step["device"], step["peer"]
         )

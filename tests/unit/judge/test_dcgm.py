@@ -12,6 +12,17 @@ from clusterctl.model.gate_result import GateResult, Outcome
 from support.gates import CASES, TODAY, gates, node, record
 from support.recorded import recorded
 
+DEPLOYMENT = (
+    "Denylist",
+    "NVML Library",
+    "CUDA Main Library",
+    "Permissions and OS Blocks",
+    "Persistence Mode",
+    "Environment Variables",
+    "Graphics Processes",
+    "Inforom",
+)
+
 
 def diag(
     status: dict[tuple[str, int], str] | None = None,
@@ -137,3 +148,35 @@ def test_missing_evidence_is_no_verdict(more: dict[str, Any], rule: str) -> None
     found = results(text, **more)
     assert [(r.outcome, r.rule) for r in found] == [(Outcome.COULD_NOT_RUN, rule)]
     assert found[0].hint
+
+
+@pytest.mark.parametrize("results_of_test", [[{"status": "Pass"}], []], ids=["no GPU id", "summary only"])
+def test_a_verdict_that_names_no_gpu_does_not_count_for_all(results_of_test: list[dict[str, Any]]) -> None:
+    tests = [{"name": t, "results": results_of_test, "test_summary": {"status": "Pass"}} for t in ("software", "memory", "pcie")]
+    found = results(json.dumps({"DCGM Diagnostic": {"test_categories": [{"category": "x", "tests": tests}]}}))
+    assert {(r.outcome, r.reason) for r in found} == {(Outcome.COULD_NOT_RUN, GateReason.INCOMPLETE)}
+    assert {r.device for r in found} == {f"gpu{i}" for i in range(8)}
+
+
+def test_a_pending_row_remap_that_dcgm_3_only_warns_of_is_no_pass() -> None:
+    warning = "GPU 0 has a pending row remap. Reset the GPU."
+    tests = [
+        *({"name": t, "results": [{"gpu_ids": "0", "status": "Pass"}]} for t in ("Memory", "PCIe", *DEPLOYMENT)),
+        {"name": "Page Retirement/Row Remap", "results": [{"gpu_ids": "0", "status": "Warn", "warnings": warning}]},
+    ]
+    text = json.dumps({"DCGM GPU Diagnostic": {"test_categories": [{"category": "x", "tests": tests}]}})
+    bad = [r for r in results(text, gpus=1) if r.outcome is not Outcome.PASS]
+    assert [(r.outcome, r.device, r.reason) for r in bad] == [(Outcome.FAIL, "gpu0", GateReason.ROW_REMAP)]
+    assert "reset gpu0" in bad[0].hint
+
+
+def test_an_error_of_dcgm_itself_is_no_verdict_on_the_hardware() -> None:
+    internal = "There was an internal error during the test: 'The output of the child process 2378806 couldn't be parsed'"
+    tests = [
+        {"name": "pcie", "results": [{"entity_group": "GPU", "entity_id": i, "status": "Fail", "warnings": [internal]} for i in range(8)]}
+    ]
+    text = json.loads(diag(tests=("software", "memory")))
+    text["DCGM Diagnostic"]["test_categories"].append({"category": "y", "tests": tests})
+    bad = [r for r in results(json.dumps(text), exit_status=226) if r.outcome is not Outcome.PASS]
+    assert {(r.outcome, r.reason) for r in bad if r.metric == "diag_pcie"} == {(Outcome.COULD_NOT_RUN, GateReason.TOOL_FAILED)}
+    assert not [r for r in bad if "reseat" in r.hint]

@@ -29,7 +29,10 @@ def evidence() -> list[RawRecord]:
     diag = json.dumps({"DCGM Diagnostic": {"test_categories": [{"category": "x", "tests": tests}]}})
     records = [record("dcgm_diag", n, diag) for n in NAMES] + [record("nccl_node", n, nccl(477.0)) for n in NAMES]
     records += [r for i, (a, b) in enumerate(combinations(NAMES, 2)) for r in link(a, b, 0, i, 392.0)]
-    return [*records, record("nccl_group", "n1", nccl(90.0, via="NET/IB/0/GDRDMA"), peers=NAMES, argv=("mpirun", "all_reduce_perf"))]
+    return [
+        *records,
+        record("nccl_group", "n1", nccl(60.0, via="NET/IB/0/GDRDMA", ranks=24), peers=NAMES, argv=("mpirun", "all_reduce_perf")),
+    ]
 
 
 def test_complete_good_evidence_passes_everywhere() -> None:

@@ -12,7 +12,7 @@ from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
-from support.gates import TODAY, case_names, gates, link, load_case, node
+from support.gates import TODAY, case_names, gates, link, load_case, node, perftest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,3 +131,19 @@ def test_a_client_that_found_no_server_is_not_the_reason() -> None:
 def test_nodes_without_any_record_could_not_run() -> None:
     found = results_of([subject_of(node(n, rails=1), TODAY) for n in ("n1", "n2")], [])
     assert [(r.node, r.outcome, r.rule) for r in found] == [(n, Outcome.COULD_NOT_RUN, "complete") for n in ("n1", "n2")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (perftest(HEALTHY, size=65536), "ib_write_bw of 65536 bytes on mlx5_0"),
+        (perftest(HEALTHY, device="mlx5_7"), "ib_write_bw of 8388608 bytes on mlx5_7"),
+        (perftest(HEALTHY, title="RDMA_Read BW Test"), "ib_read_bw of 8388608 bytes on mlx5_0"),
+        (perftest(HEALTHY, title="RDMA_Write Bidirectional BW Test"), "ib_write_bw_bidirectional of 8388608 bytes on mlx5_0"),
+    ],
+)
+def test_a_run_of_another_size_device_or_operation_is_no_evidence(text: str, words: str) -> None:
+    subjects = [subject_of(node(n, rails=1), TODAY) for n in ("n1", "n2")]
+    found = results_of(subjects, [replace(r, stdout=text) for r in link("n1", "n2", 0, 0, HEALTHY)])
+    assert {(r.outcome, r.reason) for r in found} == {(Outcome.COULD_NOT_RUN, GateReason.WRONG_RUN)}
+    assert all(f"{words} was measured, which is not what is planned" in r.detail for r in found)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from math import isfinite
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -114,3 +116,16 @@ def test_an_unknown_tool_is_a_usage_error_that_lists_the_tools() -> None:
 def test_the_node_is_written_into_each_sample() -> None:
     text = (CASES / "parsers" / "nvbandwidth_text" / "input.txt").read_text()
     assert {s.node for s in parse_output("nvbandwidth", text, node="r12-n01")} == {"r12-n01"}
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["", "index, name [MiB]\n", "#       size         count      type     time   algbw   busbw #wrong\n", "| Diagnostic | Result |\n"],
+)
+@pytest.mark.parametrize("filler", ["[", "(", "{", "|", " ", "\n", "0 ", "a [", "NET/", "Pass - "])
+@pytest.mark.parametrize("tool", TOOLS)
+def test_no_input_takes_long(tool: str, filler: str, start: str) -> None:
+    began = process_time()
+    with suppress(UnparsableError):
+        parse_output(tool, start + filler * (60_000 // len(filler)))
+    assert process_time() - began < 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.core.parsers import parse_output
 from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import BaselineKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -95,6 +97,22 @@ class Gate(ABC, Generic[S]):
     def line_rate(self, baseline: Baseline, settings: S, hcas: Sequence[Hca], gpus: int) -> float | None:  # noqa: ARG002 for gates to override
         """The most the hardware can show for a baseline's metric, in its unit; None where no law is known."""
         return None
+
+    def highest(self, baseline: Baseline, settings: S, hcas: Sequence[Hca], gpus: int) -> float | None:
+        """What no measurement of a baseline's metric can exceed, in its unit; by default the line rate. None where no law is known."""
+        return self.line_rate(baseline, settings, hcas, gpus)
+
+    def limits_of(self, subject: Subject, nodes: int) -> tuple[Baseline, ...]:
+        """The baselines of a node for a run over `nodes` nodes, with a ceiling by physical law for each floor whose metric has no declared one."""
+        declared = subject.profile.for_gate(self.name)
+        settings = subject.profile.settings_of(self)
+        capped = {b.metric for b in declared if b.kind is BaselineKind.CEILING}
+        laws = []
+        for floor in (b for b in declared if b.kind is BaselineKind.FLOOR and b.metric not in capped):
+            rate = self.highest(replace(floor, nodes=nodes), settings, subject.hcas, subject.gpus)
+            if rate is not None:
+                laws.append(replace(floor, kind=BaselineKind.CEILING, value=rate, source="physical: line rate of the declared hardware"))
+        return (*declared, *laws)
 
     def hint(self, result: GateResult) -> str:  # noqa: ARG002 for gates to override
         """What to do next about a measurement that did not pass."""

@@ -37,10 +37,10 @@ class GroupGate(Gate[S]):
         """Nodes of equal group are measured together; an empty string is the network that joins all nodes."""
         return ""
 
-    def verdicts(self, lead: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
-        """The results of a run that has samples, without hints; `lead` is the node that started it."""
-        baselines = lead.profile.for_gate(self.name)
-        return compare_with_limits(self.name, lead.name, reading.samples, baselines, nodes=len(record.peers))
+    def verdicts(self, members: Sequence[Subject], record: RawRecord, reading: Reading) -> Sequence[GateResult]:
+        """The results of a run that has samples, without hints; the first member started it."""
+        lead, nodes = members[0], len(record.peers)
+        return compare_with_limits(self.name, lead.name, reading.samples, self.limits_of(lead, nodes), nodes=nodes)
 
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
         """One step on the first node of each group, all groups at the same time; a node that is alone cannot be measured."""
@@ -68,9 +68,10 @@ class GroupGate(Gate[S]):
             if lead is None:
                 continue
             suspects = sorted(n for n in record.peers if n in evidence.failed_before)
-            members = [s.name for s in evidence.judged if s.name in record.peers]
-            verdicts = self._verdicts(lead, record)
-            results += [self._for_member(record, member, verdict, suspects) for member in members for verdict in verdicts]
+            others = [evidence.subjects[n] for n in record.peers if n in evidence.subjects and n != lead.name]
+            verdicts = self._verdicts((lead, *others), record)
+            judged = [s.name for s in evidence.judged if s.name in record.peers]
+            results += [self._for_member(record, member, verdict, suspects) for member in judged for verdict in verdicts]
         return tuple(results)
 
     def _step(self, members: Sequence[Subject], level: Level, batch: int) -> GateStep:
@@ -92,12 +93,12 @@ class GroupGate(Gate[S]):
         hint = f"add a known-good one: `clusterctl burnin {subject.name} --partners NODE`"
         return Obstacle(GateReason.NO_PARTNER, f"{self.name} needs a second node{where}", hint)
 
-    def _verdicts(self, lead: Subject, record: RawRecord) -> Sequence[GateResult]:
+    def _verdicts(self, members: Sequence[Subject], record: RawRecord) -> Sequence[GateResult]:
         reading = read_record(self, record)
         if reading.samples:
-            return self.verdicts(lead, record, reading)
+            return self.verdicts(members, record, reading)
         detail = f"on {record.node}: {reading.detail}"
-        return (GateResult(self.name, lead.name, Outcome.COULD_NOT_RUN, reading.rule, detail=detail, reason=reading.reason),)
+        return (GateResult(self.name, record.node, Outcome.COULD_NOT_RUN, reading.rule, detail=detail, reason=reading.reason),)
 
     def _for_member(self, record: RawRecord, member: str, verdict: GateResult, suspects: Sequence[str]) -> GateResult:
         result = replace(verdict, node=member, peers=record.peers, simulated=record.simulated)

@@ -71,10 +71,14 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         joined = [g for g in groups if g[0].profile.settings_of(self).over_nvlink]
         return {member.name: tuple(m.address for m in g) for g in joined for member in g}
 
-    def verdicts(self, lead: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
-        """The rules of NCCL."""
+    def verdicts(self, members: Sequence[Subject], record: RawRecord, reading: Reading) -> Sequence[GateResult]:
+        """The rules of NCCL, and the number of ranks that took part."""
+        lead = members[0]
         settings = lead.profile.settings_of(self)
-        return nccl_rules.nccl_verdicts(lead, record, reading, settings, require_gdr=settings.require_gdr)
+        limits = self.limits_of(lead, len(record.peers))
+        found = nccl_rules.nccl_verdicts(lead, record, reading, settings, limits, require_gdr=settings.require_gdr)
+        known = len(members) == len(record.peers)
+        return (*found, *nccl_rules.rank_verdicts(lead, record, reading, sum(m.gpus for m in members) if known else 0))
 
     def last_line(self, record: RawRecord) -> str:
         """NCCL's first warning, where it printed one."""
@@ -99,6 +103,12 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         nodes = max(baseline.nodes or _LEAST_NODES, _LEAST_NODES)
         per_gpu = sum(h.rate_gbps for h in hcas) / 8 / gpus
         return per_gpu * (nodes * gpus - 1) / (nodes - 1)
+
+    def highest(self, baseline: Baseline, settings: NcclGroupSettings, hcas: Sequence[Hca], gpus: int) -> float | None:
+        """Twice what the HCAs of a node carry: with switches that reduce (SHARP), each byte crosses an HCA once instead of twice."""
+        if self.line_rate(baseline, settings, hcas, gpus) is None:
+            return None
+        return 2 * sum(h.rate_gbps for h in hcas) / 8
 
 
 GATE = NcclGroup()

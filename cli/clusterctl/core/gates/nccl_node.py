@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from clusterctl.core.gates import nccl_rules
 from clusterctl.core.gates.nccl_rules import NcclSettings
 from clusterctl.core.gates.node_gate import NodeGate
-from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from clusterctl.model.level import LEVELS
 
 if TYPE_CHECKING:
@@ -16,6 +14,8 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_reason import GateReason
+    from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.level import Level
 
 
@@ -48,8 +48,9 @@ class NcclNode(NodeGate[NcclNodeSettings]):
 
     def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
         """The rules of NCCL, and the number of GPUs that took part."""
-        found = nccl_rules.nccl_verdicts(subject, record, reading, subject.profile.settings_of(self))
-        return (*found, *self._ranks(subject, reading))
+        settings = subject.profile.settings_of(self)
+        found = nccl_rules.nccl_verdicts(subject, record, reading, settings, self.limits_of(subject, 1))
+        return (*found, *nccl_rules.rank_verdicts(subject, record, reading, subject.gpus))
 
     def last_line(self, record: RawRecord) -> str:
         """NCCL's first warning, where it printed one."""
@@ -62,27 +63,6 @@ class NcclNode(NodeGate[NcclNodeSettings]):
     def hint(self, result: GateResult) -> str:
         """By the rule that did not pass."""
         return nccl_rules.nccl_hint(result)
-
-    def _ranks(self, subject: Subject, reading: Reading) -> tuple[GateResult, ...]:
-        ranks = sum(s.value for s in reading.samples if s.metric == "ranks")
-        if not subject.gpus or not ranks or ranks == subject.gpus:
-            return ()
-        return (
-            GateResult(
-                gate=self.name,
-                node=subject.name,
-                outcome=Outcome.COULD_NOT_RUN,
-                rule="complete",
-                metric="ranks",
-                expected=str(subject.gpus),
-                found=f"{ranks:g}",
-                detail=f"it ran on {ranks:g} of {subject.gpus} GPUs",
-                reason=GateReason.INCOMPLETE,
-                value=ranks,
-                limit=float(subject.gpus),
-                unit="ranks",
-            ),
-        )
 
 
 GATE = NcclNode()

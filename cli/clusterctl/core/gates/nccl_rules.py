@@ -30,6 +30,7 @@ VERSION_ARGV = ("all_reduce_perf", "--help")
 # As NCCL names a channel between the nodes of one NVLink domain (transport/p2p.cc).
 OVER_NVLINK = "P2P/MNNVL"
 
+_IN_PLACE = "_in_place"
 _TRANSPORT_LINES = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,GRAPH,P2P,SHM"}
 _TRANSPORT_HINT = "look at the NCCL INFO lines in the raw output: IB devices, nvidia_peermem or DMA-BUF, NCCL_IB_HCA in /etc/nccl.conf"
 
@@ -76,9 +77,12 @@ def failure_reason(record: RawRecord) -> GateReason:
 
 
 def nccl_verdicts(
-    subject: Subject, record: RawRecord, reading: Reading, settings: NcclSettings, *, require_gdr: bool = False
+    subject: Subject, record: RawRecord, reading: Reading, settings: NcclSettings, limits: Sequence[Baseline], *, require_gdr: bool = False
 ) -> tuple[GateResult, ...]:
-    """All rules of a run that has samples, without hints; `subject` is the node that started it."""
+    """All rules of a run that has samples, without hints; `subject` is the node that started it.
+
+    Both halves of a row, out of place and in place, have to keep the limits.
+    """
     program = next((w for w in record.argv if w.endswith("_perf")), "")
     samples = with_op(reading.samples, program.rsplit("/", 1)[-1].removesuffix("_perf"))
     blank = GateResult(record.gate, subject.name, Outcome.PASS, "")
@@ -89,8 +93,34 @@ def nccl_verdicts(
     if any(t.outcome is Outcome.FAIL for t in transport):
         return (correct, *transport)
     nodes = max(len(record.peers), 1)
-    baselines: Sequence[Baseline] = subject.profile.for_gate(record.gate)
-    return (correct, *transport, *compare_with_limits(record.gate, subject.name, samples, baselines, nodes=nodes))
+    both = [replace(s, metric=s.metric.removesuffix(_IN_PLACE)) for s in samples]
+    return (correct, *transport, *compare_with_limits(record.gate, subject.name, both, limits, nodes=nodes))
+
+
+def rank_verdicts(subject: Subject, record: RawRecord, reading: Reading, planned: int) -> tuple[GateResult, ...]:
+    """A result if not exactly the planned ranks, one for each GPU, took part; `planned` is 0 if it is not known."""
+    ranks = sum(s.value for s in reading.samples if s.metric == "ranks")
+    if not planned or ranks == planned:
+        return ()
+    detail = (
+        f"it ran on {ranks:g} of {planned} GPUs" if ranks else "the output does not list the ranks, so it is not known which GPUs took part"
+    )
+    return (
+        GateResult(
+            gate=record.gate,
+            node=subject.name,
+            outcome=Outcome.COULD_NOT_RUN,
+            rule="complete",
+            metric="ranks",
+            expected=str(planned),
+            found=f"{ranks:g}",
+            detail=detail,
+            reason=GateReason.INCOMPLETE,
+            value=ranks,
+            limit=float(planned),
+            unit="ranks",
+        ),
+    )
 
 
 def _correctness(blank: GateResult, samples: Sequence[Sample], settings: NcclSettings) -> GateResult:
@@ -126,13 +156,27 @@ def _transport(blank: GateResult, samples: Sequence[Sample], settings: NcclSetti
     bad = sorted(kind for kind in channels if any(_is(kind, f) for f in forbidden))
     if bad:
         return (replace(wrong, detail=f"NCCL used {', '.join(bad)}: whatever the bandwidth, this is the reason"),)
-    if required and not any(_is(kind, required) for kind in channels):
+    if required and not any(_is(kind, required) for kind in channels) and not _over_nvls(channels, samples, required):
         return (replace(wrong, detail=f"no channel uses {required}"),)
     slow = sorted(k for k in channels if k.startswith("NET/") and not k.endswith("/GDRDMA"))
     if require_gdr and slow:
         detail = f"{', '.join(slow)} without GPUDirect RDMA: data takes the way through host memory"
         return (replace(wrong, expected=f"{expected}/GDRDMA", detail=detail),)
     return (result,)
+
+
+def _over_nvls(channels: Mapping[str, int], samples: Sequence[Sample], required: str) -> bool:
+    """Whether the switches reduce for all ranks (NVLS), which takes the place of the required NVLink channels.
+
+    NCCL connects lazily since 2.22 (NCCL_RUNTIME_CONNECT): a run that only uses NVLS prints no channel between two GPUs. Between nodes,
+    every rank must share its NVLink domain with all others.
+    """
+    if "NVLS" not in channels:
+        return False
+    if required == OVER_NVLINK:
+        size = {metric: sum(s.value for s in samples if s.metric == metric) for metric in ("clique", "ranks")}
+        return size["clique"] > 0 and size["clique"] == size["ranks"]
+    return required == "P2P"
 
 
 def _is(kind: str, family: str) -> bool:

@@ -37,7 +37,7 @@ class NodeGate(Gate[S]):
         """The results of a record that has samples; hints may be left out."""
         if reading.rule:
             return (not_run(self, record, reading),)
-        return compare_with_limits(self.name, subject.name, reading.samples, subject.profile.for_gate(self.name), nodes=1)
+        return compare_with_limits(self.name, subject.name, reading.samples, self.limits_of(subject, 1), nodes=1)
 
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
         """One step on each node, all at the same time."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from itertools import permutations
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -19,7 +22,15 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import Sample
     from clusterctl.model.level import Level
+
+_NOT_READY = "CUDA_ERROR_SYSTEM_NOT_READY"
+# kernels.cu prints the first, memcpy.cpp asserts on the second.
+_CORRUPTION = re.compile(r"Invalid value when checking the pattern|errorFlag", re.IGNORECASE)
+# CUDA driver API: the GPU or its links met an error that no correction undid.
+_MEMORY_FAULT = re.compile(r"CUDA_ERROR_(ECC|NVLINK)_UNCORRECTABLE")
+_SHOWN = 4
 
 
 class NvbandwidthSettings(GateSettings):
@@ -50,47 +61,69 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
         return ("nvbandwidth", "--help")
 
     def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
-        """An error of the tool, then testcases that did not finish, then the limits."""
-        errors = [s for s in reading.samples if s.metric == "error"]
-        if errors:
-            return (
-                GateResult(
-                    gate=self.name,
-                    node=subject.name,
-                    outcome=Outcome.FAIL,
-                    rule="correctness",
-                    metric="error",
-                    expected="none",
-                    found="an error",
-                    source="nvbandwidth checks what it copied",
-                    detail=errors[0].detail,
-                    reason=GateReason.WRONG_RESULTS,
-                ),
-            )
+        """Errors of the tool, then testcases that did not finish or lack a GPU, then the limits."""
+        declared = subject.profile.settings_of(self).testcases
+        if errors := [s for s in reading.samples if s.metric == "error" or (s.detail and s.metric in declared)]:
+            return [_failed(subject, s) for s in errors]
         if reading.rule:
             return (not_run(self, record, reading),)
-        declared = subject.profile.settings_of(self).testcases
-        unfinished = [
-            GateResult(
-                gate=self.name,
-                node=subject.name,
-                outcome=Outcome.COULD_NOT_RUN,
-                rule="complete",
-                metric=s.metric,
-                expected="Passed",
-                found=s.status,
-                detail=f"testcase {s.metric} is {s.status}",
-                reason=GateReason.INCOMPLETE,
-            )
-            for s in reading.samples
-            if s.status and s.metric in declared
-        ]
-        baselines = [b for b in subject.profile.for_gate(self.name) if b.metric in declared]
-        return (*unfinished, *compare_with_limits(self.name, subject.name, reading.samples, baselines, nodes=1))
+        gaps = [gap for case in declared if (gap := _gap(subject, case, reading.samples)) is not None]
+        lacking = {gap.metric for gap in gaps}
+        limits = [b for b in self.limits_of(subject, 1) if b.metric in declared]
+        judged = compare_with_limits(self.name, subject.name, reading.samples, limits, nodes=1)
+        return (*gaps, *(r for r in judged if r.metric not in lacking or r.outcome is Outcome.FAIL))
 
     def hint(self, result: GateResult) -> str:  # noqa: ARG002 one for all rules
         """Bandwidth is lost in the PCIe link or in NVLink."""
         return ADVICE.slow_copy
+
+
+def _failed(subject: Subject, sample: Sample) -> GateResult:
+    """The verdict on an error of the tool: only a failed comparison of what it copied is about the data (error_handling.h, memcpy.cpp)."""
+    result = GateResult(
+        gate=GATE.name,
+        node=subject.name,
+        outcome=Outcome.COULD_NOT_RUN,
+        rule="complete",
+        metric=sample.metric,
+        expected="none",
+        found="an error",
+        detail=sample.detail,
+        reason=GateReason.FABRIC_NOT_READY if _NOT_READY in sample.detail else GateReason.TOOL_FAILED,
+    )
+    if _CORRUPTION.search(sample.detail):
+        source = "nvbandwidth checks what it copied"
+        return replace(result, outcome=Outcome.FAIL, rule="correctness", source=source, reason=GateReason.WRONG_RESULTS)
+    if _MEMORY_FAULT.search(sample.detail):
+        return replace(result, outcome=Outcome.FAIL, reason=GateReason.TEST_FAILED)
+    return result
+
+
+def _gap(subject: Subject, case: str, samples: Sequence[Sample]) -> GateResult | None:
+    """What a testcase did not measure; None where every GPU, or every two GPUs, have a number."""
+    own = [s for s in samples if s.metric == case]
+    unfinished = next((s.status for s in own if s.status), "")
+    gpus = [f"gpu{i}" for i in range(subject.gpus)]
+    measured = {(s.device, s.peer_device) for s in own}
+    wanted = permutations(gpus, 2) if case.startswith("device_to_device") else ((gpu, "") for gpu in gpus)
+    missing = [pair for pair in wanted if pair not in measured]
+    if own and not unfinished and not missing:
+        return None
+    names = ", ".join(" to ".join(filter(None, pair)) for pair in missing[:_SHOWN])
+    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    detail = f"testcase {case} is {unfinished}" if unfinished else f"testcase {case} has no number for {names or 'any GPU'}{more}"
+    return GateResult(
+        gate=GATE.name,
+        node=subject.name,
+        outcome=Outcome.COULD_NOT_RUN,
+        rule="complete",
+        metric=case,
+        expected="Passed" if unfinished else "a number for every GPU",
+        found=unfinished or f"{len(missing)} missing",
+        device=missing[0][0] if len(missing) == 1 else "",
+        detail=detail,
+        reason=GateReason.INCOMPLETE,
+    )
 
 
 GATE = Nvbandwidth()

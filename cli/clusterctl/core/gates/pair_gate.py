@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.gate_result import GateResult, Sample
 
 
 class PairSettings(GateSettings):
@@ -62,6 +62,10 @@ class PairGate(Gate[P]):
     @abstractmethod
     def operation(self, settings: P) -> str:
         """The operation that is measured; baselines of another one do not apply."""
+
+    def is_planned(self, settings: P, device: str, sample: Sample) -> bool:  # noqa: ARG002 for gates to override
+        """Whether a sample is of the run that the settings plan for `device`, as far as the tool prints what it ran."""
+        return sample.op in ("", self.operation(settings))
 
     @abstractmethod
     def slow_hint(self, hca: Hca, values: Sequence[float], again: str) -> str:

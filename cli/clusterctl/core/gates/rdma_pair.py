@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.planning.devices import Hca
-    from clusterctl.model.gate_result import Baseline, RawRecord
+    from clusterctl.model.gate_result import Baseline, RawRecord, Sample
 
 # As perftest prints it, on a client whose server does not listen.
 _NO_SERVER = "Couldn't connect"
@@ -71,6 +71,11 @@ class RdmaPair(PairGate[RdmaPairSettings]):
     def operation(self, settings: RdmaPairSettings) -> str:
         """The test's own name."""
         return settings.test
+
+    def is_planned(self, settings: RdmaPairSettings, device: str, sample: Sample) -> bool:
+        """Perftest prints its operation, the message size and the device."""
+        same_device = sample.device in ("", device)
+        return super().is_planned(settings, device, sample) and sample.size_bytes == settings.size_bytes and same_device
 
     def slow_hint(self, hca: Hca, values: Sequence[float], again: str) -> str:
         """The cable, by its port on the node."""

@@ -23,9 +23,9 @@ def parse(text: str) -> tuple[Sample, ...]:
     Raises:
         UnparsableError: neither JSON nor table of a diagnostic, or cut off, or it holds no verdict.
     """
-    if re.search(r"^\s*\{", text, re.MULTILINE):
+    if re.search(r"^[ \t]*\{", text, re.MULTILINE):
         samples = _from_json(text)
-    elif re.search(r"^\s*\|\s*Diagnostic\s*\|\s*Result", text, re.MULTILINE) or re.search(r"^\+-----", text, re.MULTILINE):
+    elif re.search(r"^[ \t]*\|\s*Diagnostic\s*\|\s*Result", text, re.MULTILINE) or re.search(r"^\+-----", text, re.MULTILINE):
         samples = [sample(*row) for row in dcgmi_table.rows(text)]
     else:
         first = next((line.strip() for line in text.splitlines() if line.strip()), "")

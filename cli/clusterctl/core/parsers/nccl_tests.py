@@ -21,7 +21,11 @@ _CLOSING = re.compile(r"#\s*(Out of bounds values|Avg bus bandwidth|Errors)\s*:\
 _VERSION = re.compile(r"NCCL version (\S+)")
 _RANK = re.compile(r"#\s+Rank\s+\d+ .*? device\s+\d+ \[\S*\]\s*(.*)$")
 _VIA = re.compile(r"\bvia (NET/[^/\n]+|P2P|SHM|COLLNET|NVLS|MNNVL)((?:/[^\s/]+)*)")
-_NVLS = re.compile(r"\b(\d{1,6}) nvls channels")
+_NVLS = re.compile(r"\b(\d{1,6}) nvls channels|NCCL INFO NVLS comm ")
+# src/mnnvl.cc: the ranks that this one shares an NVLink domain with.
+_CLIQUE = re.compile(r"\bMNNVL 1 cliqueId \S+ cliqueSize (\d{1,6})")
+# HPC-X and DOCA bring the InfiniBand plug-in under names of their own: IBext, IBext_v8 ...
+_IB_PLUGIN = re.compile(r"NET/IBext\w*")
 _TROUBLE = re.compile(r"NCCL (?:WARN|ERROR)|Test (?:\w+ )?failure|FATAL|unhandled|exited (?:with|on) |\bAborted\b|error", re.IGNORECASE)
 _UNITS = {"time": "us", "algbw": "GB/s", "busbw": "GB/s"}
 
@@ -39,7 +43,7 @@ def parse(text: str) -> tuple[Sample, ...]:
 
     Per size `busbw`, `algbw`, `time` and `wrong` (`..._in_place` for the second half of a row; `wrong` has the status N/A where the
     tool did not check), then `busbw_average`, `out_of_bounds`, `ranks`, and one `transport` sample per kind of channel that
-    NCCL_DEBUG=INFO shows.
+    NCCL_DEBUG=INFO shows, and `clique`: the fewest ranks that any rank shares an NVLink domain with.
 
     Raises:
         UnparsableError: no result table, or one without its closing lines.
@@ -48,6 +52,7 @@ def parse(text: str) -> tuple[Sample, ...]:
     other: list[Sample] = []
     channels: Counter[str] = Counter()
     models: Counter[str] = Counter()
+    cliques: list[int] = []
     op = version = ""
     for raw in text.splitlines():
         line = _TAG.sub("", raw)
@@ -56,6 +61,8 @@ def parse(text: str) -> tuple[Sample, ...]:
         if rank := _RANK.match(line):
             models[rank[1].strip()] += 1
         _count_channels(line, channels)
+        if clique := _CLIQUE.search(line):
+            cliques.append(int(clique[1]))
         if columns := _header(line):
             tables.append(_Table(columns, op))
         elif closing := _CLOSING.match(line):
@@ -68,6 +75,8 @@ def parse(text: str) -> tuple[Sample, ...]:
     _check(text, tables)
     if models:
         other.append(Sample("ranks", float(models.total()), "ranks", op=op, detail=", ".join(m for m in sorted(models) if m)))
+    if cliques:
+        other.append(Sample("clique", float(min(cliques)), "ranks", op=op))
     other += [Sample("transport", float(n), "channels", op=op, transport=kind) for kind, n in sorted(channels.items())]
     return (*(s for t in tables for s in t.samples), *other)
 
@@ -124,9 +133,9 @@ def _closing_samples(closing: re.Match[str], op: str, version: str) -> list[Samp
 def _count_channels(line: str, channels: Counter[str]) -> None:
     if via := _VIA.search(line):
         way = next((word for word in ("/GDRDMA", "/MNNVL") if word in via[2]), "")
-        channels[via[1] + way] += 1
+        channels[_IB_PLUGIN.sub("NET/IB", via[1]) + way] += 1
     if nvls := _NVLS.search(line):
-        channels["NVLS"] += int(nvls[1])
+        channels["NVLS"] += int(nvls[1] or 1)
         channels += Counter()  # drops kinds with no channel
 
 
@@ -135,6 +144,8 @@ def _check(text: str, tables: list[_Table]) -> None:
         trouble = [line.strip() for line in text.splitlines() if _TROUBLE.search(line)]
         reason = "no result row" + (f"; it prints: {trouble[-1][:200]}" if trouble else "")
         raise UnparsableError(tool=_TOOL, reason=reason)
+    if not any(s.metric == "busbw" for t in tables for s in t.samples):
+        raise UnparsableError(tool=_TOOL, reason="no row has a bus bandwidth")
     if not all(t.closed for t in tables):
         raise UnparsableError(tool=_TOOL, reason="the closing lines are missing; the run was cut off")
 

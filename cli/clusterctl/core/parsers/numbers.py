@@ -42,7 +42,7 @@ def first_json(text: str) -> Any:
     Raises:
         ValueError: there is none, or it is cut off.
     """
-    start = re.search(r"^\s*\{", text, re.MULTILINE)
+    start = re.search(r"^[ \t]*\{", text, re.MULTILINE)
     if start is None:
         raise ValueError("no JSON in it")
     try:

@@ -12,6 +12,7 @@ from clusterctl.model.gate_result import Sample
 _TOOL = "nvbandwidth"
 _RUNNING = re.compile(r"^\s*Running (\w+)\.")
 _DESCRIPTION = re.compile(r"\((GB/s|ns)\)\s*$")
+_DETAIL_LIMIT = 300
 _HEADER = re.compile(r"^\s+\d+(\s+\d+)*\s*$")
 
 
@@ -23,7 +24,7 @@ def parse(text: str) -> tuple[Sample, ...]:
     Raises:
         UnparsableError: neither JSON nor text of nvbandwidth, cut off, or without a number.
     """
-    samples = _from_json(text) if re.search(r"^\s*\{", text, re.MULTILINE) else _from_text(text)
+    samples = _from_json(text) if re.search(r"^[ \t]*\{", text, re.MULTILINE) else _from_text(text)
     if not samples:
         raise UnparsableError(tool=_TOOL, reason="it holds no number")
     return tuple(samples)
@@ -38,11 +39,12 @@ def _from_json(text: str) -> list[Sample]:
         raise UnparsableError(tool=_TOOL, reason="JSON without nvbandwidth.testcases")
     samples: list[Sample] = []
     if root.get("error"):
-        samples.append(Sample("error", 1.0, "errors", status="Error", detail=str(root["error"]).strip()[:300]))
+        samples.append(Sample("error", 1.0, "errors", status="Error", detail=str(root["error"]).strip()[:_DETAIL_LIMIT]))
     for case in (c for c in root["testcases"] if isinstance(c, dict)):
         name, status = str(case.get("name") or "unnamed"), str(case.get("status") or "no status")
         if status != "Passed":
-            samples.append(Sample(name, 0.0, "GB/s", op=name, status=status))
+            detail = str(case.get("error") or "").strip()[:_DETAIL_LIMIT]
+            samples.append(Sample(name, 0.0, "GB/s", op=name, status=status, detail=detail))
             continue
         unit = _DESCRIPTION.search(str(case.get("bandwidth_description") or ""))
         matrix = case.get("bandwidth_matrix")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 
 from clusterctl.core.parsers.numbers import number
 from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_result import Sample
 
 _TOOL = "nvidia_smi_query"
-_UNIT = re.compile(r"^(.*?)\s*\[(.+)\]$")
 
 
 def parse(text: str) -> tuple[Sample, ...]:
@@ -24,7 +22,7 @@ def parse(text: str) -> tuple[Sample, ...]:
         rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text)) if row]
     except csv.Error as e:
         raise UnparsableError(tool=_TOOL, reason=str(e)) from e
-    if len(rows) < 2 or len(rows[0]) < 2 or not re.match(r"[a-z_][\w.]*( \[.*\])?$", rows[0][0]):  # noqa: PLR2004 header and a row
+    if len(rows) < 2 or len(rows[0]) < 2 or not _name_and_unit(rows[0][0])[0].replace(".", "_").isidentifier():  # noqa: PLR2004 header and a row
         raise UnparsableError(tool=_TOOL, reason="no header line and rows; was --format=csv,noheader used?")
     header = rows[0]
     samples = []
@@ -34,11 +32,16 @@ def parse(text: str) -> tuple[Sample, ...]:
         named = dict(zip(header, row, strict=True))
         device = f"gpu{named.get('index', index)}"
         for column, cell in named.items():
-            unit = _UNIT.match(column)
+            name, unit = _name_and_unit(column)
             value = number(cell.split()[0]) if cell else None
             if value is not None and column not in ("index", "timestamp"):
-                words = cell.split()
-                samples.append(Sample(unit[1] if unit else column, value, unit[2] if unit else "".join(words[1:]), device=device))
+                samples.append(Sample(name, value, unit or "".join(cell.split()[1:]), device=device))
     if not samples:
         raise UnparsableError(tool=_TOOL, reason="no number in it")
     return tuple(samples)
+
+
+def _name_and_unit(column: str) -> tuple[str, str]:
+    """`memory.total [MiB]` -> its two parts; the unit is empty where there is none."""
+    name, _, unit = column.removesuffix("]").partition("[") if column.endswith("]") else (column, "", "")
+    return name.rstrip(), unit

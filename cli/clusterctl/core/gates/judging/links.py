@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
+    from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.pair_gate import PairGate
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import Baseline, RawRecord
+    from clusterctl.model.gate_result import Baseline, RawRecord, Sample
     from clusterctl.model.level import Level
 
 _PAIR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Unusable:
+    reason: GateReason
+    problem: str
 
 
 def links_of(gate: PairGate[Any], evidence: Evidence) -> tuple[Link, ...]:
@@ -67,10 +75,9 @@ def _link(gate: PairGate[Any], evidence: Evidence, client: RawRecord, server: Ra
         return _broken(pair, wrong[0][1].rule, reading.reason, f"{node}: {reading.detail}")
     if server is None:
         return _broken(pair, "complete", GateReason.NO_EVIDENCE, f"{client.peer} has no record of its side")
-    values = [s.value for s in readings[0][1].samples if s.metric == gate.metric]
-    if not values:
-        return _broken(pair, "complete", GateReason.INCOMPLETE, f"no {gate.metric} in the output")
-    value = values[-1]
+    value = _value(gate, evidence, client, readings[0][1])
+    if isinstance(value, _Unusable):
+        return _broken(pair, "complete", value.reason, value.problem)
     ceiling = _ceiling(gate, evidence.subjects[client.node], rate)
     if ceiling and value > ceiling:
         problem = f"{limit_text(value)} {gate.unit} is above what the link can carry, {limit_text(ceiling)} {gate.unit}: a measuring error"
@@ -80,6 +87,24 @@ def _link(gate: PairGate[Any], evidence: Evidence, client: RawRecord, server: Ra
 
 def _broken(pair: tuple[End, End], rule: str, reason: GateReason | None, problem: str) -> Link:
     return Link(*pair, LinkState.BROKEN, rule=rule, reason=reason, problem=problem)
+
+
+def _value(gate: PairGate[Any], evidence: Evidence, client: RawRecord, reading: Reading) -> float | _Unusable:
+    """The last figure of the planned run; a tool prints what it ran, which need not be what was asked for."""
+    settings = evidence.subjects[client.node].profile.settings_of(gate)
+    measured = [s for s in reading.samples if s.metric == gate.metric]
+    planned = [s.value for s in measured if gate.is_planned(settings, client.device, s)]
+    if planned:
+        return planned[-1]
+    if not measured:
+        return _Unusable(GateReason.INCOMPLETE, f"no {gate.metric} in the output")
+    return _Unusable(GateReason.WRONG_RUN, f"{client.node}: {_what(measured[-1])} was measured, which is not what is planned")
+
+
+def _what(sample: Sample) -> str:
+    return " ".join(
+        filter(None, (sample.op, f"of {sample.size_bytes} bytes" if sample.size_bytes else "", sample.device and f"on {sample.device}"))
+    )
 
 
 def _expectation(gate: PairGate[Any], subject: Subject, device: str) -> tuple[Baseline | None, Hca | None]:

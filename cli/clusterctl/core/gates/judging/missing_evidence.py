@@ -20,6 +20,9 @@ _ACTIONS = {
     GateReason.NODE_BUSY: "wait for that one to end, then run again",
     GateReason.PEER_SILENT: _CHECK_NODE,
     GateReason.NVLINK_UNUSABLE: f"{ADVICE.unusable_domain}, then `clusterctl burnin {{node}}`",
+    GateReason.FABRIC_NOT_READY: f"{ADVICE.fabric_not_ready}, then `clusterctl burnin {{node}}`",
+    GateReason.TOOL_FAILED: "the tool itself failed, which says nothing about the hardware: correct what it prints, then `clusterctl burnin {node}`",
+    GateReason.WRONG_RUN: "it measured something else than the plan says: check the program and its version on the node, then run again",
     GateReason.TIMED_OUT: "its output so far is in the run directory; look there for a hanging GPU or link, then run again",
 }
 _INSTALL = "no role of clusterctl installs it: install it on the node, then `clusterctl burnin {node}`"

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.level import LEVELS
+from support.gates import SOURCE, TODAY, gates, node, record
+from support.recorded import recorded
+
+HOST, PEERS = "host_to_device_memcpy_ce", "device_to_device_memcpy_read_ce"
+FLOORS = {HOST: 48.0, PEERS: 335.0}
+BASELINES: list[dict[str, Any]] = [
+    {"gate": "nvbandwidth", "metric": m, "kind": "floor", "value": v, "unit": "GB/s", **SOURCE} for m, v in FLOORS.items()
+]
+CEILING = {"gate": "nvbandwidth", "metric": HOST, "kind": "ceiling", "value": 64.0, "unit": "GB/s", **SOURCE}
+
+
+def matrices(count: int = 8) -> dict[str, list[list[Any]]]:
+    """Healthy matrices of `count` GPUs."""
+    peers = [["N/A" if row == column else "395.2" for column in range(count)] for row in range(count)]
+    return {HOST: [["55.3"] * count], PEERS: peers}
+
+
+def output(cells: dict[str, list[list[Any]]], **more: Any) -> str:
+    cases = [
+        {
+            "name": name,
+            "status": "Passed",
+            "bandwidth_description": "memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)",
+            "bandwidth_matrix": m,
+        }
+        for name, m in cells.items()
+    ]
+    return json.dumps({"nvbandwidth": {"version": "v0.8", "testcases": cases, **more}})
+
+
+def results(text: str, *, gpus: int = 8, **more: Any) -> tuple[GateResult, ...]:
+    declared = gates(
+        gates_levels={level: ["nvbandwidth"] for level in LEVELS},
+        gates_settings={"nvbandwidth": {"testcases": list(FLOORS)}},
+        gates_baselines=[*BASELINES, CEILING],
+    )
+    subject = subject_of(node("n1", gpus=gpus, declared=declared), TODAY)
+    return judge([subject], [record("nvbandwidth", "n1", text, **more)], level="standard", gates=["nvbandwidth"])
+
+
+def bad(text: str, **more: Any) -> list[GateResult]:
+    return [r for r in results(text, **more) if r.outcome is not Outcome.PASS]
+
+
+def test_a_healthy_node_passes_every_testcase() -> None:
+    assert {(r.metric, r.outcome) for r in results(output(matrices()))} == {(m, Outcome.PASS) for m in FLOORS}
+
+
+def test_a_recorded_node_of_eight_gpus_is_complete() -> None:
+    text = recorded("nvbandwidth/sparecores-gcp-a3-highgpu-8g.json").read_text()
+    assert not [r for r in results(text) if r.outcome is Outcome.COULD_NOT_RUN]
+
+
+def test_one_of_eight_gpus_is_no_node() -> None:
+    found = {r.metric: r for r in results(output(matrices(1)))}
+    assert {r.outcome for r in found.values()} == {Outcome.COULD_NOT_RUN}
+    assert found[HOST].detail == f"testcase {HOST} has no number for gpu1, gpu2, gpu3, gpu4 and 3 more"
+
+
+@pytest.mark.parametrize("cell", ["N/A", "nan", float("nan"), "", None, "inf"])
+def test_a_cell_without_a_number_is_missing_evidence(cell: Any) -> None:
+    cells = matrices()
+    cells[HOST][0][3] = cell
+    cells[PEERS][2][5] = cell
+    found = bad(output(cells))
+    assert [(r.metric, r.device, r.outcome) for r in found] == [
+        (PEERS, "gpu2", Outcome.COULD_NOT_RUN),
+        (HOST, "gpu3", Outcome.COULD_NOT_RUN),
+    ]
+    assert found[0].detail == f"testcase {PEERS} has no number for gpu2 to gpu5"
+
+
+def test_a_slow_gpu_fails_even_if_another_is_missing() -> None:
+    cells = matrices()
+    cells[HOST][0][3], cells[HOST][0][5] = "12.1", "N/A"
+    assert {(r.device, r.outcome) for r in bad(output(cells))} == {("gpu3", Outcome.FAIL), ("gpu5", Outcome.COULD_NOT_RUN)}
+
+
+def test_more_than_the_link_carries_is_a_measuring_error() -> None:
+    cells = matrices()
+    cells[HOST][0][0] = "99999999"
+    assert [(r.outcome, r.reason) for r in bad(output(cells))] == [(Outcome.COULD_NOT_RUN, GateReason.ABOVE_CEILING)]
+
+
+def test_a_testcase_that_is_absent_or_waived_is_missing_evidence() -> None:
+    assert {r.metric for r in bad(output({HOST: matrices()[HOST]}))} == {PEERS}
+    data = json.loads(output(matrices()))
+    data["nvbandwidth"]["testcases"][1]["status"] = "Waived"
+    assert [r.detail for r in bad(json.dumps(data))] == [f"testcase {PEERS} is Waived"]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "reason"),
+    [
+        ("ASSERT in expression h_errorFlag == 0 in memcmpPattern() : memcpy.cpp:160", Outcome.FAIL, GateReason.WRONG_RESULTS),
+        ("[CUDA_ERROR_ECC_UNCORRECTABLE] uncorrectable ECC error encountered in expression x", Outcome.FAIL, GateReason.TEST_FAILED),
+        (
+            "[CUDA_ERROR_SYSTEM_NOT_READY] system not yet initialized in expression cuInit(0)",
+            Outcome.COULD_NOT_RUN,
+            GateReason.FABRIC_NOT_READY,
+        ),
+        ("[CUDA_ERROR_INVALID_VALUE] invalid argument in expression cuCtxCreate", Outcome.COULD_NOT_RUN, GateReason.TOOL_FAILED),
+    ],
+)
+def test_only_a_failed_comparison_is_about_the_data(error: str, outcome: Outcome, reason: GateReason) -> None:
+    whole = results(output({}, error=error), exit_status=1)
+    assert [(r.outcome, r.reason) for r in whole] == [(outcome, reason)]
+    assert whole[0].hint
+    data = json.loads(output(matrices()))
+    data["nvbandwidth"]["testcases"][0] = {"name": HOST, "status": "Error", "error": error}
+    assert [(r.outcome, r.reason) for r in results(json.dumps(data), exit_status=1)] == [(outcome, reason)]
+
+
+def test_the_recorded_error_of_an_old_gpu_is_no_wrong_result() -> None:
+    text = recorded("nvbandwidth/sparecores-aws-g3.16xlarge.json").read_text()
+    assert [(r.outcome, r.reason) for r in results(text, exit_status=1)] == [(Outcome.COULD_NOT_RUN, GateReason.TOOL_FAILED)]
