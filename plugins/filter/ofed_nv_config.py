@@ -6,12 +6,20 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _ROW = re.compile(r"^\s*(?:\*\s*)?(?:RO\s+)?(?P<name>[A-Z][A-Z0-9_]*)\s+(?P<values>\S.*?)\s*$")
 # A long value fills its column, so the next one may follow without a blank.
 _VALUE = re.compile(r"[^\s()]*\([^()]*\)|[^\s()]+")
 _COLUMNS = 3
+# A query that names a parameter is refused as a whole, by these words (mstflint 4.21, 4.30 and 4.34, MFT 4.34.1: mlxcfg_generic_commander.cpp
+# for what the adapter lacks or hides, mlxcfg_db_manager.cpp for what the tool does not know).
+_REFUSED = re.compile(
+    r"The Device doesn't support (?P<a>\S+) parameter|Unknown Parameter:? (?P<b>\S+)|Failed to find Param / TLV with name '(?P<c>[^']+)'"
+)
+# Values of LINK_TYPE_P1 -> link layer of sysfs. ConnectX-4 Lx has one link type and no such parameter (openshift/sriov-network-operator issue 48).
+_LINK_TYPE = re.compile(r"LINK_TYPE_P\d")
+_LINK_LAYERS = {"InfiniBand": "IB(1)", "Ethernet": "ETH(2)"}
 UNLOCK = "ADVANCED_PCI_SETTINGS"
 
 
@@ -45,18 +53,52 @@ def _number(text: str) -> int | None:
         return None
 
 
-def plan(declared: Mapping[str, Any], text: str) -> dict[str, Any]:
+def refused(answers: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The answers, as Ansible registers them, to queries that the tool refused because of a parameter."""
+    return [a for a in answers if not a.get("skipped") and _REFUSED.search(_printed(a))]
+
+
+def answers_of_devices(named: Sequence[Mapping[str, Any]], single: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """One answer for each device: that to the query of all names, and those to the queries of one name each.
+
+    Args:
+        named: registered results; `item` is a device with `address` and `link_layer`. Skipped ones are left out.
+        single: registered results; the first part of `item` is one of `named`.
+
+    Returns:
+        `address`, `link_layer`, `text` (of all queries), `error` (of the first) of each device.
+    """
+    result = []
+    for answer in (a for a in named if not a.get("skipped")):
+        device = answer["item"]
+        texts = [_printed(answer), *(_printed(s) for s in single if s["item"][0]["item"]["address"] == device["address"])]
+        error = answer.get("stderr") or answer.get("msg") or ""
+        result.append({"address": device["address"], "link_layer": device.get("link_layer", ""), "text": "\n".join(texts), "error": error})
+    return result
+
+
+def _printed(answer: Mapping[str, Any]) -> str:
+    return "\n".join(str(answer.get(stream) or "") for stream in ("stdout", "stderr"))
+
+
+def plan(declared: Mapping[str, Any], text: str, link_layer: str = "") -> dict[str, Any]:
     """The changes for one device.
+
+    Args:
+        declared: parameter -> value.
+        text: what the tool printed about it.
+        link_layer: its link layer in sysfs; an adapter without the parameter LINK_TYPE_P1 has only this one.
 
     Returns:
         set: `NAME=value` words for parameters whose value for the next boot differs.
         reset: parameters that are right for the next boot but not yet in force.
         waiting: hidden parameters that a reset reveals, because the declared ADVANCED_PCI_SETTINGS is not in force yet.
         missing: parameters that this device does not support, or hides for another reason.
-        readable: whether the tool printed a configuration at all.
+        readable: whether the tool printed a configuration, or refused a parameter by name.
     """
     rows = parse(text)
-    absent = [name for name in declared if name not in rows]
+    fixed = _LINK_LAYERS.get(link_layer, "")
+    absent = [n for n, v in declared.items() if n not in rows and not (fixed and _LINK_TYPE.fullmatch(n) and same(v, fixed))]
     unlocking = UNLOCK in declared and same(declared[UNLOCK], "True(1)") and UNLOCK in rows and not same(1, rows[UNLOCK]["current"])
     present = {name: value for name, value in declared.items() if name in rows}
     return {
@@ -64,13 +106,13 @@ def plan(declared: Mapping[str, Any], text: str) -> dict[str, Any]:
         "reset": [n for n, v in present.items() if same(v, rows[n]["next"]) and not same(v, rows[n]["current"])],
         "waiting": absent if unlocking else [],
         "missing": [] if unlocking else absent,
-        "readable": bool(rows),
+        "readable": bool(rows) or bool(_REFUSED.search(text)),
     }
 
 
-def pending(text: str, declared: Mapping[str, Any]) -> list[str]:
-    """Parameters of a device that a reset applies or reveals."""
-    changes = plan(declared, text)
+def pending(answer: Mapping[str, str], declared: Mapping[str, Any]) -> list[str]:
+    """Parameters of a device, of which `answer` has `text` and `link_layer`, that a reset applies or reveals."""
+    changes = plan(declared, answer["text"], answer["link_layer"])
     return [*changes["reset"], *changes["waiting"]]
 
 
@@ -83,4 +125,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Filter name -> function."""
-        return {"ofed_nv_plan": plan, "ofed_nv_pending": pending}
+        return {"ofed_nv_plan": plan, "ofed_nv_pending": pending, "ofed_nv_refused": refused, "ofed_nv_answers": answers_of_devices}

@@ -124,7 +124,7 @@ def sysfs(text: str) -> dict[str, Any]:
 
     Returns:
         adapters: PCI address -> device id, only network functions of NVIDIA.
-        devices: RDMA device -> `address`, `psid`, `firmware`.
+        devices: RDMA device -> `address`, `psid`, `firmware`, `link_layer`.
         loaded, driver, foreign: whether mlx5_core is loaded, its version, and whether it is not the kernel's own.
     """
     values: dict[str, str] = {}
@@ -149,6 +149,7 @@ def sysfs(text: str) -> dict[str, Any]:
             "address": target,
             "psid": values.get(path.replace("/device", "/board_id"), ""),
             "firmware": values.get(path.replace("/device", "/fw_ver"), ""),
+            "link_layer": values.get(path.replace("/device", "/ports/1/link_layer"), ""),
         }
         for path, target in targets.items()
     }

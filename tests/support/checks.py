@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import TYPE_CHECKING, Any
 
+from clusterctl_validators.collecting import items_of_argument
 from clusterctl_validators.probe import CommandResult, Probe
 from clusterctl_validators.record import Record, distinct
 from clusterctl_validators.role_modules import role_of_module
@@ -34,13 +36,17 @@ class InventedNode(LocalSource):
 def run_checks(
     module: ModuleType, variables: dict[str, Any], root: Path, commands: Mapping[str, CommandResult | str] | None = None
 ) -> dict[str, Finding]:
-    """Call all `test_*` functions of `module` in order. Returns the findings by check id; exceptions propagate."""
+    """Call all `test_*` functions of `module` in order, once for each item where EACH of the module says so. Returns the findings by check id; exceptions propagate."""
     role = role_of_module(module)
     record = Record(role)
-    fixtures = {"spec": SpecView(role, variables), "record": record, "probe": Probe(InventedNode(root, commands or {}))}
+    fixtures: dict[str, Any] = {"spec": SpecView(role, variables), "record": record, "probe": Probe(InventedNode(root, commands or {}))}
     for name, function in vars(module).items():
         if name.startswith("test_") and inspect.isfunction(function):
-            function(**{p: fixtures[p] for p in inspect.signature(function).parameters})
+            needed = inspect.signature(function).parameters
+            each = {a: items_of_argument(variables, v) for a, v in getattr(module, "EACH", {}).items() if a in needed}
+            for items in itertools.product(*each.values()):
+                given = {**fixtures, **dict(zip(each, items, strict=True))}
+                function(**{p: given[p] for p in needed})
     return {f.check: f for f in distinct(record.findings)}
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from types import ModuleType
-from typing import Dict, Iterator
+from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 import pytest
 
@@ -21,6 +21,18 @@ class RoleModule(pytest.Module):
 def role_of(item: pytest.Item) -> str:
     """The role an item verifies: ROLE of its module."""
     return role_of_module(getattr(item, "module", None))
+
+
+def items_of_argument(spec: Optional[Mapping[str, Any]], variable: str) -> List[Any]:
+    """The declared items that a check takes one at a time; one empty item if there are none, so that the check can say so."""
+    return list((spec or {}).get(variable) or []) or [""]
+
+
+def item_of(item: pytest.Item) -> str:
+    """`[<item>]` of a check that takes the items of a declared list one at a time; empty for other checks."""
+    each = getattr(getattr(item, "module", None), "EACH", {})
+    values: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    return "".join("[{}]".format(values[argument]) for argument in each if values.get(argument))
 
 
 def make_items(session: pytest.Session, modules: Dict[str, ModuleType]) -> Iterator[pytest.Item]:

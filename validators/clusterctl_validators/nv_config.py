@@ -7,6 +7,13 @@ from typing import Any, Dict, Optional
 _ROW = re.compile(r"^\s*(?:\*\s*)?(?:RO\s+)?(?P<name>[A-Z][A-Z0-9_]*)\s+(?P<values>\S.*?)\s*$")
 # A long value fills its column, so the next one may follow without a blank.
 _VALUE = re.compile(r"[^\s()]*\([^()]*\)|[^\s()]+")
+# A query that names a parameter is refused as a whole, by these words (mstflint 4.21, 4.30 and 4.34, MFT 4.34.1: mlxcfg_generic_commander.cpp
+# for what the adapter lacks or hides, mlxcfg_db_manager.cpp for what the tool does not know).
+_REFUSED = re.compile(
+    r"The Device doesn't support (?P<a>\S+) parameter|Unknown Parameter:? (?P<b>\S+)|Failed to find Param / TLV with name '(?P<c>[^']+)'"
+)
+_LINK_TYPE = re.compile(r"^LINK_TYPE_P\d$")
+_LINK_LAYERS = {"InfiniBand": "IB(1)", "Ethernet": "ETH(2)"}
 _FIELD = re.compile(r"^(?P<name>FW Version|FW Version\(Running\)|PSID):\s+(?P<value>\S+)", re.MULTILINE)
 
 
@@ -47,6 +54,20 @@ def parse_configuration(text: str) -> Dict[str, Parameter]:
     if not rows:
         raise UnreadableToolError("no parameter with default, current and next boot: {!r}".format(text.strip()[-120:]))
     return rows
+
+
+def refused_parameter(text: str) -> str:
+    """The parameter for which a query that names parameters was refused; empty if none."""
+    found = _REFUSED.search(text)
+    return next((word for word in found.groups() if word), "") if found else ""
+
+
+def fixed_link_type(name: str, link_layer: str) -> str:
+    """What the tool would print as LINK_TYPE_P1 of an adapter that lacks this parameter because it has one link type; empty for other parameters.
+
+    `link_layer`: of the kernel. ConnectX-4 Lx lacks the parameter (openshift/sriov-network-operator issue 48).
+    """
+    return _LINK_LAYERS.get(link_layer, "") if _LINK_TYPE.match(name) else ""
 
 
 def parse_firmware(text: str) -> Firmware:

@@ -9,12 +9,12 @@ from typing import Any, Dict, Generator, List, Optional
 
 import pytest
 
-from clusterctl_validators.collecting import make_items, role_of
+from clusterctl_validators.collecting import item_of, items_of_argument, make_items, role_of
 from clusterctl_validators.finding import GOOD, Finding
 from clusterctl_validators.fixtures import LocalProbe, RemoteProbe
 from clusterctl_validators.limit import TimeLimitError, time_limit
 from clusterctl_validators.record import Record, distinct
-from clusterctl_validators.role_modules import import_roles, validator_problem
+from clusterctl_validators.role_modules import import_roles, role_of_module, validator_problem
 from clusterctl_validators.spec_view import SpecView
 
 CHECK_TIMEOUT_S = 20.0
@@ -95,6 +95,15 @@ def pytest_collection(session: pytest.Session) -> Optional[bool]:
     return True
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Call a check once for each item of a declared list: EACH of its module names the argument and the list."""
+    run = metafunc.config.stash.get(RUN, None)
+    for argument, variable in getattr(metafunc.module, "EACH", {}).items():
+        if argument in metafunc.fixturenames:
+            view = run.specs.get(role_of_module(metafunc.module)) if run else None
+            metafunc.parametrize(argument, items_of_argument(view, variable), ids=str)
+
+
 @pytest.fixture
 def record(request: pytest.FixtureRequest) -> Record:
     """The record for the findings of a check."""
@@ -157,8 +166,8 @@ def _guarded(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def check_name(item: pytest.Item) -> str:
-    """The check id of a whole function: `<role>.<function>`."""
-    return "{}.{}".format(role_of(item), getattr(item, "originalname", None) or item.name)
+    """The check id of a whole function: `<role>.<function>`, with the item if it is called once for each."""
+    return "{}.{}{}".format(role_of(item), getattr(item, "originalname", None) or item.name, item_of(item))
 
 
 def _line(finding: Finding) -> str:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Dict, List, Mapping, Optional
 
-from clusterctl_validators import nv_config
+from clusterctl_validators import adapter_tools, nv_config
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.nv_config import UnreadableToolError
@@ -12,6 +12,8 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "ofed"
+# One check for each adapter: the tools need seconds for each, and a check has one time limit.
+EACH = {"device": "ofed_devices"}
 # flint and mlxconfig query an adapter by writing to its PCI configuration and registers.
 WRITABLE = ("/sys/bus/pci/drivers/mlx5_core/*:*/config", "/sys/bus/pci/drivers/mlx5_core/*:*/resource0")
 Spec = Mapping[str, Any]
@@ -27,12 +29,14 @@ UNIT_FILE = "/etc/systemd/system/" + UNIT
 UDEV_RULE = "/etc/udev/rules.d/90-clusterctl-ofed.rules"
 NAMES_RULE = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
 RDMA = "/sys/class/infiniband/{}/"
+_NO_DEVICE = "no device is declared"
 _PROVISION = "run `clusterctl provision NODE`"
 _REBOOT = "reboot the node: the loaded driver is not the installed one"
 _RESET = "in the flash, but not in force: reset the adapter's firmware (mlxfwreset), reboot, or power-cycle the node if neither is enough"
 # Names from rdma_rename of rdma-core: ibp24s0, ibP2p3s0f1v4, roces5, ibo3, rocex525400c0fe123455.
 _RENAMED = re.compile(r"^(ib|roce|iw|opa|rdma)(o\d+|x[0-9a-f]{16}|(P\d+)?(s\d+|p\d+s\d+)(f\d+(v\d+)?)?)$")
 _RENAMED_HINT = "reboot the node: a device keeps the name that it got when it appeared"
+_ONE_LINK_TYPE = "no setting changes it: replace the adapter, or declare the link type that it has"
 _HIDDEN = "unknown to this firmware, or hidden: ADVANCED_PCI_SETTINGS and a reset reveal hidden ones"
 
 
@@ -243,64 +247,60 @@ def test_device_names(spec: Spec, record: Record, probe: Probe) -> None:
         record.ok("ofed.device_names.running", not absent, expected=", ".join(spec["ofed_devices"]), found=found, hint=_RENAMED_HINT)
 
 
-def test_firmware(spec: Spec, record: Record, probe: Probe) -> None:
+def test_firmware(spec: Spec, record: Record, probe: Probe, device: str) -> None:
     declared = {f["psid"]: f["version"] for f in spec["ofed_firmware"]}
-    if not declared:
-        record.not_applicable("ofed.firmware", "none is declared")
+    if not declared or not device:
+        record.not_applicable("ofed.firmware", "none is declared" if device else _NO_DEVICE)
         return
     hint = "flash the declared firmware by the site's own procedure; the role ofed does not flash firmware"
-    for device in spec["ofed_devices"]:
-        check = "ofed.firmware[{}]".format(device)
-        address = _address(record, probe, check + ".running", device)
-        if address is None:
-            continue
-        board = probe.read(RDMA.format(device) + "board_id") or "not shown"
-        version = declared.get(board)
-        record.ok(
-            check + ".psid",
-            version is not None,
-            expected=", ".join(sorted(declared)),
-            found=board,
-            hint="different board: add it to ofed_firmware, or replace the adapter",
-        )
-        if version is None:
-            continue
-        record.equal(check + ".running", version, probe.read(RDMA.format(device) + "fw_ver"), hint=hint)
-        query = probe.run([_tool(spec, "flint"), "-d", address, "query"], timeout_s=60)
-        try:
-            flash = nv_config.parse_firmware(query.stdout).flash
-        except UnreadableToolError as e:
-            record.could_not_run(check + ".persisted", "flint: " + (query.error or query.stderr.strip() or str(e)))
-            continue
-        record.equal(check + ".persisted", version, flash, hint=hint)
-
-
-def test_nv_configuration(spec: Spec, record: Record, probe: Probe) -> None:
-    declared: Dict[str, Any] = spec["ofed_mlxconfig"]
-    if not declared:
-        record.not_applicable("ofed.mlxconfig", "no parameter is declared")
+    check = "ofed.firmware[{}]".format(device)
+    address = _address(record, probe, check + ".running", device)
+    if address is None:
         return
-    for device in spec["ofed_devices"]:
-        check = "ofed.mlxconfig[{}]".format(device)
-        address = _address(record, probe, check, device)
-        if address is None:
+    board = probe.read(RDMA.format(device) + "board_id") or "not shown"
+    version = declared.get(board)
+    other = "different board: add it to ofed_firmware, or replace the adapter"
+    record.ok(check + ".psid", version is not None, expected=", ".join(sorted(declared)), found=board, hint=other)
+    if version is None:
+        return
+    record.equal(check + ".running", version, probe.read(RDMA.format(device) + "fw_ver"), hint=hint)
+    try:
+        flash = adapter_tools.read_firmware(probe, _tool(spec, "flint"), address).flash
+    except UnreadableToolError as e:
+        record.could_not_run(check + ".persisted", "flint: {}".format(e))
+        return
+    record.equal(check + ".persisted", version, flash, hint=hint)
+
+
+def test_nv_configuration(spec: Spec, record: Record, probe: Probe, device: str) -> None:
+    declared: Dict[str, Any] = spec["ofed_mlxconfig"]
+    if not declared or not device:
+        record.not_applicable("ofed.mlxconfig", "no parameter is declared" if device else _NO_DEVICE)
+        return
+    check = "ofed.mlxconfig[{}]".format(device)
+    address = _address(record, probe, check, device)
+    if address is None:
+        return
+    try:
+        rows = adapter_tools.read_parameters(probe, _tool(spec, "mlxconfig"), address, list(declared))
+    except UnreadableToolError as e:
+        record.could_not_run(check, "mlxconfig: {}".format(e))
+        return
+    for name, value in declared.items():
+        at = "ofed.mlxconfig[{}.{}]".format(device, name)
+        row = rows.get(name)
+        fixed = nv_config.fixed_link_type(name, probe.read(RDMA.format(device) + "ports/1/link_layer") or "")
+        if row is None and fixed:
+            found = fixed + ", the adapter's only link type"
+            record.ok(at + ".running", nv_config.same(value, fixed), expected=value, found=found, hint=_ONE_LINK_TYPE)
             continue
-        query = probe.run([_tool(spec, "mlxconfig"), "-d", address, "-e", "query"], timeout_s=60)
-        try:
-            rows = nv_config.parse_configuration(query.stdout)
-        except UnreadableToolError as e:
-            record.could_not_run(check, "mlxconfig: " + (query.error or query.stderr.strip() or str(e)))
+        if row is None:
+            record.ok(at + ".persisted", False, expected=value, found="no such parameter", hint=_HIDDEN)
             continue
-        for name, value in declared.items():
-            at = "ofed.mlxconfig[{}.{}]".format(device, name)
-            row = rows.get(name)
-            if row is None:
-                record.ok(at + ".persisted", False, expected=value, found="no such parameter", hint=_HIDDEN)
-                continue
-            right = nv_config.same(value, row.next_boot)
-            record.ok(at + ".persisted", right, expected=value, found=row.next_boot, hint=_PROVISION)
-            hint = _RESET if right else _PROVISION
-            record.ok(at + ".running", nv_config.same(value, row.current), expected=value, found=row.current, hint=hint)
+        right = nv_config.same(value, row.next_boot)
+        record.ok(at + ".persisted", right, expected=value, found=row.next_boot, hint=_PROVISION)
+        hint = _RESET if right else _PROVISION
+        record.ok(at + ".running", nv_config.same(value, row.current), expected=value, found=row.current, hint=hint)
 
 
 def test_max_read_request(spec: Spec, record: Record, probe: Probe) -> None:

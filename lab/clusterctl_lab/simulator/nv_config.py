@@ -29,6 +29,8 @@ _FACTORY: dict[str, tuple[str, dict[str, str]]] = {
     "CQE_COMPRESSION": ("0", {"0": "BALANCED", "1": "AGGRESSIVE"}),
 }
 _HIDDEN = ("MAX_ACC_OUT_READ", "PCI_WR_ORDERING")
+# mlxconfig of MFT 4.34.1-10 about a name that it does not know.
+_UNKNOWN = "Failed to find Param / TLV with name '{}' port 0 module -1"
 _ARRAY = "ESWITCH_HAIRPIN_DESCRIPTORS"
 # Differences to the factory defaults at delivery: a previous user enabled virtual functions.
 _DELIVERED = {"SRIOV_EN": "1"}
@@ -49,8 +51,7 @@ def main(argv: list[str], _version: str = "") -> int:
     words = [w for i, w in enumerate(argv[1:], 1) if not w.startswith("-") and argv[i - 1] not in ("-d", "--dev")]
     verb = words[0] if words else ""
     if verb in ("q", "query"):
-        print(_listing(device, index, words[1:]), end="")
-        return 0
+        return _query(device, index, words[1:])
     if verb in ("s", "set") and {"-y", "--yes"} & set(argv):
         return _set(index, words[1:])
     print("-E- not simulated: " + " ".join(argv[1:]), file=sys.stderr)
@@ -64,19 +65,28 @@ def hca_index_of_address(device: str) -> int | None:
     return known.index(address) if address in known else None
 
 
-def _listing(device: str, index: int, selected: list[str]) -> str:
+def _query(device: str, index: int, selected: list[str]) -> int:
+    """Print the parameters; a query that names one which the adapter lacks or hides is refused as a whole, on stdout."""
     current, following = _values(CURRENT, index), _values(FLASH, index)
-    shown = [n for n in _FACTORY if (not selected or n in selected) and (n not in _HIDDEN or current["ADVANCED_PCI_SETTINGS"] == "1")]
-    lines = ["", "Device #1:", "----------", "", f"Device type:        {machine.THIS.hca_family:<20}", f"Device:             {device}", ""]
-    lines.append(f"{'Configurations:':<52}{'Default':<21}{'Current':<21}Next Boot")
-    for name in shown:
+    print(f"\nDevice #1:\n----------\n\nDevice type:        {machine.THIS.hca_family:<20}\nDevice:             {device}\n")
+    print(f"{'Configurations:':<52}{'Default':<21}{'Current':<21}Next Boot")
+    visible = [n for n in _FACTORY if n not in _HIDDEN or current["ADVANCED_PCI_SETTINGS"] == "1"]
+    refused = next((n for n in selected if n not in visible), "")
+    if refused:
+        known = f"The Device doesn't support {refused} parameter"
+        print(f"-E- {known if refused in _FACTORY else _UNKNOWN.format(refused)}\n")
+        return 3
+    differ = False
+    for name in selected or visible:
         default, names = _FACTORY[name]
         values = [_printed(v, names) for v in (default, current[name], following[name])]
-        mark = "*" if len(set(values)) > 1 else " "
-        lines.append(f"{mark:<8}{name:<44}" + "".join(f"{value:<21}" for value in values))
+        differ |= len(set(values)) > 1
+        print(f"{'*' if len(set(values)) > 1 else ' ':<8}{name:<44}" + "".join(f"{value:<21}" for value in values))
     if not selected:
-        lines.append(f"{'':<8}{_ARRAY:<44}" + f"{'Array[0..7]':<21}" * 3)
-    return "\n".join([*lines, "The '*' shows parameters with next value different from default/current value.", ""])
+        print(f"{'':<8}{_ARRAY:<44}" + f"{'Array[0..7]':<21}" * 3)
+    if differ:
+        print("The '*' shows parameters with next value different from default/current value.")
+    return 0
 
 
 def _set(index: int, words: list[str]) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clusterctl_validators.spec_view import SpecView
 
 ROLE = "example"
+EACH = {"part": "example_parts"}
 
 
 def test_value(spec: SpecView, record: Record, probe: Probe) -> None:
@@ -61,6 +62,12 @@ def test_mounts(record: Record, probe: Probe) -> None:
 @pytest.mark.parametrize("item", ["a", "b"])
 def test_items(record: Record, item: str) -> None:
     record.ok(f"example.items[{item}]", condition=True)
+
+
+def test_parts(record: Record, part: str) -> None:
+    if part == "slow":
+        time.sleep(600)
+    record.ok(f"example.parts[{part or 'none'}]", condition=True)
 
 
 @pytest.fixture

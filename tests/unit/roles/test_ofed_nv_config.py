@@ -54,7 +54,7 @@ def test_only_values_that_the_next_boot_changes_are_set() -> None:
 
 def test_a_value_for_the_next_boot_needs_a_reset_only() -> None:
     assert plan(SRIOV_EN=False) == {"reset": ["SRIOV_EN"], "readable": True}
-    assert plugin.pending(NARROW, {"SRIOV_EN": 0}) == ["SRIOV_EN"]
+    assert plugin.pending({"text": NARROW, "link_layer": ""}, {"SRIOV_EN": 0}) == ["SRIOV_EN"]
 
 
 def test_a_value_that_the_next_boot_would_change_is_set_again() -> None:
@@ -84,6 +84,50 @@ def test_a_device_that_gives_no_configuration_is_not_readable() -> None:
         said = plugin.plan({"SRIOV_EN": 0}, text)
         assert said["readable"] is False
         assert said["missing"] == ["SRIOV_EN"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-E- The Device doesn't support X_Y parameter",
+        "-E- Unknown Parameter: X_Y",
+        "-E- Failed to find Param / TLV with name 'X_Y' port 0 module -1",
+    ],
+)
+def test_a_parameter_for_which_the_tool_refuses_the_query(words: str) -> None:
+    assert nv_config.refused_parameter(words) == "X_Y"
+    assert nv_config.refused_parameter("-E- Failed to open device") == ""
+    refusal = {"item": {"address": "0000:18:00.0", "link_layer": "InfiniBand"}, "rc": 3, "stdout": words, "stderr": ""}
+    whole = {"item": {"address": "0000:3d:00.0", "link_layer": "InfiniBand"}, "rc": 0, "stdout": NARROW, "stderr": ""}
+    broken = {"item": {"address": "0000:50:00.0"}, "rc": 3, "stdout": "", "stderr": "-E- Failed to open device"}
+    named = [refusal, whole, broken, {"item": {"address": "0000:5e:00.0"}, "skipped": True}]
+    assert plugin.refused(named) == [refusal]
+    single = [{"item": [refusal, "X_Y"], "stdout": words, "stderr": ""}, {"item": [refusal, "SRIOV_EN"], "stdout": NARROW, "stderr": ""}]
+    answers = plugin.answers_of_devices(named, single)
+    assert [a["address"] for a in answers] == ["0000:18:00.0", "0000:3d:00.0", "0000:50:00.0"]
+    plans = [plugin.plan({"X_Y": 1, "SRIOV_EN": 0}, a["text"], a["link_layer"]) for a in answers]
+    assert [(p["readable"], p["missing"], p["reset"]) for p in plans] == [
+        (True, ["X_Y"], ["SRIOV_EN"]),
+        (True, ["X_Y"], ["SRIOV_EN"]),
+        (False, ["X_Y", "SRIOV_EN"], []),
+    ]
+    assert answers[2]["error"] == "-E- Failed to open device"
+
+
+@pytest.mark.parametrize(
+    ("declared", "link_layer", "missing"),
+    [
+        ("ETH", "Ethernet", []),
+        (2, "Ethernet", []),
+        ("IB", "Ethernet", ["LINK_TYPE_P1"]),
+        ("IB", "InfiniBand", []),
+        ("ETH", "", ["LINK_TYPE_P1"]),
+    ],
+)
+def test_an_adapter_with_one_link_type_lacks_the_parameter(declared: Any, link_layer: str, missing: list[str]) -> None:
+    text = NARROW.replace("LINK_TYPE_P1", "OTHER_THING1")
+    said = plugin.plan({"LINK_TYPE_P1": declared, "SRIOV_EN": 0}, text, link_layer)
+    assert (said["missing"], said["set"], said["reset"]) == (missing, [], ["SRIOV_EN"])
 
 
 @pytest.mark.parametrize("file", ["mlxconfig/jiegec-cx4-L19.txt", "mlxconfig/jiegec-cx4-L88.txt"])

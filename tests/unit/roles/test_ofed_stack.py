@@ -25,6 +25,7 @@ SYSFS = """\
 /sys/bus/pci/devices/0000:21:00.2/class:0x080100
 /sys/class/infiniband/mlx5_0/board_id:MT_0000000838
 /sys/class/infiniband/mlx5_0/fw_ver:28.39.3560
+/sys/class/infiniband/mlx5_0/ports/1/link_layer:InfiniBand
 /sys/module/mlx5_core/initstate:live
 /sys/module/mlx5_core/version:25.10-1.7.1
 /sys/module/mlx5_core/taint:OE
@@ -82,7 +83,8 @@ def test_mlnx_ofed_is_a_release_and_its_driver_without_the_last_number() -> None
 def test_content_of_sysfs() -> None:
     said = plugin.sysfs(SYSFS)
     assert said["adapters"] == {"0000:18:00.0": "1021"}
-    assert said["devices"] == {"mlx5_0": {"address": "0000:18:00.0", "psid": "MT_0000000838", "firmware": "28.39.3560"}}
+    device = {"address": "0000:18:00.0", "psid": "MT_0000000838", "firmware": "28.39.3560", "link_layer": "InfiniBand"}
+    assert said["devices"] == {"mlx5_0": device}
     assert (said["loaded"], said["driver"], said["foreign"]) == (True, "25.10-1.7.1", True)
 
 

@@ -44,7 +44,8 @@ FILES = {
     module.UDEV_RULE: f'ACTION=="add", SUBSYSTEM=="infiniband", TAG+="systemd", ENV{{SYSTEMD_WANTS}}+="{module.UNIT}"\n',
 }
 DKMS = f"mlnx-ofed-kernel/25.10.OFED.25.10.1.7.1.1, {KERNEL}, x86_64: installed\nnvidia/580.126.20, {KERNEL}, x86_64: installed\n"
-MLXCONFIG = f"mlxconfig -d {ADDRESS} -e query"
+NAMED = " ".join(declared("ofed")["ofed_mlxconfig"])
+MLXCONFIG = f"mlxconfig -d {ADDRESS} -e query {NAMED}"
 
 
 def spec(**changes: Any) -> dict[str, Any]:
@@ -194,6 +195,51 @@ def test_a_value_for_the_next_boot_needs_a_reset(tmp_path: Path) -> None:
     assert "reset the adapter's firmware" in finding.hint
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-E- The Device doesn't support ATS_ENABLED parameter",
+        "-E- Unknown Parameter: ATS_ENABLED",
+        "-E- Failed to find Param / TLV with name 'ATS_ENABLED' port 0 module -1",
+    ],
+)
+def test_a_parameter_for_which_the_query_is_refused_hides_no_other(words: str, tmp_path: Path) -> None:
+    rest = MLXCONFIG.replace(" ATS_ENABLED", "")
+    outputs: dict[str, CommandResult | str] = {
+        MLXCONFIG: CommandResult(3, f"\nConfigurations:    Default   Current   Next Boot\n{words}\n"),
+        rest: QUERY.format("False(0)", "True(1)").replace("ATS_ENABLED ", "OTHER_THING "),
+    }
+    assert set(bad(check(tmp_path, outputs))) == {"mlxconfig[mlx5_0.ATS_ENABLED].persisted", "mlxconfig[mlx5_0.SRIOV_EN].persisted"}
+
+
+@pytest.mark.parametrize(("layer", "found"), [("InfiniBand", None), ("Ethernet", "ETH(2)"), (None, "no such parameter")])
+def test_an_adapter_with_one_link_type(layer: str | None, found: str | None, tmp_path: Path) -> None:
+    variables = spec(ofed_mlxconfig={"LINK_TYPE_P1": "IB"})
+    refused = CommandResult(3, "-E- The Device doesn't support LINK_TYPE_P1 parameter\n")
+    files = {"/sys/class/infiniband/mlx5_0/ports/1/link_layer": layer}
+    faults = bad(check(tmp_path, {f"mlxconfig -d {ADDRESS} -e query LINK_TYPE_P1": refused}, variables=variables, files=files))
+    assert [text.startswith(found or "-") for text in faults.values()] == ([True] if found else [])
+
+
+def test_an_adapter_that_has_none_of_the_parameters(tmp_path: Path) -> None:
+    variables = spec(ofed_mlxconfig={"ATS_ENABLED": 0})
+    refused = CommandResult(3, "-E- The Device doesn't support ATS_ENABLED parameter\n")
+    faults = bad(check(tmp_path, {f"mlxconfig -d {ADDRESS} -e query ATS_ENABLED": refused}, variables=variables))
+    assert faults == {"mlxconfig[mlx5_0.ATS_ENABLED].persisted": "no such parameter"}
+
+
+def test_every_adapter_is_a_check_of_its_own(tmp_path: Path) -> None:
+    variables = spec(ofed_devices=["mlx5_0", "mlx5_1"], ofed_max_read_request_bytes=0)
+    faults = bad(check(tmp_path, {MLXCONFIG: CommandResult(None, error="timed out after 8 s")}, variables=variables))
+    assert faults["mlxconfig[mlx5_0]"] == "mlxconfig: timed out after 8 s"
+    assert faults["mlxconfig[mlx5_1]"] == "no such RDMA device"
+
+
+def test_nothing_is_asked_without_a_device(tmp_path: Path) -> None:
+    findings = check(tmp_path, variables=spec(ofed_devices=[], ofed_max_read_request_bytes=0))
+    assert {findings[c].outcome for c in ("ofed.firmware", "ofed.mlxconfig")} == {Outcome.NOT_APPLICABLE}
+
+
 def test_a_missing_device_fails_all_its_checks(tmp_path: Path) -> None:
     gone: dict[str, str | None] = {path: None for path in FILES if "/infiniband/" in path}
     assert set(bad(check(tmp_path, files=gone))) == {"firmware[mlx5_0].running", "mlxconfig[mlx5_0]", "max_read_request[mlx5_0].running"}
@@ -215,7 +261,7 @@ def test_the_kernels_own_stack(tmp_path: Path) -> None:
     files: dict[str, str | None] = {**dict.fromkeys(f for f in FILES if f.startswith("/etc")), "/sys/module/mlx5_core/taint": ""}
     outputs: dict[str, CommandResult | str] = {
         "modinfo -F filename mlx5_core": f"/lib/modules/{KERNEL}/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko\n",
-        f"mstconfig -d {ADDRESS} -e query": QUERY.format("False(0)", "False(0)"),
+        f"mstconfig -d {ADDRESS} -e query ATS_ENABLED": QUERY.format("False(0)", "False(0)"),
         f"mstflint -d {ADDRESS} query": FLINT,
     }
     assert bad(check(tmp_path, outputs, variables=bare, files=files)) == {}

@@ -39,11 +39,19 @@ def test_answer(bundle: Bundle) -> None:
         "example.mounts": "pass",
         "example.items[a]": "pass",
         "example.items[b]": "pass",
+        "example.parts[none]": "pass",
         "example.fixture": "pass",
         "example.host": "pass",
     }
     assert answer.findings["example.value.running"].found == "64"
-    assert answer.data["read_keys"] == {"example": ["example_behaviour", "example_value"]}
+    assert answer.data["read_keys"] == {"example": ["example_behaviour", "example_parts", "example_value"]}
+
+
+def test_a_check_of_each_declared_item_has_a_time_limit_of_its_own(bundle: Bundle) -> None:
+    answer = run_bundle(bundle, {"example": {**GOOD, "example_parts": ["a", "slow", "b"]}}, check_timeout_s=0.4)
+    parts = {c: f.outcome for c, f in answer.findings.items() if "parts" in c}
+    assert parts == {"example.parts[a]": Outcome.PASS, "example.test_parts[slow]": Outcome.COULD_NOT_RUN, "example.parts[b]": Outcome.PASS}
+    assert answer.findings["example.test_parts[slow]"].reason == "timed out after 0.4 s"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_module_by_its_path(tmp_path: Path, hosts: tuple[str, ...]) -> None:
     done = run_pytest(tmp_path, str(EXAMPLES / "test_example.py"), *hosts)
     assert done.returncode == 1, done.stdout
     assert "fail example.value.persisted: expected 64, found " in done.stdout
-    assert "1 failed, 6 passed" in done.stdout
+    assert "1 failed, 7 passed" in done.stdout
 
 
 def test_a_role_without_a_module_is_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl_lab.simulator import machine, nv_config
+from clusterctl_validators.nv_config import parse_configuration, refused_parameter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ADDRESS = machine.THIS.hca_addresses[0]
+
+
+@pytest.fixture(autouse=True)
+def flash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nv_config, "FLASH", str(tmp_path / "flash.json"))
+    monkeypatch.setattr(nv_config, "CURRENT", str(tmp_path / "in-force.json"))
+    nv_config.on_boot()
+
+
+def query(capsys: pytest.CaptureFixture[str], *names: str) -> tuple[int, str]:
+    rc = nv_config.main(["mlxconfig", "-d", ADDRESS, "-e", "query", *names])
+    return rc, capsys.readouterr().out
+
+
+def test_a_query_of_names_shows_only_these(capsys: pytest.CaptureFixture[str]) -> None:
+    rc, text = query(capsys, "SRIOV_EN", "LINK_TYPE_P1")
+    assert rc == 0
+    assert list(parse_configuration(text)) == ["SRIOV_EN", "LINK_TYPE_P1"]
+    assert "Array" not in text
+    assert len(parse_configuration(query(capsys)[1])) > 5
+
+
+@pytest.mark.parametrize(("name", "words"), [("MAX_ACC_OUT_READ", "doesn't support"), ("NO_SUCH_THING", "Failed to find Param")])
+def test_one_name_that_the_adapter_lacks_or_hides_refuses_the_query(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rc, text = query(capsys, "SRIOV_EN", name)
+    assert rc == 3
+    assert words in text
+    assert refused_parameter(text) == name
+    assert "SRIOV_EN" not in text
