@@ -10,9 +10,10 @@ import click
 from click import exceptions
 
 from clusterctl.commands import extra_verbs
-from clusterctl.model.errors import ClusterctlError, InterruptedRunError
+from clusterctl.model.errors import ClusterctlError, InterruptedRunError, OutputLostError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.terminal import messages
+from clusterctl.terminal.streams import keep_streams
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -116,9 +117,6 @@ def call(argv: list[str]) -> int:
         return int(ExitCode.USAGE)
     except ClusterctlError as e:
         return _report(e, debug)
-    except BrokenPipeError:
-        sys.stderr.close()
-        return int(ExitCode.OK)
     except Exception as e:
         if debug:
             raise
@@ -135,8 +133,18 @@ def _report(error: ClusterctlError, debug: bool) -> int:
 
 
 def run() -> None:
-    """The console script: the one place that exits."""
-    sys.exit(call(sys.argv[1:]))
+    """The console script: the one place that exits.
+
+    A reader that stops early (`| head`) changes nothing. Where output is lost otherwise, a success becomes 1.
+    """
+    stdout = keep_streams()
+    code = call(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if stdout.problem is not None and not isinstance(stdout.problem, BrokenPipeError):
+        messages.error(OutputLostError(detail=stdout.problem.strerror))
+        code = code or int(ExitCode.UNEXPECTED)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -112,14 +112,6 @@ def test_provision_without_a_terminal_and_without_yes_is_refused(
     assert "CLUSTERCTL_YES" in capsys.readouterr().err
 
 
-def test_a_closed_pipe_is_not_an_error(ends_with: Callable[[object], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    closed: list[bool] = []
-    monkeypatch.setattr("sys.stderr", type("Stderr", (), {"close": lambda _self: closed.append(True)})())
-    ends_with(BrokenPipeError())
-    assert main.call(["status"]) == ExitCode.OK
-    assert closed
-
-
 @pytest.mark.parametrize(("word", "message"), [("provisoin", "did you mean provision?"), ("xyzzy", "No such command 'xyzzy'.")])
 def test_a_mistyped_verb_gets_a_suggestion(word: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call([word, "rack-12"]) == ExitCode.USAGE

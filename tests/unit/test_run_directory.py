@@ -114,3 +114,10 @@ write_atomically(Path({str(target)!r}), "new")
     assert killed.returncode == -9
     assert target.read_text() == "old"
     assert RunDir("x", tmp_path).files() == ("verdict.json",)
+
+
+def test_a_file_above_its_limit_is_not_read(tmp_path: Path) -> None:
+    rundir = RunDir.create(tmp_path, "burnin")
+    rundir.write_text("records/n1.jsonl", "x" * 101)
+    assert rundir.read_text("records/n1.jsonl", 100) is None
+    assert rundir.read_text("records/n1.jsonl", 101) == "x" * 101

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.adapters.strict_json import parse_json
 from clusterctl.core.gates.planning.header import FILE, Header, header_from
 from clusterctl.core.gates.planning.header import SCHEMA_VERSION as HEADER_VERSION
 from clusterctl.model.errors import ConfigError
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA_VERSION = 1
+# Seconds, exit status and attempts of one command are far below.
+_LARGEST = 1 << 31
 _NAMES = {f.name for f in fields(RawRecord)}
 _TUPLES = ("argv", "peers")
 _TYPES = {
@@ -57,15 +59,24 @@ def record_from(data: Any) -> RawRecord:
         if name in _TUPLES:
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 raise ValueError(f"{name} is not a list of strings")
-            values[name] = tuple(value)
+            values[name] = tuple(_without_surrogates(v) for v in value)
         elif not isinstance(value, _TYPES.get(name, (str,))):
             raise ValueError(f"{name} has the wrong type")
+        elif isinstance(value, int | float) and abs(value) > _LARGEST:
+            raise ValueError(f"{name} is too large")
+        elif isinstance(value, str):
+            values[name] = _without_surrogates(value)
     error, code = values.get("error", ""), values.get("error_code")
     values["error_code"] = GateReason(code) if code else _code_of_old_error(error) if "error_code" not in values else None
     try:
         return RawRecord(**values)
     except TypeError as e:
         raise ValueError(str(e)) from e
+
+
+def _without_surrogates(text: str) -> str:
+    """JSON can hold half of a character pair, which neither a file nor the database can."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _code_of_old_error(error: str) -> GateReason | None:
@@ -79,7 +90,7 @@ def read_records(text: str) -> tuple[RawRecord, ...]:
     records = []
     for line in text.splitlines():
         try:
-            records.append(record_from(json.loads(line)))
+            records.append(record_from(parse_json(line)))
         except ValueError:
             continue
     return tuple(records)
@@ -104,7 +115,7 @@ def read_all(run_directory: Path) -> tuple[RawRecord, ...]:
 
 def _read(file: Path) -> Sequence[RawRecord]:
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = parse_json(file.read_text(encoding="utf-8"))
         version, records = data["schema_version"], [record_from(r) for r in data["records"]]
     except (ValueError, KeyError, TypeError, OSError) as e:
         raise ConfigError(detail=f"{file}: not a file of raw records: {e}", hint="restore the run directory from a backup") from e
@@ -128,7 +139,7 @@ def read_header(directory: Path) -> Header:
             detail=f"{directory}: contains no burn-in", hint="`clusterctl burnin TARGET` creates one; see `clusterctl history NODE`"
         )
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = parse_json(file.read_text(encoding="utf-8"))
         header = header_from(data)
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as e:
         raise ConfigError(detail=f"{file}: damaged: {e!r}", hint="restore the run directory from a backup") from e

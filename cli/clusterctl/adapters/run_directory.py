@@ -96,12 +96,14 @@ class RunDir:
         """Write indented JSON with keys in the given order; NaN and infinity raise ValueError."""
         return self.write_text(relative, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
-    def read_text(self, relative: str) -> str | None:
-        """The text of a file; None if it does not exist."""
+    def read_text(self, relative: str, limit_bytes: int | None = None) -> str | None:
+        """The text of a file; None if it does not exist, or is larger than `limit_bytes`."""
         path = self._inside(relative)
         if not path.is_file():
             return None
         with _store_errors(path):
+            if limit_bytes is not None and path.stat().st_size > limit_bytes:
+                return None
             return path.read_text(encoding="utf-8", errors="backslashreplace")
 
     def files(self, folder: str = ".") -> tuple[str, ...]:

@@ -169,6 +169,14 @@ class InterruptedRunError(ClusterctlError):
     exit_code = ExitCode.INTERRUPTED
 
 
+class OutputLostError(ClusterctlError):
+    """The command did its work, but what it printed did not arrive."""
+
+    template = "the output is incomplete: {detail}"
+    hint_template = "make room where it is written to; `clusterctl status` and `clusterctl history NODE` show what was done"
+    exit_code = ExitCode.UNEXPECTED
+
+
 class LabError(ClusterctlError):
     """The lab cannot do what was asked."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.verdict import EXIT_CODES
 from clusterctl.terminal import out
-from clusterctl.terminal.states import printable
+from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

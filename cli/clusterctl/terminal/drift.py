@@ -12,7 +12,7 @@ from clusterctl.model.drift import DriftKind
 from clusterctl.model.findings import HINTS
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
-from clusterctl.terminal.states import printable
+from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.xml_text import xml_document
 
 if TYPE_CHECKING:

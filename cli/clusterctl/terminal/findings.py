@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from clusterctl.model.findings import HINTS, NodeStatus
 from clusterctl.terminal import out
-from clusterctl.terminal.states import printable
+from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.xml_text import parts
 from clusterctl_validators.finding import GOOD, Outcome
 

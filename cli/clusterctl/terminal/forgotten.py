@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.terminal import out
 from clusterctl.terminal.names import fold_names
-from clusterctl.terminal.states import printable
+from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
+from clusterctl.terminal.safe_text import printable
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def result_lines(result: GateResult) -> list[str]:
     else:
         detail = f"; {result.detail}" if result.detail else ""
         text = f"{where}: {result.metric} {result.found}, expected {result.expected}, source {result.source}{detail}"
-    return [f"{text}{simulated}", *([f"  hint: {result.hint}"] if result.hint else [])]
+    return [printable(f"{text}{simulated}"), *([f"  hint: {printable(result.hint)}"] if result.hint else [])]
 
 
 def unreachable_lines(results: Sequence[GateResult]) -> list[str]:
@@ -68,7 +69,7 @@ def unreachable_lines(results: Sequence[GateResult]) -> list[str]:
     by_name: dict[str, list[GateResult]] = {}
     for result in results:
         by_name.setdefault(result.node, []).append(result)
-    lines = [f"{name}: could not run ({len(own)} results missing): {one_line(own[0].detail)}" for name, own in by_name.items()]
+    lines = [f"{name}: could not run ({len(own)} results missing): {printable(one_line(own[0].detail))}" for name, own in by_name.items()]
     hint = f"  hint: check network, SSH and power of what was not reached, then `clusterctl burnin {','.join(by_name)}`"
     return [*lines, hint] if lines else []
 

@@ -10,7 +10,8 @@ from clusterctl.core import timestamps
 from clusterctl.core.admission.decide import gate_text
 from clusterctl.model.records import RunStatus
 from clusterctl.terminal import out
-from clusterctl.terminal.states import badge, printable
+from clusterctl.terminal.safe_text import printable
+from clusterctl.terminal.states import badge
 from clusterctl.terminal.status import node_json
 from clusterctl_validators.finding import GOOD
 

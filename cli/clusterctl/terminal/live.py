@@ -13,7 +13,8 @@ from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted, Tas
 from clusterctl.terminal.board import Board, visible_rows
 from clusterctl.terminal.node_ends import NodeEnds
 from clusterctl.terminal.plain import PlainView
-from clusterctl.terminal.states import SIGNS, printable, printable_lines
+from clusterctl.terminal.safe_text import printable, printable_lines
+from clusterctl.terminal.states import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -6,25 +6,27 @@ import sys
 import traceback as tb
 from typing import TYPE_CHECKING
 
+from clusterctl.terminal.safe_text import printable_lines
+
 if TYPE_CHECKING:
     from clusterctl.model.errors import ClusterctlError
 
 
 def error(problem: ClusterctlError) -> None:
     """Print an error and its hint."""
-    sys.stderr.write(f"error: {problem}\n")
+    sys.stderr.write(printable_lines(f"error: {problem}") + "\n")
     if problem.hint:
-        sys.stderr.write(f"hint: {problem.hint}\n")
+        sys.stderr.write(printable_lines(f"hint: {problem.hint}") + "\n")
 
 
 def note(text: str) -> None:
     """One line of progress or advice."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(printable_lines(text) + "\n")
 
 
 def unexpected(problem: Exception) -> None:
     """Print an unexpected error without its traceback."""
-    sys.stderr.write(f"error: unexpected {type(problem).__name__}: {problem}\n")
+    sys.stderr.write(printable_lines(f"error: unexpected {type(problem).__name__}: {problem}") + "\n")
     sys.stderr.write("hint: run again with --debug before the verb and report the traceback\n")
 
 

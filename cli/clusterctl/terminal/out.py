@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
+
+from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 FORMATS = ("table", "json", "yaml")
 SCHEMA_VERSION = 1
+# json escapes the control characters of ASCII; these are the others, with those that turn the direction of text, and surrogates.
+_UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def envelope(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,7 +31,7 @@ def emit(output: str, kind: str, body: Mapping[str, Any]) -> None:
 
         sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
     else:
-        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(_json(data) + "\n")
 
 
 def emit_parts(output: str, kind: str, body: Mapping[str, Any], name: str, items: Iterable[Any]) -> None:
@@ -55,7 +60,8 @@ def json_parts(body: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iter
 
 
 def _json(data: Any) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    return text if text.isascii() else _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def print_text(content: str) -> None:
@@ -71,10 +77,11 @@ def texts(parts: Iterable[str]) -> None:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
     """Print a table; plain aligned text where stdout is not a terminal."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
-        widths = [max(len(str(c)) for c in col) for col in zip(columns, *rows, strict=True)]
+        widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
         for line in (columns, *rows):
-            sys.stdout.write("  ".join(str(c).ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() + "\n")
+            sys.stdout.write("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() + "\n")
         return
     from rich.console import Console  # noqa: PLC0415 heavy, only for people
     from rich.table import Table  # noqa: PLC0415
@@ -84,5 +91,5 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
     for column in columns:
         grid.add_column(column)
     for row in rows:
-        grid.add_row(*(Text(str(c)) for c in row))
+        grid.add_row(*map(Text, row))
     Console().print(grid)

@@ -12,7 +12,7 @@ from clusterctl.terminal.names import counted, duration_text, fold_names
 from clusterctl.terminal.node_ends import NodeEnds
 from clusterctl.terminal.pauses import Pauses
 from clusterctl.terminal.role_progress import StepProgress
-from clusterctl.terminal.states import printable, printable_lines
+from clusterctl.terminal.safe_text import printable, printable_lines
 from clusterctl.terminal.ticker import Ticker
 from clusterctl.terminal.waiting import Waiting
 

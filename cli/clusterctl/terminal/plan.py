@@ -10,7 +10,7 @@ from clusterctl.model.findings import HINTS, NodeStatus
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.findings import one_line
 from clusterctl.terminal.names import counted, fold_names
-from clusterctl.terminal.states import printable
+from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -44,13 +44,3 @@ def coloured(text: str, state: State) -> str:
 def badge(state: State) -> str:
     """Sign and name, coloured."""
     return coloured(f"{SIGNS[state]} {state.value:<12}", state)
-
-
-def printable(text: str) -> str:
-    """Text for a terminal: output of a node must not move the cursor or end the line."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def printable_lines(text: str) -> str:
-    """Several lines, each safe for a terminal."""
-    return "\n".join(printable(line) for line in text.rstrip().splitlines())

@@ -11,7 +11,8 @@ from clusterctl.core.lifecycle import ABSENT
 from clusterctl.model.state import State
 from clusterctl.terminal import out
 from clusterctl.terminal.names import fold_names
-from clusterctl.terminal.states import badge, coloured, printable
+from clusterctl.terminal.safe_text import printable
+from clusterctl.terminal.states import badge, coloured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,8 @@ from clusterctl.model.plan import PlannedAction
 from clusterctl.model.state import State
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.names import counted, fold_names
-from clusterctl.terminal.states import SIGNS, coloured, printable
+from clusterctl.terminal.safe_text import printable
+from clusterctl.terminal.states import SIGNS, coloured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from clusterctl.terminal.pauses import Pauses
+from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.ticker import Ticker
 from clusterctl.terminal.waiting import Waiting
 
@@ -40,7 +41,7 @@ class ValidationProgress:
     def tick(self) -> None:
         """Show where it stands."""
         with self._lock:
-            text = self._waiting.text(self._clock())
+            text = printable(self._waiting.text(self._clock()))
         if not text:
             return
         if sys.stderr.isatty():

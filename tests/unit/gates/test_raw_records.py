@@ -48,3 +48,31 @@ def test_an_old_record_gets_its_code_from_its_text(error: str, code: GateReason 
 def test_an_unknown_code_is_no_record(code: object) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 of the enum, or of the type
         record_from({**asdict(TIMED_OUT), "argv": [], "peers": [], "error_code": code})
+
+
+GOOD = record("nccl_node", "n1", "{}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 200_000,
+        '{"a":' * 100_000,
+        json.dumps({**asdict(GOOD), "duration_s": float("nan")}),
+        json.dumps({**asdict(GOOD), "duration_s": float("inf")}),
+        json.dumps(asdict(GOOD)).replace('"duration_s": 1.0', '"duration_s": 1e999'),
+        json.dumps({**asdict(GOOD), "exit_status": 10**400}),
+        json.dumps(asdict(GOOD)).replace('"duration_s": 1.0', f'"duration_s": {"9" * 5000}'),
+        json.dumps({**asdict(GOOD), "stdout": None}),
+        "null",
+    ],
+    ids=lambda line: line[:20],
+)
+def test_a_malformed_line_costs_its_own_step_only(line: str) -> None:
+    assert read_records(f"{line}\n{json.dumps(asdict(GOOD))}\n{line}") == (GOOD,)
+
+
+def test_half_a_character_pair_can_be_stored() -> None:
+    (found,) = read_records(json.dumps(asdict(replace(GOOD, stdout="a\ud800b", argv=("x\udfff",)))))
+    assert (found.stdout, found.argv) == ("a\\ud800b", ("x\\udfff",))
+    found.stdout.encode()

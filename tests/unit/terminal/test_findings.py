@@ -70,7 +70,7 @@ def test_json_in_pieces_is_json(items: list[dict[str, object]]) -> None:
     text = "".join(out.json_parts({"a": 1}, "items", items))
     assert json.loads(text) == {"a": 1, "items": items}
     if items:
-        assert text == json.dumps({"a": 1, "items": items}, indent=2, ensure_ascii=False) + "\n"
+        assert text == out._json({"a": 1, "items": items}) + "\n"
 
 
 def test_no_node_is_rendered_before_it_is_written() -> None:

@@ -53,3 +53,23 @@ def test_a_burn_in_of_its_own_reports_progress(capsys: pytest.CaptureFixture[str
             on_event(TaskEvent(node, "burnin", "Measure", TaskStatus.OK, changed=True))
     lines = [re.sub(r"^\[ *\d+s\] ", "", line) for line in capsys.readouterr().err.splitlines()]
     assert lines == [f"burn in: {', '.join(NODES)} (quick)", "burn in: burnin on 4 nodes: 4 done, 4 changed, 0 s"]
+
+
+FORGED = "x\x1b]0;title\x07\x9b2J\u202e\n4 nodes: 4 passed, 0 did not."
+
+
+def test_what_a_node_printed_cannot_move_the_cursor_or_pass_for_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    results = [
+        replace(a_result(outcome, node="r12-n01"), detail=FORGED, hint=FORGED, found=FORGED, reason=reason)
+        for outcome, reason in (
+            (Outcome.FAIL, GateReason.BELOW_FLOOR),
+            (Outcome.COULD_NOT_RUN, GateReason.UNPARSABLE),
+            (Outcome.COULD_NOT_RUN, GateReason.NODE_UNREACHABLE),
+        )
+    ]
+    text = shown(capsys, *results)
+    assert text.replace("\n", "").isprintable()
+    assert sum(line.startswith("4 nodes:") for line in text.splitlines()) == 1
+    document = shown(capsys, *results, output="json")
+    assert document.replace("\n", "").isprintable()
+    assert json.loads(document)["nodes"][0]["results"][0]["detail"] == FORGED

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _PLAYBOOK_MARGIN_S = 300
 _FORKS = 50
+# The agent keeps 512 KiB of each stream of a step; JSON writes a control character as six.
+_RECORD_LIMIT_BYTES = 2 * 6 * 512 * 1024
 
 
 def measure(
@@ -64,7 +66,8 @@ def measure(
     outcome = run_playbook(request, rundir.path_for(f"{folder}/ansible/.keep").parent, on_event)
     brought: dict[str, Sequence[RawRecord]] = {}
     for name in busy:
-        brought[name] = rawfile.read_records(rundir.read_text(f"{folder}/records/{name}.jsonl") or "")
+        limit_bytes = len(plan.steps[name]) * _RECORD_LIMIT_BYTES
+        brought[name] = rawfile.read_records(rundir.read_text(f"{folder}/records/{name}.jsonl", limit_bytes) or "")
     records = accounted(plan, brought, outcome)
     for gate in plan.gates:
         for name in busy:
