@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import rich_click as click
 
+from clusterctl.commands.option_types import SENTENCE
 from clusterctl.commands.options import load_config, output_option, target_argument
 
 
 @click.command("drain")
 @target_argument
-@click.option("--reason", required=True, metavar="TEXT", help="Why, for the record and the scheduler.")
+@click.option("--reason", type=SENTENCE, required=True, metavar="TEXT", help="Why, for the record and the scheduler.")
 @click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once.")
 @click.option(
     "--to",

@@ -8,6 +8,7 @@ from typing import Any
 import rich_click as click
 
 from clusterctl.commands import complete
+from clusterctl.commands.option_types import TIMEOUT_S
 from clusterctl.commands.options import inventory_option, limit_option, load_config, vault_option
 from clusterctl.terminal import messages
 
@@ -27,7 +28,7 @@ _FORMATS = ("table", "json", "yaml", "junit")
     "--write-nightly", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Only write units, CronJob and alert rules."
 )
 @click.option("--forks", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes validated at the same time.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(1), default=180.0, show_default=True, help="Seconds per node.")
+@click.option("--timeout", "timeout_s", type=TIMEOUT_S, default=180.0, show_default=True, help="Seconds per node.")
 @click.option("-o", "--output", type=click.Choice(_FORMATS), default="table", show_default=True, help="Format of the result.")
 @click.pass_context
 def command(ctx: click.Context, /, **given: Any) -> int:

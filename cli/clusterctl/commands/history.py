@@ -10,7 +10,7 @@ from clusterctl.commands.options import load_config, output_option
 
 @click.command("history")
 @click.argument("node", shell_complete=complete.nodes)
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many runs to list, newest first.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="How many runs to list, newest first.")
 @output_option
 @click.pass_context
 def command(ctx: click.Context, node: str, limit: int, output: str) -> None:

@@ -60,7 +60,7 @@ _OWN = (
     click.option("--plan", "plan_file", type=PLAN_FILE, metavar="FILE", help="Refuse if anything differs from this plan (`plan --out`)."),
     click.option("-D", "--diff", is_flag=True, help="Record the differences of changed files."),
     click.option("-v", "--verbose", count=True, help="Show Ansible's own output; -vvv for more."),
-    click.option("-f", "--forks", type=click.IntRange(1), default=25, show_default=True, help="Nodes changed at the same time."),
+    click.option("-f", "--forks", type=click.IntRange(1, 1024), default=25, show_default=True, help="Nodes changed at the same time."),
     click.option("--vault-password-file", metavar="FILE", help="As Ansible's own."),
     click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not ask for confirmation.  [env: CLUSTERCTL_YES]"),
 )

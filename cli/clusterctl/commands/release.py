@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import rich_click as click
 
+from clusterctl.commands.option_types import SENTENCE
 from clusterctl.commands.options import load_config, output_option, target_argument
 
 
 @click.command("release")
 @target_argument
-@click.option("--reason", default="released", show_default=True, metavar="TEXT", help="What was repaired, for the record.")
+@click.option("--reason", type=SENTENCE, default="released", show_default=True, metavar="TEXT", help="What was repaired, for the record.")
 @output_option
 @click.pass_context
 def command(ctx: click.Context, target: str, reason: str, output: str) -> None:

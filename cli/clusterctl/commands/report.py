@@ -8,6 +8,7 @@ import rich_click as click
 
 from clusterctl.commands import complete
 from clusterctl.commands.options import load_config
+from clusterctl.model.errors import ConfigError
 
 
 @click.command("report")
@@ -29,5 +30,7 @@ def command(ctx: click.Context, run: str, out: Path | None) -> None:
         row = chosen_run(store, run)
         path = (out or Path(row.directory) / "report.html").absolute()
         page = collect(store, row, path.parent)
+    if not path.parent.is_dir():
+        raise ConfigError(detail=f"{path.parent} is no directory", hint="choose another file for --out")
     write_atomically(path, render_page(page))
     print_text(str(path))

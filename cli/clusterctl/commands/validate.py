@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import rich_click as click
 
+from clusterctl.commands.option_types import TIMEOUT_S
 from clusterctl.commands.options import inventory_option, limit_option, load_config, target_argument, vault_option
 from clusterctl.terminal import findings as view
 from clusterctl.terminal import messages
@@ -17,7 +18,7 @@ from clusterctl.terminal.validation_progress import validation_progress
 @vault_option
 @click.option("-k", "--only", default="", metavar="GLOB", help="Only checks whose id matches, e.g. 'hugepages.*'.")
 @click.option("--forks", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes validated at the same time.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(1), default=180.0, show_default=True, help="Seconds per node.")
+@click.option("--timeout", "timeout_s", type=TIMEOUT_S, default=180.0, show_default=True, help="Seconds per node.")
 @click.option("--check-timeout", "check_s", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Seconds per check.")
 @click.option("-o", "--output", type=click.Choice(view.FORMATS), default="table", show_default=True, help="Format of the result.")
 @click.pass_context

@@ -94,3 +94,15 @@ def test_one_wrong_letter_finds_the_name(name: str, data: st.DataObject) -> None
     typo = name[:index] + "q" + name[index + 1 :]
     if len(name) > 3:
         assert name in near_matches(typo, MEMBERS, limit=len(MEMBERS))
+
+
+@pytest.mark.parametrize("pattern", ["~[", "~(r1", "rack_2,~*", "rack_2:&~["])
+def test_a_broken_regular_expression_selects_nothing(pattern: str) -> None:
+    with pytest.raises(WorkerError) as caught:
+        select(inventory(), "all", pattern)
+    assert caught.value.failure is Failure.UNKNOWN_TARGET
+    assert "not a regular expression" in str(caught.value.values)
+
+
+def test_a_regular_expression_selects_what_it_matches() -> None:
+    assert {h.name for h in select(inventory(), "all", "~r1-n0[12]")} == {"r1-n01", "r1-n02"}

@@ -18,8 +18,10 @@ def write_site(folder: Path) -> tuple[Path, ...]:
     """Write `clusterctl.yml` and the inventory `inventory/<name of the folder>` with comments; returns the files.
 
     Raises:
-        UsageProblemError: one of the files is there already (none is written), or the folder cannot be written.
+        UsageProblemError: the folder is `/`, one of the files is there already (none is written), or the folder cannot be written.
     """
+    if folder.resolve() == Path("/"):
+        raise UsageProblemError(detail=f"{folder} is the root of the file system", hint="give a new folder; nothing was written")
     site = re.sub(r"[^\w.-]", "_", folder.resolve().name) or "site"
     texts = dict(_texts(folder, site))
     present = next((p for p in texts if p.exists()), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 BUSY_TIMEOUT_S = 20
 _RETRY_S = 0.02
+# The write-ahead log and its index need this much.
+_LEAST_FREE_BYTES = 128 * 1024
 
 
 def connect(url: str) -> Engine:
@@ -47,7 +50,8 @@ def _sqlite(url: URL) -> Engine:
     if url.database:
         folder = Path(url.database).parent
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+            Path(url.database).touch(mode=0o640)
         except OSError as e:
             raise StoreError(path=folder, detail=e.strerror or str(e), hint="choose another directory with --state-dir") from e
     engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S}, json_deserializer=_from_json)
@@ -119,13 +123,23 @@ def store_errors(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DatabaseError as e:
-        raise StoreError(path=_location(engine), detail=str(e.orig).strip().splitlines()[0], hint=_hint(str(e.orig))) from e
+        detail = str(e.orig).strip().splitlines()[0]
+        if "disk i/o error" in detail.lower() and _is_full(engine):
+            detail = "the disk is full"  # SQLite says so only if the database itself could not grow, not for its journal
+        raise StoreError(path=_location(engine), detail=detail, hint=_hint(detail)) from e
     except SQLAlchemyError as e:
         raise StoreError(path=_location(engine), detail=str(e).splitlines()[0], hint="run again with --debug and report it") from e
 
 
 def _location(engine: Engine) -> str:
     return engine.url.database or "memory" if engine.dialect.name == "sqlite" else without_password(str(engine.url))
+
+
+def _is_full(engine: Engine) -> bool:
+    if engine.dialect.name != "sqlite" or not engine.url.database:
+        return False
+    disk = os.statvfs(Path(engine.url.database).parent)
+    return disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES
 
 
 _HINTS = (

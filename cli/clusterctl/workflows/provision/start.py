@@ -14,6 +14,7 @@ from clusterctl.adapters.signing import signer
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
+from clusterctl.core.near_match import did_you_mean
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.provision import Note
 from clusterctl.model.state import State
@@ -102,11 +103,21 @@ def _select(config: Config, request: ProvisionRequest, store: Store, listener: P
     names = {n.name for n in nodes}
     partners = tuple(p for p in load(",".join(options.partners)) if p.name not in names) if options.partners else ()
     subjects = {s.name: s for s in subjects_of(nodes, partners)}
+    _require_known_roles(options.roles, nodes)
     store.register((*nodes, *partners))
     _require_admitted(store, [p.name for p in partners])
     profiles = {s.name: s.profile for s in subjects.values()}
     candidates = {n.name: Candidate(n, profiles[n.name].levels[options.level], profiles[n.name].baselines) for n in nodes}
     return _Selected(request, candidates, subjects, partners)
+
+
+def _require_known_roles(selected: Sequence[str], nodes: Sequence[Node]) -> None:
+    """A role that no node of the target declares would select nothing, and a run that does nothing proves nothing."""
+    known = {role for n in nodes for role in n.spec.roles}
+    unknown = [role for role in selected if role not in known]
+    if unknown:
+        hint = f"roles of the target: {', '.join(sorted(known)) or 'none'}"
+        raise UsageProblemError(detail=f"no node of the target has role {unknown[0]!r}{did_you_mean(unknown[0], known)}", hint=hint)
 
 
 def _require_admitted(store: Store, partners: Sequence[str]) -> None:

@@ -49,6 +49,9 @@ def example_host(inventory: Any, group: str) -> Any:
 
 
 def _hosts(inventory: Any, parts: list[str], whole: str) -> list[Any]:
+    # Ansible's split leaves out an unclosed bracket and what follows: `~[` would be `~`, which is every node
+    if not whole.startswith("@") and (whole.count("[") != whole.count("]") or any(p.lstrip("&!") == "~" for p in parts)):
+        raise _unknown(whole, ": not a regular expression")
     known = [_known_part(inventory, p, whole) for p in parts if p]
     if not known:
         raise _unknown(whole, ": the pattern is empty")
@@ -64,6 +67,11 @@ def _known_part(inventory: Any, part: str, whole: str) -> str:
     sign, name = (part[0], part[1:]) if part[0] in "&!" else ("", part)
     if not name:
         raise _unknown(whole, f": nothing follows {sign!r}")
+    if name.startswith("~"):
+        try:
+            re.compile(name[1:])
+        except re.error as e:
+            raise _unknown(whole, f": not a regular expression: {e}") from e
     for spelling in dict.fromkeys((name, name.replace("-", "_"))):
         try:
             found = [h for h in inventory.get_hosts(spelling) if not h.implicit]

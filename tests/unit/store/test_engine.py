@@ -1,0 +1,53 @@
+"""Files and messages of the database."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from clusterctl.adapters.store import Store
+from clusterctl.adapters.store.engine import connect, store_errors
+from clusterctl.model.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Engine
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_others_cannot_read_or_write_the_state(tmp_path: Path) -> None:
+    Store.open(f"sqlite:///{tmp_path}/state/clusterctl.db").close()
+    found = [tmp_path / "state", *(tmp_path / "state").iterdir()]
+    assert len(found) > 1
+    assert not [p for p in found if p.stat().st_mode & 0o027]
+
+
+def failing(engine: Engine, message: str) -> StoreError:
+    with pytest.raises(StoreError) as caught, store_errors(engine):
+        raise OperationalError("SELECT 1", {}, sqlite3.OperationalError(message))
+    return caught.value
+
+
+@pytest.mark.parametrize(("free_bytes", "message", "hint"), [(0, "the disk is full", "free space"), (1 << 30, "disk I/O error", "dmesg")])
+def test_a_full_disk_is_not_taken_for_a_broken_one(
+    free_bytes: int, message: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = connect(f"sqlite:///{tmp_path}/clusterctl.db")
+    disk = os.statvfs_result((4096, 4096, 0, free_bytes // 4096, free_bytes // 4096, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _path: disk)
+    found = failing(engine, "disk I/O error")
+    assert message in str(found)
+    assert hint in found.hint
