@@ -1,0 +1,85 @@
+"""docs/reference/assumptions.md: every package, version and value that no public source confirms, counted; `--check` fails where it is stale."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from clusterctl_lab.package_facts import package_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "reference" / "assumptions.md"
+SOURCES = Path(__file__).with_name("profile_sources.yml")
+# Where a comment says that a value or a format is not confirmed.
+COMMENTED = ("lab/clusterctl_lab/simulator", "inventory/common", "roles", "validators/clusterctl_validators")
+_MARK = re.compile(r"\b(assumed|not confirmed)\b", re.IGNORECASE)
+HEAD = """<!-- Written by scripts/assumptions.py. -->
+
+# Assumptions
+
+What the lab and the profiles take from no public source: {count} entries. Everything else in `lab/clusterctl_lab/packages` and in the profiles names
+its source beside the value. Replace an entry by a fact when you have the machine or the repository in front of you.
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Write the page, or with `--check` report whether it is stale."""
+    text = page()
+    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
+    if stale and "--check" not in argv:
+        PAGE.write_text(text, encoding="utf-8")
+    if stale:
+        print(f"{'stale' if '--check' in argv else 'wrote'}: {PAGE.relative_to(ROOT)}")
+    return int("--check" in argv and stale)
+
+
+def page() -> str:
+    """The whole text of the page."""
+    sections = {
+        "Packages": ("repository | package | assumed", list(_packages())),
+        "Versions": ("repository | package | version | why", list(_versions())),
+        "Values of profiles": ("value | where | derived from", list(_values())),
+        "Values and formats in the tree": ("file | comment", list(_comments())),
+    }
+    parts = [HEAD.format(count=sum(len(rows) for _, rows in sections.values()))]
+    for title, (columns, rows) in sections.items():
+        line = "|".join(["---"] * len(columns.split("|")))
+        parts.append(f"\n## {title} ({len(rows)})\n\n| {columns} |\n|{line}|\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows))
+    return "".join(parts)
+
+
+def _packages() -> Iterator[tuple[str, ...]]:
+    yield from dict.fromkeys((f.repository, f"`{f.name}`", f.assumed) for f in package_facts() if f.assumed)
+
+
+def _versions() -> Iterator[tuple[str, ...]]:
+    for fact in package_facts():
+        if fact.version_assumed:
+            why = fact.version_assumed.removeprefix("assumed").lstrip(",:; ") or "no list of the repository shows it"
+            yield fact.repository, f"`{fact.name}`", f"`{fact.version}`", why
+
+
+def _values() -> Iterator[tuple[str, ...]]:
+    for row in yaml.safe_load(SOURCES.read_text(encoding="utf-8")):
+        if row["status"] != "confirmed":
+            yield row["value"], f"`{row['where']}`", row["note"].strip().replace("|", "/")
+
+
+def _comments() -> Iterator[tuple[str, ...]]:
+    for folder in COMMENTED:
+        for file in sorted(f for f in (ROOT / folder).rglob("*") if f.suffix in (".py", ".yml", ".j2")):
+            for line in file.read_text(encoding="utf-8").splitlines():
+                if _MARK.search(line):
+                    text = line.strip().lstrip("#").strip().replace("|", "/")
+                    yield f"`{file.relative_to(ROOT)}`", text
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
