@@ -47,7 +47,7 @@ def command(
 
     config = load_config(ctx, inventory, gates=True)
     if only_verify:
-        return _verify(config, target, output)
+        return _verify(config, target, limit, output)
     nodes = load_nodes(config.inventory, target, limit=limit)
     candidates = [Candidate(s.node, s.profile.levels[level], s.profile.baselines) for s in subjects_of(nodes)]
     with Store.open(config.store_url) as store:
@@ -57,12 +57,13 @@ def command(
     return view.show_admissions(admissions, output)
 
 
-def _verify(config: Config, target: str, output: str) -> int:
+def _verify(config: Config, target: str, limit: str | None, output: str) -> int:
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.adapters.store.match import match  # noqa: PLC0415
     from clusterctl.terminal import admissions as view  # noqa: PLC0415
     from clusterctl.workflows.verify_records import verify_admissions  # noqa: PLC0415
 
     with Store.open(config.store_url) as store:
-        names = [n.name for n in match(store.nodes(), target)]
+        found = match(store.nodes(), target)
+        names = [n.name for n in (match(found, limit) if limit else found)]
         return view.show_verified(verify_admissions(store, names, config.state_dir, config.allowed_signers), output)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import signing
@@ -30,7 +29,9 @@ def _verify(store: Store, name: str, runs: Path, allowed_signers: Path | None) -
     record = records[-1]
     if not admission_record.is_intact(record):
         return Verification(name, record, 0, "", ("its document does not match its digest",))
-    evidence: dict[str, str] = json.loads(record.document)["evidence"]
+    evidence = admission_record.evidence_of(record)
+    if evidence is None:
+        return Verification(name, record, 0, "", ("its document is no admission record",))
     problems = list(_changed(evidence, runs))
     signed_by = ""
     if allowed_signers is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from dataclasses import replace
@@ -18,6 +19,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import writing
 from clusterctl.core.admission import record as admission_record
+from clusterctl.main import call
 from clusterctl.model.errors import SigningError
 from clusterctl.model.state import State
 from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence
@@ -101,6 +103,38 @@ def test_a_changed_record_is_found_with_or_without_its_digest(admitted: Store, t
     with writing(admitted._engine) as connection:
         connection.execute(update(t.admissions).values(digest=admission_record.digest(forged)))
     assert "does not match" in _verified(admitted, tmp_path, allowed).problems[0]
+
+
+NO_RECORDS = [
+    "[]",
+    "null",
+    "[" * 200_000,
+    "no json",
+    '{"evidence": {}}',
+    "EVIDENCE []",
+    'EVIDENCE {"a": 1}',
+    'EVIDENCE {"../../etc/passwd": "x"}',
+]
+
+
+@pytest.mark.parametrize("document", NO_RECORDS, ids=lambda d: d[:20])
+def test_a_document_that_is_no_record_is_a_problem_of_its_node(admitted: Store, tmp_path: Path, document: str) -> None:
+    if document.startswith("EVIDENCE "):
+        data = json.loads(admitted.admissions(NAME)[-1].document)
+        document = json.dumps({**data, "evidence": json.loads(document.removeprefix("EVIDENCE "))})
+    with writing(admitted._engine) as connection:
+        connection.execute(update(t.admissions).values(document=document, digest=admission_record.digest(document)))
+    (problem,) = _verified(admitted, tmp_path, None).problems
+    assert problem in ("its document does not match its digest", "its document is no admission record")
+
+
+def test_limit_selects_the_records_to_check(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store.open(f"sqlite:///{tmp_path}/state/clusterctl.db")
+    store.register([a_node(n) for n in (NAME, "r12-n02")])
+    store.close()
+    call(["--state-dir", "state", "admit", "rack-12", "--verify", "--limit", "r12-n02", "-o", "json"])
+    assert [n["name"] for n in json.loads(capsys.readouterr().out)["nodes"]] == ["r12-n02"]
 
 
 def test_a_stranger_is_not_believed(admitted: Store, tmp_path: Path) -> None:

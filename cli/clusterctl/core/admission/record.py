@@ -79,8 +79,26 @@ def is_intact(record: AdmissionRecord) -> bool:
     """Whether the document is the one that was digested, and is about the node and spec the record names."""
     if digest(record.document) != record.digest:
         return False
-    data = json.loads(record.document)
-    return bool((data["node"], data["spec_digest"], data["run_id"]) == (record.node, record.spec_digest, record.run_id))
+    data = _document(record)
+    return [data.get(key) for key in ("node", "spec_digest", "run_id")] == [record.node, record.spec_digest, record.run_id]
+
+
+def evidence_of(record: AdmissionRecord) -> dict[str, str] | None:
+    """The raw files of a record below the folder of runs, each with its sha256; None if the record does not list them so."""
+    evidence = _document(record).get("evidence")
+    if not isinstance(evidence, dict) or not all(isinstance(word, str) for word in evidence.values()):
+        return None
+    paths = [PurePosixPath(file) for file in evidence]
+    return None if any(p.is_absolute() or ".." in p.parts for p in paths) else evidence
+
+
+def _document(record: AdmissionRecord) -> dict[str, Any]:
+    """The document of a record; empty if it is no JSON object."""
+    try:
+        data = json.loads(record.document)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def _findings(findings: NodeFindings) -> dict[str, Any]:
