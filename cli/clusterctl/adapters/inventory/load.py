@@ -6,17 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.inventory.invalid import spec_invalid_error
 from clusterctl.adapters.inventory.layers import check_layers
 from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
 from clusterctl.adapters.inventory.worker import query_worker
 from clusterctl.adapters.site_content import role_dirs
 from clusterctl.core.digest import spec_digest
+from clusterctl.core.node_names import name_problems
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.problem import Problem
 from clusterctl.model.topology import Host, Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -42,7 +44,7 @@ def load_nodes(
     Raises:
         UnknownTargetError: no node matches.
         ConfigError: a layer cannot be used.
-        SpecInvalidError: the declared state breaks the schema of a role.
+        SpecInvalidError: the declared state breaks the schema of a role, or a name is none of a node.
     """
     return _nodes(
         query_worker(_request(Operation.NODES, layers, target, content=content, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids))
@@ -83,9 +85,10 @@ def list_hosts(layers: Sequence[Path], target: str = "all", *, limit: str | None
     Raises:
         UnknownTargetError: no node matches.
         ConfigError: a layer cannot be used.
-        SpecInvalidError: a place (`rack_slot` ...) cannot be read.
+        SpecInvalidError: a place (`rack_slot` ...) cannot be read, or a name is none of a node.
     """
     reply = query_worker(_request(Operation.HOSTS, layers, target, limit=limit, vault_ids=vault_ids))
+    _check_names(h["name"] for h in reply["hosts"])
     hosts = tuple(Host(h["name"], tuple(h["groups"]), Place(**h["place"])) for h in reply["hosts"])
     groups, children = ({g: tuple(names) for g, names in reply[k].items()} for k in ("groups", "children"))
     return Topology(groups=groups, children=children, hosts=hosts)
@@ -126,7 +129,13 @@ def _request(
     )
 
 
+def _check_names(names: Iterable[str]) -> None:
+    if problems := name_problems(names):
+        raise spec_invalid_error(problems)
+
+
 def _nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
+    _check_names(n["name"] for n in reply["nodes"])
     sections = reply["sections"]
     digests: dict[tuple[tuple[str, int], ...], str] = {}
     nodes = []
