@@ -27,9 +27,11 @@ def values(declared: Any) -> list[str | None]:
     return [None if item is True else str(item) for item in items]
 
 
-def cmdline_errors(declared: dict[str, Any]) -> list[str]:
-    """Errors in kernel_cmdline, one line per parameter."""
-    errors = []
+def cmdline_errors(declared: dict[str, Any], consoles: list[str] | None = None) -> list[str]:
+    """Errors in kernel_cmdline and kernel_console, one line per parameter."""
+    errors = [f"kernel_console: {c!r} is empty or contains blanks, quotes or shell characters" for c in consoles or [] if not _VALUE.fullmatch(c)]
+    if consoles and "console" in map(canonical, declared):
+        errors.append("kernel_cmdline.console: is declared by kernel_console, too")
     for name, value in declared.items():
         where = f"kernel_cmdline.{name}"
         if not _NAME.fullmatch(str(name)):

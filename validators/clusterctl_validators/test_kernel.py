@@ -21,8 +21,14 @@ def declared_values(value: Any) -> List[Optional[str]]:
     return [None if v is True else str(v) for v in (value if isinstance(value, list) else [value])]
 
 
+def _parameters(spec: SpecView) -> Dict[str, Any]:
+    """All declared parameters, the consoles included."""
+    consoles: List[str] = spec["kernel_console"]
+    return {**spec["kernel_cmdline"], **({"console": consoles} if consoles else {})}
+
+
 def test_running_command_line(spec: SpecView, probe: Probe, record: Record) -> None:
-    declared: Dict[str, Any] = spec["kernel_cmdline"]
+    declared = _parameters(spec)
     if not declared:
         record.not_applicable("kernel.cmdline", "no parameter is declared")
         return
@@ -36,7 +42,7 @@ def test_running_command_line(spec: SpecView, probe: Probe, record: Record) -> N
 
 
 def test_next_command_line(spec: SpecView, probe: Probe, record: Record) -> None:
-    declared: Dict[str, Any] = spec["kernel_cmdline"]
+    declared = _parameters(spec)
     if not declared:
         return
     menus = [parse_args(entry.args) for entry in boot_entries(probe)]

@@ -39,7 +39,7 @@ def refusals(role: str, variables: dict[str, Any]) -> list[str]:
         return list(result.error_messages)
     given = load_role(ROOT / "roles" / role).defaults | variables
     if role == "kernel":
-        errors: list[str] = filter_plugin("kernel_boot").cmdline_errors(given["kernel_cmdline"])
+        errors: list[str] = filter_plugin("kernel_boot").cmdline_errors(given["kernel_cmdline"], given["kernel_console"])
     elif role == "hugepages":
         errors = filter_plugin("hugepages").input_errors(given["hugepages_pages"], given["hugepages_mounts"])
     else:

@@ -57,7 +57,7 @@ args="ro {second}"
 @pytest.mark.parametrize(("second", "outcome"), [("iommu=pt", "pass"), ("iommu=on", "fail")])
 def test_loader_entries_are_read_with_grubby(second: str, outcome: str, tmp_path: Path) -> None:
     commands = {"grubby --info=ALL": RHEL.format(second=second), "grubby --default-kernel": "/boot/vmlinuz-6.8.0-1046-nvidia\n"}
-    spec = {"kernel_cmdline": {"iommu": "pt"}}
+    spec = {"kernel_cmdline": {"iommu": "pt"}, "kernel_console": []}
     files = {"/boot/loader/entries/a.conf": "title Rocky Linux\n", "/boot/grub/grub.cfg": None}
     found = findings(Case("kernel", "rhel", {"commands": commands, "spec": spec, "files": files}, {}), module, tmp_path)
     assert found["kernel.cmdline[iommu].persisted"].outcome.value == outcome
