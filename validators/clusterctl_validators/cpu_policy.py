@@ -22,6 +22,16 @@ def governors(probe: Probe) -> str:
     return next(iter(found)) if len(found) == 1 else _counts(found)
 
 
+def has_governors(probe: Probe) -> bool:
+    """Whether the kernel has cpufreq on any CPU."""
+    return bool(probe.glob(_CPUS + "/cpufreq/scaling_governor"))
+
+
+def has_idle_states(probe: Probe) -> bool:
+    """Whether the kernel has cpuidle on any CPU."""
+    return bool(probe.glob(_CPUS + "/cpuidle/state[0-9]*"))
+
+
 def idle_states(probe: Probe, latency_max_us: int) -> str:
     """`as_declared`, or the states that are on or off contrary to the limit.
 

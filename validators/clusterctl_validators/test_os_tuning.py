@@ -53,8 +53,11 @@ def test_huge_page_policy(spec: SpecView, probe: Probe, record: Record) -> None:
 def test_governor(spec: SpecView, probe: Probe, record: Record) -> None:
     governor = spec["os_tuning_governor"]
     if governor:
-        hint = "no cpufreq: enable OS control of P-states in the BIOS; else " + APPLY
-        record.equal("os_tuning.governor.running", governor, cpu_policy.governors(probe), hint=hint)
+        hint = "no cpufreq: enable OS control of P-states in the BIOS, or declare os_tuning_cpu_power_by_firmware; else " + APPLY
+        if spec["os_tuning_cpu_power_by_firmware"] and not cpu_policy.has_governors(probe):
+            record.not_applicable("os_tuning.governor.running", "no cpufreq: the BIOS owns the P-states, see the checks of the role bios")
+        else:
+            record.equal("os_tuning.governor.running", governor, cpu_policy.governors(probe), hint=hint)
         _persisted(probe, record, "os_tuning.governor", "governor", governor)
     else:
         record.not_applicable("os_tuning.governor", "not managed")
@@ -63,11 +66,24 @@ def test_governor(spec: SpecView, probe: Probe, record: Record) -> None:
 def test_idle_states(spec: SpecView, probe: Probe, record: Record) -> None:
     latency = int(spec["os_tuning_idle_latency_max_us"])
     if latency >= 0:
-        found = cpu_policy.idle_states(probe, latency)
-        record.equal("os_tuning.idle_latency_max_us.running", cpu_policy.as_declared(latency), found, hint=APPLY)
+        if spec["os_tuning_cpu_power_by_firmware"] and not cpu_policy.has_idle_states(probe):
+            record.not_applicable(
+                "os_tuning.idle_latency_max_us.running", "no cpuidle: the BIOS owns the C-states, see the checks of the role bios"
+            )
+        else:
+            found = cpu_policy.idle_states(probe, latency)
+            record.equal("os_tuning.idle_latency_max_us.running", cpu_policy.as_declared(latency), found, hint=APPLY)
         _persisted(probe, record, "os_tuning.idle_latency_max_us", "idle_latency_max_us", latency)
     else:
         record.not_applicable("os_tuning.idle_latency_max_us", "not managed")
+
+
+def test_owner_of_cpu_power(spec: SpecView, probe: Probe, record: Record) -> None:
+    """The service must know it at boot: where the BIOS owns the states, their absence is no failure of the service."""
+    if spec["os_tuning_governor"] or int(spec["os_tuning_idle_latency_max_us"]) >= 0:
+        _persisted(probe, record, "os_tuning.cpu_power_by_firmware", "cpu_power_by_firmware", int(spec["os_tuning_cpu_power_by_firmware"]))
+    else:
+        record.not_applicable("os_tuning.cpu_power_by_firmware", "neither governor nor idle states are declared")
 
 
 def test_tuned(spec: SpecView, probe: Probe, record: Record) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,22 @@ def test_apply_sets_the_policy_and_resets_polling(machine: Path) -> None:
     cpu = machine / CPU.format(11).lstrip("/")
     assert (cpu / "cpuidle/state0/disable").read_text() == "0\n"
     assert (cpu / "cpuidle/state3/disable").read_text() == "1\n"
+
+
+@pytest.mark.parametrize(("by_firmware", "differences"), [(1, 0), (0, 2)])
+def test_states_that_the_bios_may_own_can_be_absent(by_firmware: int, differences: int, machine: Path) -> None:
+    assert run("apply", machine) == (0, [])
+    for cpu in (0, 11):
+        for part in ("cpufreq", "cpuidle"):
+            shutil.rmtree(machine / CPU.format(cpu).lstrip("/") / part)
+    write_files(machine, {"/etc/clusterctl/os-tuning.conf": f"{CONF}cpu_power_by_firmware={by_firmware}\n"})
+    code, lines = run("check", machine)
+    assert (code, len(lines)) == (bool(differences), differences)
+
+
+def test_states_that_the_bios_may_own_are_set_where_the_kernel_has_them(machine: Path) -> None:
+    write_files(machine, {"/etc/clusterctl/os-tuning.conf": CONF + "cpu_power_by_firmware=1\n"})
+    assert len(run("check", machine)[1]) == 1 + 2 + 4
 
 
 @pytest.mark.parametrize("limit", ["0", ""])
