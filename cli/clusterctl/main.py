@@ -32,6 +32,7 @@ VERBS: dict[str, str] = {
     "parse": "Print the samples in a tool's output.",
     "admit": "Admit nodes that have complete, passing evidence.",
     "drain": "Take nodes out of the pool.",
+    "power": "Switch drained nodes on and off by their BMCs.",
     "release": "Return a quarantined or drained node to `registered`.",
     "forget": "Delete nodes from the record.",
     "status": "Show the state of nodes.",

@@ -29,6 +29,8 @@ class Bmc:
         forbidden: attributes whose change is refused, regardless of the registry.
         ignores: attributes that the BIOS silently does not apply at a reset.
         down: all requests are answered with 503.
+        resets: the reset types that were accepted; the power state follows them.
+        refused: the reset types that are refused.
         writes: bodies of accepted writes.
         requests: (method, path) in order.
     """
@@ -41,6 +43,8 @@ class Bmc:
         self.forbidden: set[str] = set()
         self.ignores: set[str] = set()
         self.down = False
+        self.resets: list[str] = []
+        self.refused: set[str] = set()
         self.writes: list[dict[str, Any]] = []
         self.requests: list[tuple[str, str]] = []
         self.ca_file = certificate(folder)
@@ -98,6 +102,14 @@ class Bmc:
                 del self.pending[name]
         self._scheduled = False
         self._revision += 1
+
+    def switch(self, kind: str) -> None:
+        """Run a reset: the power state follows, and pending BIOS changes are applied."""
+        self.resets.append(kind)
+        for resource in self.tree.values():
+            if "#ComputerSystem.Reset" in (resource.get("Actions") or {}):
+                resource["PowerState"] = "Off" if kind in ("ForceOff", "GracefulShutdown") else "On"
+        self.reset()
 
     def refusal(self, body: dict[str, Any]) -> str:
         """The reason why a write is refused; empty if it is accepted."""
@@ -182,13 +194,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, {})
 
     def do_POST(self) -> None:
-        self._body()
+        kind, bmc = str(self._body().get("ResetType")), self.server.bmc
         if not self._allowed():
             return
-        if not self.server.bmc.writable or not self.path.endswith("/Actions/ComputerSystem.Reset"):
+        if not bmc.writable or not self.path.endswith("/Actions/ComputerSystem.Reset"):
             self._refuse(405, "No such action.")
+        elif kind in bmc.refused:
+            self._refuse(400, f"The value '{kind}' for the property ResetType is not in the list of acceptable values.")
         else:
-            self.server.bmc.reset()
+            bmc.switch(kind)
             self._answer(204)
 
     def _body(self) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.core.reboot_budget import most_turns
 from clusterctl.model.exit_codes import ExitCode
-from clusterctl.workflows.provision.reboot import most_turns
 from support.provisioning import World
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Reads BMCs over Redfish from the controller; never writes."""
+"""Talks to BMCs over Redfish from the controller: reads them, and switches the power of their hosts."""

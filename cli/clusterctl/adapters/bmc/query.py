@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.bmc.redfish import BmcError, Redfish, link
+from clusterctl.adapters.bmc.systems import ROOT, one_system
 from clusterctl_validators.bmc_view import BmcView, bare_version
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.bmc.access import BmcAccess
 
-_ROOT = "/redfish/v1/"
 _VENDORS = (
     ("dell", "dell"),
     ("hpe", "hpe"),
@@ -36,21 +36,16 @@ def query_bmc(access: BmcAccess, variables: Mapping[str, Any]) -> BmcView:
     if access.problem:
         raise BmcError(access.problem)
     client = Redfish(access, float(variables["bios_timeout_s"]), verify=bool(variables["bios_verify_certificates"]))
-    root = client.get(_ROOT)
-    system = _system(client, root, str(variables["bios_system"] or ""))
+    root = client.get(ROOT)
+    system = one_system(client, root, str(variables["bios_system"] or ""), _has_bios, "a BIOS")
     vendor = str(variables["bios_vendor"] or "") or _vendor(client, root, system)
     current, pending = _attributes(client, system)
     pins = (variables["bios_firmware_pins"] or {}).get(vendor) or []
     return BmcView(vendor, current, pending, _firmware(client, root, [g for pin in pins for g in pin["ids"]]))
 
 
-def _system(client: Redfish, root: dict[str, Any], system_id: str) -> dict[str, Any]:
-    systems = [client.get(path) for path in client.members(link(root, "Systems"))]
-    found = [s for s in systems if link(s, "Bios") and system_id in ("", s.get("Id"))]
-    if len(found) != 1:
-        ids = ", ".join(str(s.get("Id")) for s in systems) or "none"
-        raise BmcError(f"{len(found) or 'no'} systems with a BIOS among: {ids}; set bios_system")
-    return found[0]
+def _has_bios(system: dict[str, Any]) -> bool:
+    return bool(link(system, "Bios"))
 
 
 def _attributes(client: Redfish, system: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

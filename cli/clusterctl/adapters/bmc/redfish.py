@@ -1,4 +1,4 @@
-"""A read-only Redfish client on urllib: follows links, verifies certificates and sends the password to one host only."""
+"""A Redfish client on urllib: follows links, verifies certificates and sends the password to one host only."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from clusterctl.adapters.bmc.access import BmcAccess
 
 _NOT_FOUND = 404
 _LIMIT_BYTES = 32 * 1024 * 1024
+# An action is answered when it is accepted; some BMCs accept a reset only after seconds (assumed).
+_ACTION_S = 60.0
 
 
 class BmcError(Exception):
@@ -62,29 +64,61 @@ class Redfish:
         Raises:
             BmcError: the resource cannot be read, or the path leads to another host.
         """
-        if not path.startswith("/") or path.startswith("//"):
-            raise BmcError(f"a link leads to another host: {path}")
-        request = Request(self.access.url.rstrip("/") + path, headers=self._headers)  # noqa: S310 https only, checked above
         try:
-            with self._opener.open(request, timeout=self.timeout_s) as response:
-                data = json.loads(response.read(_LIMIT_BYTES))
+            data = json.loads(self._send(Request(self._url(path), headers=self._headers), self.timeout_s))  # noqa: S310 https only
         except HTTPError as e:
             e.close()
             if e.code == _NOT_FOUND:
                 return {}
             raise BmcError(f"{path}: HTTP {e.code} {e.reason}") from e
-        except URLError as e:
-            raise BmcError(f"cannot be reached: {e.reason}") from e
-        except OSError as e:
-            raise BmcError(f"cannot be reached: {e.strerror or e}") from e
         except ValueError as e:
             raise BmcError(f"{path}: the answer is not JSON") from e
         if not isinstance(data, dict):
             raise BmcError(f"{path}: the answer is not a JSON object")
         return data
 
+    def post(self, path: str, body: Mapping[str, Any]) -> None:
+        """Run an action.
+
+        Raises:
+            BmcError: the BMC refuses it (the text has its message), or cannot be reached.
+        """
+        headers = {**self._headers, "Content-Type": "application/json"}
+        request = Request(self._url(path), json.dumps(body).encode(), headers, method="POST")  # noqa: S310 https only
+        try:
+            self._send(request, max(self.timeout_s, _ACTION_S))
+        except HTTPError as e:
+            with e:
+                told = _message(e.read(_LIMIT_BYTES))
+            raise BmcError(f"{path}: HTTP {e.code} {told or e.reason}") from e
+
+    def _url(self, path: str) -> str:
+        if not path.startswith("/") or path.startswith("//"):
+            raise BmcError(f"a link leads to another host: {path}")
+        return self.access.url.rstrip("/") + path
+
+    def _send(self, request: Request, limit_s: float) -> bytes:
+        try:
+            with self._opener.open(request, timeout=limit_s) as response:
+                data: bytes = response.read(_LIMIT_BYTES)
+        except HTTPError:
+            raise
+        except URLError as e:
+            raise BmcError(f"cannot be reached: {e.reason}") from e
+        except OSError as e:
+            raise BmcError(f"cannot be reached: {e.strerror or e}") from e
+        return data
+
     def members(self, path: str) -> Iterator[str]:
         """The paths in a collection, from all of its pages.
+
+        Raises:
+            BmcError: a page cannot be read, or a page links back to an earlier one.
+        """
+        yield from (str(m["@odata.id"]) for m in self.entries(path) if m.get("@odata.id"))
+
+    def entries(self, path: str) -> Iterator[dict[str, Any]]:
+        """The members of a collection as its pages have them: whole resources (logs mostly are), or only their links.
 
         Raises:
             BmcError: a page cannot be read, or a page links back to an earlier one.
@@ -95,7 +129,7 @@ class Redfish:
                 raise BmcError(f"the pages of the collection form a loop at {path}")
             seen.add(path)
             page = self.get(path)
-            yield from (str(m["@odata.id"]) for m in page.get("Members") or [] if isinstance(m, dict) and m.get("@odata.id"))
+            yield from (m for m in page.get("Members") or [] if isinstance(m, dict))
             path = str(page.get("Members@odata.nextLink") or "")
 
 
@@ -105,3 +139,13 @@ def link(resource: dict[str, Any], *names: str) -> str:
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return str(value.get("@odata.id") or "") if isinstance(value, dict) else ""
+
+
+def _message(body: bytes) -> str:
+    """What an error document says; empty if it is none."""
+    try:
+        error = json.loads(body)["error"]
+        more = error.get("@Message.ExtendedInfo") or [{}]
+        return str(more[0].get("Message") or error.get("message") or "")
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest
+from clusterctl.core.reboot_budget import most_turns
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.provision import Phase, PhaseStarted
@@ -47,13 +47,6 @@ def reboot(context: RunContext) -> None:
         context.quarantine(
             name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=f"Ansible's full output: {context.rundir.path}/ansible"),)
         )
-
-
-def most_turns(budget: str, nodes: int) -> int:
-    """The largest number of reboots one after another that a budget allows for `nodes`, which may all be in one rack."""
-    share = budget.endswith("%")
-    at_once = max(1, nodes * int(budget.removesuffix("%")) // 100) if share else int(budget)
-    return max(1, math.ceil(nodes / at_once))
 
 
 def _pending(context: RunContext) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,95 @@
+"""The power of the host behind one BMC: its state, and resets of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.bmc.redfish import BmcError, Redfish
+from clusterctl.adapters.bmc.systems import ROOT, one_system
+from clusterctl.model.power import PowerView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterctl.adapters.bmc.access import BmcAccess
+
+_RESET = "#ComputerSystem.Reset"
+_ALLOWED = "ResetType@Redfish.AllowableValues"
+_TIMEOUT_S = 20.0
+_STATES = {"on": "on", "off": "off", "poweringon": "off", "poweringoff": "on", "paused": "on"}
+
+
+@dataclass(frozen=True, slots=True)
+class BmcLimits:
+    """How a BMC is asked; the variables of the role bios, which asks the same BMC.
+
+    Attributes:
+        timeout_s: limit of one request.
+        verify: whether its certificate is verified.
+        system_id: the Id of the system, if several could be meant.
+    """
+
+    timeout_s: float = _TIMEOUT_S
+    verify: bool = True
+    system_id: str = ""
+
+    @classmethod
+    def of(cls, roles: Mapping[str, Mapping[str, Any]]) -> BmcLimits:
+        """From the declared state of a node; the defaults where it has no role bios."""
+        bios = roles.get("bios") or {}
+        timeout_s = float(bios.get("bios_timeout_s") or _TIMEOUT_S)
+        return cls(timeout_s, bool(bios.get("bios_verify_certificates", True)), str(bios.get("bios_system") or ""))
+
+
+class HostPower:
+    """Opened by the first request, so that a BMC that is down is an error of its own node."""
+
+    def __init__(self, access: BmcAccess, limits: BmcLimits) -> None:
+        self._access, self._limits = access, limits
+
+    def view(self) -> PowerView:
+        """The state now, and the resets that the BMC offers.
+
+        Raises:
+            BmcError: it cannot be asked, or has no system that can be switched.
+        """
+        client = self._client()
+        system = self._system(client)
+        return PowerView(
+            power=_STATES.get(str(system.get("PowerState")).lower(), "unknown"),
+            serial=str(system.get("SerialNumber") or ""),
+            resets=_offered(client, system["Actions"][_RESET]),
+        )
+
+    def reset(self, kind: str) -> None:
+        """Run one of the resets of Redfish (`On`, `GracefulShutdown` ...).
+
+        Raises:
+            BmcError: the BMC refuses it, or cannot be reached.
+        """
+        client = self._client()
+        target = str(self._system(client)["Actions"][_RESET].get("target") or "")
+        client.post(target, {"ResetType": kind})
+
+    def _client(self) -> Redfish:
+        if self._access.problem:
+            raise BmcError(self._access.problem)
+        return Redfish(self._access, self._limits.timeout_s, verify=self._limits.verify)
+
+    def _system(self, client: Redfish) -> dict[str, Any]:
+        return one_system(client, client.get(ROOT), self._limits.system_id, _can_be_reset, "a power switch")
+
+
+def _can_be_reset(system: dict[str, Any]) -> bool:
+    return isinstance((system.get("Actions") or {}).get(_RESET), dict)
+
+
+def _offered(client: Redfish, action: dict[str, Any]) -> tuple[str, ...]:
+    """Beside the action (Dell) or in a resource of its own (Supermicro, AMI, OpenBMC); empty if the BMC does not say."""
+    info = str(action.get("@Redfish.ActionInfo") or "")
+    values = action.get(_ALLOWED)
+    if not values and info:
+        parameters = client.get(info).get("Parameters") or []
+        values = next((p.get("AllowableValues") for p in parameters if p.get("Name") == "ResetType"), None)
+    return tuple(str(v) for v in values or ())

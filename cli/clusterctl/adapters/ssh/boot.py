@@ -1,0 +1,49 @@
+"""Which boot of a node is running, by SSH."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailure
+from clusterctl.model.power import Boot
+
+if TYPE_CHECKING:
+    from clusterctl.adapters.ssh.ssh import SshClient
+    from clusterctl.model.node import Connection
+
+_FILES = ("/proc/sys/kernel/random/boot_id", "/proc/uptime", "/proc/1/stat")
+_LIMIT_BYTES = 16 * 1024
+# The time since the boot in /proc/PID/stat is in USER_HZ, 100 on every architecture that we support: proc_pid_stat(5), starttime.
+_TICKS_PER_S = 100
+_STARTTIME = 19
+
+
+async def read_boot(client: SshClient, connection: Connection, limit_s: float) -> Boot:
+    """The boot id and the uptime of a node, without sudo; the uptime is that of its first process.
+
+    Raises:
+        TransportError: SSH does not answer within `limit_s`, or the node does not tell.
+        ConfigError: the ssh arguments of the inventory are not supported.
+    """
+    try:
+        async with asyncio.timeout(limit_s):
+            session = await client.connect(replace(connection, become=False))
+            try:
+                result = await session.run(["cat", *_FILES], b"", _LIMIT_BYTES)
+            finally:
+                session.close()
+    except TimeoutError as e:
+        raise TransportError(TransportFailure.TIMED_OUT, f"no answer within {limit_s:g} s") from e
+    return _parse(result.stdout.decode("utf-8", "replace"))
+
+
+def _parse(text: str) -> Boot:
+    try:
+        boot_id, uptime, stat = text.splitlines()[:3]
+        # The name of the process, in parentheses, may contain spaces.
+        started_s = int(stat.rpartition(")")[2].split()[_STARTTIME]) / _TICKS_PER_S
+        return Boot(boot_id.strip(), max(0.0, round(float(uptime.split()[0]) - started_s, 1)))
+    except (ValueError, IndexError) as e:
+        raise TransportError(TransportFailure.DISCONNECTED, f"the node does not tell which boot it is: {text[:100]!r}") from e
