@@ -33,6 +33,7 @@ VERBS: dict[str, str] = {
     "admit": "Admit nodes that have complete, passing evidence.",
     "drain": "Take nodes out of the pool.",
     "power": "Switch drained nodes on and off by their BMCs.",
+    "bmc": "Show the log, sensors, protocols and console of BMCs.",
     "release": "Return a quarantined or drained node to `registered`.",
     "forget": "Delete nodes from the record.",
     "status": "Show the state of nodes.",

@@ -28,12 +28,12 @@ def recorded_tree(name: str) -> Tree:
     folder = recorded(f"redfish/{name}")
     if folder.is_file():
         return lone_bios(folder)
-    return {f"/{file.parent.relative_to(folder).as_posix()}": _read(file) for file in folder.rglob("index.json")}
+    return {f"/{file.parent.relative_to(folder).as_posix()}": read_resource(file) for file in folder.rglob("index.json")}
 
 
 def lone_bios(file: Path) -> Tree:
     """A service around one recorded Bios resource, without linked resources and registry."""
-    bios = _read(file)
+    bios = read_resource(file)
     system = str(bios["@odata.id"]).rsplit("/", 1)[0]
     collection = system.rsplit("/", 1)[0]
     vendor = "Lenovo" if "lenovo" in file.name else "Dell"
@@ -45,6 +45,7 @@ def lone_bios(file: Path) -> Tree:
     }
 
 
-def _read(file: Path) -> dict[str, Any]:
+def read_resource(file: Path) -> dict[str, Any]:
+    """A recorded resource; some start with a byte order mark."""
     data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8-sig"))
     return data

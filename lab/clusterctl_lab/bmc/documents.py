@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clusterctl_lab.bmc.bios import attribute_registry
+from clusterctl_lab.bmc.health import CONSOLE, health_documents
 from clusterctl_lab.bmc.power import ACTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clusterctl_lab.bmc.bios import Bios
+    from clusterctl_lab.bmc.event_log import Event
     from clusterctl_lab.simulator.hardware import Hardware
 
 ROOT = "/redfish/v1"
@@ -23,7 +27,7 @@ REGISTRY = "BiosAttributeRegistry.v1_0_0"
 _VERSIONS = {"BIOS": "2.4.4", "BMC": "7.10.50", "CPLD": "1.1.3"}
 
 
-def resource(path: str, node: str, bios: Bios, hardware: Hardware, *, on: bool) -> dict[str, Any] | None:
+def resource(path: str, node: str, bios: Bios, hardware: Hardware, *, on: bool, events: Sequence[Event] = ()) -> dict[str, Any] | None:
     """The resource at `path`; None if it does not exist."""
     every: dict[str, dict[str, Any]] = {
         ROOT: _service(),
@@ -40,6 +44,7 @@ def resource(path: str, node: str, bios: Bios, hardware: Hardware, *, on: bool) 
         f"{ROOT}/Registries": _collection("MessageRegistryFile", f"{ROOT}/Registries", [f"{ROOT}/Registries/{REGISTRY}"]),
         f"{ROOT}/Registries/{REGISTRY}": _registry(),
     }
+    every |= {p: {**_resource(kind, p), **body} for p, (kind, body) in health_documents(SYSTEM, MANAGER, CHASSIS, events, on=on).items()}
     every |= {f"{FIRMWARE}/{name}": _resource("SoftwareInventory", f"{FIRMWARE}/{name}", Version=v) for name, v in _VERSIONS.items()}
     return every.get(path.rstrip("/"))
 
@@ -78,6 +83,8 @@ def _system(node: str, hardware: Hardware, *, on: bool) -> dict[str, Any]:
         "ProcessorSummary": {"Count": hardware.sockets, "Model": hardware.processor.model, "CoreCount": cores},
         "MemorySummary": {"TotalSystemMemoryGiB": -(-hardware.memory_kib // (32 * 1048576)) * 32},
         "Bios": {"@odata.id": BIOS},
+        "LogServices": {"@odata.id": f"{SYSTEM}/LogServices"},
+        "SerialConsole": CONSOLE,
         "Links": {"ManagedBy": [{"@odata.id": MANAGER}], "Chassis": [{"@odata.id": CHASSIS}]},
         "Actions": {"#ComputerSystem.Reset": {"target": RESET, "ResetType@Redfish.AllowableValues": list(ACTIONS)}},
     }
@@ -85,12 +92,14 @@ def _system(node: str, hardware: Hardware, *, on: bool) -> dict[str, Any]:
 
 def _manager() -> dict[str, Any]:
     links = {"ManagerForServers": [{"@odata.id": SYSTEM}]}
-    return {**_resource("Manager", MANAGER), "ManagerType": "BMC", "FirmwareVersion": _VERSIONS["BMC"], "Links": links}
+    network = {"@odata.id": f"{MANAGER}/NetworkProtocol"}
+    body = _resource("Manager", MANAGER, ManagerType="BMC", FirmwareVersion=_VERSIONS["BMC"])
+    return {**body, "NetworkProtocol": network, "Links": links}
 
 
 def _chassis(node: str, *, on: bool) -> dict[str, Any]:
     links = {"ComputerSystems": [{"@odata.id": SYSTEM}], "ManagedBy": [{"@odata.id": MANAGER}]}
-    body = _resource("Chassis", CHASSIS)
+    body = _resource("Chassis", CHASSIS, Thermal={"@odata.id": f"{CHASSIS}/Thermal"}, Power={"@odata.id": f"{CHASSIS}/Power"})
     return {**body, "ChassisType": "RackMount", "SerialNumber": f"SIM-{node.upper()}", "PowerState": "On" if on else "Off", "Links": links}
 
 

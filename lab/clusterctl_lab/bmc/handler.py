@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clusterctl.model.errors import LabError
-from clusterctl_lab.bmc import bios, documents, power
+from clusterctl_lab.bmc import bios, documents, event_log, power
 from clusterctl_lab.simulator.hardware_kinds import HGX_H100
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ class Bmc:
     password: str = field(repr=False)
     hardware: Hardware = HGX_H100
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def event_file(self) -> Path:
+        """The file that stores its event log."""
+        return self.settings.with_name("bmc-events.json")
 
 
 class BmcHandler(BaseHTTPRequestHandler):
@@ -80,7 +85,9 @@ class BmcHandler(BaseHTTPRequestHandler):
             current = settings.after_start(now.started_at)
             if current is not settings:
                 bios.save_bios(self.bmc.settings, current)
-        body = documents.resource(self.path.partition("?")[0], self.bmc.node, current, self.bmc.hardware, on=now.on)
+        events = event_log.load_events(self.bmc.event_file)
+        path = self.path.partition("?")[0]
+        body = documents.resource(path, self.bmc.node, current, self.bmc.hardware, on=now.on, events=events)
         self._answer(HTTPStatus.OK if body else HTTPStatus.NOT_FOUND, body or documents.error_document(f"no resource {self.path}"))
 
     def _patch(self) -> None:
@@ -99,6 +106,8 @@ class BmcHandler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.BAD_REQUEST, documents.error_document(f"POST {documents.RESET} takes {', '.join(power.ACTIONS)}"))
             return
         power.reset_node(self.bmc.node, kind)
+        with self.bmc.lock:
+            event_log.add_event(self.bmc.event_file, time.time(), f"Reset by Redfish: {kind}")
         self._answer(HTTPStatus.NO_CONTENT, None)
 
     def _run(self, action: Any) -> None:

@@ -57,7 +57,7 @@ class HostPower:
         client = self._client()
         system = self._system(client)
         return PowerView(
-            power=_STATES.get(str(system.get("PowerState")).lower(), "unknown"),
+            power=power_of(system),
             serial=str(system.get("SerialNumber") or ""),
             resets=_offered(client, system["Actions"][_RESET]),
         )
@@ -78,10 +78,16 @@ class HostPower:
         return Redfish(self._access, self._limits.timeout_s, verify=self._limits.verify)
 
     def _system(self, client: Redfish) -> dict[str, Any]:
-        return one_system(client, client.get(ROOT), self._limits.system_id, _can_be_reset, "a power switch")
+        return one_system(client, client.get(ROOT), self._limits.system_id, can_be_reset, "a power switch")
 
 
-def _can_be_reset(system: dict[str, Any]) -> bool:
+def power_of(system: dict[str, Any]) -> str:
+    """`on`, `off` or `unknown`."""
+    return _STATES.get(str(system.get("PowerState")).lower(), "unknown")
+
+
+def can_be_reset(system: dict[str, Any]) -> bool:
+    """Whether a system has a power switch."""
     return isinstance((system.get("Actions") or {}).get(_RESET), dict)
 
 

@@ -164,3 +164,21 @@ def test_the_certificate_is_rejected_without_the_lab_ca(client: Client) -> None:
     client.context = ssl.create_default_context()
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
         client(documents.ROOT)
+
+
+def test_the_event_log_shows_the_resets_newest_last(client: Client) -> None:
+    entries = f"{documents.SYSTEM}/LogServices/SEL/Entries"
+    assert client(entries)[1]["Members"] == []
+    assert client(documents.RESET, "POST", {"ResetType": "ForceOff"})[0] == 204
+    assert client(documents.RESET, "POST", {"ResetType": "Explode"})[0] == 400
+    assert client(documents.RESET, "POST", {"ResetType": "On"})[0] == 204
+    members = client(entries)[1]["Members"]
+    assert [m["Message"] for m in members] == ["Reset by Redfish: ForceOff", "Reset by Redfish: On"]
+    assert client(f"{entries}/2")[1]["Message"] == "Reset by Redfish: On"
+    assert client(f"{entries}/3")[0] == 404
+
+
+def test_only_redfish_over_tls_is_enabled(client: Client) -> None:
+    protocols = client(f"{documents.MANAGER}/NetworkProtocol")[1]
+    enabled = {name for name, value in protocols.items() if isinstance(value, dict) and value.get("ProtocolEnabled")}
+    assert enabled == {"HTTPS"}

@@ -1,0 +1,54 @@
+"""The event logs of a BMC: below the system (Supermicro, HPE's IML, OpenBMC), below the manager (Dell's Sel and Lclog), or both."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.bmc.redfish import Redfish, link
+from clusterctl.model.bmc_report import LogEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Dumps and traces of OpenBMC; their entries are files, not events.
+_NO_EVENTS = ("dump", "hostlogger", "journal", "postcode", "crashdump", "debugtoken")
+# A Lifecycle log of Dell has thousands of entries, newest first.
+_MOST_READ = 2000
+_CONTENT = frozenset({"Created", "EventTimestamp", "Message", "MessageId", "Severity"})
+
+
+def read_log(client: Redfish, owners: Iterable[dict[str, Any]], most: int) -> tuple[LogEntry, ...]:
+    """The newest `most` entries of each log of these systems and managers, newest first.
+
+    Raises:
+        BmcError: a log cannot be read.
+    """
+    services = dict.fromkeys(path for owner in owners for path in client.members(link(owner, "LogServices")))
+    found = [entry for path in services for entry in _one_log(client, path, most)]
+    return tuple(sorted(found, key=lambda e: e.created, reverse=True))
+
+
+def _one_log(client: Redfish, path: str, most: int) -> list[LogEntry]:
+    if any(word in path.rstrip("/").rsplit("/", 1)[-1].lower() for word in _NO_EVENTS):
+        return []
+    service = client.get(path)
+    members = list(islice(client.entries(link(service, "Entries")), _MOST_READ))
+    whole = [m for m in members if _CONTENT & m.keys()]
+    if not whole:
+        # Links only (HPE), oldest or newest first: the newest are at one of the ends.
+        ends = members if len(members) <= 2 * most else [*members[:most], *members[-most:]]
+        whole = [client.get(str(m["@odata.id"])) for m in ends if m.get("@odata.id")]
+    entries = [log_entry(str(service.get("Id") or path), e) for e in whole if e]
+    return sorted(entries, key=lambda e: e.created, reverse=True)[:most]
+
+
+def log_entry(log: str, entry: dict[str, Any]) -> LogEntry:
+    """From the resource of an entry."""
+    return LogEntry(
+        log=log,
+        id=str(entry.get("Id") or ""),
+        created=str(entry.get("Created") or entry.get("EventTimestamp") or ""),
+        severity=str(entry.get("Severity") or "OK"),
+        message=str(entry.get("Message") or entry.get("MessageId") or entry.get("EntryCode") or entry.get("Name") or ""),
+    )

@@ -1,0 +1,81 @@
+"""Read the report of one BMC; only GET requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from clusterctl.adapters.bmc import console, event_log, sensors
+from clusterctl.adapters.bmc.host_power import can_be_reset, power_of
+from clusterctl.adapters.bmc.redfish import BmcError, Redfish, link
+from clusterctl.adapters.bmc.systems import ROOT, one_system
+from clusterctl.model.bmc_report import BmcReport, BmcSection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from clusterctl.adapters.bmc.access import BmcAccess
+    from clusterctl.adapters.bmc.host_power import BmcLimits
+    from clusterctl.model.bmc_report import Console, Protocol
+
+T = TypeVar("T")
+
+
+def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSection], entries: int) -> BmcReport:
+    """The report of a node; `entries` of each log. A BMC that cannot be read is a report with its problem, a section that cannot one without it."""
+    if access.problem:
+        return BmcReport(access.node, problem=access.problem)
+    try:
+        client = Redfish(access, limits.timeout_s, verify=limits.verify)
+        root = client.get(ROOT)
+        system = one_system(client, root, limits.system_id, can_be_reset, "a power switch")
+        managers = [client.get(path) for path in client.members(link(root, "Managers"))]
+    except BmcError as e:
+        return BmcReport(access.node, problem=str(e))
+    missing: list[tuple[BmcSection, str]] = []
+
+    def section(name: BmcSection, read: Callable[[], Sequence[T]]) -> tuple[T, ...]:
+        try:
+            return tuple(read()) if name in sections else ()
+        except BmcError as e:
+            missing.append((name, str(e)))
+            return ()
+
+    log = section(BmcSection.LOG, lambda: event_log.read_log(client, [*_systems(client, root), *managers], entries))
+    read = section(BmcSection.SENSORS, lambda: sensors.read_sensors(client, root))
+    network = section(BmcSection.PROTOCOLS, lambda: _protocols(client, managers))
+    consoles = section(BmcSection.CONSOLE, lambda: _consoles(client, system, managers))
+    return BmcReport(
+        access.node,
+        verified=limits.verify,
+        power=power_of(system),
+        manufacturer=_text(system, "Manufacturer"),
+        model=_text(system, "Model"),
+        serial=_text(system, "SerialNumber"),
+        bios_version=_text(system, "BiosVersion"),
+        bmc_versions=tuple((_text(m, "Id"), _text(m, "FirmwareVersion")) for m in managers if m.get("FirmwareVersion")),
+        log=log,
+        sensors=read,
+        protocols=network,
+        consoles=consoles,
+        missing=tuple(missing),
+    )
+
+
+def _systems(client: Redfish, root: dict[str, Any]) -> list[dict[str, Any]]:
+    return [client.get(path) for path in client.members(link(root, "Systems"))]
+
+
+def _protocols(client: Redfish, managers: Sequence[dict[str, Any]]) -> list[Protocol]:
+    pages = [(_text(m, "Id"), client.get(link(m, "NetworkProtocol"))) for m in managers if link(m, "NetworkProtocol")]
+    return [p for name, page in pages for p in console.protocols(name, page)]
+
+
+def _consoles(client: Redfish, system: dict[str, Any], managers: Sequence[dict[str, Any]]) -> list[Console]:
+    own = list(console.system_consoles(system))
+    if not own:
+        own = [c for m in managers for c in console.manager_consoles(m)]
+    return own + [c for m in managers for c in console.serial_ports(client, m)]
+
+
+def _text(resource: dict[str, Any], name: str) -> str:
+    return str(resource.get(name) or "").strip()

@@ -1,0 +1,78 @@
+"""The sensors of a machine: Thermal and Power of a chassis (all vendors before 2021), else its collection of Sensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.bmc.redfish import Redfish, link
+from clusterctl.model.bmc_report import Sensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# collection of Thermal and Power -> (kind, names of the reading in older and newer schemas, unit)
+_TABLES = {
+    "Temperatures": ("temperature", ("ReadingCelsius", "CurrentReading"), "Cel"),
+    "Fans": ("fan", ("Reading", "CurrentReading", "ReadingRPM"), ""),
+    "Voltages": ("voltage", ("ReadingVolts",), "V"),
+    "PowerControl": ("power", ("PowerConsumedWatts",), "W"),
+    "PowerSupplies": ("power supply", ("PowerOutputWatts", "LastPowerOutputWatts", "PowerInputWatts"), "W"),
+}
+_EXPAND = "?$expand=.($levels=1)"
+
+
+def read_sensors(client: Redfish, root: dict[str, Any]) -> tuple[Sensor, ...]:
+    """Every sensor of every chassis that is present.
+
+    Raises:
+        BmcError: a chassis or a sensor cannot be read.
+    """
+    found: list[Sensor] = []
+    for path in client.members(link(root, "Chassis")):
+        chassis = client.get(path)
+        tables = [client.get(link(chassis, name)) for name in ("Thermal", "Power") if link(chassis, name)]
+        name = str(chassis.get("Id") or path)
+        if any(tables):
+            found += [s for table in tables for s in table_sensors(name, table)]
+        elif link(chassis, "Sensors"):
+            found += [sensor(name, s) for s in _resources(client, root, link(chassis, "Sensors")) if present(s)]
+    return tuple(found)
+
+
+def table_sensors(chassis: str, table: dict[str, Any]) -> Iterator[Sensor]:
+    """The sensors in one resource Thermal or Power."""
+    for key, (kind, names, unit) in _TABLES.items():
+        for row in table.get(key) or []:
+            if isinstance(row, dict) and present(row):
+                reading = next((row[n] for n in names if isinstance(row.get(n), int | float)), None)
+                title = str(row.get("Name") or row.get("FanName") or row.get("MemberId") or key)
+                own_unit = str(row.get("ReadingUnits") or row.get("Units") or unit)
+                yield Sensor(chassis, title, kind, reading, own_unit, _health(row))
+
+
+def sensor(chassis: str, resource: dict[str, Any]) -> Sensor:
+    """From a resource Sensor."""
+    value, kind = resource.get("Reading"), str(resource.get("ReadingType") or "")
+    reading = value if isinstance(value, int | float) else None
+    title = str(resource.get("Name") or resource.get("Id") or "")
+    return Sensor(chassis, title, kind.lower(), reading, str(resource.get("ReadingUnits") or ""), _health(resource))
+
+
+def present(resource: dict[str, Any]) -> bool:
+    """Whether the part of a sensor is there."""
+    return (resource.get("Status") or {}).get("State") != "Absent"
+
+
+def _health(resource: dict[str, Any]) -> str:
+    return str((resource.get("Status") or {}).get("Health") or "")
+
+
+def _resources(client: Redfish, root: dict[str, Any], path: str) -> Iterator[dict[str, Any]]:
+    """The members of a collection; in one request where the service can expand them."""
+    expands = ((root.get("ProtocolFeaturesSupported") or {}).get("ExpandQuery") or {}).get("Levels")
+    members = list(client.entries(path + _EXPAND)) if expands else []
+    for member in members or client.entries(path):
+        if len(member) > 1 or not member.get("@odata.id"):
+            yield member
+        else:
+            yield client.get(str(member["@odata.id"]))

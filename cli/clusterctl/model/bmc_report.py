@@ -1,0 +1,89 @@
+"""What the BMC of a node tells: its log, sensors, protocols and consoles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class BmcSection(StrEnum):
+    """The parts of a report; each costs requests of its own."""
+
+    LOG = "log"
+    SENSORS = "sensors"
+    PROTOCOLS = "protocols"
+    CONSOLE = "console"
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One entry. `severity` is OK, Warning or Critical; `created` is as the BMC wrote it, empty where its clock was not set."""
+
+    log: str
+    id: str
+    created: str
+    severity: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sensor:
+    """One reading. `kind` is temperature, fan, power, voltage ...; `health` is OK, Warning, Critical or empty; `reading` None = not read."""
+
+    chassis: str
+    name: str
+    kind: str
+    reading: float | None
+    unit: str
+    health: str
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """One service of a BMC on the network. `enabled` None = it does not say."""
+
+    manager: str
+    name: str
+    enabled: bool | None
+    port: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """One way to the serial console of the host: SSH, IPMI, Telnet or the serial port itself; `detail`: port, speed, command."""
+
+    place: str
+    kind: str
+    enabled: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BmcReport:
+    """The report of one node.
+
+    Attributes:
+        problem: why it could not be read; then everything else is empty.
+        verified: whether the certificate of its TLS connection was verified.
+        missing: sections that could not be read, with the reason.
+    """
+
+    node: str
+    problem: str = ""
+    verified: bool = False
+    power: str = ""
+    manufacturer: str = ""
+    model: str = ""
+    serial: str = ""
+    bios_version: str = ""
+    bmc_versions: tuple[tuple[str, str], ...] = ()
+    log: tuple[LogEntry, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
+    protocols: tuple[Protocol, ...] = ()
+    consoles: tuple[Console, ...] = ()
+    missing: tuple[tuple[BmcSection, str], ...] = ()
+
+    def any_enabled(self, name: str) -> bool | None:
+        """Whether a protocol is enabled on any of its BMCs; None if none of them says."""
+        said = [p.enabled for p in self.protocols if p.name == name and p.enabled is not None]
+        return any(said) if said else None

@@ -1,0 +1,93 @@
+"""What BMCs tell: a page per node, or the document `bmc`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.model.bmc_report import BmcSection
+from clusterctl.terminal import out
+from clusterctl.terminal.states import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from clusterctl.model.bmc_report import BmcReport, Sensor
+
+_IPMI, _HTTP = "IPMI", "HTTP"
+
+
+def show_bmcs(reports: Sequence[BmcReport], sections: Collection[BmcSection], output: str) -> None:
+    """Print it."""
+    if output != "table":
+        out.emit(output, "bmc", {"nodes": [_json(r) for r in reports]})
+        return
+    for number, report in enumerate(reports):
+        if number:
+            out.print_text("")
+        _page(report, sections)
+
+
+def _page(r: BmcReport, sections: Collection[BmcSection]) -> None:
+    if r.problem:
+        out.print_text(f"{r.node}: its BMC cannot be read: {printable(r.problem)}")
+        return
+    versions = ", ".join(f"{name} {version}" for name, version in r.bmc_versions)
+    machine = " ".join(w for w in (r.manufacturer, r.model) if w) or "unknown machine"
+    out.print_text(f"{r.node}: {r.power}; {printable(machine)}, serial {printable(r.serial) or 'none'}, BIOS {r.bios_version or 'unknown'}")
+    out.print_text(f"  firmware: {printable(versions) or 'unknown'}")
+    out.print_text(f"  TLS certificate: {'verified' if r.verified else 'not verified (bios_verify_certificates)'}")
+    for section, why in r.missing:
+        out.print_text(f"  {section.value}: cannot be read: {printable(why)}")
+    if BmcSection.PROTOCOLS in sections:
+        out.print_text(f"  IPMI over LAN: {_said(r.any_enabled(_IPMI))}; HTTP without TLS: {_said(r.any_enabled(_HTTP))}")
+        _table(("BMC", "PROTOCOL", "ENABLED", "PORT"), [(p.manager, p.name, _said(p.enabled), str(p.port or "-")) for p in r.protocols])
+    if BmcSection.CONSOLE in sections:
+        rows = [(c.place, c.kind, _said(c.enabled), c.detail) for c in r.consoles]
+        _table(("AT", "CONSOLE", "ENABLED", "DETAIL"), rows, "  no serial console")
+    if BmcSection.SENSORS in sections:
+        _table(("CHASSIS", "SENSOR", "KIND", "READING", "HEALTH"), [_sensor_row(s) for s in r.sensors], "  no sensors")
+    if BmcSection.LOG in sections:
+        rows = [(e.created or "-", e.severity, e.log, e.id, e.message) for e in r.log]
+        _table(("CREATED", "SEVERITY", "LOG", "ID", "MESSAGE"), rows, "  no entries in its logs")
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str = "") -> None:
+    if rows:
+        out.print_text("")
+        out.table(columns, [tuple(printable(cell) for cell in row) for row in rows])
+    elif empty:
+        out.print_text(empty)
+
+
+def _sensor_row(s: Sensor) -> tuple[str, ...]:
+    reading = "-" if s.reading is None else f"{s.reading:g} {s.unit}".rstrip()
+    return s.chassis, s.name, s.kind, reading, s.health or "-"
+
+
+def _said(enabled: bool | None) -> str:
+    return {True: "on", False: "off", None: "unknown"}[enabled]
+
+
+def _json(r: BmcReport) -> dict[str, Any]:
+    if r.problem:
+        return {"name": r.node, "problem": r.problem}
+    return {
+        "name": r.node,
+        "problem": "",
+        "power": r.power,
+        "manufacturer": r.manufacturer,
+        "model": r.model,
+        "serial": r.serial,
+        "bios_version": r.bios_version,
+        "bmc_versions": dict(r.bmc_versions),
+        "tls_verified": r.verified,
+        "ipmi_over_lan": r.any_enabled(_IPMI),
+        "http_without_tls": r.any_enabled(_HTTP),
+        "serial_console": any(c.enabled for c in r.consoles) if r.consoles else None,
+        "protocols": [asdict(p) for p in r.protocols],
+        "consoles": [asdict(c) for c in r.consoles],
+        "sensors": [asdict(s) for s in r.sensors],
+        "log": [asdict(e) for e in r.log],
+        "missing": {section.value: why for section, why in r.missing},
+    }
