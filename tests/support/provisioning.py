@@ -11,6 +11,7 @@ from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
+from clusterctl.model.power import PowerOutcome, PowerReport
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.task_event import TaskEvent, TaskStatus
 from clusterctl.workflows.admit import Admitter, Candidate
@@ -107,7 +108,7 @@ class World:
 
     def run(self, *names: str, confirm: Callable[[Plan], bool] | None = None, **options: Any) -> ProvisionResult:
         """Provision the named nodes, or all."""
-        nodes = [node(n, self.digest) for n in names or self.names]
+        nodes = [self.node(n) for n in names or self.names]
         with Store.open(self.url) as store:
             store.register(nodes)
             with self.recorded(store, nodes) as run:
@@ -117,6 +118,14 @@ class World:
                 run.code, run.summary = result.exit_code, context.summary(result)
             return result
 
+    def node(self, name: str) -> Node:
+        """A node as the inventory declares it."""
+        return node(name, self.digest)
+
+    def power_cycle(self, nodes: Sequence[Node]) -> Sequence[PowerReport]:
+        self._call("power_cycle", [n.name for n in nodes])
+        return [PowerReport(n.name, PowerOutcome.DONE, "on") for n in nodes]
+
     def recorded(self, store: Store, nodes: Sequence[Node]) -> AbstractContextManager[Run]:
         """The recorded run of these nodes."""
         names = [n.name for n in nodes]
@@ -125,7 +134,7 @@ class World:
 
     def context(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: ProvisionOptions) -> RunContext:
         pool = LocalPool.create(store)
-        services = Services(store, pool, self.play, self.validate, self.burn_in, Admitter(store, pool, "ada", {}))
+        services = Services(store, pool, self.play, self.validate, self.burn_in, Admitter(store, pool, "ada", {}), self.power_cycle)
         request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
         return RunContext(services, request, rundir, {n.name: Candidate(n, GATES, ()) for n in nodes}, self.progress.append)
 

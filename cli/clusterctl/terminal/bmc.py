@@ -48,8 +48,8 @@ def _page(r: BmcReport, sections: Collection[BmcSection]) -> None:
     if BmcSection.SENSORS in sections:
         _table(("CHASSIS", "SENSOR", "KIND", "READING", "HEALTH"), [_sensor_row(s) for s in r.sensors], "  no sensors")
     if BmcSection.LOG in sections:
-        rows = [(e.created or "-", e.severity, e.log, e.id, e.message) for e in r.log]
-        _table(("CREATED", "SEVERITY", "LOG", "ID", "MESSAGE"), rows, "  no entries in its logs")
+        entries = [(e.created or "-", e.severity, e.log, e.id, e.message) for e in r.log]
+        _table(("CREATED", "SEVERITY", "LOG", "ID", "MESSAGE"), entries, "  no entries in its logs")
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str = "") -> None:

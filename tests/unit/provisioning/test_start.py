@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.config import Config
+from clusterctl.core.plan import make_plan
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.power import PowerAction
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.workflows.provision import start
 from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusterctl.model.node import Node
+    from clusterctl.model.plan import Plan
+    from clusterctl.workflows.power.switch import PowerLimits
+    from clusterctl.workflows.provision.context import RunContext
 
 
 @pytest.mark.parametrize("percent", [20, 0])
@@ -46,3 +51,24 @@ def test_a_role_that_no_node_has_is_refused_before_anything_is_recorded(tmp_path
         run_provision(config, ProvisionRequest("n1", ProvisionOptions(roles=("hardwara",))), silent)
     assert caught.value.hint == "roles of the target: hardware"
     assert not (tmp_path / "runs").exists()
+
+
+def test_power_cycles_of_a_run_keep_the_sites_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[list[str], PowerAction, str, bool]] = []
+
+    def switch(nodes: Sequence[Node], accesses: dict[str, str], action: PowerAction, limits: PowerLimits, _ended: object) -> tuple[()]:
+        asked.append(([f"{n.name} {accesses[n.name]}" for n in nodes], action, limits.budget, limits.force))
+        return ()
+
+    def check(context: RunContext) -> Plan:
+        context.services.power_cycle(context.nodes)
+        return make_plan((), ProvisionOptions())
+
+    monkeypatch.setattr(start, "switch_nodes", switch)
+    monkeypatch.setattr(start, "load_bmcs", lambda _layers, names, *, vault_ids: dict.fromkeys(names, f"bmc {vault_ids}"))
+    monkeypatch.setattr(start, "load_nodes", lambda *_args, **_how: (node("n1"),))
+    monkeypatch.setattr(start, "check_nodes", check)
+    config = Config(root=tmp_path, inventory=(), state_dir=tmp_path, operator="ada", reboot_budget="3")
+    silent = ProgressListener(notify=lambda _: None, output=lambda _: None, confirm=lambda _: True)
+    plan_provision(config, ProvisionRequest("n1", ProvisionOptions(), vault_ids=("site@v",)), silent)
+    assert asked == [(["n1 bmc ('site@v',)"], PowerAction.CYCLE, "3", False)]

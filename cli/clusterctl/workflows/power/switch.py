@@ -79,6 +79,7 @@ class NodeSwitch:
         except _StepError as e:
             return await self._failed(str(e))
         if before.serial != after.serial:
+            self._down = True
             return await self._failed(f"another machine answers: serial {before.serial or 'none'} -> {after.serial or 'none'}")
         outcome = PowerOutcome.DONE if changed else PowerOutcome.UNCHANGED
         return PowerReport(self.node, outcome, after.power, after.serial, boot, "" if changed else f"is {after.power} already")

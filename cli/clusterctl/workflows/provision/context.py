@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
     from clusterctl.model.plan import NodePlan
     from clusterctl.model.playbook_result import PlaybookResult
+    from clusterctl.model.power import PowerReport
     from clusterctl.model.provision import Progress, ProvisionOptions, ProvisionResult
     from clusterctl.model.task_event import TaskEvent
     from clusterctl.model.verdict import Reason
@@ -55,6 +56,7 @@ class Services:
         play: runs a playbook.
         validate: one round trip to each node.
         burn_in: measures and judges the first nodes; the second are partners.
+        power_cycle: switches nodes off and on by their BMCs, within the reboot budget.
     """
 
     store: Store
@@ -63,6 +65,7 @@ class Services:
     validate: Callable[[Sequence[Node]], Sequence[NodeFindings]]
     burn_in: Callable[[Sequence[Node], Sequence[Node], Callable[[TaskEvent], None]], Sequence[GateResult]]
     admitter: Admitter
+    power_cycle: Callable[[Sequence[Node]], Sequence[PowerReport]]
 
 
 @dataclass(slots=True)
@@ -73,6 +76,7 @@ class RunContext:
         candidates: the nodes of the run, in rack order.
         active: the nodes that have not ended yet, in rack order.
         results: the nodes that have ended.
+        rebooted: the roles for which a node was rebooted.
         reboot_budget: nodes of a rack that may be down at once, as playbooks/reboot.yml takes it.
         playbooks: number of playbook runs so far; numbers their artifacts.
     """
@@ -89,6 +93,7 @@ class RunContext:
     results: dict[str, NodeResult] = field(default_factory=dict)
     findings: dict[str, NodeFindings] = field(default_factory=dict)
     applied: dict[str, HostOutcome] = field(default_factory=dict)
+    rebooted: dict[str, tuple[str, ...]] = field(default_factory=dict)
     gate_results: list[GateResult] = field(default_factory=list)
     plans: dict[str, NodePlan] = field(default_factory=dict)
     playbooks: int = 0

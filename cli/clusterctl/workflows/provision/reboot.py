@@ -12,6 +12,7 @@ from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.provision.apply import OUT_OF_POOL, failed, run_roles
+from clusterctl.workflows.provision.power_cycle import can_be_cycled, power_cycle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,15 +29,19 @@ def reboot(context: RunContext) -> None:
     """Reboot the nodes that require it; with --no-reboot they are quarantined, because they do not run what is declared.
 
     A role that must run again after the reboot (to read BIOS settings back, to write the children of a preset) may require another one.
+    The last of these is a power cycle where the node has a BMC.
     """
-    for _ in range(_MOST):
+    for number in range(_MOST):
         pending = _pending(context)
         if not pending:
-            return
+            break
         if not context.options.reboot:
             _forbidden(context, pending)
             return
-        _reboot(context, pending)
+        context.rebooted |= pending
+        cold = [n for n, roles in pending.items() if number == _MOST - 1 and can_be_cycled(context, n, roles)]
+        cycled = power_cycle(context, cold)
+        _reboot(context, {n: roles for n, roles in pending.items() if n not in cycled and n in context.active})
         again = {n: context.applied[n].apply_again for n in pending if n in context.active and context.applied[n].apply_again}
         for name in (n for n in pending if n in context.active and n not in again):
             context.applied[name] = replace(context.applied[name], reboot_required=())
@@ -62,6 +67,8 @@ def _forbidden(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> N
 
 def _reboot(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> None:
     names = tuple(pending)
+    if not names:
+        return
     context.notify(PhaseStarted(Phase.REBOOT, names, ", ".join(sorted({r for roles in pending.values() for r in roles}))))
     request = PlaybookRequest(
         "reboot.yml",

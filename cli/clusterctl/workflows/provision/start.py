@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import run_playbook
+from clusterctl.adapters.inventory.bmcs import load_bmcs
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.run_directory import RunDir
@@ -16,10 +17,13 @@ from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.power import PowerAction
 from clusterctl.model.provision import Note
 from clusterctl.model.state import State
 from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
+from clusterctl.workflows.power.run_power import switch_nodes
+from clusterctl.workflows.power.switch import PowerLimits
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
     from clusterctl.model.plan import Plan
+    from clusterctl.model.power import PowerReport
     from clusterctl.model.provision import ProvisionResult
     from clusterctl.model.task_event import TaskEvent
     from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest
@@ -136,6 +141,13 @@ def _context(config: Config, store: Store, selected: _Selected, rundir: RunDir, 
         site = replace(config, inventory=request.inventory)
         return run_burnin([selected.subjects[n.name] for n in (*nodes, *partners)], rundir, site, options.level, on_event=on_event)
 
+    def power_cycle(nodes: Sequence[Node]) -> Sequence[PowerReport]:
+        accesses = load_bmcs(request.inventory, [n.name for n in nodes], vault_ids=request.vault_ids)
+        limits = PowerLimits(budget=config.reboot_budget)
+        return switch_nodes(
+            nodes, accesses, PowerAction.CYCLE, limits, lambda r: listener.notify(Note(f"{r.node}: power cycle {r.outcome}"))
+        )
+
     pool = load_pool(config.pool, store)
     services = Services(
         store=store,
@@ -151,6 +163,7 @@ def _context(config: Config, store: Store, selected: _Selected, rundir: RunDir, 
         ),
         burn_in=burn_in,
         admitter=Admitter(store, pool, config.operator, versions(), signer(config.signing_key)),
+        power_cycle=power_cycle,
     )
     return RunContext(
         services, request, rundir, selected.candidates, listener.notify, partners=selected.partners, reboot_budget=config.reboot_budget

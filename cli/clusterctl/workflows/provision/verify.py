@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core.admission.decide import configuration_reasons
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.state import State
+from clusterctl.workflows.provision.power_cycle import bring_cold_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
 
 
 def verify_nodes(context: RunContext) -> None:
-    """Validate the nodes that were changed, keep the first findings of the others, and quarantine those that are not as declared."""
+    """Validate the nodes that were changed, keep the first findings of the others, and quarantine those that are not as declared.
+
+    A setting that is stored and that the reboot did not bring gets a power cycle before it is judged.
+    """
     changed = [n for n in context.active_nodes() if context.plans[n.name].roles]
     # What only a whole rack can show needs the findings of the nodes that were not changed, too.
     _save(context, [n for n in context.active if not context.plans[n].roles])
     if changed:
         context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in changed)))
         context.findings |= {f.node: f for f in context.services.validate(changed)}
+        cycled = bring_cold_settings(context)
+        if cycled:
+            context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in cycled), "after the power cycle"))
+            context.findings |= {f.node: f for f in context.services.validate(cycled)}
         _save(context, [n.name for n in changed])
     for node in context.active_nodes():
         reasons = configuration_reasons(
