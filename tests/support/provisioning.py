@@ -10,6 +10,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl.model.part import NodeParts, Part
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
 from clusterctl.model.power import PowerOutcome, PowerReport
 from clusterctl.model.provision import ProvisionOptions
@@ -64,6 +65,7 @@ class World:
         again: role -> number of further rounds that it requires, each with a reboot.
         gate_fails: nodes on which the gate rdma_pair fails.
         gates: replaces the results of burn-in.
+        parts: node -> its parts.
         before: called before each operation with its name.
         calls: operations and their nodes, in order.
         progress: reported progress.
@@ -83,6 +85,7 @@ class World:
     again: dict[str, int] = field(default_factory=dict)
     gate_fails: set[str] = field(default_factory=set)
     gates: Callable[[Sequence[Node]], Sequence[GateResult]] | None = None
+    parts: dict[str, list[Part]] = field(default_factory=dict)
     before: Callable[[str], None] = lambda _what: None
     calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
@@ -126,6 +129,9 @@ class World:
         self._call("power_cycle", [n.name for n in nodes])
         return [PowerReport(n.name, PowerOutcome.DONE, "on") for n in nodes]
 
+    def read_parts(self, nodes: Sequence[Node]) -> Sequence[NodeParts]:
+        return [NodeParts(n.name, tuple(self.parts.get(n.name, ()))) for n in nodes]
+
     def recorded(self, store: Store, nodes: Sequence[Node]) -> AbstractContextManager[Run]:
         """The recorded run of these nodes."""
         names = [n.name for n in nodes]
@@ -134,7 +140,8 @@ class World:
 
     def context(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: ProvisionOptions) -> RunContext:
         pool = LocalPool.create(store)
-        services = Services(store, pool, self.play, self.validate, self.burn_in, Admitter(store, pool, "ada", {}), self.power_cycle)
+        admitter = Admitter(store, pool, "ada", {})
+        services = Services(store, pool, self.play, self.validate, self.burn_in, admitter, self.power_cycle, self.read_parts)
         request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
         return RunContext(services, request, rundir, {n.name: Candidate(n, GATES, ()) for n in nodes}, self.progress.append)
 

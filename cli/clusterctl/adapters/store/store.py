@@ -13,6 +13,7 @@ from clusterctl.adapters.store.evidence import EvidenceRepository
 from clusterctl.adapters.store.leases import LeaseRepository
 from clusterctl.adapters.store.members import MemberRepository
 from clusterctl.adapters.store.nodes import NodeRepository
+from clusterctl.adapters.store.part_records import PartRepository
 from clusterctl.adapters.store.runs import RunRepository
 from clusterctl.adapters.store.transitions import TransitionRepository
 
@@ -31,6 +32,7 @@ class Store(
     LeaseRepository,
     MemberRepository,
     DriftRepository,
+    PartRepository,
 ):
     """Durable state. A context manager; threads can share it."""
 

@@ -218,3 +218,20 @@ drift = Table(
     Column("last_run", SHORT_TEXT, nullable=False),
     Index("ix_drift_node_ended_at", "node", "ended_at"),
 )
+
+parts = Table(
+    "parts",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    _node(),
+    Column("kind", SHORT_TEXT, nullable=False),
+    Column("slot", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("serial", Text, nullable=False),
+    Column("first_run", SHORT_TEXT, nullable=False),
+    Column("first_seen", TIMESTAMP, nullable=False),
+    Column("last_seen", TIMESTAMP, nullable=False),
+    Column("ended_run", SHORT_TEXT, nullable=False),
+    Index("ix_parts_node_ended_run", "node", "ended_run"),
+)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
+    from clusterctl.model.part import NodeParts
     from clusterctl.model.plan import NodePlan
     from clusterctl.model.playbook_result import PlaybookResult
     from clusterctl.model.power import PowerReport
@@ -57,6 +58,7 @@ class Services:
         validate: one round trip to each node.
         burn_in: measures and judges the first nodes; the second are partners.
         power_cycle: switches nodes off and on by their BMCs, within the reboot budget.
+        read_parts: the serial numbers of the parts of nodes.
     """
 
     store: Store
@@ -66,6 +68,7 @@ class Services:
     burn_in: Callable[[Sequence[Node], Sequence[Node], Callable[[TaskEvent], None]], Sequence[GateResult]]
     admitter: Admitter
     power_cycle: Callable[[Sequence[Node]], Sequence[PowerReport]]
+    read_parts: Callable[[Sequence[Node]], Sequence[NodeParts]]
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from clusterctl.model.provision import Note
 from clusterctl.model.state import State
 from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
+from clusterctl.workflows.parts import read_all_parts
 from clusterctl.workflows.power.run_power import switch_nodes
 from clusterctl.workflows.power.switch import PowerLimits
 from clusterctl.workflows.provision.check import check_nodes
@@ -164,6 +165,7 @@ def _context(config: Config, store: Store, selected: _Selected, rundir: RunDir, 
         burn_in=burn_in,
         admitter=Admitter(store, pool, config.operator, versions(), signer(config.signing_key)),
         power_cycle=power_cycle,
+        read_parts=partial(read_all_parts, inventory=request.inventory, ansible_args=options.ansible_args),
     )
     return RunContext(
         services, request, rundir, selected.candidates, listener.notify, partners=selected.partners, reboot_budget=config.reboot_budget

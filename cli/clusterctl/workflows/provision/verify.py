@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.core.admission.decide import configuration_reasons
-from clusterctl.model.provision import Phase, PhaseStarted
+from clusterctl.model.provision import Note, Phase, PhaseStarted
 from clusterctl.model.state import State
+from clusterctl.workflows.parts import record_parts
 from clusterctl.workflows.provision.power_cycle import bring_cold_settings
 
 if TYPE_CHECKING:
@@ -42,6 +43,17 @@ def verify_nodes(context: RunContext) -> None:
             context.quarantine(node.name, Phase.VERIFY, reasons)
         else:
             context.move(node.name, State.VALIDATED, Phase.VERIFY)
+    _record_parts(context)
+
+
+def _record_parts(context: RunContext) -> None:
+    """Record the serials of nodes that are as declared, which have all tools; what is not read is told and keeps no node out."""
+    found = context.services.read_parts(context.active_nodes()) if context.active else ()
+    for node in found:
+        if node.problem:
+            context.notify(Note(f"{node.node}: parts not read: {node.problem}"))
+    for replaced in record_parts(context.services.store, context.run_id, found):
+        context.notify(Note(f"{replaced.node}: {replaced.text}"))
 
 
 def _save(context: RunContext, names: Sequence[str]) -> None:

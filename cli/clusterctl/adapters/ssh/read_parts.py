@@ -1,0 +1,105 @@
+"""Read the serial numbers of a node's parts: one SSH exec, which only reads."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ssh.remote_result import TransportError
+from clusterctl.core.parsers.serials import parse_dmidecode, parse_gpus, parse_vpd, real_serial
+from clusterctl.model.part import NodeParts, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterctl.adapters.ssh.ssh import SshClient
+    from clusterctl.model.node import Node
+
+_LIMIT_BYTES = 4 * 1024 * 1024
+_MARK = "=== clusterctl "
+# VPD is read word by word from the device; an adapter that hangs must not hang the others.
+_SCRIPT = r"""
+export LC_ALL=C
+section() { printf '\n=== clusterctl %s\n' "$1"; }
+section dmi; timeout 20 dmidecode -t 1,2,3,4,17 2>&1; section "end $?"
+section gpu; timeout 60 nvidia-smi --query-gpu=index,pci.bus_id,serial,name --format=csv,noheader 2>&1; section "end $?"
+section nic
+for d in /sys/class/infiniband/*; do
+  [ -e "$d/device/vpd" ] || continue
+  printf '%s %s ' "${d##*/}" "$(basename "$(readlink -f "$d/device")")"; timeout 10 head -c 32768 "$d/device/vpd" 2>/dev/null | base64 -w0; echo
+done
+section "end 0"
+section nvme
+for d in /sys/class/nvme/*; do
+  [ -e "$d/serial" ] || continue
+  printf '%s %s\t%s\t%s\n' "${d##*/}" "$(basename "$(readlink -f "$d/device")")" "$(cat "$d/serial")" "$(cat "$d/model")"
+done
+section "end 0"
+"""
+
+
+async def read_parts(client: SshClient, node: Node, limit_s: float, become_password: str = "") -> NodeParts:
+    """The parts of a node, or why there are none."""
+    try:
+        async with asyncio.timeout(limit_s):
+            session = await client.connect(node.connection, become_password)
+            try:
+                result = await session.run(["sh", "-c", _SCRIPT], b"", _LIMIT_BYTES)
+            finally:
+                session.close()
+    except TimeoutError:
+        return NodeParts(node.name, problem=f"no answer within {limit_s:g} s")
+    except TransportError as e:
+        return NodeParts(node.name, problem=e.detail)
+    return parse_answer(node.name, result.stdout.decode("utf-8", "replace"))
+
+
+def parse_answer(node: str, text: str) -> NodeParts:
+    """From the output of the script."""
+    sections = dict(_sections(text))
+    if set(sections) != {"dmi", "gpu", "nic", "nvme"}:
+        return NodeParts(node, problem=f"the node does not tell its parts: {text.strip()[:200]!r}")
+    dmi, gpus = parse_dmidecode(sections["dmi"][0]), parse_gpus(sections["gpu"][0])
+    missing = []
+    if not dmi:
+        missing.append(("system, baseboard, chassis, cpu, dimm", _why(sections["dmi"], "dmidecode")))
+    if not gpus:
+        missing.append(("gpu", _why(sections["gpu"], "nvidia-smi")))
+    parts = (*dmi, *gpus, *_nics(sections["nic"][0]), *_drives(sections["nvme"][0]))
+    return NodeParts(node, parts, missing=tuple(missing))
+
+
+def _sections(text: str) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Name -> (output, exit status) of every complete section."""
+    pieces = [piece.partition("\n") for piece in text.split("\n" + _MARK)[1:]]
+    for (name, _, body), (end, _, _) in zip(pieces[::2], pieces[1::2], strict=False):
+        if end.startswith("end "):
+            yield name, (body, int(end.removeprefix("end ")) if end[4:].isdecimal() else -1)
+
+
+def _why(section: tuple[str, int], tool: str) -> str:
+    body, status = section
+    return f"{tool}: exit status {status}: {' '.join(body.split())[:200]}".rstrip(": ")
+
+
+def _nics(text: str) -> Iterator[Part]:
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 3:  # noqa: PLR2004 name, address, VPD
+            try:
+                model, serial = parse_vpd(base64.b64decode(words[2], validate=True))
+            except binascii.Error:
+                continue
+            if serial:
+                yield Part("nic", words[1], words[0], model, serial)
+
+
+def _drives(text: str) -> Iterator[Part]:
+    for line in text.splitlines():
+        place, _, rest = line.partition("\t")
+        serial, _, model = rest.partition("\t")
+        if len(place.split()) == 2 and real_serial(serial):  # noqa: PLR2004 name and address
+            name, address = place.split()
+            yield Part("nvme", address, name, model.strip(), real_serial(serial))
