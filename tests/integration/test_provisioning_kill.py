@@ -25,7 +25,7 @@ CODE = """
 import sys, time
 from pathlib import Path
 from support.provisioning import World
-from clusterctl.errors import ClusterctlError
+from clusterctl.model.errors import ClusterctlError
 state_dir, where = Path(sys.argv[1]), sys.argv[2]
 def hang(what):
     if what.startswith(where):
