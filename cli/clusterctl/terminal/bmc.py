@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.bmc_report import BmcSection
 from clusterctl.terminal import out
-from clusterctl.terminal.states import printable
+from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.terminal import messages, out
-from clusterctl.terminal.states import printable
+from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
