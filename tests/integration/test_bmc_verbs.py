@@ -86,6 +86,15 @@ def test_off_on_and_reboot_of_a_drained_node(site: Site) -> None:
     assert PASSWORD not in table + err
 
 
+def test_a_cycle_is_cold_and_recorded(site: Site) -> None:
+    site.run("power", "cycle", "n1")
+    site.run("drain", "n1", "--reason", "test", "--force", layers=False)
+    found = site.json("power", "cycle", "n1")
+    assert [(n["outcome"], n["boot_id"], n["serial"]) for n in found["nodes"]] == [("done", "boot-2", "S1")]
+    assert site.bmc.resets == ["GracefulShutdown", "On"]
+    assert found["run_id"] in site.run("history", "n1", "-o", "json", layers=False)[1]
+
+
 def test_a_bmc_that_refuses_is_an_unreachable_node(site: Site) -> None:
     site.run("power", "off", "n1")
     site.run("drain", "n1", "--reason", "test", "--force", layers=False)
@@ -99,6 +108,9 @@ def test_a_bmc_that_refuses_is_an_unreachable_node(site: Site) -> None:
 def test_a_bmc_is_read_in_any_state_of_the_node(site: Site) -> None:
     (found,) = site.json("bmc", "n1")["nodes"]
     assert (found["power"], found["serial"], found["tls_verified"], found["log"]) == ("on", "S1", True, [])
+    page = site.run("bmc", "n1", "--only", "log", "--only", "protocols", "--entries", "2")[1]
+    assert "IPMI over LAN: unknown" in page
+    assert "no sensors" not in page
     site.bmc.down = True
     code, page, _ = site.run("bmc", "n1")
     assert code == ExitCode.UNREACHABLE
