@@ -116,5 +116,5 @@ def test_without_a_reason_nothing_happens(world: World, name: str) -> None:
     registered(world, "r12-n01")
     done = play(world, name, "-l", "r12-n01")
     assert done.returncode == 2
-    assert "drain_reason is missing" in done.stdout
+    assert f"{name.removesuffix('.yml')}_reason is missing" in done.stdout
     assert world.members() == {"r12-n01"}
