@@ -33,6 +33,7 @@ GRACE_S = 3.0
 RUN_WORDS, WAIT_WORDS, QUERY_WORDS = 3, 4, 3
 ALL_DONE = 1 << 30
 NO_ERROR = ("", "")  # (code of clusterctl's GateReason, text)
+PLAN_LIMIT = ("timed_out", "time limit of the node's plan reached")
 NOT_LISTENING = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
 ENVIRONMENT = dict(os.environ, PATH=SEARCH, LC_ALL="C")
@@ -151,8 +152,7 @@ class Agent:
                 self.control = Control(self.plan["run"], self.plan["node"], self.plan["listen"], self.plan["control_port"])
             except OSError as e:
                 self.control_error = ("port_taken", f"cannot listen on port {self.plan['control_port']}: {e}")
-        reached = ("timed_out", "time limit of the node's plan reached")
-        limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, [reached])
+        limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, [PLAN_LIMIT])
         limit.daemon = True
         limit.start()
         for number in sorted({step["batch"] for step in self.plan["steps"]}):
@@ -250,22 +250,17 @@ class Agent:
             )  # fmt: skip
             self.processes.add(process)
         out, err = Output(process.stdout), Output(process.stderr)
-        try:
-            process.wait(max(0.1, until - time.monotonic()))
-            timed_out = False
-        except subprocess.TimeoutExpired:
-            timed_out = True
-        stop_group(process)
+        timed_out = not ended_within(process, max(0.1, until - time.monotonic()))
         with self.writing:
             self.processes.discard(process)
         record["stdout"], record["stderr"] = out.text(), err.text()
-        record["exit_status"] = process.returncode
-        if timed_out or self.stop.is_set():
-            record["exit_status"] = None
-            late = ("timed_out", f"timed out after {step['timeout_s']} s")
+        stopped = timed_out or self.stop.is_set()
+        record["exit_status"] = None if stopped or process.returncode < 0 else process.returncode
+        if stopped:
+            late = PLAN_LIMIT if time.monotonic() >= self.deadline else ("timed_out", f"timed out after {step['timeout_s']} s")
             record["error_code"], record["error"] = late if self.why == NO_ERROR else self.why
+            record["error"] += "; it cannot be ended: it hangs in the kernel" if process.returncode is None else ""
         elif process.returncode < 0:
-            record["exit_status"] = None
             record["error_code"], record["error"] = "killed", f"ended by signal {-process.returncode}"
 
     def version(self, argv: list[str]) -> tuple[str, bool]:
@@ -282,13 +277,15 @@ def tool_version(argv: list[str]) -> tuple[str, bool]:
     if not argv or shutil.which(argv[0], path=SEARCH) is None:
         return "", False
     try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT, timeout=10, check=False
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT, start_new_session=True
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return "", False
-    text = done.stdout.decode("utf-8", "replace").strip()
-    first = text.splitlines()[0][:200] if text and done.returncode == 0 else ""
+    output = Output(process.stdout)
+    ended_within(process, 10)
+    text = output.text().strip()
+    first = text.splitlines()[0][:200] if text and process.returncode == 0 else ""
     return first, "simulated" in text.lower()
 
 
@@ -304,14 +301,18 @@ def kill_group(process: subprocess.Popen[bytes], number: int) -> None:
         os.killpg(process.pid, number)
 
 
-def stop_group(process: subprocess.Popen[bytes]) -> None:
-    """End the rest of a command's process group, with SIGTERM first and then SIGKILL."""
+def ended_within(process: subprocess.Popen[bytes], limit_s: float) -> bool:
+    """Whether a command ended by itself in time. The rest of its process group is ended, with SIGTERM first and then SIGKILL."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(limit_s)
+    ended = process.returncode is not None
     kill_group(process, signal.SIGTERM)
-    until = time.monotonic() + GRACE_S
-    while process.poll() is None and time.monotonic() < until:
-        time.sleep(0.05)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_S)
     kill_group(process, signal.SIGKILL)
-    process.wait()
+    with suppress(subprocess.TimeoutExpired):  # in D state, on a hanging device, not even SIGKILL ends it
+        process.wait(GRACE_S)
+    return ended
 
 
 def lock_node(path: str, owner: str) -> tuple[int, str]:
@@ -360,14 +361,13 @@ def run(directory: Path) -> int:
         return 0
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
     lock_fd, why = lock_node(plan["lock"], plan["owner"])
+    agent = Agent(directory, plan, lock_fd)
     if why:
-        refused = Agent(directory, plan, lock_fd)
         for step in plan["steps"]:
-            refused.guarded(step, ("node_busy", f"another burn-in runs on this node ({why})"))
+            agent.guarded(step, ("node_busy", f"another burn-in runs on this node ({why})"))
     else:
         os.ftruncate(lock_fd, 0)
         os.pwrite(lock_fd, f"owner {plan['owner']}, run {plan['run']}, pid {os.getpid()}".encode(), 0)
-        agent = Agent(directory, plan, lock_fd)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: threading.Thread(target=agent.end, args=(("interrupted", "interrupted"),)).start())
         agent.run()

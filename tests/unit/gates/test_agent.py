@@ -265,6 +265,26 @@ def test_the_plans_own_limit_ends_it(make: Callable[..., Node]) -> None:
     assert found.error_code is GateReason.TIMED_OUT
 
 
+# Stands for a process in D state: signals of the agent have no effect.
+SIGNALS_HAVE_NO_EFFECT = (
+    "import os, runpy, sys; os.killpg = lambda *_: None; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+
+
+def test_a_command_that_cannot_be_ended_costs_its_own_record_only(make: Callable[..., Node], tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    hanging = step("hangs", ["sh", "-c", f"echo $$ > {pid_file}; exec sleep 60"], timeout_s=1)
+    node = make("n1", [hanging, step("later", ["true"], batch=1)])
+    node.process = subprocess.Popen([sys.executable, "-c", SIGNALS_HAVE_NO_EFFECT, str(AGENT), "run", str(node.folder)])
+    try:
+        found = node.end()
+    finally:
+        os.kill(int(pid_file.read_text()), signal.SIGKILL)
+    assert (found["hangs"].error_code, found["hangs"].exit_status) == (GateReason.TIMED_OUT, None)
+    assert found["hangs"].error == "timed out after 1 s; it cannot be ended: it hangs in the kernel"
+    assert found["later"].exit_status == 0
+
+
 def test_a_command_that_a_signal_ends_has_no_exit_status(make: Callable[..., Node]) -> None:
     found = make("n1", [step("s", ["sh", "-c", "kill -9 $$"])]).alone()["s"]
     assert (found.error, found.error_code, found.exit_status) == ("ended by signal 9", GateReason.KILLED, None)
