@@ -89,7 +89,8 @@ def _domain(paths: LabPaths, rack: LabRack, node: LabNode) -> dict[str, Any]:
     if not hardware_of(paths, node.name).rack_nvlink:
         return {}
     members = [other.address for other in sorted(rack.nodes, key=lambda n: n.slot)]
-    trays = {"nvlink_domain_trays": len(members), "nvlink_domain_ready_min": len(members)}
+    # As in the profile: with up to two trays missing the others serve.
+    trays = {"nvlink_domain_trays": len(members), "nvlink_domain_ready_min": max(min(2, len(members)), len(members) - 2)}
     return {"nvlink_domain": rack.group.replace("_", "-"), "nvlink_domain_members": members, **trays}
 
 

@@ -29,7 +29,9 @@ def values(declared: Any) -> list[str | None]:
 
 def cmdline_errors(declared: dict[str, Any], consoles: list[str] | None = None) -> list[str]:
     """Errors in kernel_cmdline and kernel_console, one line per parameter."""
-    errors = [f"kernel_console: {c!r} is empty or contains blanks, quotes or shell characters" for c in consoles or [] if not _VALUE.fullmatch(c)]
+    errors = [
+        f"kernel_console: {c!r} is empty or contains blanks, quotes or shell characters" for c in consoles or [] if not _VALUE.fullmatch(c)
+    ]
     if consoles and "console" in map(canonical, declared):
         errors.append("kernel_cmdline.console: is declared by kernel_console, too")
     for name, value in declared.items():

@@ -157,6 +157,7 @@ def test_domain(spec: Spec, record: Record, probe: Probe) -> None:
     hint = "the service runs with a nodes file other than the declared one; `clusterctl provision NODE` restarts it"
     record.equal("nvlink_domain.imex.nodes.running", ", ".join(members), ", ".join(running), severity=Severity.CRITICAL, hint=hint)
     _ready(spec, record, domain)
+    _complete(spec, record, domain)
     _connected(record, probe, domain)
 
 
@@ -164,7 +165,7 @@ def _ready(spec: Spec, record: Record, domain: Domain) -> None:
     least, ready = spec["nvlink_domain_ready_min"], domain.ready()
     missing = ", ".join("{} {}".format(m.address, m.status) for m in domain.members if m.status != "READY")
     found = "{} ({}{})".format(len(ready), domain.status, "; " + missing if missing else "")
-    hint = "check the listed members; a site may accept missing trays (nvlink_domain_ready_min)"
+    hint = "too few trays for this rack to serve: check the listed members; a site may accept fewer (nvlink_domain_ready_min)"
     record.ok(
         "nvlink_domain.imex.members_ready",
         len(ready) >= least,
@@ -173,6 +174,16 @@ def _ready(spec: Spec, record: Record, domain: Domain) -> None:
         severity=Severity.CRITICAL,
         hint=hint,
     )
+
+
+def _complete(spec: Spec, record: Record, domain: Domain) -> None:
+    """The rack is degraded if any tray is missing. Minor: the trays that are ready serve, as far as `nvlink_domain_ready_min` allows."""
+    trays, ready = spec["nvlink_domain_trays"], len(domain.ready())
+    missing = ", ".join("{} {}".format(m.address, m.status) for m in domain.members if m.status != "READY")
+    found = "{} of {}, {}{}".format(ready, trays, domain.status, ": " + missing if missing else "")
+    hint = "the rack is degraded, this tray is not: repair the named trays, which have findings of their own"
+    expected = "{0} of {0} trays ready".format(trays)
+    record.ok("nvlink_domain.imex.complete", ready >= trays, expected=expected, found=found, severity=Severity.MINOR, hint=hint)
 
 
 def _connected(record: Record, probe: Probe, domain: Domain) -> None:

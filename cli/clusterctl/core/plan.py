@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from clusterctl_validators.finding import Finding
 
 _ABSENT = frozenset({ReasonKind.GATE_MISSING, ReasonKind.CHECKS_MISSING, ReasonKind.ROLE_FAILED})
+# About the other trays of a rack: no role changes it on this node, and those trays have findings of their own.
+_OF_OTHER_NODES = frozenset({"nvlink_domain.imex.complete"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def _to_provision(known: PlanInput, roles: tuple[str, ...]) -> NodePlan:
 
 def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions) -> tuple[str, ...]:
     """The roles that have something to do, in the node's own order; asserting roles only in company of others."""
-    failing = {f.role for f in findings.findings if f.outcome not in GOOD}
+    failing = {f.role for f in findings.findings if f.outcome not in GOOD and f.check not in _OF_OTHER_NODES}
     proven = {f.role for f in findings.findings}
     everything = options.all_roles or findings.status is not NodeStatus.OK
     roles = tuple(r for r in node.spec.roles if everything or r in failing or r not in proven)
@@ -211,7 +213,7 @@ def _acceptable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOpti
     """Whether nothing is to be done, or all that fails is minor and failed already when the node was admitted."""
     if options.all_roles:
         return False
-    bad = [f for f in known.findings.findings if f.outcome not in GOOD]
+    bad = [f for f in known.findings.findings if f.outcome not in GOOD and f.check not in _OF_OTHER_NODES]
     if not roles and not bad:
         return True
     before = {f.check for f in known.last_findings.findings if f.outcome not in GOOD} if known.last_findings else set()

@@ -83,6 +83,18 @@ def test_trays_of_a_rack_form_an_nvlink_domain_and_get_the_profile_of_their_hard
     assert "nvlink_domain_members" not in layer["clusterctl_lab"]["hosts"]["r12-n01"]
 
 
+@pytest.mark.parametrize(("trays", "least"), [(1, 1), (3, 2), (5, 3)])
+def test_a_rack_of_the_lab_serves_with_up_to_two_trays_missing(trays: int, least: int, paths: LabPaths) -> None:
+    rack = lab_rack("rack-13", trays)
+    ensure_keys(paths, rack.nodes)
+    for node in rack.nodes:
+        node_hardware.set_hardware(paths, node, "gb300_nvl72")
+    inventory_layer.write_layer(paths, [rack])
+    layer = yaml.safe_load((paths.hosts_dir / "hosts.yml").read_text())["all"]["children"]
+    tray = layer["clusterctl_lab"]["hosts"]["r13-n01"]
+    assert (tray["nvlink_domain_trays"], tray["nvlink_domain_ready_min"]) == (trays, least)
+
+
 def test_a_rack_has_one_kind_of_hardware(paths: LabPaths) -> None:
     ensure_keys(paths, lab_rack("rack-13", 1).nodes)
     node_hardware.set_hardware(paths, lab_rack("rack-13").nodes[0], "gb300_nvl72")

@@ -88,6 +88,15 @@ def test_what_a_plan_leaves_as_it_is_is_no_pending_change() -> None:
     assert check_exit_code(made) is plan_exit_code(made) is ExitCode.OK
 
 
+@pytest.mark.parametrize(("check", "action"), [("complete", PlannedAction.LEAVE), ("nodes.mode", PlannedAction.PROVISION)])
+def test_a_tray_is_not_provisioned_again_because_another_tray_of_its_rack_is_down(check: str, action: PlannedAction) -> None:
+    minor = replace(finding(f"nvlink_domain.imex.{check}", Outcome.FAIL), severity=Severity.MINOR)
+    record = NodeRecord("n1", "r1", 1, (), State.ADMITTED, "", "d1", "run-1", "", "lab")
+    spec = NodeSpec({"nvlink_domain": {}}, {}, (), "d1")
+    known = PlanInput(Node("n1", (), Connection("n1"), Place(), spec), record, node("n1", minor), node("n1"))
+    assert make_plan([known], ProvisionOptions()).nodes[0].action is action
+
+
 def test_an_admitted_node_with_failing_checks_outside_the_selected_roles_stays_and_is_reported() -> None:
     record = NodeRecord("n1", "r1", 1, (), State.ADMITTED, "", "d1", "run-1", "", "lab")
     spec = NodeSpec({"hugepages": {}, "kernel": {}}, {}, (), "d1")

@@ -7,7 +7,7 @@ import pytest
 
 from clusterctl_validators import imex
 from clusterctl_validators import test_nvlink_domain as module
-from clusterctl_validators.finding import GOOD, Finding, Outcome
+from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.probe import CommandResult
 from support.checks import run_checks, write_files
 from support.gpu_node import QUERY, edit_gpu, systemctl, unit, without_gpus
@@ -33,7 +33,7 @@ FILES = {
 
 def spec(**changes: Any) -> dict[str, Any]:
     defaults = load_role(ROOT / "roles" / "nvlink_domain").defaults
-    return {**defaults, "nvlink_domain_members": MEMBERS, "nvlink_domain_imex_channel0": True, **changes}
+    return {**defaults, "nvlink_domain_members": MEMBERS, "nvlink_domain_imex_channel0": True, "nvlink_domain_ready_min": 16, **changes}
 
 
 def domain(status: str = "UP", down: tuple[int, ...] = (), apart: tuple[tuple[int, int], ...] = ()) -> str:
@@ -145,7 +145,9 @@ def test_pinned_identity_is_compared(tmp_path: Path) -> None:
         ({STATUS: "INITIALIZING\n"}, {"imex.daemon"}),
         ({STATUS: CommandResult(None, error="nvidia-imex-ctl: No such file or directory")}, {"imex.daemon"}),
         ({DOMAIN: CommandResult(1, stderr="connect failed")}, {"imex.domain"}),
-        ({DOMAIN: domain("DEGRADED", down=(7,))}, {"imex.members_ready"}),
+        ({DOMAIN: domain("DEGRADED", down=(7,))}, {"imex.complete"}),
+        ({DOMAIN: domain("DEGRADED", down=(7, 8))}, {"imex.complete"}),
+        ({DOMAIN: domain("DEGRADED", down=(7, 8, 9))}, {"imex.complete", "imex.members_ready"}),
         ({DOMAIN: domain("DEGRADED", apart=((2, 9),))}, {"imex.connections"}),
         ({DOMAIN: domain("DEGRADED", apart=((4, 9),))}, set()),
         ({ADDRESSES: "192.168.7.3\n"}, {"imex.connections"}),
@@ -155,8 +157,18 @@ def test_state_of_imex(tmp_path: Path, outputs: dict[str, CommandResult | str], 
     assert set(bad(check(tmp_path, outputs))) == found
 
 
-def test_a_missing_tray_is_allowed_if_declared(tmp_path: Path) -> None:
-    assert bad(check(tmp_path, {DOMAIN: domain("DEGRADED", down=(7,))}, variables=spec(nvlink_domain_ready_min=17))) == {}
+def test_a_missing_tray_degrades_the_rack_and_not_the_other_trays(tmp_path: Path) -> None:
+    findings = check(tmp_path, {DOMAIN: domain("DEGRADED", down=(7,))})
+    degraded = findings["nvlink_domain.imex.complete"]
+    assert (degraded.outcome, degraded.severity) == (Outcome.FAIL, Severity.MINOR)
+    assert degraded.found.startswith("17 of 18, DEGRADED: ")
+    assert findings["nvlink_domain.imex.members_ready"].outcome is Outcome.PASS
+
+
+def test_a_site_may_need_every_tray(tmp_path: Path) -> None:
+    findings = check(tmp_path, {DOMAIN: domain("DEGRADED", down=(7,))}, variables=spec(nvlink_domain_ready_min=18))
+    needed = findings["nvlink_domain.imex.members_ready"]
+    assert (needed.outcome, needed.severity) == (Outcome.FAIL, Severity.CRITICAL)
 
 
 @pytest.mark.parametrize(
