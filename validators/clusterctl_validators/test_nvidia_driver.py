@@ -38,9 +38,13 @@ def _tool_version(record: Record, probe: Probe, check: str, declared: str, argv:
     record.equal(check, declared, found.group(0), hint="the package has another version, or another copy is first in PATH")
 
 
-def _unit(record: Record, probe: Probe, check: str, name: str, enabled: bool = True) -> None:
+def _unit(record: Record, probe: Probe, check: str, name: str, enabled: bool = True, *, static: bool = False) -> None:
+    """A unit that runs and is enabled, or neither. static: also correct is a unit that cannot be enabled because udev starts it with its device."""
     unit = probe.units([name])[name]
     running, persisted = ("active", "enabled") if enabled else ("inactive", "disabled")
+    if static and unit.file_state == "static":
+        # Ubuntu's own package (canonical/nvidia-graphics-drivers, 71-nvidia.rules: SYSTEMD_WANTS).
+        persisted = "static"
     hint = "systemctl status {}; journalctl -b -u {}".format(name, name)
     record.equal(check + ".running", running, unit.active_state, severity=Severity.CRITICAL if enabled else Severity.MAJOR, hint=hint)
     record.equal(check + ".persisted", persisted, unit.file_state, hint="systemctl {} {}".format("enable" if enabled else "disable", name))
@@ -238,7 +242,7 @@ def test_persistence_daemon(spec: Spec, record: Record, probe: Probe) -> None:
         record.not_applicable("nvidia_driver.persistenced", "none is declared")
         return
     _tool_version(record, probe, "nvidia_driver.persistenced.version", declared, ["nvidia-persistenced", "--version"])
-    _unit(record, probe, "nvidia_driver.persistenced.service", "nvidia-persistenced.service")
+    _unit(record, probe, "nvidia_driver.persistenced.service", "nvidia-persistenced.service", static=True)
     text = _file(record, probe, "nvidia_driver.persistenced.dropin", DROPIN)
     if text is not None:
         starts = [line for line in text.splitlines() if line.startswith("ExecStart=/")]
@@ -269,6 +273,22 @@ def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
         record.not_applicable("nvidia_driver.packages", "none are declared")
     for package in spec["nvidia_driver_packages"]:
         check_package(record, probe, package, spec["nvidia_driver_hold"])
+
+
+def test_module_stream(spec: Spec, record: Record, probe: Probe) -> None:
+    """With dnf, the stream of the driver's module that is enabled."""
+    declared = spec["nvidia_driver_dnf_module"]
+    if not declared:
+        record.not_applicable("nvidia_driver.stream", "none is declared")
+        return
+    name, _, stream = declared.partition(":")
+    result = probe.run(["dnf", "--quiet", "module", "list", "--enabled", name])
+    rows = [line.split() for line in result.stdout.splitlines()]
+    enabled = [words[1] for words in rows if len(words) > 1 and words[0] == name]
+    if result.error:
+        record.could_not_run("nvidia_driver.stream.persisted", "dnf: " + result.error)
+        return
+    record.equal("nvidia_driver.stream.persisted", stream, enabled[0] if enabled else "none enabled", hint=_PROVISION)
 
 
 def test_repository(spec: Spec, record: Record, probe: Probe) -> None:

@@ -119,7 +119,7 @@ def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
 def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
     excluded: List[str] = spec["ofed_exclude_distribution"]
     if probe.glob("/etc/dnf"):
-        _dnf_exclusion(record, probe, excluded)
+        _dnf_exclusion(record, probe, spec["ofed_dnf_excludes"] or dict.fromkeys(("baseos", "appstream"), excluded))
         return
     if not excluded:
         _absent(record, probe, "ofed.exclusion.persisted", PREFERENCES)
@@ -142,8 +142,8 @@ def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
             record.equal(check + ".running", package["version"], candidate.group(1), hint=hint)
 
 
-def _dnf_exclusion(record: Record, probe: Probe, excluded: List[str]) -> None:
-    for repository in ("baseos", "appstream"):
+def _dnf_exclusion(record: Record, probe: Probe, excludes: Mapping[str, List[str]]) -> None:
+    for repository, excluded in excludes.items():
         check = "ofed.exclusion[{}].persisted".format(repository)
         dump = probe.run(["dnf", "config-manager", "--dump", repository])
         found = re.search(r"^excludepkgs = *(.*)$", dump.stdout, re.MULTILINE)

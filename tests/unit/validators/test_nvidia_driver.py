@@ -72,7 +72,11 @@ def bad(findings: dict[str, Finding]) -> dict[str, str]:
 def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
     findings = check(tmp_path)
     assert bad(findings) == {}
-    assert [f.check for f in findings.values() if f.outcome is not Outcome.PASS] == ["nvidia_driver.imex", "nvidia_driver.nvlsm"]
+    assert [f.check for f in findings.values() if f.outcome is not Outcome.PASS] == [
+        "nvidia_driver.imex",
+        "nvidia_driver.nvlsm",
+        "nvidia_driver.stream",
+    ]
     assert len(findings) > 50
 
 
@@ -160,6 +164,33 @@ def test_packages_changed_missing_and_not_held(tmp_path: Path) -> None:
         "nvidia_driver.package[libnvidia-nscq].version": "absent",
         "nvidia_driver.package[nvidia-persistenced].held": "not held",
     }
+
+
+STREAMS = "Name           Stream          Profiles  Summary\nnvidia-driver  580-open [e]    default   Nvidia driver\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (STREAMS, {}),
+        (STREAMS.replace("580-open", "latest-dkms"), {"stream.persisted": "latest-dkms"}),
+        (CommandResult(1, stderr="Error: No matching Modules to list"), {"stream.persisted": "none enabled"}),
+        (CommandResult(None, error="dnf: not found"), {"stream.persisted": "dnf: dnf: not found"}),
+    ],
+)
+def test_the_stream_of_the_dnf_module(answer: CommandResult | str, found: dict[str, str], tmp_path: Path) -> None:
+    ask = "dnf --quiet module list --enabled nvidia-driver"
+    faults = bad(check(tmp_path, {ask: answer}, variables=spec(nvidia_driver_dnf_module="nvidia-driver:580-open")))
+    assert faults == {f"nvidia_driver.{name}": text for name, text in found.items()}
+    assert check(tmp_path / "none")["nvidia_driver.stream"].outcome is Outcome.NOT_APPLICABLE
+
+
+def test_the_unit_of_the_persistence_daemon_may_be_static(tmp_path: Path) -> None:
+    assert bad(check(tmp_path, {systemctl(PERSISTENCED): unit(file="static")})) == {}
+    assert set(bad(check(tmp_path / "stopped", {systemctl(PERSISTENCED): unit("inactive", "static")}))) == {
+        "nvidia_driver.persistenced.service.running"
+    }
+    assert set(bad(check(tmp_path / "dcgm", {systemctl(DCGM): unit(file="static")}))) == {"nvidia_driver.dcgm.service.persisted"}
 
 
 def test_packages_need_not_be_held(tmp_path: Path) -> None:

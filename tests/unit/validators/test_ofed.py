@@ -326,3 +326,14 @@ def test_a_distribution_with_dnf(tmp_path: Path) -> None:
         "dnf config-manager --dump appstream": "[appstream]\nexcludepkgs = \n",
     }
     assert set(bad(check(tmp_path, outputs, files=files))) == {"exclusion[appstream].persisted"}
+
+
+def test_repositories_of_another_distribution_with_dnf(tmp_path: Path) -> None:
+    files: dict[str, str | None] = {"/etc/dnf/dnf.conf": "[main]\n"}
+    base, app = "rhel-9-for-x86_64-baseos-rpms", "rhel-9-for-x86_64-appstream-rpms"
+    outputs: dict[str, CommandResult | str] = {
+        f"dnf config-manager --dump {base}": f"[{base}]\nexcludepkgs = rdma-core, libhns\n",
+        f"dnf config-manager --dump {app}": f"[{app}]\nexcludepkgs = perftest\n",
+    }
+    variables = spec(ofed_dnf_excludes={base: ["rdma-core", "libhns"], app: ["rdma-core"]})
+    assert set(bad(check(tmp_path, outputs, variables=variables, files=files))) == {f"exclusion[{app}].persisted"}
