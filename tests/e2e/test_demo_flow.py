@@ -176,7 +176,9 @@ def test_the_admit_playbook_readmits_a_drained_node_from_its_evidence(demo: Demo
     layers = (ROOT / "inventory/common", ROOT / "inventory/lab", demo.rack.state_dir / "lab/hosts")
     words = [w for layer in layers for w in ("-i", str(layer))]
     playbook = str(ROOT / "playbooks/admit.yml")
-    done = demo.rack.run("ansible-playbook", *words, playbook, "-l", node, CLUSTERCTL_STATE_DIR=str(demo.rack.state_dir))
+    done = demo.rack.run(
+        "ansible-playbook", *words, playbook, "-l", node, "-e", "admit_include_drained=true", CLUSTERCTL_STATE_DIR=str(demo.rack.state_dir)
+    )
     assert done.code == 0, done.out
     assert demo.rack.states()[node] == "admitted"
 

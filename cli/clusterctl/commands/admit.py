@@ -25,12 +25,21 @@ if TYPE_CHECKING:
 @click.option(
     "--verify", "only_verify", is_flag=True, help="Admit nothing; check the admission records, signatures and raw files of TARGET."
 )
+@click.option("--include-drained", is_flag=True, help="Also nodes that a person drained.")
 @inventory_option
 @limit_option
 @output_option
 @click.pass_context
 def command(
-    ctx: click.Context, target: str, *, level: Level, only_verify: bool, inventory: tuple[str, ...], limit: str | None, output: str
+    ctx: click.Context,
+    target: str,
+    *,
+    level: Level,
+    only_verify: bool,
+    include_drained: bool,
+    inventory: tuple[str, ...],
+    limit: str | None,
+    output: str,
 ) -> int:
     """Admit the nodes of TARGET that have complete, passing, current evidence; show what the others lack.
 
@@ -53,7 +62,7 @@ def command(
     with Store.open(config.store_url) as store:
         store.register(nodes)
         admitter = Admitter(store, load_pool(config.pool, store), config.operator, versions(), signer(config.signing_key))
-        admissions = admit_on_stored_evidence(admitter, candidates)
+        admissions = admit_on_stored_evidence(admitter, candidates, include_owned=include_drained)
     return view.show_admissions(admissions, output)
 
 

@@ -24,7 +24,7 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: str, output: str) -> None:
     """Take the nodes of TARGET out of the pool: for now, for the vendor (rma) or for good (retired).
 
-    Nothing runs on them; running jobs are the scheduler's to end.
+    They stay out, with you as owner, until `release` or an explicit --include-drained. Running jobs are the scheduler's to end.
     """
     from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
@@ -36,5 +36,6 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
     config = load_config(ctx)
     with Store.open(config.store_url) as store:
         nodes = match(store.nodes(), target)
-        moves = drain(store, load_pool(config.pool, store), nodes, operator=config.operator, reason=reason, force=force, to=State(to))
+        pool, who = load_pool(config.pool, store), config.operator
+        moves = drain(store, pool, nodes, operator=who, reason=reason, force=force, to=State(to), owner=who)
     view.show_moves("drain", moves, output)

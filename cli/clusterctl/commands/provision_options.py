@@ -15,6 +15,7 @@ from clusterctl.commands.options import extra_vars_option, inventory_option, lim
 if TYPE_CHECKING:
     from collections.abc import Callable
 _ARGS = "clusterctl.ansible_args"
+_LEVELS = click.Choice(["quick", "standard", "full"])
 PLAN_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -40,14 +41,13 @@ def ansible_args(ctx: click.Context) -> tuple[str, ...]:
 
 _OWN = (
     click.argument("target", required=False, default="", shell_complete=complete.targets),
-    click.option(
-        "--level", type=click.Choice(["quick", "standard", "full"]), default="standard", show_default=True, help="Depth of the burn-in."
-    ),
+    click.option("--level", type=_LEVELS, default="standard", show_default=True, help="Depth of the burn-in."),
     click.option(
         "-t", "--tags", "--roles", "roles", metavar="ROLE,...", default="", help="Apply only these roles.", shell_complete=complete.roles
     ),
     click.option("--all-roles", is_flag=True, help="Apply every role, even where all checks pass."),
     click.option("--retest", is_flag=True, help="Try quarantined nodes again although nothing changed."),
+    click.option("--include-drained", is_flag=True, help="Also nodes that a person drained or quarantined."),
     click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once."),
     click.option(
         "--partners", metavar="NODE,...", default="", help="Admitted nodes to measure with; not changed.", shell_complete=complete.nodes

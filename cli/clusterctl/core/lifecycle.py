@@ -27,6 +27,9 @@ IN_PROGRESS: frozenset[State] = frozenset({S.PROVISIONING, S.PROVISIONED, S.VALI
 # States of a node that is not present: it is not contacted, changed or counted as missing.
 ABSENT: frozenset[State] = frozenset({S.RMA, S.RETIRED})
 
+# States that a person can put a node into: it then has an owner, and stays there until it is released or explicitly included.
+OWNABLE: frozenset[State] = frozenset({S.QUARANTINED, S.DRAINED, S.RMA, S.RETIRED})
+
 MEANING: dict[State, str] = {
     S.REGISTERED: "known from the inventory; nothing proven",
     S.PROVISIONING: "being changed; out of the pool",
@@ -57,6 +60,26 @@ _WAY_OUT: dict[State, str] = {
 def is_legal(current: State, wanted: State) -> bool:
     """Whether the lifecycle allows the transition from `current` to `wanted`."""
     return wanted in LEGAL[current]
+
+
+def owner_after(owner: str, to: State, new_owner: str) -> str:
+    """Who owns a node of `owner` in its new state: what no person did takes it from nobody; empty = nobody."""
+    return (new_owner or owner) if to in OWNABLE else ""
+
+
+def keeps_out(owner: str, to: State) -> bool:
+    """Whether a node with this owner may not go on to `to` unless it is explicitly included."""
+    return bool(owner) and to is not S.REGISTERED and to not in OWNABLE
+
+
+def owned_text(state: State, owner: str) -> str:
+    """`drained by bob`; the state alone where nobody owns the node."""
+    return f"{state.value} by {owner}" if owner else state.value
+
+
+def end_of_ownership(node: str) -> str:
+    """What returns an owned node, as a hint."""
+    return f"`clusterctl release {node}` if its owner agrees; --include-drained of `provision` and `admit` includes it as it is"
 
 
 def next_action(node: str, current: State) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.admission.decide import configuration_reasons, gate_reasons
-from clusterctl.core.lifecycle import is_legal, next_action
+from clusterctl.core.lifecycle import end_of_ownership, is_legal, keeps_out, next_action, owned_text
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import HINTS, LOST, NodeStatus
 from clusterctl.model.plan import ASSERTING_ROLES, Change, NodePlan, Plan, PlannedAction, UnknownCheck
@@ -62,12 +62,23 @@ def plan_node(known: PlanInput, options: ProvisionOptions) -> NodePlan:
     """Decide what to do with one node: the first rule that applies."""
     roles = roles_to_apply(known.node, known.findings, options)
     return (
-        _not_possible(known, options)
+        _left_owned(known, options)
+        or _not_possible(known, options)
         or _left_admitted(known, roles, options)
         or _left_quarantined(known, options)
         or _unrepairable(known, roles, options)
         or _to_provision(known, roles)
     )
+
+
+def _left_owned(known: PlanInput, options: ProvisionOptions) -> NodePlan | None:
+    """A node that a person drained or quarantined."""
+    record = known.record
+    if options.include_drained or not keeps_out(record.owner, State.PROVISIONING):
+        return None
+    what = f"{owned_text(record.state, record.owner)}: {record.reason}".rstrip(": ")
+    reason = Reason(ReasonKind.REFUSED, what, hint=end_of_ownership(known.node.name))
+    return _plan(known, PlannedAction.LEAVE, f"left out: {what}", reasons=(reason,), exit_code=ExitCode.CHANGES_PENDING)
 
 
 def _not_possible(known: PlanInput, options: ProvisionOptions) -> NodePlan | None:

@@ -37,6 +37,7 @@ class ProvisionOptions:
         level: of the burn-in: quick, standard, full.
         roles: only these, empty = those with failing checks.
         all_roles: apply every role even where all checks pass.
+        include_drained: also nodes that a person drained or quarantined.
         retest: try quarantined nodes again although nothing changed.
         force: even if it takes more of the pool out at once than the circuit breaker allows.
         reboot: nodes may be rebooted where a role requires it.
@@ -47,6 +48,7 @@ class ProvisionOptions:
     level: Level = "standard"
     roles: tuple[str, ...] = ()
     all_roles: bool = False
+    include_drained: bool = False
     retest: bool = False
     force: bool = False
     reboot: bool = True

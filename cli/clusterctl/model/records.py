@@ -24,6 +24,7 @@ class NodeRecord:
         declared_digest: the declared state when the inventory was last read; differs from `spec_digest` when the declared state changed.
         last_run: id of the last run that included it.
         since: when it entered its state.
+        owner: the person who drained or quarantined it; it stays out until it is released or explicitly included. Empty = nobody.
         epoch: counts how often its evidence was voided; evidence counts only in the epoch in which it was gathered.
     """
 
@@ -39,6 +40,7 @@ class NodeRecord:
     profile: str
     declared_digest: str = ""
     epoch: int = 0
+    owner: str = ""
 
     @property
     def spec_moved_on(self) -> bool:

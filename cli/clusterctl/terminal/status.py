@@ -62,6 +62,7 @@ def node_json(node: NodeRecord) -> dict[str, Any]:
         "name": node.name,
         "state": node.state.value,
         "reason": node.reason,
+        "owner": node.owner,
         "since": node.since,
         "rack": node.rack,
         "slot": node.slot,
@@ -107,7 +108,8 @@ def _lines(overview: Overview) -> Iterator[str]:
 
 
 def _line(node: NodeRecord, width: int, lease: Lease | None, last: Unanswered | None) -> str:
-    told = [printable(node.reason)] if node.reason else []
+    by = f"by {printable(node.owner)}: " if node.owner else ""
+    told = [f"{by}{printable(node.reason)}"] if node.reason or by else []
     if last is not None:
         why = f": {printable(last.detail)}" if last.detail else ""
         told.append(f"{last.status.replace('_', ' ')} at {timestamps.short(last.at)}{why} (run {last.run_id})")

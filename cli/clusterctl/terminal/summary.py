@@ -8,6 +8,7 @@ from clusterctl.core.plan import plan_exit_code
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.state import State
+from clusterctl.model.verdict import ReasonKind
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.names import counted, fold_names
 from clusterctl.terminal.safe_text import printable
@@ -65,7 +66,7 @@ def _node(node: NodeResult, good: list[str]) -> Iterator[str]:
             yield f"  hint: {printable(reason.hint)}"
     if len(node.reasons) > _REASONS:
         yield f"  and {len(node.reasons) - _REASONS} more: clusterctl history {node.node}"
-    if node.state is State.QUARANTINED:
+    if node.state is State.QUARANTINED and not any(r.kind is ReasonKind.REFUSED for r in node.reasons):
         partners = f" --partners {','.join(good[:_PARTNERS])}" if len(good) >= _PARTNERS else ""
         yield f"  once repaired: clusterctl provision {node.node} --retest{partners}"
 

@@ -121,14 +121,16 @@ class Admitter:
         return record
 
 
-def admit_on_stored_evidence(admitter: Admitter, candidates: Sequence[Candidate]) -> tuple[Admission, ...]:
+def admit_on_stored_evidence(admitter: Admitter, candidates: Sequence[Candidate], *, include_owned: bool = False) -> tuple[Admission, ...]:
     """Admit every candidate whose current evidence allows it; the others keep their state. Nodes must be registered.
+
+    Nodes that a person drained keep it, too, without `include_owned`.
 
     Raises:
         LeaseHeldError: a run holds one of them; none was admitted.
     """
     with lease_for(admitter.store, [c.node.name for c in candidates], verb="admit", holder=admitter.operator):
-        return tuple(_admit(admitter, c) for c in candidates)
+        return tuple(_admit(admitter, c, include_owned=include_owned) for c in candidates)
 
 
 def refused(verdict: NodeVerdict, error: ClusterctlError) -> NodeVerdict:
@@ -136,7 +138,7 @@ def refused(verdict: NodeVerdict, error: ClusterctlError) -> NodeVerdict:
     return replace(verdict, admit=False, reasons=(Reason(ReasonKind.REFUSED, str(error), hint=error.hint),))
 
 
-def _admit(admitter: Admitter, candidate: Candidate) -> Admission:
+def _admit(admitter: Admitter, candidate: Candidate, *, include_owned: bool) -> Admission:
     store, name = admitter.store, candidate.node.name
     record = store.node(name)
     if record is None:
@@ -154,7 +156,7 @@ def _admit(admitter: Admitter, candidate: Candidate) -> Admission:
         return Admission(verdict, record.state)
 
     def step(to: State, reason: str) -> None:
-        store.transition(name, to, run_id="", operator=admitter.operator, reason=reason)
+        store.transition(name, to, run_id="", operator=admitter.operator, reason=reason, include_owned=include_owned)
 
     try:
         evidence = _stored_evidence(store, name, findings, results) if record.state in _STEPS else None

@@ -30,10 +30,12 @@ def drain(
     reason: str,
     force: bool = False,
     to: State = State.DRAINED,
+    owner: str = "",
 ) -> tuple[Move, ...]:
     """Take nodes out: first of the pool, then in the record. Killed in between, no node is in the pool without being admitted.
 
-    `to` is `drained`; or `quarantined`, `rma` or `retired`: then its evidence no longer counts.
+    `to` is `drained`; or `quarantined`, `rma` or `retired`: then its evidence no longer counts. With an `owner`, the person who does it, they
+    stay out until they are released or explicitly included.
 
     Raises:
         IllegalTransitionError: one of them cannot be drained; none was.
@@ -45,12 +47,12 @@ def drain(
     if not force:
         require_headroom(pool, names, doing="draining", hint="drain fewer, wait, or add --force if this is intended")
     with lease_for(store, names, verb="drain", holder=operator):
-        return tuple(_drain(store, pool, n, to, operator=operator, reason=reason) for n in nodes)
+        return tuple(_drain(store, pool, n, to, operator=operator, reason=reason, owner=owner) for n in nodes)
 
 
-def _drain(store: Store, pool: Pool, node: NodeRecord, to: State, *, operator: str, reason: str) -> Move:
+def _drain(store: Store, pool: Pool, node: NodeRecord, to: State, *, operator: str, reason: str, owner: str) -> Move:
     pool.remove(node.name, f"{to.value} by {operator}: {reason}")
-    store.transition(node.name, to, run_id="", operator=operator, reason=reason)
+    store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner)
     return Move(node.name, node.state, to, reason)
 
 

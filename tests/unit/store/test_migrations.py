@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import insert, inspect, text
 
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import connect, writing
 from clusterctl.model.gate_result import Outcome
 from support.old_store import (
@@ -84,3 +85,16 @@ def test_a_failed_migration_leaves_the_old_schema(url: str) -> None:
     with engine.connect() as connection:
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "0002"
         assert connection.execute(text("SELECT count(*) FROM findings")).scalar() == 91
+
+
+def test_whoever_took_a_node_out_without_a_run_owns_it_after_the_migration(url: str) -> None:
+    engine = connect(url)
+    by_person, by_run = NAMES[:2]
+    with writing(engine) as connection:
+        connection.execute(text("UPDATE nodes SET state = 'quarantined'"))
+        for node, run_id, to in ((by_person, RUN, "admitted"), (by_person, "", "quarantined"), (by_run, RUN, "quarantined")):
+            row = {"node": node, "run_id": run_id, "operator": "bob", "from_state": "drained", "to_state": to, "reason": "", "epoch": 0}
+            connection.execute(insert(t.transitions).values(**row, spec_digest="", at=""))
+    engine.dispose()
+    with Store.open(url) as store:
+        assert {r.name: r.owner for r in store.nodes([by_person, by_run])} == {by_person: "bob", by_run: ""}

@@ -32,6 +32,7 @@ _COLUMNS = (
     t.nodes.c.profile,
     t.nodes.c.declared_digest,
     t.nodes.c.epoch,
+    t.nodes.c.owner,
 )
 _REFERRING = tuple(table for table in t.metadata.sorted_tables if any(key.column is t.nodes.c.name for key in table.foreign_keys))
 
@@ -56,6 +57,7 @@ class NodeRepository(Repository):
                     "last_run": "",
                     "since": now,
                     "epoch": 0,
+                    "owner": "",
                     **_facts(n),
                 }
                 for n in nodes

@@ -26,7 +26,7 @@ _FILE = re.compile(r"sqlite:///([^?#%]+)")
 _BUSY_TIMEOUT_S = 20
 _STATES = {s.value: s for s in State}
 _NODES = (
-    "SELECT name, rack, slot, groups, state, reason, spec_digest, last_run, since, profile, declared_digest, epoch"
+    "SELECT name, rack, slot, groups, state, reason, spec_digest, last_run, since, profile, declared_digest, epoch, owner"
     " FROM nodes ORDER BY rack, slot, name"
 )
 _LEASES = "SELECT node, run_id, holder, host, pid, mark, acquired_at, expires_at FROM leases ORDER BY node"

@@ -46,6 +46,7 @@ nodes = Table(
     Column("last_run", SHORT_TEXT, nullable=False),
     Column("since", TIMESTAMP, nullable=False),
     Column("epoch", Integer, nullable=False),
+    Column("owner", NAME, nullable=False),
 )
 
 transitions = Table(

@@ -9,7 +9,16 @@ from sqlalchemy import func, insert, select, update
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.repository import Repository, storable_text
-from clusterctl.core.lifecycle import IN_PROGRESS, VOIDS_EVIDENCE, is_legal, next_action
+from clusterctl.core.lifecycle import (
+    IN_PROGRESS,
+    VOIDS_EVIDENCE,
+    end_of_ownership,
+    is_legal,
+    keeps_out,
+    next_action,
+    owned_text,
+    owner_after,
+)
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.records import TransitionRow
 from clusterctl.model.state import State
@@ -24,9 +33,20 @@ class TransitionRepository(Repository):
     """The transitions of nodes."""
 
     def transition(
-        self, name: str, to: State, *, run_id: str, operator: str, reason: str = "", spec_digest: str | None = None
+        self,
+        name: str,
+        to: State,
+        *,
+        run_id: str,
+        operator: str,
+        reason: str = "",
+        spec_digest: str | None = None,
+        owner: str = "",
+        include_owned: bool = False,
     ) -> TransitionRow:
         """Change the state of a node. `run_id` is empty outside of a run; with `spec_digest` None the node keeps its digest.
+
+        `owner`: the person who takes it out. `include_owned`: go on although somebody owns it.
 
         Raises:
             IllegalTransitionError: the lifecycle forbids it, the node is unknown, or its evidence does not allow `admitted`.
@@ -40,6 +60,9 @@ class TransitionRepository(Repository):
             digest = node.spec_digest if spec_digest is None else spec_digest
             if not is_legal(current, to):
                 raise IllegalTransitionError(node=name, current=current.value, wanted=to.value, hint=next_action(name, current))
+            if keeps_out(node.owner, to) and not include_owned:
+                held = owned_text(current, node.owner)
+                raise IllegalTransitionError(node=name, current=held, wanted=to.value, hint=end_of_ownership(name))
             if to is State.ADMITTED:
                 digest = _admissible_digest(connection, node)
             row = {
@@ -55,6 +78,7 @@ class TransitionRepository(Repository):
             }
             key = connection.execute(insert(t.transitions).values(**row)).inserted_primary_key
             changes = {"state": to.value, "reason": row["reason"], "spec_digest": digest, "since": row["at"], "epoch": row["epoch"]}
+            changes["owner"] = owner_after(node.owner, to, owner)
             if run_id:
                 changes["last_run"] = run_id
             connection.execute(update(t.nodes).where(t.nodes.c.name == name).values(**changes))

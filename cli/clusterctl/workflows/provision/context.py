@@ -124,7 +124,15 @@ class RunContext:
     def move(self, name: str, to: State, step: Phase, reason: str = "") -> None:
         """Record a transition of a node and report it."""
         digest, operator = self.candidates[name].node.spec.digest, self.services.admitter.operator
-        self.services.store.transition(name, to, run_id=self.run_id, operator=operator, reason=reason, spec_digest=digest)
+        self.services.store.transition(
+            name,
+            to,
+            run_id=self.run_id,
+            operator=operator,
+            reason=reason,
+            spec_digest=digest,
+            include_owned=self.options.include_drained,
+        )
         self.services.store.save_run_node(self.run_id, name, phase=step.value)
         self.notify(NodeMoved(name, to, step, reason))
 
