@@ -136,7 +136,7 @@ def test_history_refuses_several_nodes(rack: tuple[Store, RunRow], capsys: pytes
 
 def test_drain_and_release_change_the_state(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     data = run_json(capsys, "drain", "r12-n01", "--reason", "fan noise")
-    assert data["nodes"] == [{"name": "r12-n01", "from": "admitted", "state": "drained", "reason": "fan noise"}]
+    assert data["nodes"] == [{"name": "r12-n01", "from": "admitted", "state": "drained", "outcome": "moved", "reason": "fan noise"}]
     data = run_json(capsys, "release", "r12-n01,r12-n04", "--reason", "repaired")
     assert [(n["name"], n["state"]) for n in data["nodes"]] == [("r12-n01", "registered"), ("r12-n04", "registered")]
     assert rack[0].history("r12-n04")[-1].operator == "bob"
@@ -146,7 +146,7 @@ def test_a_node_is_drained_to_rma_and_released(rack: tuple[Store, RunRow], capsy
     assert main.call(["drain", "r12-n01", "--to", "rma", "--reason", "GPU 3"]) == 2
     assert "hint: `clusterctl drain r12-n01" in capsys.readouterr().err
     data = run_json(capsys, "drain", "r12-n04", "--to", "rma", "--reason", "RMA 4711")
-    assert data["nodes"] == [{"name": "r12-n04", "from": "quarantined", "state": "rma", "reason": "RMA 4711"}]
+    assert data["nodes"] == [{"name": "r12-n04", "from": "quarantined", "state": "rma", "outcome": "moved", "reason": "RMA 4711"}]
     assert [n["state"] for n in run_json(capsys, "release", "r12-n04")["nodes"]] == ["registered"]
 
 
@@ -196,7 +196,7 @@ def test_report_writes_a_page(rack: tuple[Store, RunRow], capsys: pytest.Capture
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     assert main.call(["report", "2020"]) == 3
     assert main.call(["report", "--out", str(tmp_path / "absent" / "page.html")]) == 3
-    assert "No such file or directory" in capsys.readouterr().err
+    assert "absent is no directory" in capsys.readouterr().err
 
 
 def test_an_unusable_state_directory_is_reported(

@@ -21,10 +21,11 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 )
 @output_option
 @click.pass_context
-def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: str, output: str) -> None:
+def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: str, output: str) -> int:
     """Take the nodes of TARGET out of the pool: for now, for the vendor (rma) or for good (retired).
 
     They stay out, with you as owner, until `release` or an explicit --include-drained. Running jobs are the scheduler's to end.
+    Nodes that are there already, or cannot go there (exit status 2), stay as they are and are named.
     """
     from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
@@ -38,4 +39,4 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
         nodes = match(store.nodes(), target)
         pool, who = load_pool(config.pool, store), config.operator
         moves = drain(store, pool, nodes, operator=who, reason=reason, force=force, to=State(to), owner=who)
-    view.show_moves("drain", moves, output)
+    return view.show_moves("drain", moves, output)

@@ -13,8 +13,11 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 @click.option("--reason", type=SENTENCE, default="released", show_default=True, metavar="TEXT", help="What was repaired, for the record.")
 @output_option
 @click.pass_context
-def command(ctx: click.Context, target: str, reason: str, output: str) -> None:
-    """Let the quarantined, drained, returned (rma) or retired nodes of TARGET be provisioned again. Admits nothing."""
+def command(ctx: click.Context, target: str, reason: str, output: str) -> int:
+    """Let the quarantined, drained, returned (rma) or retired nodes of TARGET be provisioned again. Admits nothing.
+
+    Nodes that are registered already, or cannot be released (exit status 2), stay as they are and are named.
+    """
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.adapters.store.match import match  # noqa: PLC0415
     from clusterctl.terminal import moves as view  # noqa: PLC0415
@@ -23,4 +26,4 @@ def command(ctx: click.Context, target: str, reason: str, output: str) -> None:
     config = load_config(ctx)
     with Store.open(config.store_url) as store:
         moves = release(store, match(store.nodes(), target), operator=config.operator, reason=reason)
-    view.show_moves("release", moves, output)
+    return view.show_moves("release", moves, output)

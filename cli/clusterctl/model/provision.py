@@ -71,11 +71,12 @@ class ProvisionOptions:
 
 @dataclass(frozen=True, slots=True)
 class PhaseStarted:
-    """A step begins for some nodes."""
+    """A step begins for some nodes. `roles`: all that its playbook applies; empty = any."""
 
     step: Phase
     nodes: tuple[str, ...]
     detail: str = ""
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

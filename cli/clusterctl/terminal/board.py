@@ -66,11 +66,13 @@ class Board:
 
     Attributes:
         task_counts: role -> about how many tasks it has.
+        planned: the roles that the present step applies; empty = any.
     """
 
     task_counts: Mapping[str, int] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
     step: Phase = Phase.CHECK
+    planned: tuple[str, ...] = ()
 
     @property
     def fraction(self) -> float:
@@ -101,15 +103,15 @@ class Board:
         return self.rows.setdefault(node, Row(node))
 
     def _start(self, started: PhaseStarted) -> None:
-        self.step = started.step
-        roles = [r.strip() for r in started.detail.split(",")] if started.step is Phase.APPLY else []
+        self.step, self.planned = started.step, started.roles
         for node in started.nodes:
             row = self._row(node)
             row.step, row.role, row.task, row.done = started.step, "", "", 0
-            row.total = sum(self.task_counts.get(r, 0) for r in roles)
+            row.total = sum(self.task_counts.get(r, 0) for r in started.roles)
 
-    @staticmethod
-    def _task(row: Row, event: TaskEvent) -> None:
+    def _task(self, row: Row, event: TaskEvent) -> None:
+        if self.planned and event.role and event.role not in self.planned:
+            return
         if event.status is TaskStatus.STARTED:
             row.role, row.task = event.role, event.task
         elif event.status is not TaskStatus.RETRY:

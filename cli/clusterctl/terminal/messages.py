@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 
 def error(problem: ClusterctlError) -> None:
     """Print an error and its hint."""
-    sys.stderr.write(printable_lines(f"error: {problem}") + "\n")
-    if problem.hint:
-        sys.stderr.write(printable_lines(f"hint: {problem.hint}") + "\n")
+    failure(str(problem), problem.hint)
+
+
+def failure(text: str, hint: str) -> None:
+    """What failed, and what to do next."""
+    sys.stderr.write(printable_lines(f"error: {text}") + "\n")
+    if hint:
+        sys.stderr.write(printable_lines(f"hint: {hint}") + "\n")
 
 
 def note(text: str) -> None:

@@ -95,6 +95,7 @@ class PlainView:
     def _begin_or_note(self, progress: PhaseStarted | Note) -> None:
         if isinstance(progress, PhaseStarted):
             self._step, self._step_started, self._waiting = progress, self._clock(), Waiting(len(progress.nodes))
+            self._roles = StepProgress(frozenset(progress.roles))
             self._line(f"{progress.step.value}: {fold_names(progress.nodes)}" + (f" ({progress.detail})" if progress.detail else ""))
         else:
             self._line(progress.text)
@@ -103,7 +104,7 @@ class PlainView:
         for ended in self._roles.end():
             step = self._step.step.value if self._step else ""
             self._line(f"{step}: {ended.counts(self._clock())}")
-        self._roles = StepProgress()
+        self._roles = StepProgress(self._roles.planned)
 
     def _print_ends(self) -> None:
         for line in self._ends.take():

@@ -71,13 +71,20 @@ class RoleProgress:
 
 @dataclass(slots=True)
 class StepProgress:
-    """The roles of one step. A node has left a role when its next task belongs to another one."""
+    """The roles of one step. A node has left a role when its next task belongs to another one.
 
+    Attributes:
+        planned: the roles that the step applies; what Ansible runs of others (checks of arguments) is not shown. Empty = any.
+    """
+
+    planned: frozenset[str] = frozenset()
     running: dict[str, RoleProgress] = field(default_factory=dict)
     reported: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, event: TaskEvent, now_s: float) -> list[RoleProgress]:
         """Count one event; returns the roles that ended by it and are worth a line."""
+        if self.planned and event.role and event.role not in self.planned:
+            return []
         for role, progress in self.running.items():
             if role != event.role and event.node in progress.parts:
                 progress.parts[event.node].left = True

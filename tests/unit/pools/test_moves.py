@@ -1,4 +1,4 @@
-"""Draining and releasing: record and pool together, all or none, and safe to be killed in."""
+"""Draining and releasing: record and pool together, each node by itself, and safe to be killed in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters.pools.local import LocalPool
-from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, PoolError, StoreError
+from clusterctl.model.errors import LeaseHeldError, PoolError, StoreError
 from clusterctl.model.state import State
 from clusterctl.workflows.drain import drain, release
 from support.rack_after_run import NAMES, provisioned_rack
@@ -56,10 +56,36 @@ def test_a_node_in_a_run_is_not_drained(store: Store) -> None:
     assert len(LocalPool(store).members()) == 5
 
 
-def test_all_or_none_where_one_cannot_be_drained(store: Store) -> None:
+def test_those_that_can_be_drained_are_and_each_of_the_others_is_named(store: Store) -> None:
     bring(store, "r12-n04", State.RETIRED)
-    with pytest.raises(IllegalTransitionError, match="r12-n04 is retired"):
-        drain(store, LocalPool(store), store.nodes(["r12-n01", "r12-n04"]), operator="bob", reason="x")
+    drain(store, LocalPool(store), store.nodes(["r12-n02"]), operator="ada", reason="disk", owner="ada")
+    names = ["r12-n01", "r12-n02", "r12-n04"]
+    moves = drain(store, LocalPool(store), store.nodes(names), operator="bob", reason="x", owner="bob")
+    assert [(m.node, m.outcome.value, m.detail) for m in moves] == [
+        ("r12-n01", "moved", "x"),
+        ("r12-n02", "already", "by ada: disk"),
+        ("r12-n04", "refused", "r12-n04 is retired: it cannot become drained"),
+    ]
+    assert "clusterctl release r12-n04" in moves[2].hint
+    assert LocalPool(store).members() == {"r12-n03", "r12-n05", "r12-n06"}
+    assert [n.owner for n in store.nodes(["r12-n01", "r12-n02"])] == ["bob", "ada"]
+
+
+def test_a_drain_that_no_person_made_gets_an_owner(store: Store) -> None:
+    drain(store, LocalPool(store), store.nodes(["r12-n01"]), operator="nightly", reason="drift")
+    (move,) = drain(store, LocalPool(store), store.nodes(["r12-n01"]), operator="bob", reason="fan", owner="bob")
+    assert (move.outcome.value, store.nodes(["r12-n01"])[0].owner) == ("moved", "bob")
+
+
+def test_only_those_that_move_count_against_the_pool(store: Store) -> None:
+    drain(store, LocalPool(store), store.nodes(GOOD[:2]), operator="ada", reason="x", owner="ada")
+    moves = drain(store, LocalPool(store), store.nodes(GOOD[:2]), operator="bob", reason="x", owner="bob")
+    assert {m.outcome.value for m in moves} == {"already"}
+
+
+def test_a_rack_goes_to_the_vendor_but_for_those_in_service(store: Store) -> None:
+    moves = drain(store, LocalPool(store), store.nodes(), operator="bob", reason="RMA 4711", to=State.RMA, owner="bob")
+    assert {m.node: m.outcome.value for m in moves} == {**dict.fromkeys(GOOD, "refused"), "r12-n04": "moved"}
     assert len(LocalPool(store).members()) == 5
 
 
@@ -83,8 +109,9 @@ def test_release_admits_nothing(store: Store) -> None:
     assert store.history("r12-n04")[-1].reason == "cable replaced"
 
 
-def test_an_admitted_node_is_not_released(store: Store) -> None:
-    with pytest.raises(IllegalTransitionError) as caught:
-        release(store, store.nodes(["r12-n01", "r12-n04"]), operator="bob", reason="x")
-    assert "drain" in caught.value.hint
-    assert store.nodes(["r12-n04"])[0].state is State.QUARANTINED
+def test_those_that_can_be_released_are(store: Store) -> None:
+    moves = release(store, store.nodes(["r12-n01", "r12-n04"]), operator="bob", reason="x")
+    assert [(m.node, m.outcome.value) for m in moves] == [("r12-n01", "refused"), ("r12-n04", "moved")]
+    assert "drain" in moves[0].hint
+    (again,) = release(store, store.nodes(["r12-n04"]), operator="bob", reason="y")
+    assert (again.outcome.value, store.nodes(["r12-n04"])[0].reason) == ("already", "x")

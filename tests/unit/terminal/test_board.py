@@ -17,8 +17,9 @@ def task(node: str, status: TaskStatus, *, changed: bool = False) -> TaskSeen:
 
 def test_a_row_follows_its_node() -> None:
     board = Board({"kernel": 4})
-    board.update(PhaseStarted(Phase.APPLY, NODES, "kernel"))
+    board.update(PhaseStarted(Phase.APPLY, NODES, "kernel", ("kernel",)))
     board.update(task("r12-n01", TaskStatus.STARTED))
+    board.update(TaskSeen(Phase.APPLY, TaskEvent("r12-n01", "nccl", "Validate arguments", TaskStatus.STARTED)))
     board.update(task("r12-n01", TaskStatus.OK, changed=True))
     row = board.rows["r12-n01"]
     assert (row.doing, row.changed, row.done, row.total) == ("apply: kernel: Write grub.cfg", 1, 1, 4)

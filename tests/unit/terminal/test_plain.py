@@ -208,3 +208,10 @@ def test_what_a_node_printed_cannot_move_the_cursor(log: Log) -> None:
     log.feed(PhaseStarted(Phase.APPLY, SIX[:1]))
     log.view.output("TASK [a]\n\x1b[2Jok")
     assert log.lines() == ["TASK [a]", "\\x1b[2Jok"]
+
+
+def test_a_role_that_was_not_planned_is_not_in_the_log(log: Log) -> None:
+    log.feed(PhaseStarted(Phase.APPLY, SIX, "kernel", ("kernel",)), *role("hardware", SIX))
+    log.now_s = 100
+    log.view.tick()
+    assert not any("hardware" in line for line in log.feed(*role("kernel", SIX), Note("end")))

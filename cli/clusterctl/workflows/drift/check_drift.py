@@ -12,7 +12,7 @@ from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.core.drift import compare, document, memory, policy
 from clusterctl.model.drift import Known
-from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, PoolError
+from clusterctl.model.errors import LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
@@ -215,7 +215,7 @@ def _drain(store: Store, config: Config, names: Sequence[str]) -> list[dict[str,
     reason = "drift: see `clusterctl drift`"
     try:
         moves = drain(store, load_pool(config.pool, store), store.nodes(names), operator=config.operator, reason=reason)
-    except (PoolError, LeaseHeldError, IllegalTransitionError) as e:
+    except (PoolError, LeaseHeldError) as e:
         out = {r.name for r in store.nodes(names) if r.state is State.DRAINED}
         return [{"node": n, "action": "drained" if n in out else "drain refused", "detail": reason if n in out else str(e)} for n in names]
-    return [{"node": m.node, "action": "drained", "detail": m.detail} for m in moves]
+    return [{"node": m.node, "action": "drained" if m.to_state is State.DRAINED else "drain refused", "detail": m.detail} for m in moves]

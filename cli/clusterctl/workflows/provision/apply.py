@@ -52,7 +52,7 @@ def apply(context: RunContext) -> None:
 
 def run_roles(context: RunContext, roles: tuple[str, ...], names: tuple[str, ...], step: Phase) -> None:
     """Run these roles on these nodes, which are out of the pool; a node on which one fails is quarantined."""
-    context.notify(PhaseStarted(step, names, ", ".join(roles)))
+    context.notify(PhaseStarted(step, names, ", ".join(roles), roles))
     options = context.options
     request = PlaybookRequest(
         "provision.yml",
