@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup tools demo demo-down test lint unit integration e2e molecule acceptance mutation bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -20,7 +20,7 @@ demo: setup ## Start a lab rack, provision it and show the result
 demo-down: ## Remove the lab rack
 	@$(BIN)/clusterctl lab down rack-12
 
-test: setup tools lint unit integration molecule ## Everything CI runs
+test: setup tools lint resolve unit integration molecule ## Everything CI runs
 
 tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool) into build/tools; installs nothing
 	@scripts/test_tools.sh
@@ -33,6 +33,9 @@ lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generate
 	$(BIN)/yamllint --strict .
 	ANSIBLE_COLLECTIONS_PATH=playbooks/collections $(BIN)/ansible-lint --offline -q
 	$(BIN)/python scripts/generate.py --check
+
+resolve: ## Install the packages of every profile in simulation, from the facts about public repositories; writes build/resolve.json
+	$(BIN)/clusterctl lab resolve --inventory inventory/common --out build/resolve.json
 
 unit: ## Fast tests without containers
 	$(BIN)/pytest -n 2 tests/unit tests/contract

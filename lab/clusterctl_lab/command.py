@@ -10,7 +10,7 @@ from clusterctl.commands import complete
 from clusterctl.commands.options import load_config, output_option
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.terminal import messages, out
-from clusterctl_lab import fault_injection, faults, image, node_hardware, rack
+from clusterctl_lab import fault_injection, faults, image, node_hardware, rack, resolve_command
 from clusterctl_lab import view as show
 from clusterctl_lab.layout import DEFAULT_NODES, LabPaths, lab_rack
 
@@ -35,6 +35,9 @@ def _faults(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 @click.group("lab")
 def command() -> None:
     """A virtual rack: real systemd, SSH, apt and Redfish; simulated GPUs, HCAs and kernel settings."""
+
+
+command.add_command(resolve_command.command)
 
 
 @command.command("image")

@@ -26,7 +26,8 @@ class PackageFact:
         repository: `cuda`, `doca`, `ubuntu` or `site`; `origin` is what its Release file says.
         releases: the Ubuntu releases for which the repository has it.
         relations: control field (`depends`, ...) -> relations, with versions filled in.
-        lab: the lab's repository offers it; otherwise every node has it.
+        lab: the lab's repository offers it.
+        base: a minimal server has it.
         source: where name, version and relations come from.
         assumed: what no public source confirms, in words; empty if all is confirmed.
         version_assumed: why this version is only assumed; empty if it was seen.
@@ -39,6 +40,7 @@ class PackageFact:
     releases: tuple[str, ...]
     relations: Mapping[str, tuple[str, ...]]
     lab: bool
+    base: bool
     source: tuple[str, ...]
     assumed: str
     version_assumed: str
@@ -71,6 +73,7 @@ class _Entry(BaseModel):
     replaces: tuple[str, ...] = ()
     assumed: str = ""
     lab: bool = True
+    base: bool = False
 
 
 class _File(BaseModel):
@@ -119,6 +122,7 @@ def _fact(file: _File, name: str, entry: _Entry, version: tuple[str, str], relea
         releases=releases,
         relations={field: tuple(r.format(**words) for r in getattr(entry, field)) for field in RELATIONS if getattr(entry, field)},
         lab=entry.lab,
+        base=entry.base,
         source=(*(file.sources[s] for s in entry.source), *own),
         assumed=entry.assumed,
         version_assumed=assumed,

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 CATALOGUE = Path(__file__).with_name("packages.yml")
 _GROUPS = "inventory/common/group_vars"
-PINS = (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx")
+PINS = (f"{_GROUPS}/all", f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx")
 # The repository also has the versions that the profiles of other hardware pin.
 MORE_PINS = (
-    (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx", f"{_GROUPS}/profile_hgx_b200"),
-    (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb300_nvl72"),
-    (f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb200_nvl72"),
+    (f"{_GROUPS}/all", f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx", f"{_GROUPS}/profile_hgx_b200"),
+    (f"{_GROUPS}/all", f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb300_nvl72"),
+    (f"{_GROUPS}/all", f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb200_nvl72"),
 )
 _PINNED = {f"{role}.yml": f"{role}_packages" for role in ("nvidia_driver", "ofed", "cuda", "nccl", "gpu_tools", "monitoring")}
 
@@ -75,14 +75,19 @@ def stub_packages(catalogue: Path = CATALOGUE, profile: Path | None = None) -> t
 def pinned_versions(*folders: Path) -> dict[str, str]:
     """Package -> version, as roles install it with the variables in these folders; later folders take precedence."""
     variables: dict[str, Any] = {}
-    for path in (folder / file for folder in folders for file in (*_PINNED, "kernel.yml")):
+    for path in (folder / file for folder in folders for file in (*_PINNED, "kernel.yml", "ubuntu_versions.yml")):
         variables |= (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.is_file() else {}
     packages = [p for variable in _PINNED.values() for p in variables.get(variable, [])]
     # A version may be a template that refers to another variable.
-    result = {str(p["name"]): Template(str(p["version"]), undefined=StrictUndefined).render(variables) for p in packages}
+    result = {str(p["name"]): _rendered(p["version"], variables) for p in packages}
     # The kernel's packages share one version.
     kernel = [n for n in [variables.get("kernel_package"), *variables.get("kernel_extra_packages", [])] if n]
-    return result | {str(name): str(variables["kernel_version"]) for name in kernel}
+    return result | {str(name): _rendered(variables["kernel_version"], variables) for name in kernel}
+
+
+def _rendered(version: object, variables: Mapping[str, Any]) -> str:
+    text: str = Template(str(version), undefined=StrictUndefined).render(variables)
+    return text
 
 
 def _package(name: str, entry: dict[str, Any], version: str, *, installed: bool) -> StubPackage:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Mapping, Optional, Sequence
 
-from clusterctl_validators import gpu_modes, nvidia_module, nvlsm
+from clusterctl_validators import driver_pins, gpu_modes, nvidia_module, nvlsm
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuLog, UnreadableGpuError
@@ -273,6 +273,21 @@ def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
         record.not_applicable("nvidia_driver.packages", "none are declared")
     for package in spec["nvidia_driver_packages"]:
         check_package(record, probe, package, spec["nvidia_driver_hold"])
+
+
+def test_pins(spec: Spec, record: Record, probe: Probe) -> None:
+    """All packages of the driver are pinned to its version, and have it."""
+    packages, members = spec["nvidia_driver_packages"], spec["nvidia_driver_set"]
+    if probe.glob("/etc/dnf"):
+        record.not_applicable("nvidia_driver.pins", "dnf: the stream of the driver's module hides other versions")
+        return
+    if not packages:
+        found = "absent" if probe.read(driver_pins.FILE) is None else "present"
+        record.equal("nvidia_driver.pins.persisted", "absent", found, hint=_PROVISION)
+        return
+    text = _file(record, probe, "nvidia_driver.pins", driver_pins.FILE) or ""
+    driver_pins.check_pins(record, text, packages, members, hint=_PROVISION)
+    driver_pins.check_members(record, probe.packages(), members, spec["nvidia_driver_version"])
 
 
 def test_module_stream(spec: Spec, record: Record, probe: Probe) -> None:

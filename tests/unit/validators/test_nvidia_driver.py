@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_validators import gpu_modes, nvidia_module, nvlsm
+from clusterctl_lab.declared_packages import preferences_text
+from clusterctl_validators import driver_pins, gpu_modes, nvidia_module, nvlsm
 from clusterctl_validators import test_nvidia_driver as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.probe import CommandResult
 from support.checks import run_checks, write_files
 from support.gpu_node import DPKG, QUERY, declared, dpkg, edit_gpu, smi_xml, systemctl, unit
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +23,7 @@ FILES = {
     module.PEERMEM_FILE: "# Written by clusterctl\nnvidia-peermem\n",
     module.DROPIN: "[Service]\nExecStart=\nExecStart=/usr/bin/nvidia-persistenced --user root --persistence-mode --verbose\n",
     module.APT_SOURCE: "Types: deb\nURIs: https://repo.site.example/nvidia\nSuites: noble\nSigned-By: /usr/share/keyrings/nvidia.asc\n",
+    driver_pins.FILE: preferences_text("nvidia_driver", declared("nvidia_driver"), ROOT / "roles"),
     "/sys/module/nvidia_peermem/refcnt": "0",
     gpu_modes.SCRIPT: '#!/bin/sh\n    *) nvidia-smi --id="$index" --multi-instance-gpu=0 ;;\nnvidia-smi --power-limit=700\n',
     gpu_modes.UNIT_FILE: f"[Service]\nType=oneshot\nExecStart={gpu_modes.SCRIPT}\n",
@@ -166,6 +169,48 @@ def test_packages_changed_missing_and_not_held(tmp_path: Path) -> None:
     }
 
 
+PINS = FILES[driver_pins.FILE]
+SET = " ".join(spec()["nvidia_driver_set"])
+
+
+@pytest.mark.parametrize(
+    ("pins", "found"),
+    [
+        (None, {"pins.present": "absent", "set.pin.persisted": "not pinned", "package[libnvidia-nscq].pin.persisted": "not pinned"}),
+        (PINS.replace(SET, "nvidia-*"), {"set.pin.persisted": "not pinned"}),
+        (
+            PINS.replace(f"{SET}\nPin: version 580.126.20", f"{SET}\nPin: version 580.95.05"),
+            {"set.pin.persisted": "version 580.95.05-1ubuntu1"},
+        ),
+        (
+            PINS.replace("Package: libnvidia-nscq\nPin: version 580.126.20-1\nPin-Priority: 1001", ""),
+            {"package[libnvidia-nscq].pin.persisted": "not pinned"},
+        ),
+        (
+            PINS.replace("version 580.126.20-1\nPin-Priority: 1001", "version 580.126.20-1\nPin-Priority: 500"),
+            {"package[nvidia-fabricmanager].pin.persisted": "not pinned", "package[libnvidia-nscq].pin.persisted": "not pinned"},
+        ),
+    ],
+)
+def test_pins_that_are_missing_or_of_another_version(pins: str | None, found: dict[str, str], tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, files={driver_pins.FILE: pins}))
+    assert found.items() <= {k.removeprefix("nvidia_driver."): v for k, v in faults.items()}.items()
+    assert pins is None or len(faults) == len(found)
+
+
+def test_an_undeclared_package_of_the_driver_has_another_version(tmp_path: Path) -> None:
+    more = "libnvidia-compute-580\t580.159.04-1ubuntu1\tinstall\tinstalled\nlibnvidia-gl-570\t570.86.15-1\tdeinstall\tconfig-files\n"
+    more += "nvidia-container-toolkit\t1.18.2-1\thold\tinstalled\nlibnvidia-cfg1-580\t580.126.20-1ubuntu1\tinstall\tinstalled\n"
+    faults = bad(check(tmp_path, {DPKG: dpkg(PACKAGES) + more}))
+    assert faults == {"nvidia_driver.set.version.persisted": "libnvidia-compute-580 580.159.04-1ubuntu1"}
+
+
+def test_a_stream_of_dnf_needs_no_pins(tmp_path: Path) -> None:
+    findings = check(tmp_path, files={driver_pins.FILE: None, "/etc/dnf/dnf.conf": "[main]\n"})
+    assert bad(findings) == {}
+    assert findings["nvidia_driver.pins"].outcome is Outcome.NOT_APPLICABLE
+
+
 STREAMS = "Name           Stream          Profiles  Summary\nnvidia-driver  580-open [e]    default   Nvidia driver\n"
 
 
@@ -245,7 +290,7 @@ def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
         nvidia_driver_peermem=False,
     )
     gone: dict[str, str | None] = {module.OPTIONS_FILE: None, module.PEERMEM_FILE: None}
-    gone |= {gpu_modes.UNIT_FILE: None, gpu_modes.SCRIPT: None}
+    gone |= {gpu_modes.UNIT_FILE: None, gpu_modes.SCRIPT: None, driver_pins.FILE: None}
     off: dict[str, CommandResult | str] = {systemctl(FM): unit("inactive", "disabled")}
     assert bad(check(tmp_path, off, variables=bare, files=gone)) == {}
     left = bad(check(tmp_path / "left", variables=bare, files={module.NVLSM_FILE: "ib_umad\n"}))
@@ -254,6 +299,7 @@ def test_a_tuple_without_its_optional_parts(tmp_path: Path) -> None:
         "nvidia_driver.peermem.persisted": "present",
         "nvidia_driver.nvlsm.ib_umad.persisted": "present",
         "nvidia_driver.gpu_settings.unit": "present",
+        "nvidia_driver.pins.persisted": "present",
         "nvidia_driver.fabricmanager.off": "active enabled",
     }
 

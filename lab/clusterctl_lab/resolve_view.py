@@ -1,0 +1,53 @@
+"""Prints which profiles resolve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.terminal import messages, out
+from clusterctl_lab.resolve import NOT_COVERED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl_lab.resolve import Resolution
+
+
+def document(results: Sequence[Resolution]) -> dict[str, Any]:
+    """The result as data."""
+    return {"simulated": True, "not_covered": list(NOT_COVERED), "results": [_result(r) for r in results]}
+
+
+def show_resolutions(results: Sequence[Resolution], output: str) -> None:
+    """Print a row per profile and release, then the reasons."""
+    if output != "table":
+        out.emit(output, "resolve", document(results))
+        return
+    rows = [
+        (
+            r.profile,
+            f"Ubuntu {r.release}",
+            str(sum(r.declared.values())),
+            str(len(r.installed)),
+            f"fails: {r.role}" if r.reason else "resolves",
+        )
+        for r in results
+    ]
+    out.table(("PROFILE", "RELEASE", "DECLARED", "INSTALLED", "RESULT"), rows)
+    for result in results:
+        if result.reason:
+            messages.note(f"{result.profile}, Ubuntu {result.release}, role {result.role}:\n{result.reason}")
+    for line in NOT_COVERED:
+        messages.note(line)
+
+
+def _result(result: Resolution) -> dict[str, Any]:
+    return {
+        "profile": result.profile,
+        "release": result.release,
+        "resolves": not result.reason,
+        "role": result.role,
+        "reason": result.reason,
+        "declared": dict(result.declared),
+        "installed": dict(sorted(result.installed.items())),
+    }

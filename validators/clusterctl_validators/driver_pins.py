@@ -1,0 +1,43 @@
+"""The apt preferences that keep all packages of a driver at one version, and whether the installed ones are."""
+
+import re
+from fnmatch import fnmatchcase
+from typing import Dict, Mapping, Sequence
+
+from clusterctl_validators.facts import Package
+from clusterctl_validators.record import Record
+
+FILE = "/etc/apt/preferences.d/90-clusterctl-nvidia"
+PRIORITY = "1001"
+_UPSTREAM = re.compile(r"(?:\d+:)?([^-]+)")
+
+
+def parse_pins(text: str) -> Dict[str, str]:
+    """What `Package:` names -> `Pin:`, of the stanzas with the priority that also takes a package back to an older version."""
+    stanzas = [dict(line.split(": ", 1) for line in s.splitlines() if ": " in line and line[0] != "#") for s in text.split("\n\n")]
+    return {s.get("Package", ""): s.get("Pin", "") for s in stanzas if s.get("Pin-Priority") == PRIORITY}
+
+
+def check_pins(record: Record, text: str, packages: Sequence[Mapping[str, str]], members: Sequence[str], *, hint: str) -> None:
+    """Record whether each declared package and the whole set are pinned."""
+    pins = parse_pins(text)
+    for package in packages:
+        check = "nvidia_driver.package[{}].pin.persisted".format(package["name"])
+        record.equal(check, "version " + package["version"], pins.get(package["name"], "not pinned"), hint=hint)
+    versions = sorted({p["version"] for p in packages if p["component"] == "driver"})
+    if not members or not versions:
+        record.not_applicable("nvidia_driver.set.pin.persisted", "no set or no driver package is declared")
+        return
+    # One stanza for all members; a file with other members pins another set.
+    record.equal("nvidia_driver.set.pin.persisted", "version " + versions[-1], pins.get(" ".join(members), "not pinned"), hint=hint)
+
+
+def check_members(record: Record, installed: Mapping[str, Package], members: Sequence[str], driver: str) -> None:
+    """Record the installed packages of the set that have another version than the driver."""
+    wrong = []
+    for name, package in sorted(installed.items()):
+        found = _UPSTREAM.match(package.version)
+        if package.installed and any(fnmatchcase(name, m) for m in members) and found and found.group(1) != driver:
+            wrong.append("{} {}".format(name, package.version))
+    hint = "`clusterctl provision NODE`; packages of one driver work in one version only, a leftover of another branch must be removed"
+    record.ok("nvidia_driver.set.version.persisted", not wrong, expected=driver, found=", ".join(wrong) or driver, hint=hint)
