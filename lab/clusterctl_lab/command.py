@@ -10,7 +10,7 @@ from clusterctl.commands import complete
 from clusterctl.commands.options import load_config, output_option
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.terminal import messages, out
-from clusterctl_lab import fault_injection, faults, image, node_hardware, rack, resolve_command
+from clusterctl_lab import fault_injection, faults, ghosts, image, node_hardware, rack, resolve_command
 from clusterctl_lab import view as show
 from clusterctl_lab.layout import DEFAULT_NODES, LabPaths, lab_rack
 
@@ -64,8 +64,11 @@ def up(ctx: click.Context, *, target: str, nodes: int, hardware: str, healthy: b
 @click.argument("target")
 @click.pass_context
 def down(ctx: click.Context, target: str) -> None:
-    """Remove the nodes of TARGET, their network and their BMCs."""
-    messages.note(f"{target}: {len(rack.down(_paths(ctx), lab_rack(target)))} nodes removed")
+    """Remove the nodes of TARGET, their network and their BMCs; they leave the pool, and nothing of them is proven any more."""
+    removed = rack.down(_paths(ctx), lab_rack(target))
+    messages.note(f"{target}: {len(removed)} nodes removed")
+    if text := ghosts.without_ghosts(load_config(ctx), removed):
+        messages.note(f"{target}: {text}")
 
 
 @command.command()

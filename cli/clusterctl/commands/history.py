@@ -33,5 +33,6 @@ def command(ctx: click.Context, node: str, limit: int, output: str) -> None:
             findings=store.findings(name),
             gate_results=store.gate_results(name),
             admissions=store.admissions(name),
+            replaced_parts=tuple(r for r in store.parts([name]) if r.ended_run),
         )
     view.show_history(story, output)

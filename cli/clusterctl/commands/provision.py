@@ -38,7 +38,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     hand_on_vault(given)
     saved_plan = read_plan(given["plan_file"]) if given["plan_file"] else None
     target = given["target"] or (saved_plan.target if saved_plan else "")
-    words = (given["limit"], given["extra_vars"], given["vault_ids"], given["resume"])
+    words = (given["limit"], given["vault_ids"], given["resume"])
     request = ProvisionRequest(target, _options(given, ansible_args(ctx)), *words, saved_plan)
     with live.view(live.task_counts(role_dirs())) as view:
 

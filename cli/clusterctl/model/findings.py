@@ -37,6 +37,7 @@ class NodeFindings:
         duration_s: wall time of the exec, connection included.
         view: how the checks saw the node: "read-only" (with the exceptions), or "not enforced (REASON)"; empty without findings, and in
             findings from the store.
+        held_by: the run that was changing the node meanwhile, for people; empty = none.
         cpu_quota: the CPU quota of the checks: "50 % of a core", or "not enforced (REASON)"; empty where `view` is.
     """
 
@@ -47,6 +48,7 @@ class NodeFindings:
     duration_s: float
     view: str = ""
     cpu_quota: str = ""
+    held_by: str = ""
 
 
 class ValidationListener(Protocol):

@@ -68,3 +68,17 @@ class Replacement:
     def text(self) -> str:
         """For people: `GPU 3: serial A -> B since run R`."""
         return f"{self.after.name}: serial {self.before.serial} -> {self.after.serial} since run {self.run_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherMachine:
+    """Another machine has the name of a node; what is recorded before the run is about the first."""
+
+    node: str
+    why: str
+    run_id: str
+
+    @property
+    def text(self) -> str:
+        """For people: `another machine than before, since run R: system serial A -> B`."""
+        return f"another machine than before, since run {self.run_id}: {self.why}"

@@ -53,16 +53,24 @@ def _node(result: NodeFindings) -> Iterator[str]:
     """A node that is as declared gets no line."""
     if result.status is not NodeStatus.OK:
         yield f"{result.node}  {_state(result)}: {result.detail}".rstrip(": ")
+        yield from _holder(result)
         yield f"    hint: {HINTS[result.status]}"
         return
     bad = [f for f in result.findings if f.outcome not in GOOD]
     if bad:
         yield f"{result.node}  {len(bad)} of {len(result.findings)} checks"
+        yield from _holder(result)
     for hint, findings in groupby(bad, key=lambda f: f.hint):
         for finding in findings:
             yield f"    {finding.severity.value:<8}  {finding.check}  {_WORDS[finding.outcome]}: {said(finding)}"
         if hint:
             yield f"{'':14}hint: {one_line(hint)}"
+
+
+def _holder(result: NodeFindings) -> Iterator[str]:
+    """A node in a run is not as declared on its way."""
+    if result.held_by:
+        yield f"    held by {result.held_by}: it was being changed meanwhile; validate it again after that run"
 
 
 def said(finding: Finding) -> str:
@@ -103,6 +111,7 @@ def _node_json(result: NodeFindings) -> dict[str, Any]:
         "duration_s": round(result.duration_s, 3),
         "view": result.view,
         "cpu_quota": result.cpu_quota,
+        "held_by": result.held_by,
         "findings": [f.to_json() for f in result.findings],
     }
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.part import PartRow
     from clusterctl.model.records import AdmissionRecord, NodeRecord, RunRow, TransitionRow
 
 
@@ -34,6 +35,7 @@ class Story:
     findings: NodeFindings | None
     gate_results: Sequence[GateResult]
     admissions: Sequence[AdmissionRecord]
+    replaced_parts: Sequence[PartRow] = ()
 
 
 def show_history(story: Story, output: str) -> None:
@@ -73,6 +75,17 @@ def history_body(story: Story) -> dict[str, Any]:
                 "signed": bool(a.signature),
             }
             for a in story.admissions
+        ],
+        "replaced_parts": [
+            {
+                "kind": r.part.kind,
+                "slot": r.part.slot,
+                "name": r.part.name,
+                "model": r.part.model,
+                "serial": r.part.serial,
+                "run_id": r.ended_run,
+            }
+            for r in story.replaced_parts
         ],
     }
 
@@ -118,6 +131,12 @@ def _lines(story: Story) -> Iterator[str]:
         "admissions",
         (f"{timestamps.short(a.at)}  run {a.run_id}  spec {a.spec_digest[:12]}  record {a.digest[:12]}" for a in story.admissions),
     )
+    if story.replaced_parts:
+        yield from _section("parts that were replaced or are gone", map(_part, story.replaced_parts))
+
+
+def _part(row: PartRow) -> str:
+    return printable(f"{row.part.name} {row.part.model} serial {row.part.serial}: until run {row.ended_run}")
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:

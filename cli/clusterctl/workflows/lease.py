@@ -1,17 +1,22 @@
-"""Leases for short commands that are no run of their own."""
+"""Leases: those that short commands hold, and who holds nodes now."""
 
 from __future__ import annotations
 
 import secrets
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters import clock, processes
 from clusterctl.adapters.store.leases import DEFAULT_TTL_S
+from clusterctl.core import timestamps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from clusterctl.adapters.store.store import Store
+
+_REREAD_S = 2.0
 
 
 @contextmanager
@@ -27,3 +32,26 @@ def lease_for(store: Store, names: Iterable[str], *, verb: str, holder: str, ttl
         yield
     finally:
         store.release(ticket)
+
+
+class Holders:
+    """Which runs hold nodes now, reread every two seconds: a fleet is validated node by node."""
+
+    def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._monotonic = store, monotonic
+        self._texts: dict[str, str] = {}
+        self._read_at = float("-inf")
+
+    def text(self, node: str) -> str:
+        """`ada (run R) since 09:00`; empty where nobody holds the node."""
+        if self._monotonic() - self._read_at >= _REREAD_S:
+            self._texts, self._read_at = self._read(), self._monotonic()
+        return self._texts.get(node, "")
+
+    def _read(self) -> dict[str, str]:
+        now = clock.now()
+        return {
+            x.node: f"{x.holder} (run {x.run_id}) since {timestamps.short(x.acquired_at)}"
+            for x in self._store.leases()
+            if x.expires_at > now and not processes.is_gone(x.process)
+        }

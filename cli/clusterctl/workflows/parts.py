@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.node import Node
-    from clusterctl.model.part import Replacement
+    from clusterctl.model.part import OtherMachine, Replacement
 
 _AT_ONCE = 64
 # dmidecode, nvidia-smi (13 s on eight GPUs without persistence mode) and eight adapters, one after another
@@ -51,9 +51,10 @@ def read_all_parts(nodes: Sequence[Node], inventory: Sequence[Path], ansible_arg
     return tuple(asyncio.run(everything()))
 
 
-def record_parts(store: Store, run_id: str, found: Sequence[NodeParts]) -> tuple[Replacement, ...]:
-    """Save what nodes told. Returns what was replaced since the last time."""
-    return tuple(r for node in found if not node.problem for r in store.save_parts(run_id, node.node, node.parts).replaced)
+def record_parts(store: Store, run_id: str, found: Sequence[NodeParts]) -> tuple[OtherMachine | Replacement, ...]:
+    """Save what nodes told. Returns what was replaced since the last time: first, where it is the whole machine."""
+    changes = [store.save_parts(run_id, node.node, node.parts) for node in found if not node.problem]
+    return tuple(one for c in changes for one in (*((c.other,) if c.other else ()), *c.replaced))
 
 
 def read_and_record(config: Config, target: str, nodes: Sequence[Node], *, vault_ids: Sequence[str] = ()) -> tuple[NodeParts, ...]:

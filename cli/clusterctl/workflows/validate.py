@@ -11,6 +11,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators.validate import validate_each
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import findings_exit_code
+from clusterctl.workflows.lease import Holders
 from clusterctl.workflows.run import Run, RunStart, recorded_run
 
 if TYPE_CHECKING:
@@ -70,8 +71,11 @@ def record_each(
     codes: set[ExitCode] = set()
     bad: list[str] = []
     stored = partial(run.store.findings, current=True)
+    holders = Holders(run.store)
 
-    def keep(found: NodeFindings) -> None:
+    def keep(answered: NodeFindings) -> None:
+        held_by = holders.text(answered.node)
+        found = replace(answered, held_by=held_by) if held_by else answered
         waiting.append(found)
         code = findings_exit_code([found])
         codes.add(code)

@@ -46,7 +46,7 @@ def test_ansibles_own_options_reach_the_flow_as_typed(asked: list[ProvisionReque
     words = "provision rack-12 -l r12-n01 -e x=1 -e @f --vault-id lab@pw -D -vv -f 7 --tags kernel,nccl --partners a,b --force -y -- --skip-tags slow"
     assert main.call(words.split()) == ExitCode.OK
     request = asked[0]
-    assert (request.target, request.limit, request.extra_vars, request.vault_ids) == ("rack-12", "r12-n01", ("x=1", "@f"), ("lab@pw",))
+    assert (request.target, request.limit, request.vault_ids) == ("rack-12", "r12-n01", ("lab@pw",))
     options = request.options
     assert options.ansible_args == ("-e", "x=1", "-e", "@f", "--skip-tags", "slow")
     assert (options.diff, options.verbosity, options.forks, options.force) == (True, 2, 7, True)

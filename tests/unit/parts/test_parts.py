@@ -14,7 +14,7 @@ from clusterctl.adapters.ssh import read_parts as module
 from clusterctl.adapters.ssh.read_parts import parse_answer, read_parts
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, TransportFailure
 from clusterctl.adapters.store import Store
-from clusterctl.model.part import NodeParts, Part
+from clusterctl.model.part import NodeParts, OtherMachine, Part
 from clusterctl.terminal.parts import show_parts, show_unread
 from clusterctl.workflows.parts import read_all_parts, record_parts
 from support.provisioning import World, node
@@ -120,7 +120,7 @@ def store(tmp_path: Path) -> Any:
 def test_a_replaced_part_is_named_with_the_run(store: Store) -> None:
     assert record_parts(store, "run-1", [NodeParts(N1, (GPU, NIC))]) == ()
     assert record_parts(store, "run-2", [NodeParts(N1, (GPU, NIC))]) == ()
-    (replaced,) = record_parts(store, "run-3", [NodeParts(N1, (replace(GPU, serial="B"), NIC))])
+    (replaced,) = record_parts(store, "run-3", [NodeParts(N1, (replace(GPU, serial="B"), NIC))])  # its other parts are the same
     assert (replaced.node, replaced.text) == (N1, "GPU 3: serial A -> B since run run-3")
     rows = [(r.part.name, r.part.serial, r.first_run, r.ended_run) for r in store.parts([N1])]
     assert rows == [("GPU 3", "A", "run-1", "run-3"), ("GPU 3", "B", "run-3", ""), ("mlx5_0", "MT1", "run-1", "")]
@@ -142,6 +142,33 @@ def test_the_first_serial_put_back_is_a_replacement_again(store: Store) -> None:
         ("B", "run-2", "run-3"),
         ("A", "run-3", ""),
     ]
+
+
+SYSTEM = Part("system", "", "system", "XE9680", "S1")
+TRAY_GPU = Part("gpu", "0008:01:00.0", "GPU 0", "GB200", "X")
+
+
+@pytest.mark.parametrize(
+    ("now", "why"),
+    [
+        ((replace(SYSTEM, serial="S2"), NIC), "system serial S1 -> S2"),
+        ((TRAY_GPU,), "none of its recorded parts is left"),
+        ((replace(GPU, serial="B"), TRAY_GPU), "none of its recorded parts is left"),
+    ],
+)
+def test_another_machine_under_the_same_name_is_noticed(store: Store, now: tuple[Part, ...], why: str) -> None:
+    record_parts(store, "run-1", [NodeParts(N1, (SYSTEM, GPU, NIC))])
+    first = record_parts(store, "run-2", [NodeParts(N1, now)])[0]
+    assert first.text == f"another machine than before, since run run-2: {why}"
+    present = [r.part for r in store.parts([N1]) if not r.ended_run]
+    assert set(present) == set(now), "what went with the first machine has ended"
+    assert record_parts(store, "run-3", [NodeParts(N1, now)]) == ()
+
+
+@pytest.mark.parametrize("now", [(), (SYSTEM,), (SYSTEM, replace(GPU, serial="B"), TRAY_GPU)])
+def test_the_same_machine_with_other_parts_is_no_other(store: Store, now: tuple[Part, ...]) -> None:
+    record_parts(store, "run-1", [NodeParts(N1, (SYSTEM, GPU, NIC))])
+    assert not any(isinstance(n, OtherMachine) for n in record_parts(store, "run-2", [NodeParts(N1, now)]))
 
 
 def test_a_node_with_parts_can_be_forgotten(store: Store) -> None:

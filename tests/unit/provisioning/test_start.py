@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,7 @@ from clusterctl.core.plan import make_plan
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.power import PowerAction
-from clusterctl.model.provision import ProvisionOptions
+from clusterctl.model.provision import Note, ProvisionOptions
 from clusterctl.workflows.provision import start
 from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest
 from clusterctl.workflows.provision.start import plan_provision, run_provision
@@ -51,6 +52,19 @@ def test_a_role_that_no_node_has_is_refused_before_anything_is_recorded(tmp_path
         run_provision(config, ProvisionRequest("n1", ProvisionOptions(roles=("hardwara",))), silent)
     assert caught.value.hint == "roles of the target: hardware"
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_node_that_is_declared_as_other_hardware_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(start, "validate", lambda nodes, **_how: [NodeFindings(n.name, NodeStatus.OK, "", (), 0.1) for n in nodes])
+    config = Config(root=tmp_path, inventory=(), state_dir=tmp_path, operator="ada")
+    listener = ProgressListener(notify=told.append, output=lambda _: None, confirm=lambda _: True)
+    for profile in ("profile_h100", "profile_h100", "profile_gb200", ""):
+        one = replace(node("n1"), groups=(profile,))
+        monkeypatch.setattr(start, "load_nodes", lambda *_args, one=one, **_how: (one,))
+        plan_provision(config, ProvisionRequest("n1", ProvisionOptions()), listener)
+    notes = [p.text for p in told if isinstance(p, Note)]
+    assert notes == ["n1 is declared as profile_gb200, it was profile_h100: what is recorded of it is about the hardware before"]
 
 
 def test_power_cycles_of_a_run_keep_the_sites_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.store import Store
@@ -18,9 +20,11 @@ from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.node import Node, NodeSpec, Place
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
+from clusterctl.terminal.findings import show_findings
 from clusterctl.workflows import validate as recorded
 from clusterctl_validators.finding import Finding, Outcome
 from support.fake_answers import FakeNode
+from support.roles import ROOT
 from support.ssh_node import SshNode
 
 if TYPE_CHECKING:
@@ -72,6 +76,23 @@ def test_every_node_is_stored_and_none_stays_in_memory(tmp_path: Path, monkeypat
             "n99": NodeStatus.UNREACHABLE
         }
         assert all([c.check for c in f.findings] == ["example.a"] for name, f in found.items() if f and name != "n99")
+
+
+def test_the_run_that_is_changing_a_node_meanwhile_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failing = {"check": "example.a", "role": "example", "outcome": "fail", "severity": "major", "expected": "1", "found": "0"}
+    with SshNode(tmp_path / "node", FakeNode(edit=lambda answer: {**answer, "findings": [failing]})) as server:
+        nodes = fleet(server, 2)
+        with recorded.read_only_run("validate", "all", nodes, config_of(tmp_path)) as run:
+            run.store.acquire(["n01"], run_id="run-7", holder="grace")
+            results = recorded.validate_recorded(run, nodes, config_of(tmp_path), ValidationSettings())
+    assert results[0].held_by == ""
+    assert results[1].held_by.startswith("grace (run run-7) since ")
+    show_findings(results, "table", run.rundir.id)
+    assert capsys.readouterr().out.count("held by grace (run run-7) since") == 1
+    show_findings(results, "json", run.rundir.id)
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator(json.loads((ROOT / "docs/reference/schemas/validation.schema.json").read_text())).validate(document)
+    assert [bool(n["held_by"]) for n in document["nodes"]] == [False, True]
 
 
 def test_results_before_an_interruption_are_stored(tmp_path: Path) -> None:

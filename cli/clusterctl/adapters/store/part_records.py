@@ -36,7 +36,7 @@ class PartRepository(Repository):
         now, p = self._clock(), t.parts.c
         with writing(self._engine) as connection:
             changes = part_changes(node, run_id, _rows(connection, [node]), [_storable(one) for one in parts])
-            for old in (r.before for r in changes.replaced):
+            for old in (*(r.before for r in changes.replaced), *changes.ended):
                 here = (p.node == node) & (p.kind == old.kind) & (p.slot == old.slot) & (p.ended_run == "")
                 connection.execute(update(t.parts).where(here).values(ended_run=run_id))
             for same in changes.same:

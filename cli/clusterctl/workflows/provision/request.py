@@ -30,7 +30,6 @@ class ProvisionRequest:
     target: str
     options: ProvisionOptions = field(default_factory=ProvisionOptions)
     limit: str | None = None
-    extra_vars: tuple[str, ...] = ()
     vault_ids: tuple[str, ...] = ()
     resume: str = ""
     saved_plan: SavedPlan | None = None

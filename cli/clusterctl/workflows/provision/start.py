@@ -16,6 +16,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
 from clusterctl.core.near_match import did_you_mean
+from clusterctl.core.overrides import extra_vars_in, overridden
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.power import PowerAction
 from clusterctl.model.provision import Note
@@ -34,7 +35,7 @@ from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.target_filter import without_absent_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from clusterctl.adapters.config import Config
     from clusterctl.core.gates.subject import Subject
@@ -104,17 +105,31 @@ def _select(config: Config, request: ProvisionRequest, store: Store, listener: P
         request = replace(request, inventory=left.inventory, options=left.options)
         target = request.target or ",".join(left.nodes)
     options = request.options
-    load = partial(load_nodes, request.inventory, extra_vars=request.extra_vars, vault_ids=request.vault_ids)
+    extra_vars = extra_vars_in(options.ansible_args)
+    load = partial(load_nodes, request.inventory, extra_vars=extra_vars, vault_ids=request.vault_ids)
     nodes = without_absent_nodes(store, load(target, limit=request.limit), lambda text: listener.notify(Note(text)))
+    if extra_vars:
+        _refuse_overrides(load(target, limit=request.limit, extra_vars=()), nodes)
     names = {n.name for n in nodes}
     partners = tuple(p for p in load(",".join(options.partners)) if p.name not in names) if options.partners else ()
     subjects = {s.name: s for s in subjects_of(nodes, partners)}
     _require_known_roles(options.roles, nodes)
+    for text in _other_profiles(store, nodes):
+        listener.notify(Note(text))
     store.register((*nodes, *partners))
     _require_admitted(store, [p.name for p in partners])
     profiles = {s.name: s.profile for s in subjects.values()}
     candidates = {n.name: Candidate(n, profiles[n.name].levels[options.level], profiles[n.name].baselines) for n in nodes}
     return _Selected(request, candidates, subjects, partners)
+
+
+def _refuse_overrides(declared: Sequence[Node], given: Sequence[Node]) -> None:
+    """A node is admitted as what the inventory declares: the next `validate` knows no `-e`."""
+    for name, what in overridden(declared, given).items():
+        raise UsageProblemError(
+            detail=f"-e changes what {name} is declared to be: {what}",
+            hint="declare it in group_vars or host_vars of the site; -e may set what no node is compared with, as playbook options",
+        )
 
 
 def _require_known_roles(selected: Sequence[str], nodes: Sequence[Node]) -> None:
@@ -124,6 +139,15 @@ def _require_known_roles(selected: Sequence[str], nodes: Sequence[Node]) -> None
     if unknown:
         hint = f"roles of the target: {', '.join(sorted(known)) or 'none'}"
         raise UsageProblemError(detail=f"no node of the target has role {unknown[0]!r}{did_you_mean(unknown[0], known)}", hint=hint)
+
+
+def _other_profiles(store: Store, nodes: Sequence[Node]) -> Iterator[str]:
+    """Nodes that were recorded as other hardware: their history is of that."""
+    before = {r.name: r.profile for r in store.nodes([n.name for n in nodes])}
+    for node in nodes:
+        then = before.get(node.name, "")
+        if then and node.profile and then != node.profile:
+            yield f"{node.name} is declared as {node.profile}, it was {then}: what is recorded of it is about the hardware before"
 
 
 def _require_admitted(store: Store, partners: Sequence[str]) -> None:

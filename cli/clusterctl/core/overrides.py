@@ -1,0 +1,39 @@
+"""Variables of the command line that change what a node is declared to be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from clusterctl.model.node import Node, NodeSpec
+
+_SHORT, _LONG = "-e", "--extra-vars"
+
+
+def extra_vars_in(ansible_args: Sequence[str]) -> tuple[str, ...]:
+    """The values of `-e` and `--extra-vars` among arguments of ansible-playbook, however they are written."""
+    found: list[str] = []
+    words = iter(ansible_args)
+    for word in words:
+        if word in (_SHORT, _LONG):
+            found += [value for value in (next(words, ""),) if value]
+        elif word.startswith(f"{_LONG}="):
+            found.append(word.removeprefix(f"{_LONG}="))
+        elif word.startswith(_SHORT):
+            found.append(word.removeprefix(_SHORT))
+    return tuple(found)
+
+
+def overridden(declared: Iterable[Node], given: Iterable[Node]) -> Mapping[str, str]:
+    """Node -> what of its declared state differs from the inventory: roles, `gates`, `waivers`."""
+    specs = {n.name: n.spec for n in declared}
+    return {n.name: ", ".join(_differing(specs[n.name], n.spec)) for n in given if n.name in specs and specs[n.name] != n.spec}
+
+
+def _differing(one: NodeSpec, other: NodeSpec) -> list[str]:
+    roles = [r for r in dict.fromkeys((*one.roles, *other.roles)) if one.roles.get(r) != other.roles.get(r)]
+    order = [] if roles or tuple(one.roles) == tuple(other.roles) else ["node_roles"]
+    more = [name for name, same in (("gates", one.gates == other.gates), ("waivers", one.waivers == other.waivers)) if not same]
+    return [*roles, *order, *more]
