@@ -81,6 +81,32 @@ def lay_hcas(root: Path, **changed: dict[str, str]) -> None:
         (port.parents[1] / "fw_ver").write_text((source / "fw_ver").read_text())
         for file in ("state", "phys_state", "rate", "link_layer"):
             (port / file).write_text(changed.get(name, {}).get(file) or (source / "ports/1" / file).read_text())
+        lay_pcie(root, f"sys/class/infiniband/{name}", f"0000:{0x61 + index:02x}", **changed.get(name, {}))
+
+
+def lay_pcie(root: Path, owner: str, bus: str, **files: str) -> None:
+    """Write a PCI function below its port, both of generation 5 with 16 lanes, and the link `device` of `owner` to it; `files` changes the function's."""
+    port = root / f"sys/devices/pci{bus}/0000:00:01.0"
+    function = port / f"{bus}:00.0"
+    function.mkdir(parents=True)
+    link = {"max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16", "current_link_speed": "32.0 GT/s PCIe", "current_link_width": "16"}
+    counters = {
+        "aer_dev_fatal": "DLP 0\nTOTAL_ERR_FATAL 0",
+        "aer_dev_nonfatal": "TOTAL_ERR_NONFATAL 0",
+        "aer_dev_correctable": "TOTAL_ERR_COR 0",
+    }
+    for name, text in (link | counters | {"vendor": "0x15b3", "class": "0x020700", "iommu_group/type": "identity"} | files).items():
+        (function / name).parent.mkdir(exist_ok=True)
+        (function / name).write_text(text + "\n")
+    for name, text in link.items():
+        (port / name).write_text(text + "\n")
+    devices = root / "sys/bus/pci/devices"
+    devices.mkdir(parents=True, exist_ok=True)
+    (devices / function.name).symlink_to(function)
+    (root / owner).mkdir(parents=True, exist_ok=True)
+    (root / owner / "device").symlink_to(function)
+    unit = root / "sys/class/iommu/dmar0"
+    unit.mkdir(parents=True, exist_ok=True)
 
 
 def lay_pci(root: Path, gpus: int = 8) -> None:

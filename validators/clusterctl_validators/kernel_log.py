@@ -1,30 +1,14 @@
-"""XID (GPU) and SXid (NVSwitch) lines of the kernel log since boot."""
+"""XID (GPU) and SXid (NVSwitch) lines of the kernel log since boot, with their times."""
 
 import re
 from dataclasses import dataclass
-from typing import List, Match, Pattern, Protocol, Sequence, Tuple
+from typing import List, Match, Pattern, Tuple
 
-from clusterctl_validators.sources import CommandResult
+from clusterctl_validators.boot_log import Runner, UnreadableLogError, read_text, time_of
 
-# This boot only, and with the year, so that a line of last December does not count in January.
-JOURNAL = ("journalctl", "-k", "-b", "0", "-o", "short-iso", "--no-hostname", "--no-pager", "-q")
-DMESG = ("dmesg", "--time-format", "iso")
-
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?P<detail>.*))?")
 # The first line of an SXid states whether it is fatal; lines with its severity number and data follow.
 _SXID = re.compile(r"SXid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?!Severity|Data)(?P<detail>.*)|$)")
-
-
-class Runner(Protocol):
-    """The part of a probe that is used here."""
-
-    def run(self, argv: Sequence[str], timeout_s: float = 20) -> CommandResult:
-        """Run a command; never raises."""
-
-
-class UnreadableLogError(ValueError):
-    """The kernel log cannot be read: this does not mean a log without errors."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +48,7 @@ def _events(lines: List[str], pattern: Pattern[str]) -> Tuple[XidEvent, ...]:
 
 
 def _event(line: str, found: Match[str]) -> XidEvent:
-    time = _TIME.search(line, 0, found.start())
-    return XidEvent(time.group(0) if time else "", found.group("pci"), int(found.group("code")), (found.group("detail") or "").strip())
+    return XidEvent(time_of(line[: found.start()]), found.group("pci"), int(found.group("code")), (found.group("detail") or "").strip())
 
 
 def is_fatal_sxid(event: XidEvent) -> bool:
@@ -74,10 +57,5 @@ def is_fatal_sxid(event: XidEvent) -> bool:
 
 
 def read(runner: Runner) -> KernelEvents:
-    """The log of this boot: the journal, or dmesg without a journal. Raises UnreadableLogError if neither can be read."""
-    result = runner.run(JOURNAL)
-    if result.error and "No such file" in result.error:
-        result = runner.run(DMESG)
-    if result.rc != 0:
-        raise UnreadableLogError(result.error or result.stderr.strip() or "exit {}".format(result.rc))
-    return parse(result.stdout)
+    """The log of this boot. Raises UnreadableLogError if it cannot be read."""
+    return parse(read_text(runner))

@@ -3,8 +3,9 @@
 from typing import Dict, Sequence
 
 from clusterctl_validators import kernel_log, nvidia_smi
+from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.gpu import GpuAdvice, GpuEvent, GpuEvents, GpuLog, UnreadableGpuError
-from clusterctl_validators.kernel_log import UnreadableLogError, XidEvent
+from clusterctl_validators.kernel_log import XidEvent
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.xid_catalogue import HARMLESS, HINTS, action_for
 

@@ -1,14 +1,16 @@
-"""The parts of a node and their health: processors, memory, GPUs, NVLink, HCAs, disks, and GPU errors in the kernel log."""
+"""The parts of a node and their health: processors, memory, GPUs, NVLink, HCAs, disks, PCIe links, and hardware errors in the kernel log."""
 
-from typing import Any, List, Mapping, Optional, Tuple
+from typing import Any, Mapping, Optional, Tuple
 
-from clusterctl_validators import rdma_sysfs
+from clusterctl_validators import boot_log, machine_errors, pcie, rdma_sysfs
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.gpu import Gpu, GpuEvent, GpuReader, UnreadableGpuError
+from clusterctl_validators.gpu import Gpu, GpuReader, UnreadableGpuError
 from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_vendor import reader_of
+from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
+from clusterctl_validators.hardware_pcie import judge_acs, judge_iommu, judge_link
 from clusterctl_validators.host_inventory import UnreadableInventoryError, parse_lscpu, parse_memory_gib, parse_nvme_data_disks
-from clusterctl_validators.probe import Probe
+from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
 
 ROLE = "hardware"
@@ -283,37 +285,58 @@ def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
     record.ok("hardware.nvme_data_disks", len(disks) >= minimum, expected=minimum, found=len(disks), hint=hint)
 
 
+def test_pcie_links(spec: Spec, record: Record, probe: Probe) -> None:
+    """The links of HCAs and NVMe disks; the GPUs' are in test_gpu_parts."""
+    for hca in spec["hardware_hcas"]:
+        device = _hca_device(hca["name"])
+        if probe.read(device + "/vendor") is not None:  # test_hcas reports an absent one
+            at = "hardware.hca[{}].".format(hca["name"])
+            judge_link(record, at, pcie.read_link(probe, device), (spec["hardware_hca_pcie_gen"], spec["hardware_hca_pcie_width"]))
+    if not spec["hardware_hcas"]:
+        record.not_applicable("hardware.hcas.pcie", _UNDECLARED)
+    if not spec["hardware_nvme_data_disks"]:
+        record.not_applicable("hardware.nvme.pcie", _UNDECLARED)
+        return
+    for name, device in pcie.nvme_devices(probe).items():
+        declared = (spec["hardware_nvme_pcie_gen"], spec["hardware_nvme_pcie_width"])
+        judge_link(record, "hardware.nvme[{}].".format(name), pcie.read_link(probe, device), declared)
+
+
+def _hca_device(name: str) -> str:
+    return "/sys/class/infiniband/{}/device".format(name)
+
+
+def test_iommu_and_acs(spec: Spec, record: Record, probe: Probe) -> None:
+    present = {h["name"]: _hca_device(h["name"]) for h in spec["hardware_hcas"]}
+    judge_iommu(spec["hardware_iommu"], probe, record, {n: d for n, d in present.items() if probe.read(d + "/vendor") is not None})
+    judge_acs(spec["hardware_pcie_acs"], probe, record)
+
+
 def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["hardware_gpus"]:
         record.not_applicable("hardware.xids", _NO_GPUS)
         return
     reader = reader_of(probe)
     try:
+        window = Window(probe, spec["hardware_log_hours"])
         events = reader.events()
-    except UnreadableGpuError as e:
+    except (UnreadableGpuError, ProbeError) as e:
         record.could_not_run("hardware.xids", "the kernel log of this boot cannot be read: {}".format(e), Severity.CRITICAL)
         return
-    tolerated = set(spec["hardware_xids_tolerated"])
-    bad = [e for e in events.gpus if e.code not in tolerated and not e.harmless]
-    harmless = "none that requires action ({} harmless)".format(len(events.gpus) - len(bad))
-    record.ok(
-        "hardware.xids",
-        not bad,
-        expected="none that requires action",
-        found=_list(bad) or harmless,
-        severity=Severity.CRITICAL,
-        hint=bad[0].action if bad else "",
-    )
-    for code in sorted({e.code for e in bad}):
-        same = [e for e in bad if e.code == code]
-        found = "{} times: {}".format(len(same), _list(same))
-        hint = "XID {}: {}".format(code, same[0].action)
-        record.ok("hardware.xid[{}]".format(code), False, expected="none since boot", found=found, severity=Severity.CRITICAL, hint=hint)
-    fatal = [e for e in events.switches if not e.harmless]
-    found = _list(fatal) or "none fatal"
-    record.ok("hardware.sxids", not fatal, expected="none fatal", found=found, severity=Severity.CRITICAL, hint=reader.advice.switch)
+    judge_gpu_events(record, events, window, set(spec["hardware_xids_tolerated"]), reader.advice.switch)
 
 
-def _list(events: List[GpuEvent], most: int = 5) -> str:
-    words = ["{} at {} {}{}".format(e.code, e.pci, e.detail[:80], " ({})".format(e.time) if e.time else "") for e in events[:most]]
-    return "; ".join(words) + (" and {} more".format(len(events) - most) if len(events) > most else "")
+def test_machine_errors(spec: Spec, record: Record, probe: Probe) -> None:
+    """PCIe errors and machine checks."""
+    if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
+        record.not_applicable("hardware.aer", "neither GPUs nor HCAs are declared for this node")
+        return
+    try:
+        window = Window(probe, spec["hardware_log_hours"])
+        errors = machine_errors.parse(boot_log.read_text(probe))
+    except (boot_log.UnreadableLogError, ProbeError) as e:
+        for check in ("hardware.aer", "hardware.mce"):
+            record.could_not_run(check, "the kernel log of this boot cannot be read: {}".format(e), Severity.CRITICAL)
+        return
+    judge_aer(record, errors.aer, pcie.aer_counts(probe), window, spec["hardware_aer_corrected_max"])
+    judge_machine_checks(record, errors.machine_checks, window, spec["hardware_mce_corrected_max"])

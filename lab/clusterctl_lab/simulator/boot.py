@@ -21,6 +21,7 @@ from . import (
     nv_config,
     procfs,
     sysfs_cpu,
+    sysfs_iommu,
     sysfs_memory,
     sysfs_pci,
     sysfs_rdma,
@@ -93,8 +94,9 @@ def _sysfs(node: str, cmdline: str, pages: HugePages) -> None:
     write_files(root, sysfs_cpu.files(cmdline))
     write_files(root, sysfs_memory.files(cmdline, pages))
     write_files(root, sysfs_rdma.files(node, faults.trained_gbps(), ethernet=ethernet))
-    write_files(root, sysfs_pci.files(missing))
-    make_links(root, sysfs_cpu.links() | sysfs_rdma.links() | sysfs_pci.links(missing))
+    write_files(root, sysfs_pci.files(missing, acs=sysfs_iommu.is_on(cmdline)))
+    write_files(root, sysfs_iommu.files(cmdline))
+    make_links(root, sysfs_cpu.links() | sysfs_rdma.links() | sysfs_pci.links(missing) | sysfs_iommu.links(cmdline))
     for empty in ("module", "block", "class/dmi", "kernel/debug", "kernel/config", "kernel/security", "power"):
         os.makedirs(f"{root}/{empty}", exist_ok=True)
     if ethernet:

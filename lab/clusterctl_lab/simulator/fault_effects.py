@@ -25,6 +25,12 @@ _XIDS = {
     "95": "pid=4711, name=python3, Uncontained: FBHUB. RST: Yes, D-RST: No",
     "119": "pid=4711, name=nvidia-smi, Timeout after 45s of waiting for RPC response from GPU GSP! Expected function 76",
 }
+# Severity, layer and agent, and log level, as drivers/pci/pcie/aer.c of Linux 6.8 prints them.
+_AER = {
+    "fatal": ("Uncorrected (Fatal)", "Data Link Layer, (Receiver ID)", "err"),
+    "nonfatal": ("Uncorrected (Non-Fatal)", "Transaction Layer, (Requester ID)", "err"),
+    "corrected": ("Corrected", "Physical Layer, (Receiver ID)", "warn"),
+}
 
 
 def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
@@ -36,12 +42,27 @@ def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
         gpu = machine.gpu(node, int(fault.device))
         log.log(xid_line(gpu.bus_id, 48, _XIDS["48"]), "err")
         log.log(xid_line(gpu.bus_id, 64, _XIDS["64"]), "err")
+    elif fault.name == "pcie_error":
+        address = machine.THIS.hca_addresses[machine.THIS.hca_names.index(fault.device)]
+        severity, kind, level = _AER[fault.option]
+        log.log(f"pcieport {sysfs_pci.port_of(address)}: AER: {severity.split(' ')[0]} error message received from {address}", level)
+        log.log(f"mlx5_core {address}: PCIe Bus Error: severity={severity}, type={kind}", level)
+
+
+def _counted(faults: Faults, hca: str) -> dict[str, int]:
+    options = [fault.option for fault in faults.of("pcie_error", hca)]
+    return {severity: options.count(severity) for severity in _AER}
 
 
 def apply_faults(faults: Faults, root: str = "/sys") -> None:
     """Update link rates and PCI devices in sysfs to match the faults."""
     trained = faults.trained_gbps()
-    for name in machine.THIS.hca_names:
+    lanes = faults.pcie_lanes()
+    for name, address in zip(machine.THIS.hca_names, machine.THIS.hca_addresses, strict=True):
+        folder = sysfs_pci.device_folder(address)
+        pseudo_files.write_files(
+            root, {f"{folder}/current_link_width": lanes.get(name, 16)} | sysfs_pci.error_counters(folder, _counted(faults, name))
+        )
         rate = sysfs_rdma.rate_text(trained.get(name, machine.THIS.line_rate_gbps))
         pseudo_files.write_files(root, {f"class/infiniband/{name}/ports/1/rate": rate})
     missing = faults.missing_gpus()
@@ -50,8 +71,9 @@ def apply_faults(faults: Faults, root: str = "/sys") -> None:
         if path not in present and os.path.lexists(f"{root}/{path}"):
             os.unlink(f"{root}/{path}")
     for index in missing:
-        shutil.rmtree(os.path.dirname(f"{root}/{sysfs_pci.device_folder(machine.THIS.gpu_addresses[index])}"), ignore_errors=True)
+        shutil.rmtree(f"{root}/{sysfs_pci.device_folder(machine.THIS.gpu_addresses[index])}", ignore_errors=True)
     restored = {p: t for p, t in present.items() if not os.path.lexists(f"{root}/{p}")}
     if restored:
-        pseudo_files.write_files(root, sysfs_pci.files(missing))
+        absent = {name: content for name, content in sysfs_pci.files(missing).items() if not os.path.exists(f"{root}/{name}")}
+        pseudo_files.write_files(root, absent)
         pseudo_files.make_links(root, restored)

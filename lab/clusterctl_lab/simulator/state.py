@@ -48,6 +48,10 @@ class Faults:
         """The HCAs whose link trained below the line rate, with their rate in Gb/s."""
         return {f.device: int(f.option) for f in self.of("hca_downtrained")}
 
+    def pcie_lanes(self) -> dict[str, int]:
+        """The HCAs whose PCIe link trained with fewer lanes, with their number."""
+        return {f.device: int(f.option) for f in self.of("hca_pcie_lanes")}
+
     def hca_factor(self, hca: str, line_rate_gbps: int) -> float:
         """The actual bandwidth of an HCA as a fraction of the line rate."""
         factor = 1.0

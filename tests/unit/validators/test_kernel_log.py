@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl_validators import kernel_log
-from clusterctl_validators.kernel_log import KernelEvents, UnreadableLogError
+from clusterctl_validators import boot_log, kernel_log
+from clusterctl_validators.boot_log import UnreadableLogError
+from clusterctl_validators.kernel_log import KernelEvents
 from clusterctl_validators.probe import CommandResult
 from clusterctl_validators.xid_catalogue import CATALOGUE, HARMLESS, HINTS, Action, action_for
 from support.recorded import recorded
@@ -117,7 +118,7 @@ def test_no_log_is_not_a_log_without_errors(answers: dict[str, CommandResult]) -
 
 
 def test_only_this_boot_is_read_from_the_journal() -> None:
-    assert kernel_log.JOURNAL[kernel_log.JOURNAL.index("-b") + 1] == "0"
+    assert boot_log.JOURNAL[boot_log.JOURNAL.index("-b") + 1] == "0"
 
 
 def test_the_catalogue() -> None:

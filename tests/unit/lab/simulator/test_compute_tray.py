@@ -114,7 +114,7 @@ def test_devices_are_in_separate_pci_domains() -> None:
     links = sysfs_pci.links({1})
     assert "bus/pci/devices/0008:06:00.0" in links
     assert "bus/pci/devices/0009:06:00.0" not in links
-    assert sysfs_rdma.links()["class/infiniband/mlx5_3/device"].endswith("devices/pci0012:03/0012:03:00.0")
+    assert sysfs_rdma.links()["class/infiniband/mlx5_3/device"].endswith("devices/pci0012:02/0012:02:01.0/0012:03:00.0")
     assert sysfs_rdma.files("n1", {})["class/infiniband/mlx5_0/ports/1/rate"] == "800 Gb/sec (4X XDR)"
 
 

@@ -1,0 +1,230 @@
+"""PCIe links, IOMMU, ACS, PCIe errors and machine checks of role hardware."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl_validators import boot_log, pcie
+from clusterctl_validators import test_hardware as module
+from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
+from clusterctl_validators.probe import CommandResult, Probe
+from clusterctl_validators.record import Record
+from clusterctl_validators.spec_view import SpecView
+from support.checks import InventedNode, write_files
+from support.gpu_node import BOOTED, JOURNAL, declared, lay_hcas, lay_pcie
+from support.roles import ROOT, load_role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BRIDGES = " ".join(pcie.BRIDGES)
+TIME = "2026-11-20T08:15:00+00:00"
+PORT = """\
+0000:60:01.0 PCI bridge: Intel Corporation Device 352a (prog-if 00 [Normal decode])
+\tCapabilities: [100 v1] Access Control Services
+\t\tACSCap:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
+\t\tACSCtl:\tSrcValid{0} TransBlk- ReqRedir{0} CmpltRedir{0} UpstreamFwd{0} EgressCtrl- DirectTrans-
+
+0000:70:00.0 PCI bridge: Broadcom / LSI Device c030 (prog-if 00 [Normal decode])
+\tCapabilities: [68] Express (v2) Upstream Port, IntMsgNum 0
+"""
+AER = "kernel: mlx5_core 0000:61:00.0: {}PCIe Bus Error: severity={}, type=Data Link Layer, (Receiver ID)\n"
+
+
+def check(
+    root: Path, *tests: str, journal: str = "", bridges: CommandResult | str = "", now: str = "", **variables: Any
+) -> dict[str, Finding]:
+    """Run some checks of the module, by default those of links, IOMMU, ACS and errors."""
+    record = Record("hardware")
+    commands = {JOURNAL: BOOTED + journal, BRIDGES: bridges, "date +%s": now}
+    spec, probe = SpecView("hardware", declared("hardware", **variables)), Probe(InventedNode(root, commands))
+    for name in tests or ("test_pcie_links", "test_iommu_and_acs", "test_machine_errors"):
+        getattr(module, name)(spec=spec, record=record, probe=probe)
+    return {f.check: f for f in record.findings}
+
+
+def bad(findings: dict[str, Finding]) -> dict[str, tuple[str, str]]:
+    return {name: (f.expected, f.found) for name, f in findings.items() if f.outcome not in GOOD}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    lay_hcas(tmp_path)
+    for number in range(8):
+        lay_pcie(tmp_path, f"sys/class/nvme/nvme{number}", f"0000:{0x81 + number:02x}", max_link_width="4", current_link_width="4")
+    return tmp_path
+
+
+def function(root: Path, name: str) -> Path:
+    return (root / "sys/class" / name / "device").resolve()
+
+
+def test_links_of_hcas_and_disks(root: Path) -> None:
+    findings = check(root)
+    assert bad(findings) == {}
+    assert findings["hardware.hca[mlx5_3].pcie_gen"].expected == ">= 5"
+    # A slot with 16 lanes and a disk with four: the disk's own limit counts.
+    assert (findings["hardware.nvme[nvme7].pcie_width"].expected, findings["hardware.nvme[nvme7].pcie_width"].found) == (">= 4", "4")
+
+
+def test_an_hca_below_what_is_declared(root: Path) -> None:
+    write_files(function(root, "infiniband/mlx5_3"), {"current_link_width": "8\n", "current_link_speed": "16.0 GT/s PCIe\n"})
+    assert bad(check(root)) == {"hardware.hca[mlx5_3].pcie_width": (">= 16", "8"), "hardware.hca[mlx5_3].pcie_gen": (">= 5", "4")}
+
+
+def test_a_disk_below_what_its_slot_can_do_fails_undeclared(root: Path) -> None:
+    write_files(function(root, "nvme/nvme2"), {"current_link_width": "2\n"})
+    # Generation 5 in a slot of generation 4 is the most that both can do.
+    write_files(function(root, "nvme/nvme3"), {"current_link_speed": "16.0 GT/s PCIe\n", "../max_link_speed": "16.0 GT/s PCIe\n"})
+    assert bad(check(root, "test_pcie_links")) == {"hardware.nvme[nvme2].pcie_width": (">= 4", "2")}
+    assert bad(check(root, "test_pcie_links", hardware_nvme_pcie_gen=5))["hardware.nvme[nvme3].pcie_gen"] == (">= 5", "4")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "aspect"),
+    [("current_link_speed", "Unknown", "gen"), ("current_link_width", "63", "width"), ("current_link_width", "0", "width")],
+)
+def test_an_unknown_link_could_not_run(root: Path, file: str, text: str, aspect: str) -> None:
+    write_files(function(root, "infiniband/mlx5_0"), {file: text + "\n"})
+    finding = check(root)[f"hardware.hca[mlx5_0].pcie_{aspect}"]
+    assert finding.outcome is Outcome.COULD_NOT_RUN
+
+
+@pytest.mark.parametrize(("kind", "good"), [("identity", True), ("DMA-FQ", False), ("DMA", False), ("blocked", False)])
+def test_the_iommu_of_an_hgx_node(root: Path, kind: str, good: bool) -> None:
+    write_files(function(root, "infiniband/mlx5_1"), {"iommu_group/type": kind + "\n"})
+    finding = check(root)["hardware.iommu[mlx5_1]"]
+    assert (finding.outcome in GOOD) is good
+    assert finding.expected == "disabled or passthrough"
+
+
+def test_an_iommu_that_is_off_or_does_not_show_its_type(root: Path) -> None:
+    (function(root, "infiniband/mlx5_1") / "iommu_group/type").unlink()
+    assert check(root)["hardware.iommu[mlx5_1]"].outcome is Outcome.COULD_NOT_RUN
+    assert "found nothing" in check(root, hardware_iommu=[])["hardware.iommu[mlx5_1]"].reason
+    shutil.rmtree(root / "sys/class/iommu")
+    assert bad(check(root)) == {}
+    assert check(root, hardware_iommu=["translated"])["hardware.iommu[mlx5_1]"].found == "disabled"
+
+
+@pytest.mark.parametrize(
+    ("declared_acs", "control", "outcome"),
+    [
+        ("disabled", "-", Outcome.PASS),
+        ("disabled", "+", Outcome.FAIL),
+        ("enabled", "+", Outcome.PASS),
+        ("enabled", "-", Outcome.FAIL),
+        ("", "+", Outcome.NOT_APPLICABLE),
+    ],
+)
+def test_acs(root: Path, declared_acs: str, control: str, outcome: Outcome) -> None:
+    finding = check(root, bridges=PORT.format(control), hardware_pcie_acs=declared_acs)["hardware.pcie.acs"]
+    assert finding.outcome is outcome
+    shown = finding.found or finding.reason
+    assert ("1 of 1 ports redirect: 0000:60:01.0" if control == "+" else "0 of 1 ports redirect") in shown
+
+
+@pytest.mark.parametrize(
+    "answer", [CommandResult(None, error="lspci: No such file or directory"), "0000:60:01.0 PCI bridge\n\tCapabilities: <access denied>\n"]
+)
+def test_acs_that_cannot_be_read(root: Path, answer: CommandResult | str) -> None:
+    assert check(root, bridges=answer, hardware_pcie_acs="disabled")["hardware.pcie.acs"].outcome is Outcome.COULD_NOT_RUN
+    assert check(root, bridges=answer)["hardware.pcie.acs"].outcome is Outcome.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("prefix", ["", "AER: "])
+@pytest.mark.parametrize(
+    ("severity", "failing", "weight"),
+    [
+        ("Uncorrected (Fatal)", "hardware.aer.fatal", Severity.CRITICAL),
+        ("Uncorrectable (Fatal)", "hardware.aer.fatal", Severity.CRITICAL),
+        ("Uncorrected (Non-Fatal)", "hardware.aer.nonfatal", Severity.MAJOR),
+    ],
+)
+def test_an_uncorrected_pcie_error_with_its_time(root: Path, prefix: str, severity: str, failing: str, weight: Severity) -> None:
+    findings = check(root, journal=f"{TIME} {AER.format(prefix, severity)}")
+    assert bad(findings) == {failing: ("none since boot", f"{severity}, Data Link Layer at 0000:61:00.0 ({TIME})")}
+    assert findings[failing].severity is weight
+
+
+def test_counters_count_where_the_log_is_silent(root: Path) -> None:
+    write_files(function(root, "infiniband/mlx5_0"), {"aer_dev_fatal": "DLP 2\nTOTAL_ERR_FATAL 2\n"})
+    assert bad(check(root))["hardware.aer.fatal"][1] == "0000:61:00.0 counted 2 since boot, the log shows none"
+    # They tell no time.
+    assert bad(check(root, hardware_log_hours=24, now="1793203200\n")) == {}
+
+
+def test_corrected_errors_fail_above_a_declared_limit(root: Path) -> None:
+    journal = (
+        f"{TIME} {AER.format('', 'Corrected')}" * 7
+        + f"{TIME} kernel: EDAC MC1: 1 CE memory read error on CPU_SrcID#1_MC#0_Chan#0_DIMM#0 (channel:0)\n"
+    )
+    findings = check(root, journal=journal)
+    assert bad(findings) == {}
+    assert "and 2 more" in findings["hardware.aer.corrected"].reason
+    found = bad(check(root, journal=journal, hardware_aer_corrected_max=6, hardware_mce_corrected_max=1))
+    assert set(found) == {"hardware.aer.corrected"}
+    assert found["hardware.aer.corrected"][1].startswith("7: Corrected, Data Link Layer at 0000:61:00.0")
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("mce: [Hardware Error]: CPU 12: Machine Check Exception: 5 Bank 7: bd80000000100134", "Bank 7: bd80000000100134 at CPU 12"),
+        ("mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 9: ac00004000800090", "Bank 9"),
+        ("EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1)", "DIMM#0"),
+        ("[Hardware Error]: Deferred error, no action required.", "Deferred error"),
+        ("{1}[Hardware Error]: event severity: recoverable", "recoverable"),
+    ],
+)
+def test_an_uncorrected_machine_check(root: Path, line: str, shown: str) -> None:
+    findings = check(root, journal=f"{TIME} kernel: {line}\n")
+    assert set(bad(findings)) == {"hardware.mce.uncorrected"}
+    assert shown in findings["hardware.mce.uncorrected"].found
+    assert TIME in findings["hardware.mce.uncorrected"].found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mce: CPU supports 29 MCE banks",
+        "EDAC MC0: Giving out device to module skx_edac controller Skylake Socket#0 IMC#0",
+        "mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 9: 8c00004000800090",
+        "{3}[Hardware Error]:  event severity: corrected",
+        "BERT: [Hardware Error]: Skipped 1 error records",
+        "[Hardware Error]: event severity: fatal",  # the boot error record tells of the boot before
+    ],
+)
+def test_lines_that_are_no_uncorrected_error(root: Path, line: str) -> None:
+    assert bad(check(root, journal=f"{TIME} kernel: {line}\n")) == {}
+
+
+def test_only_the_declared_hours_count(root: Path) -> None:
+    journal = f"{TIME} {AER.format('', 'Uncorrected (Fatal)')}{TIME} kernel: NVRM: Xid (PCI:0000:1a:00): 79, GPU has fallen off the bus.\n"
+    tests = ("test_machine_errors", "test_kernel_log")
+    at = int(boot_log.seconds_of(TIME) or 0)
+    recent = check(root, *tests, journal=journal, hardware_log_hours=2, now=f"{at + 3600}\n")
+    assert set(bad(recent)) == {"hardware.aer.fatal", "hardware.xids", "hardware.xid[79]"}
+    assert recent["hardware.xid[79]"].expected == "none in the last 2 h"
+    assert bad(check(root, *tests, journal=journal, hardware_log_hours=2, now=f"{at + 7201}\n")) == {}
+    # A line without a time is never too old.
+    assert bad(check(root, *tests, journal=journal.replace(TIME, ""), hardware_log_hours=2, now=f"{at + 7201}\n"))
+
+
+def test_a_clock_that_cannot_be_read_is_not_a_pass(root: Path) -> None:
+    findings = check(root, "test_machine_errors", "test_kernel_log", hardware_log_hours=2, now="")
+    assert {f.outcome for f in findings.values()} == {Outcome.COULD_NOT_RUN}
+
+
+def test_the_options_have_the_values_that_the_checks_know() -> None:
+    options = load_role(ROOT / "roles" / "hardware").options
+    assert options["hardware_iommu"]["choices"] == ["disabled", "passthrough", "translated"]
+
+
+@pytest.mark.parametrize("time", ["2026-11-20T08:15:00Z", "2026-11-20T08:15:00,470068+00:00", "2026-11-20T09:15:00+0100"])
+def test_times_of_all_formats(time: str) -> None:
+    assert boot_log.seconds_of(time) == boot_log.seconds_of(TIME)
+    assert boot_log.seconds_of("") is None

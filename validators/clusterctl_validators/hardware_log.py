@@ -1,0 +1,132 @@
+"""Judges the hardware errors of the kernel log: XIDs, SXids, PCIe errors and machine checks, within the declared hours."""
+
+from typing import Container, Iterable, List, Mapping, Optional, Tuple
+
+from clusterctl_validators import boot_log
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.gpu import GpuEvent, GpuEvents
+from clusterctl_validators.machine_errors import MachineError
+from clusterctl_validators.pcie import AerCounts
+from clusterctl_validators.probe import Probe, ProbeError
+from clusterctl_validators.record import Record
+
+_MOST = 5
+_UNDECLARED = "not declared for this node"
+
+
+class Window:
+    """The part of the log that counts."""
+
+    def __init__(self, probe: Probe, hours: int) -> None:
+        """`hours` before the node's own clock; 0: since boot. Raises ProbeError if the clock cannot be read."""
+        self.hours = hours
+        self._since_s: Optional[float] = None
+        if hours:
+            result = probe.run(["date", "+%s"])
+            if result.rc != 0 or not result.stdout.strip().isdigit():
+                raise ProbeError("date: {}".format(result.error or result.stderr.strip() or "no number"))
+            self._since_s = int(result.stdout) - hours * 3600.0
+
+    def holds(self, time: str) -> bool:
+        """Whether an error at this time counts; one without a readable time does."""
+        at = boot_log.seconds_of(time)
+        return self._since_s is None or at is None or at >= self._since_s
+
+    def __str__(self) -> str:
+        return "in the last {} h".format(self.hours) if self.hours else "since boot"
+
+
+def judge_gpu_events(record: Record, events: GpuEvents, window: Window, tolerated: Container[int], switch_advice: str) -> None:
+    """The errors of GPUs and of the switches between them."""
+    recent = [e for e in events.gpus if window.holds(e.time)]
+    bad = [e for e in recent if e.code not in tolerated and not e.harmless]
+    harmless = "none that requires action ({} harmless)".format(len(recent) - len(bad))
+    record.ok(
+        "hardware.xids",
+        not bad,
+        expected="none that requires action",
+        found=_listed(map(_gpu_text, bad)) or harmless,
+        severity=Severity.CRITICAL,
+        hint=bad[0].action if bad else "",
+    )
+    for code in sorted({e.code for e in bad}):
+        same = [e for e in bad if e.code == code]
+        found = "{} times: {}".format(len(same), _listed(map(_gpu_text, same)))
+        hint = "XID {}: {}".format(code, same[0].action)
+        record.ok(
+            "hardware.xid[{}]".format(code), False, expected="none {}".format(window), found=found, severity=Severity.CRITICAL, hint=hint
+        )
+    fatal = [e for e in events.switches if not e.harmless and window.holds(e.time)]
+    found = _listed(map(_gpu_text, fatal)) or "none fatal"
+    record.ok("hardware.sxids", not fatal, expected="none fatal", found=found, severity=Severity.CRITICAL, hint=switch_advice)
+
+
+def judge_aer(
+    record: Record, events: Tuple[MachineError, ...], counts: Mapping[str, AerCounts], window: Window, corrected_max: int
+) -> None:
+    """PCIe errors. Counters of the devices tell no time: they count where the whole boot does."""
+    recent = [e for e in events if window.holds(_time(e))]
+    for name, severity in (("fatal", Severity.CRITICAL), ("nonfatal", Severity.MAJOR)):
+        bad = [e for e in recent if not e.corrected and e.fatal == (name == "fatal")]
+        counted = [] if window.hours or bad else _counted(counts, name)
+        record.ok(
+            "hardware.aer." + name,
+            not bad and not counted,
+            expected="none {}".format(window),
+            found=_listed(map(_text, bad)) or _listed(counted) or "none",
+            severity=severity,
+            hint="drain the node, power it off and reseat the device, its riser or cable; replace it if the errors return",
+        )
+    corrected = [e for e in recent if e.corrected]
+    _limit(record, "hardware.aer.corrected", corrected_max, corrected, "a device reseated or replaced ends them")
+
+
+def judge_machine_checks(record: Record, events: Tuple[MachineError, ...], window: Window, corrected_max: int) -> None:
+    """Machine checks of processors and memory."""
+    recent = [e for e in events if window.holds(_time(e))]
+    bad = [e for e in recent if not e.corrected]
+    record.ok(
+        "hardware.mce.uncorrected",
+        not bad,
+        expected="none {}".format(window),
+        found=_listed(map(_text, bad)) or "none",
+        severity=Severity.CRITICAL,
+        hint="find the DIMM or processor in the event log of the BMC (`clusterctl bmc NODE`), replace it, then burn in",
+    )
+    corrected = [e for e in recent if e.corrected]
+    _limit(record, "hardware.mce.corrected", corrected_max, corrected, "the event log of the BMC names the DIMM")
+
+
+def _limit(record: Record, check: str, most: int, events: List[MachineError], hint: str) -> None:
+    if not most:
+        found = "; found {}".format(_listed(map(_text, events))) if events else ""
+        record.not_applicable(check, _UNDECLARED + found)
+        return
+    shown = ": " + _listed(map(_text, events)) if events else ""
+    record.ok(check, len(events) <= most, expected="<= {}".format(most), found="{}{}".format(len(events), shown), hint=hint)
+
+
+def _counted(counts: Mapping[str, AerCounts], name: str) -> List[str]:
+    numbers = {address: getattr(count, name) for address, count in counts.items()}
+    return ["{} counted {} since boot, the log shows none".format(address, number) for address, number in sorted(numbers.items()) if number]
+
+
+def _time(event: MachineError) -> str:
+    return boot_log.time_of(event.before)
+
+
+def _text(event: MachineError) -> str:
+    return _with_time(" at ".join(t for t in (event.detail[:80], event.device) if t), _time(event))
+
+
+def _gpu_text(event: GpuEvent) -> str:
+    return _with_time("{} at {} {}".format(event.code, event.pci, event.detail[:80]), event.time)
+
+
+def _with_time(text: str, time: str) -> str:
+    return "{} ({})".format(text, time) if time else text
+
+
+def _listed(texts: Iterable[str]) -> str:
+    every = list(texts)
+    return "; ".join(every[:_MOST]) + (" and {} more".format(len(every) - _MOST) if len(every) > _MOST else "")

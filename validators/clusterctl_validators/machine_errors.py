@@ -1,0 +1,89 @@
+"""PCIe errors (AER) and machine checks (MCE, EDAC, APEI) of the kernel log.
+
+Formats: Linux, drivers/pci/pcie/aer.c, arch/x86/kernel/cpu/mce/core.c, drivers/edac/edac_mc.c and mce_amd.c, drivers/firmware/efi/cper.c.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+_AER = re.compile(
+    r"(?P<device>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): (?:AER: )?"
+    r"PCIe Bus Error: severity=(?P<severity>[A-Z][a-z]+(?: \([A-Za-z-]+\))?), type=(?P<detail>[^,]+)"
+)
+_MCE = re.compile(
+    r"mce: \[Hardware Error\]: (?P<device>CPU \d+): Machine Check(?P<exception> Exception)?: \S+ (?P<detail>Bank \d+: (?P<status>[0-9a-f]+))"
+)
+_EDAC = re.compile(r"EDAC (?P<device>MC\d+): \d+ (?P<severity>[CU]E) (?P<detail>.+)")
+_AMD = re.compile(r"\[Hardware Error\]: (?P<severity>Corrected error|Deferred error|Uncorrected)(?P<detail>,.*)")
+# Numbered records are of this boot; the boot error record (BERT), which has no number, is of the one before.
+_APEI = re.compile(r"\{\d+\}\[Hardware Error\]:\s+event severity: (?P<severity>corrected|recoverable|fatal)")
+# Bit 61 of MCi_STATUS: the error was not corrected.
+_UNCORRECTED_BIT = 1 << 61
+
+
+@dataclass(frozen=True)
+class MachineError:
+    """One line.
+
+    Attributes:
+        device: PCI address, processor or memory controller, as logged; empty if the line names none.
+        corrected: the hardware corrected it.
+        fatal: the link or the machine does not survive it.
+        before: the text of the line before the message, with its time.
+    """
+
+    device: str
+    corrected: bool
+    fatal: bool
+    detail: str
+    before: str
+
+
+def aer_error(line: str) -> Optional[MachineError]:
+    """The PCIe error of a line."""
+    found = _AER.search(line)
+    if not found:
+        return None
+    severity = found.group("severity")
+    text = "{}, {}".format(severity, found.group("detail").strip())
+    return MachineError(found.group("device"), severity.startswith("Correct"), "(Fatal)" in severity, text, line[: found.start()])
+
+
+def machine_check(line: str) -> Optional[MachineError]:
+    """The machine check of a line."""
+    found = _MCE.search(line)
+    if found:
+        uncorrected = bool(found.group("exception") or int(found.group("status"), 16) & _UNCORRECTED_BIT)
+        return MachineError(found.group("device"), not uncorrected, uncorrected, found.group("detail"), line[: found.start()])
+    found = _EDAC.search(line)
+    if found:
+        return _named(found.group("device"), found.group("severity") == "CE", found.group("detail"), line[: found.start()])
+    found = _AMD.search(line)
+    if found:
+        severity = found.group("severity")
+        return _named("", severity == "Corrected error", severity + found.group("detail"), line[: found.start()])
+    found = _APEI.search(line)
+    if found:
+        severity = found.group("severity")
+        return _named("", severity == "corrected", "firmware reports a {} error".format(severity), line[: found.start()])
+    return None
+
+
+def _named(device: str, corrected: bool, detail: str, before: str) -> MachineError:
+    return MachineError(device, corrected, not corrected, detail.strip(), before)
+
+
+@dataclass(frozen=True)
+class MachineErrors:
+    """The PCIe errors and the machine checks of a log, in its order."""
+
+    aer: Tuple[MachineError, ...]
+    machine_checks: Tuple[MachineError, ...]
+
+
+def parse(text: str) -> MachineErrors:
+    """The errors of a log."""
+    candidates = [line for line in text.splitlines() if "Bus Error" in line or "Hardware Error" in line or "EDAC MC" in line]
+    aer = tuple(e for e in map(aer_error, candidates) if e)
+    return MachineErrors(aer, tuple(e for e in map(machine_check, candidates) if e))

@@ -1,0 +1,124 @@
+"""PCIe links, error counters, IOMMU and ACS of a node, as sysfs and lspci show them.
+
+Formats: Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats and sysfs-kernel-iommu_groups; drivers/pci/pci-sysfs.c for the links.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Tuple
+
+from clusterctl_validators.probe import Probe
+
+DEVICES = "/sys/bus/pci/devices"
+# Class 0604: PCI-to-PCI bridges, which root ports and ports of PCIe switches are.
+BRIDGES = ("lspci", "-D", "-vvv", "-d", "::0604")
+
+_SPEED = re.compile(r"^(\d+(?:\.\d+)?) GT/s")
+_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
+_TOTAL = re.compile(r"^TOTAL_ERR_\w+ (\d+)$", re.MULTILINE)
+_ACS = re.compile(r"ACSCtl:\s*(.*)")
+# Each of them sends traffic between two devices of a switch through the root complex; NCCL's troubleshooting guide looks for SrcValid.
+_REDIRECTING = ("SrcValid+", "ReqRedir+", "CmpltRedir+", "UpstreamFwd+")
+_IOMMU_STATES = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "translated"}
+
+
+class UnreadableBridgesError(ValueError):
+    """lspci did not show the capabilities of the bridges."""
+
+
+@dataclass(frozen=True)
+class PcieLink:
+    """The link of one device. None = the kernel does not know it.
+
+    Attributes:
+        generation, width: negotiated now.
+        most_generation, most_width: what both ends of the link can do.
+    """
+
+    generation: Optional[int]
+    width: Optional[int]
+    most_generation: Optional[int]
+    most_width: Optional[int]
+
+
+@dataclass(frozen=True)
+class AerCounts:
+    """Errors that a device has reported since it was found at boot."""
+
+    fatal: int
+    nonfatal: int
+    corrected: int
+
+
+def read_link(probe: Probe, device: str) -> PcieLink:
+    """The link of the PCI device that the folder or link `device` of sysfs is; the folder above it is the port at the other end."""
+    port = device + "/.."
+    return PcieLink(
+        _generation(probe, device + "/current_link_speed"),
+        _width(probe, device + "/current_link_width"),
+        _least(_generation(probe, device + "/max_link_speed"), _generation(probe, port + "/max_link_speed")),
+        _least(_width(probe, device + "/max_link_width"), _width(probe, port + "/max_link_width")),
+    )
+
+
+def _generation(probe: Probe, path: str) -> Optional[int]:
+    found = _SPEED.match(probe.read(path) or "")
+    return _GENERATIONS.get(float(found.group(1))) if found else None
+
+
+def _width(probe: Probe, path: str) -> Optional[int]:
+    text = probe.read(path) or ""
+    # 63: every bit of the register is set, as reads of a device that is gone return. 0: the link is down.
+    return int(text) if text.isdigit() and 0 < int(text) < 63 else None
+
+
+def _least(one: Optional[int], other: Optional[int]) -> Optional[int]:
+    known = [v for v in (one, other) if v is not None]
+    return min(known) if known else None
+
+
+def nvme_devices(probe: Probe) -> Dict[str, str]:
+    """NVMe controller -> the folder of its PCI device; controllers that are reached over a network have none."""
+    links = [p[: -len("/current_link_width")] for p in probe.glob("/sys/class/nvme/nvme*/device/current_link_width")]
+    return {link.split("/")[-2]: link for link in links}
+
+
+def aer_counts(probe: Probe) -> Dict[str, AerCounts]:
+    """PCI address -> what the device counted; only devices that counted something. Devices without AER have no such files."""
+    counts: Dict[str, AerCounts] = {}
+    for path in probe.glob(DEVICES + "/*/aer_dev_fatal"):
+        folder = path.rpartition("/")[0]
+        found = AerCounts(*(_total(probe, "{}/aer_dev_{}".format(folder, kind)) for kind in ("fatal", "nonfatal", "correctable")))
+        if found != AerCounts(0, 0, 0):
+            counts[folder.rpartition("/")[2]] = found
+    return counts
+
+
+def _total(probe: Probe, path: str) -> int:
+    found = _TOTAL.search(probe.read(path) or "")
+    return int(found.group(1)) if found else 0
+
+
+def iommu_state(probe: Probe, device: str) -> str:
+    """`disabled`, `passthrough`, `translated`, or the domain type of the kernel as it is; empty if the kernel does not show it."""
+    if not probe.glob("/sys/class/iommu/*"):
+        return "disabled"
+    kind = probe.read(device + "/iommu_group/type") or ""
+    return _IOMMU_STATES.get(kind, kind)
+
+
+def acs_bridges(probe: Probe) -> Tuple[List[str], List[str]]:
+    """The bridges that have ACS, and those of them that redirect traffic. Raises UnreadableBridgesError."""
+    result = probe.run(BRIDGES)
+    if result.rc != 0:
+        raise UnreadableBridgesError(result.error or result.stderr.strip() or "exit {}".format(result.rc))
+    if "<access denied>" in result.stdout:
+        raise UnreadableBridgesError("only root may read the capabilities of PCI devices")
+    able, redirecting = [], []
+    for block in re.split(r"\n(?=\S)", result.stdout):
+        found = _ACS.search(block)
+        if found:
+            able.append(block.split(" ", 1)[0].strip())
+            if any(flag in found.group(1) for flag in _REDIRECTING):
+                redirecting.append(able[-1])
+    return able, redirecting
