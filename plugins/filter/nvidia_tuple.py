@@ -28,7 +28,7 @@ def tuple_errors(
 
     Args:
         versions: full version by component (`driver`, `fabric_manager`, `imex`, `nvlsm`, `persistenced`, ...); empty means none.
-        request: `kernel_module`, `architecture`, `cuda`; the last two may be empty.
+        request: `kernel_module`, `architecture`, `cuda`, `source`; the second and third may be empty.
         packages: `component`, `name`, `version` of each package.
         catalogue: the facts of `nvidia_versions`; without them only versions are compared.
     """
@@ -81,6 +81,9 @@ def _catalogue_errors(
     yield from _architecture_errors(branch, request, catalogue)
     for prefix, key in (("nvidia-fabricmanager", "fabric_manager_package"), ("nvidia-imex", "imex_package")):
         expected = branches[branch][key]
+        if expected and request["source"] == "ubuntu":
+            # Its packages always have the branch in their names.
+            expected = f"{prefix}-{branch}"
         for package in packages:
             if package["name"].startswith(prefix) and package["name"] != expected:
                 yield f"{package['name']}: R{branch} " + (f"names this package {expected}" if expected else "has no such package")

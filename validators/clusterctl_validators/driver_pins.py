@@ -9,6 +9,8 @@ from clusterctl_validators.record import Record
 
 FILE = "/etc/apt/preferences.d/90-clusterctl-nvidia"
 PRIORITY = "1001"
+# 580.126.20-0ubuntu0.24.04.2; NVIDIA's own revisions are 1ubuntu1 and 0ubuntu1.
+_UBUNTU = re.compile(r"-\S*ubuntu\d+(\.\d+)?~?\S*\d\d\.\d\d")
 _UPSTREAM = re.compile(r"(?:\d+:)?([^-]+)")
 
 
@@ -41,3 +43,12 @@ def check_members(record: Record, installed: Mapping[str, Package], members: Seq
             wrong.append("{} {}".format(name, package.version))
     hint = "`clusterctl provision NODE`; packages of one driver work in one version only, a leftover of another branch must be removed"
     record.ok("nvidia_driver.set.version.persisted", not wrong, expected=driver, found=", ".join(wrong) or driver, hint=hint)
+
+
+def check_source(record: Record, installed: Mapping[str, Package], packages: Sequence[Mapping[str, str]], source: str) -> None:
+    """Record whether the declared driver packages that are installed come from the declared repository."""
+    names = [p["name"] for p in packages if p["component"] in ("driver", "persistenced")]
+    found = {n: "ubuntu" if _UBUNTU.search(installed[n].version) else "cuda" for n in names if n in installed and installed[n].installed}
+    wrong = sorted("{} {}".format(name, installed[name].version) for name, where in found.items() if where != source)
+    hint = "packages of both repositories have the same names and do not work together; `clusterctl provision NODE`"
+    record.ok("nvidia_driver.source.persisted", not wrong, expected=source, found=", ".join(wrong) or source, hint=hint)

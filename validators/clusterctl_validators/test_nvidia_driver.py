@@ -288,6 +288,7 @@ def test_pins(spec: Spec, record: Record, probe: Probe) -> None:
     text = _file(record, probe, "nvidia_driver.pins", driver_pins.FILE) or ""
     driver_pins.check_pins(record, text, packages, members, hint=_PROVISION)
     driver_pins.check_members(record, probe.packages(), members, spec["nvidia_driver_version"])
+    driver_pins.check_source(record, probe.packages(), packages, spec["nvidia_driver_source"])
 
 
 def test_module_stream(spec: Spec, record: Record, probe: Probe) -> None:

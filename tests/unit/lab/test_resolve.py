@@ -13,6 +13,7 @@ from clusterctl_lab.apt_root import AptRoot
 from clusterctl_lab.declared_packages import PREFERENCES, DeclaredPackages, declared_packages
 from clusterctl_lab.package_facts import package_facts
 from clusterctl_lab.resolve import Resolution, resolve, role_order
+from support.doc_blocks import blocks_of
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -47,6 +48,22 @@ def test_a_profile_resolves_although_newer_versions_are_published(apt: AptRoot) 
     assert set(companions.values()) == {"580.126.20-1ubuntu1"}
     assert found.installed["libibverbs1"] == "2510.0.11-1", "the distribution's, which every server has, is replaced"
     assert found.declared["nvidia_driver"] > 10
+
+
+@pytest.mark.parametrize("release", ["22.04", "24.04"])
+def test_the_documented_drivers_of_ubuntu_resolve(release: str, tmp_path: Path) -> None:
+    page = ROOT / "docs" / "how-to" / "own-profile.md"
+    (block,) = [b for b in blocks_of(page) if "profile_mysite_h100/nvidia_driver.yml" in b.marks.get("file", "")]
+    extra = tmp_path / "nvidia_driver.yml"
+    extra.write_text(block.text)
+    profile = "profile_hgx_h100_ib"
+    spec = load_profile([ROOT / "inventory" / "common"], profile, extra_vars=[f"@{extra}", f"ubuntu_release={release}"])
+    assert spec.roles["nvidia_driver"]["nvidia_driver_source"] == "ubuntu"
+    apt = AptRoot(tmp_path / "root", package_facts(), release)
+    found = resolve(apt, profile, release, declared_packages(spec, ORDER, ROOT / "roles"))
+    assert (found.role, found.reason) == ("", "")
+    assert found.installed["nvidia-kernel-common-580-server"].startswith("580.126.20-0ubuntu0."), "a newer one is in the archive"
+    assert "nvidia-dkms-580-open" not in found.installed
 
 
 def test_a_pin_of_a_version_that_does_not_exist_is_refused(apt: AptRoot) -> None:
@@ -88,12 +105,13 @@ def test_a_role_that_changes_the_package_of_an_earlier_one_is_named(apt: AptRoot
     assert "libnccl2 is 2.30.4-1+cuda13.2 in the end, declared is 2.28.9-1+cuda13.0" in found.reason
 
 
-def test_a_removed_package_is_refused(apt: AptRoot) -> None:
-    # NVIDIA's metapackage for the proprietary driver conflicts with the open one.
-    open_set, metapackage = steps(), DeclaredPackages("gpu_tools", (("nvidia-driver-580-server", "580.126.20-0ubuntu0.24.04.2"),))
-    found = resolve(apt, PROFILE, "24.04", [s for s in open_set if s.role == "nvidia_driver"] + [metapackage])
+def test_a_role_that_would_remove_declared_packages_is_refused(apt: AptRoot) -> None:
+    # Ubuntu's nvidia-compute-utils has its own persistence daemon and conflicts with NVIDIA's.
+    rival = DeclaredPackages("gpu_tools", (("nvidia-headless-no-dkms-580-server-open", "580.159.03-0ubuntu0.24.04.1"),))
+    found = resolve(apt, PROFILE, "24.04", [s for s in steps() if s.role == "nvidia_driver"] + [rival])
     assert found.role == "gpu_tools"
-    assert "remove" in found.reason or "unmet" in found.reason or "Conflicts" in found.reason
+    assert found.reason.startswith("apt would remove ")
+    assert "nvidia-persistenced" in found.reason
 
 
 def test_the_roles_own_templates_are_used() -> None:

@@ -25,6 +25,7 @@ def profile() -> tuple[dict[str, str], dict[str, str], list[dict[str, str]]]:
         "kernel_module": said["nvidia_driver_kernel_module"],
         "architecture": said["nvidia_driver_gpu_architecture"],
         "cuda": said["nvidia_driver_cuda_version"],
+        "source": said["nvidia_driver_source"],
     }
     return versions, request, said["nvidia_driver_packages"]
 

@@ -205,6 +205,16 @@ def test_an_undeclared_package_of_the_driver_has_another_version(tmp_path: Path)
     assert faults == {"nvidia_driver.set.version.persisted": "libnvidia-compute-580 580.159.04-1ubuntu1"}
 
 
+def test_packages_of_the_other_source(tmp_path: Path) -> None:
+    faults = bad(check(tmp_path, variables=spec(nvidia_driver_source="ubuntu")))
+    assert set(faults) == {"nvidia_driver.source.persisted"}
+    assert "nvidia-driver-580-open 580.126.20-1ubuntu1" in faults["nvidia_driver.source.persisted"]
+    moved = dpkg(PACKAGES, nvidia_persistenced=("580.126.20-0ubuntu0.24.04.2", "hold"))
+    assert (
+        bad(check(tmp_path / "cuda", {DPKG: moved}))["nvidia_driver.source.persisted"] == "nvidia-persistenced 580.126.20-0ubuntu0.24.04.2"
+    )
+
+
 def test_a_stream_of_dnf_needs_no_pins(tmp_path: Path) -> None:
     findings = check(tmp_path, files={driver_pins.FILE: None, "/etc/dnf/dnf.conf": "[main]\n"})
     assert bad(findings) == {}

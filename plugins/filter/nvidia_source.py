@@ -1,0 +1,63 @@
+"""Which repository the packages of a driver come from, and what follows from it, as pure functions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+# 580.126.20-0ubuntu0.24.04.2; NVIDIA's own are 580.126.20-1ubuntu1 and 580.65.06-0ubuntu1.
+_UBUNTU_REVISION = re.compile(r"-\S*ubuntu\d+(\.\d+)?~?\S*\d\d\.\d\d")
+_WORDS = {"cuda": "NVIDIA's repository", "ubuntu": "Ubuntu's archive"}
+_COMPONENTS = ("driver", "fabric_manager", "imex", "persistenced")
+
+
+def source_errors(source: str, kernel_module: str, peermem: bool, packages: Sequence[Mapping[str, str]]) -> list[str]:
+    """The reasons to refuse these packages of a source, one line each.
+
+    Args:
+        source: `cuda` or `ubuntu`.
+        kernel_module: `open` or `proprietary`.
+        peermem: nvidia-peermem is loaded at boot.
+        packages: `component`, `name`, `version` of each package.
+    """
+    errors = []
+    for package in packages:
+        found = "ubuntu" if _UBUNTU_REVISION.search(package["version"]) else "cuda"
+        if package["component"] in _COMPONENTS and found != source:
+            name = f"{package['name']} {package['version']}"
+            errors.append(f"{name} is of {_WORDS[found]}, but nvidia_driver_source is {source}")
+    return [*errors, *_kernel_module_errors(source, kernel_module, peermem, packages), *_flavour_errors(source, packages)]
+
+
+def _kernel_module_errors(source: str, kernel_module: str, peermem: bool, packages: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    modules = [p["name"] for p in packages if p["component"] == "kernel_module"]
+    if not modules:
+        return
+    if source != "ubuntu":
+        yield f"{modules[0]}: only Ubuntu's archive has precompiled kernel modules; nvidia_driver_source is {source}"
+    for name in modules:
+        if ("-open-" in name) != (kernel_module == "open"):
+            yield f"{name} is not a package of the {kernel_module} kernel module"
+    for name in (p["name"] for p in packages if re.match(r"nvidia-(dkms|driver|headless-\d)", p["name"])):
+        yield f"{name} builds kernel modules with DKMS, but {modules[0]} has them precompiled and signed: declare nvidia-headless-no-dkms-..."
+    if peermem:
+        yield "nvidia_driver_peermem: precompiled modules are built without the vendor's network stack, so nvidia-peermem does not load; use DMA-BUF"
+
+
+def _flavour_errors(source: str, packages: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Ubuntu's fabric manager, NSCQ and IMEX depend on the server flavour of the driver, which conflicts with the other one."""
+    needed = [p["name"] for p in packages if source == "ubuntu" and p["component"] in ("fabric_manager", "imex")]
+    for package in packages:
+        if needed and package["component"] == "driver" and "-server" not in package["name"]:
+            yield f"{package['name']}: {needed[0]} of Ubuntu needs the server flavour of the driver (-server)"
+
+
+class FilterModule:
+    """The filters of this role."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Filter name -> function."""
+        return {"nvidia_source_errors": source_errors}
