@@ -66,6 +66,8 @@ class World:
         gate_fails: nodes on which the gate rdma_pair fails.
         gates: replaces the results of burn-in.
         parts: node -> its parts.
+        pairs: the gate rdma_pair needs a second node.
+        allowed_partners: admitted nodes that the site allows to measure with.
         before: called before each operation with its name.
         calls: operations and their nodes, in order.
         progress: reported progress.
@@ -86,6 +88,8 @@ class World:
     gate_fails: set[str] = field(default_factory=set)
     gates: Callable[[Sequence[Node]], Sequence[GateResult]] | None = None
     parts: dict[str, list[Part]] = field(default_factory=dict)
+    pairs: bool = False
+    allowed_partners: Sequence[str] = ()
     before: Callable[[str], None] = lambda _what: None
     calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
@@ -125,6 +129,13 @@ class World:
         """A node as the inventory declares it."""
         return node(name, self.digest)
 
+    def alone(self, nodes: Sequence[Node], partners: Sequence[Node]) -> dict[str, str]:
+        lonely = self.pairs and len(nodes) + len(partners) == 1
+        return {n.name: "rdma_pair needs a second node" for n in nodes if lonely}
+
+    def neighbours(self, nodes: Sequence[Node], excluded: Sequence[str]) -> Sequence[Node]:
+        return [self.node(n) for n in self.allowed_partners if n not in excluded and n not in {x.name for x in nodes}]
+
     def power_cycle(self, nodes: Sequence[Node]) -> Sequence[PowerReport]:
         self._call("power_cycle", [n.name for n in nodes])
         return [PowerReport(n.name, PowerOutcome.DONE, "on") for n in nodes]
@@ -141,7 +152,9 @@ class World:
     def context(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: ProvisionOptions) -> RunContext:
         pool = LocalPool.create(store)
         admitter = Admitter(store, pool, "ada", {})
-        services = Services(store, pool, self.play, self.validate, self.burn_in, admitter, self.power_cycle, self.read_parts)
+        services = Services(
+            store, pool, self.play, self.validate, self.burn_in, admitter, self.alone, self.neighbours, self.power_cycle, self.read_parts
+        )
         request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
         return RunContext(services, request, rundir, {n.name: Candidate(n, GATES, ()) for n in nodes}, self.progress.append)
 
@@ -201,6 +214,8 @@ class World:
         self._call("burn_in", [n.name for n in nodes])
         if self.gates is not None:
             return self.gates(nodes)
+        if self.pairs and len(nodes) + len(partners) == 1:
+            return [GateResult(g, n.name, Outcome.COULD_NOT_RUN, "complete", detail="needs a second node") for n in nodes for g in GATES]
         return [self.gate(n.name, g) for n in nodes for g in GATES]
 
     def gate(self, name: str, gate: str) -> GateResult:

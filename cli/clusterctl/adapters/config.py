@@ -34,6 +34,7 @@ _KEYS = {
     "reboot_budget",
     "drift_policy",
     "cpu_quota_percent",
+    "auto_partners",
 }
 
 
@@ -70,6 +71,7 @@ class Config:
         allowed_signers: ssh-keygen's list of who may sign; needed to verify signatures.
         reboot_budget: nodes of one rack down at once: a number, or a share of those to reboot there, at least one.
         drift_policy: what is done about drift: `critical=drain,major=heal`; what is not named is reported.
+        auto_partners: how many admitted nodes of its rack a node that would be alone in its burn-in is measured with.
         cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
     """
 
@@ -85,6 +87,7 @@ class Config:
     reboot_budget: str = REBOOT_BUDGET
     drift_policy: str = ""
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
+    auto_partners: int = 0
 
     @property
     def plugins(self) -> Path:
@@ -133,6 +136,7 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
         reboot_budget=_budget(data.get("reboot_budget", REBOOT_BUDGET), file),
         drift_policy=str(data.get("drift_policy", "")),
         cpu_quota_percent=_percent(data.get("cpu_quota_percent", CPU_QUOTA_PERCENT), file),
+        auto_partners=_number(data.get("auto_partners", 0), file),
     )
 
 
@@ -153,6 +157,12 @@ def _budget(value: object, file: Path | None) -> str:
 def _percent(value: object, file: Path | None) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise invalid_key(file, "cpu_quota_percent", f"{value!r} is no whole number of percent", "write 50 for half a core, 0 for no quota")
+    return value
+
+
+def _number(value: object, file: Path | None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise invalid_key(file, "auto_partners", f"{value!r} is no number of nodes", "write 2 to allow two admitted nodes, 0 for none")
     return value
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.core.admission.decide import configuration_reasons, gate_reasons
+from clusterctl.core.admission.decide import configuration_reasons, decide_admission, gate_reasons
 from clusterctl.core.lifecycle import end_of_ownership, is_legal, keeps_out, next_action, owned_text
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import HINTS, LOST, NodeStatus
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from clusterctl_validators.finding import Finding
 
 _ABSENT = frozenset({ReasonKind.GATE_MISSING, ReasonKind.CHECKS_MISSING, ReasonKind.ROLE_FAILED})
+_DONE_BY_A_RUN = frozenset({PlannedAction.PROVISION, PlannedAction.ADMIT})
+# Left between burn-in and admission by a run that was killed or interrupted.
+_MEASURED = frozenset({State.VALIDATED, State.BURNED_IN})
 # About the other trays of a rack: no role changes it on this node, and those trays have findings of their own.
 _OF_OTHER_NODES = frozenset({"nvlink_domain.imex.complete"})
 
@@ -53,6 +56,11 @@ def needs_history(record: NodeRecord) -> bool:
     return record.state in (State.ADMITTED, State.QUARANTINED)
 
 
+def was_measured(record: NodeRecord) -> bool:
+    """Whether its current evidence may be complete: then it is not measured again."""
+    return record.state in _MEASURED
+
+
 def make_plan(inputs: Iterable[PlanInput], options: ProvisionOptions) -> Plan:
     """The plan of every node, in the order given."""
     return Plan(tuple(plan_node(i, options) for i in inputs))
@@ -66,6 +74,7 @@ def plan_node(known: PlanInput, options: ProvisionOptions) -> NodePlan:
         or _not_possible(known, options)
         or _left_admitted(known, roles, options)
         or _left_quarantined(known, options)
+        or _proven(known, roles, options)
         or _unrepairable(known, roles, options)
         or _to_provision(known, roles)
     )
@@ -123,6 +132,22 @@ def _left_quarantined(known: PlanInput, options: ProvisionOptions) -> NodePlan |
     return _plan(known, PlannedAction.LEAVE, "quarantined, and nothing changed since", reasons=reasons, exit_code=_code(reasons))
 
 
+def _proven(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:
+    """A node with complete current evidence that an earlier run did not get to admit."""
+    if not was_measured(known.record) or roles or options.all_roles or options.retest:
+        return None
+    name = known.node.name
+    verdict = decide_admission(
+        name,
+        expected_roles=known.node.spec.roles,
+        expected_gates=known.expected_gates,
+        findings=known.findings,
+        gate_results=known.last_results,
+        outcome=HostOutcome(name, HostStatus.OK),
+    )
+    return _plan(known, PlannedAction.ADMIT, "measured before, and as declared: to be admitted on that evidence") if verdict.admit else None
+
+
 def _unrepairable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:
     """A node on which a check fails and no role is left that could repair it."""
     if options.all_roles or _can_change(roles):
@@ -149,6 +174,20 @@ def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions
     return chosen if everything or _can_change(chosen) else tuple(r for r in chosen if r not in proven)
 
 
+def refuse_alone(plan: Plan, alone: Mapping[str, str]) -> Plan:
+    """The plan without the admitted nodes that would be taken out although they cannot be measured alone; `alone`: node -> why."""
+    hint = "name admitted nodes to measure with: --partners NODE,NODE; or allow them with auto_partners in clusterctl.yml"
+
+    def refused(node: NodePlan) -> NodePlan:
+        if node.state is not State.ADMITTED or node.action is not PlannedAction.PROVISION or node.node not in alone:
+            return node
+        what = f"{alone[node.node]}: it stays in the pool, unchanged"
+        reason = Reason(ReasonKind.REFUSED, what, hint=hint)
+        return replace(node, action=PlannedAction.REFUSE, why=what, reasons=(reason,), roles=(), exit_code=ExitCode.USAGE)
+
+    return Plan(tuple(refused(n) for n in plan.nodes))
+
+
 def check_exit_code(plan: Plan) -> ExitCode:
     """The exit code of `plan`: 8 changes pending; 4 or 6 where a node gave no answer, or where no role can repair what fails.
 
@@ -158,8 +197,8 @@ def check_exit_code(plan: Plan) -> ExitCode:
 
 
 def plan_exit_code(plan: Plan) -> ExitCode:
-    """The exit code of `provision --check`: 8 if a node would be provisioned, else the worst of the nodes that would be left out."""
-    return worst([ExitCode.CHANGES_PENDING if n.action is PlannedAction.PROVISION else n.exit_code for n in plan.nodes])
+    """The exit code of `provision --check`: 8 if a node would be provisioned or admitted, else the worst of the nodes that would be left out."""
+    return worst([ExitCode.CHANGES_PENDING if n.action in _DONE_BY_A_RUN else n.exit_code for n in plan.nodes])
 
 
 def plan_body(plan: Plan, digests: Mapping[str, str]) -> dict[str, Any]:

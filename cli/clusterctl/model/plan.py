@@ -18,10 +18,11 @@ ASSERTING_ROLES = frozenset({"hardware"})
 
 
 class PlannedAction(StrEnum):
-    """What a plan does with a node. QUARANTINE: a check fails that no role can repair."""
+    """What a plan does with a node. ADMIT: it was measured before, and nothing else is missing. QUARANTINE: a check fails that no role can repair."""
 
     LEAVE = "leave"
     PROVISION = "work"
+    ADMIT = "admit"
     QUARANTINE = "quarantine"
     UNREACHABLE = "unreachable"
     REFUSE = "refuse"
@@ -111,6 +112,11 @@ class Plan:
     def to_provision(self) -> tuple[NodePlan, ...]:
         """The nodes that will be provisioned."""
         return tuple(n for n in self.nodes if n.action is PlannedAction.PROVISION)
+
+    @property
+    def to_admit(self) -> tuple[NodePlan, ...]:
+        """The nodes that will be admitted on evidence of an earlier run."""
+        return tuple(n for n in self.nodes if n.action is PlannedAction.ADMIT)
 
     @property
     def to_quarantine(self) -> tuple[NodePlan, ...]:

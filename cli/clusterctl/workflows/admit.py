@@ -159,7 +159,7 @@ def _admit(admitter: Admitter, candidate: Candidate, *, include_owned: bool) -> 
         store.transition(name, to, run_id="", operator=admitter.operator, reason=reason, include_owned=include_owned)
 
     try:
-        evidence = _stored_evidence(store, name, findings, results) if record.state in _STEPS else None
+        evidence = stored_evidence(store, name, findings, results) if record.state in _STEPS else None
         admitter.enter_pool(candidate, verdict, evidence, record.state, step)
     except (IllegalTransitionError, PoolError) as e:
         return Admission(refused(verdict, e), record.state)
@@ -172,7 +172,8 @@ def _applied(store: Store, record: NodeRecord) -> HostOutcome | None:
     return HostOutcome(record.name, HostStatus.OK) if applied else None
 
 
-def _stored_evidence(store: Store, name: str, findings: NodeFindings | None, results: Sequence[GateResult]) -> AdmissionEvidence | None:
+def stored_evidence(store: Store, name: str, findings: NodeFindings | None, results: Sequence[GateResult]) -> AdmissionEvidence | None:
+    """The current evidence of a node with the directories of the runs that gathered it; None without findings."""
     if findings is None:
         return None
     folders = tuple(RunDir.open(Path(store.run(run_id).directory)) for run_id in store.evidence_runs(name))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING
 
 import pytest
@@ -332,21 +331,6 @@ def test_a_full_disk_admits_nobody_and_releases(world: World, where: str) -> Non
         assert store.leases() == ()
         assert store.runs()[0].status is RunStatus.FAILED
         assert store.runs()[0].exit_code == ExitCode.UNEXPECTED
-
-
-def test_a_disk_that_fills_while_verdicts_are_written_admits_no_further_node(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = RunDir.write_text
-
-    def full(self: RunDir, relative: str, content: str) -> Path:
-        if relative == f"admission/{N2}.json":
-            raise StoreError(path=self.path, detail="No space left on device", hint="free space") from OSError(errno.ENOSPC, "full")
-        return write(self, relative, content)
-
-    monkeypatch.setattr(RunDir, "write_text", full)
-    with pytest.raises(StoreError):
-        world.run()
-    assert world.members() == {N1}
-    assert world.states() == {N1: State.ADMITTED, N2: State.PROVISIONING, N3: State.PROVISIONING}
 
 
 def provision_with_lost_lease(world: World, store: Store, nodes: list[Node]) -> None:

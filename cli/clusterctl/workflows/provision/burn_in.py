@@ -16,5 +16,6 @@ def burn_in(context: RunContext) -> None:
     results = context.services.burn_in(
         context.active_nodes(), context.partners, lambda event: context.notify(TaskSeen(Phase.BURN_IN, event))
     )
-    context.gate_results = [r for r in results if r.node in context.active]
-    context.services.store.save_gate_results(context.run_id, context.gate_results)
+    judged = [r for r in results if r.node in context.active]
+    context.gate_results += judged
+    context.services.store.save_gate_results(context.run_id, judged)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.core.plan import PlanInput, make_plan, needs_history
+from clusterctl.core.plan import PlanInput, make_plan, needs_history, was_measured
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.state import State
 
@@ -44,6 +44,9 @@ def plan_inputs(
     inputs = []
     for node in nodes:
         record, found = records[node.name], findings[node.name]
+        if was_measured(record):
+            inputs.append(PlanInput(node, record, found, None, store.gate_results(node.name, current=True), expected_gates(node)))
+            continue
         steps = store.history(node.name) if needs_history(record) else ()
         last = steps[-1].run_id if steps else ""
         if last:

@@ -57,6 +57,8 @@ class Services:
         play: runs a playbook.
         validate: one round trip to each node.
         burn_in: measures and judges the first nodes; the second are partners.
+        alone: node -> which of its gates cannot be measured for want of a second node; the second nodes are partners.
+        neighbours: admitted nodes beside the first ones and none of the named, held for the run; none where the site does not allow it.
         power_cycle: switches nodes off and on by their BMCs, within the reboot budget.
         read_parts: the serial numbers of the parts of nodes.
     """
@@ -67,6 +69,8 @@ class Services:
     validate: Callable[[Sequence[Node]], Sequence[NodeFindings]]
     burn_in: Callable[[Sequence[Node], Sequence[Node], Callable[[TaskEvent], None]], Sequence[GateResult]]
     admitter: Admitter
+    alone: Callable[[Sequence[Node], Sequence[Node]], Mapping[str, str]]
+    neighbours: Callable[[Sequence[Node], Sequence[str]], Sequence[Node]]
     power_cycle: Callable[[Sequence[Node]], Sequence[PowerReport]]
     read_parts: Callable[[Sequence[Node]], Sequence[NodeParts]]
 

@@ -12,6 +12,7 @@ from clusterctl.model.state import State
 from clusterctl.workflows.admit import AdmissionEvidence, refused
 
 if TYPE_CHECKING:
+    from clusterctl.model.playbook_result import HostOutcome
     from clusterctl.model.verdict import NodeVerdict
     from clusterctl.workflows.provision.context import RunContext
 
@@ -21,29 +22,35 @@ def admit_nodes(context: RunContext) -> None:
     context.notify(PhaseStarted(Phase.ADMIT, tuple(context.active)))
     digests = context.rundir.digests()
     for name in tuple(context.active):
-        candidate = context.candidates[name]
-        verdict = decide_admission(
-            name,
-            expected_roles=tuple(candidate.node.spec.roles),
-            expected_gates=candidate.gates,
-            findings=context.findings.get(name),
-            gate_results=context.gate_results,
-            outcome=context.applied.get(name),
-        )
-        context.rundir.write_json(f"verdicts/{name}.json", _plain(verdict))
-        if not verdict.admit:
-            context.quarantine(name, Phase.ADMIT, verdict.reasons)
-            continue
-        evidence = AdmissionEvidence(context.findings[name], context.gate_results, (context.rundir,), digests)
-        _enter_pool(context, name, verdict, evidence)
+        found = context.findings.get(name)
+        evidence = AdmissionEvidence(found, context.gate_results, (context.rundir,), digests) if found else None
+        decide_and_admit(context, name, evidence, State.VALIDATED, context.applied.get(name))
 
 
-def _enter_pool(context: RunContext, name: str, verdict: NodeVerdict, evidence: AdmissionEvidence) -> None:
+def decide_and_admit(context: RunContext, name: str, evidence: AdmissionEvidence | None, state: State, outcome: HostOutcome | None) -> None:
+    """Decide on one node, and admit or quarantine it. `outcome` is what applying its roles came to."""
+    candidate = context.candidates[name]
+    verdict = decide_admission(
+        name,
+        expected_roles=tuple(candidate.node.spec.roles),
+        expected_gates=candidate.gates,
+        findings=evidence.findings if evidence else None,
+        gate_results=evidence.gate_results if evidence else (),
+        outcome=outcome,
+    )
+    context.rundir.write_json(f"verdicts/{name}.json", _plain(verdict))
+    if verdict.admit and evidence:
+        _enter_pool(context, name, verdict, evidence, state)
+    else:
+        context.quarantine(name, Phase.ADMIT, verdict.reasons)
+
+
+def _enter_pool(context: RunContext, name: str, verdict: NodeVerdict, evidence: AdmissionEvidence, state: State) -> None:
     def step(to: State, reason: str) -> None:
         context.move(name, to, Phase.ADMIT, reason)
 
     try:
-        context.services.admitter.enter_pool(context.candidates[name], verdict, evidence, State.VALIDATED, step)
+        context.services.admitter.enter_pool(context.candidates[name], verdict, evidence, state, step)
     except PoolError as e:
         context.end(name, State.DRAINED, ExitCode.CHANGES_PENDING, str(e), refused(verdict, e).reasons)
     else:

@@ -13,10 +13,12 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.provision import Note, Phase, ProvisionResult
 from clusterctl.model.state import State
+from clusterctl.workflows.provision.admit_measured import admit_measured
 from clusterctl.workflows.provision.apply import apply, un_admit
 from clusterctl.workflows.provision.burn_in import burn_in
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.decide import admit_nodes
+from clusterctl.workflows.provision.partners import with_partners
 from clusterctl.workflows.provision.reboot import reboot
 from clusterctl.workflows.provision.verify import verify_nodes
 
@@ -37,15 +39,17 @@ def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> Provision
         PoolError: it would take too much of the pool out at once, and `force` is not given; no node was touched.
         KeyboardInterrupt: after the state of all nodes was recorded.
     """
-    plan = check_nodes(context)
+    plan = with_partners(context, check_nodes(context))
     _require_headroom(context, plan)
     leave(context, plan)
-    if plan.leaving_pool and not confirm(plan):
+    if (plan.leaving_pool or plan.to_admit) and not confirm(plan):
         return ProvisionResult(context.run_id, (), time.monotonic() - context.started, declined=True)
     _require_headroom(context, plan)  # again: others may have drained nodes before the plan was confirmed
     context.active = list(plan.leaving_pool)
-    phase = Phase.APPLY
+    phase = Phase.ADMIT
     try:
+        admit_measured(context, plan)
+        phase = Phase.APPLY
         un_admit(context)
         quarantine_unrepairable(context, plan)
         for current, step in _STEPS.items():
@@ -63,7 +67,7 @@ def leave(context: RunContext, plan: Plan) -> None:
     """End the nodes that are left as they are: save their findings, and put an admitted node into the pool if it is missing there."""
     members = context.services.pool.members()
     for p in plan.nodes:
-        if p.node in plan.leaving_pool:
+        if p.node in plan.leaving_pool or p.action is PlannedAction.ADMIT:
             continue
         context.services.store.save_findings(context.run_id, context.findings[p.node])
         reason = p.reasons[0].text if p.reasons else ""
@@ -117,10 +121,13 @@ def _require_leases(context: RunContext) -> None:
 
 
 def _record_stop(context: RunContext, phase: Phase, error: BaseException) -> None:
-    """Leave no node looking finished: active nodes become `provisioning` again, which also voids what was measured."""
+    """Leave no node looking finished: active nodes become `provisioning` again, which also voids what was measured.
+
+    Where only the admission is missing, they stay as they are: the next run admits them on what was measured.
+    """
     why = "interrupted" if isinstance(error, KeyboardInterrupt) else f"stopped by {type(error).__name__}"
     store = context.services.store
-    for name in tuple(context.active):
+    for name in tuple(context.active) if phase is not Phase.ADMIT else ():
         record = store.node(name)
         if record is not None and record.state in IN_PROGRESS:
             context.move(name, State.PROVISIONING, phase, f"{why} during {phase.value}; run {context.run_id}")

@@ -29,13 +29,15 @@ from clusterctl.workflows.power.switch import PowerLimits
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
+from clusterctl.workflows.provision.neighbours import hold, neighbour_names, nodes_alone
+from clusterctl.workflows.provision.partners import with_partners
 from clusterctl.workflows.provision.query_progress import QueryProgress
 from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT, resumed, save_request, take_over
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.target_filter import without_absent_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from clusterctl.adapters.config import Config
     from clusterctl.core.gates.subject import Subject
@@ -66,7 +68,7 @@ def run_provision(config: Config, request: ProvisionRequest, listener: ProgressL
         )
         with recorded_run(store, start) as run:
             save_request(run.rundir, selected.request, target)
-            context = _context(config, store, selected, run.rundir, listener)
+            context = _context(config, store, selected, run.rundir, listener, held=True)
             context.lease_lost = run.lease_lost.is_set
             result = provision(context, listener.confirm)
             run.code, run.summary = result.exit_code, context.summary(result)
@@ -78,7 +80,7 @@ def plan_provision(config: Config, request: ProvisionRequest, listener: Progress
     with Store.open(config.store_url) as store:
         selected = _select(config, request, store, listener)
         context = _context(config, store, selected, RunDir("plan", config.state_dir), listener)
-        plan = check_nodes(context)
+        plan = with_partners(context, check_nodes(context))
         warn(context, plan)
         return plan
 
@@ -158,13 +160,26 @@ def _require_admitted(store: Store, partners: Sequence[str]) -> None:
             raise UsageProblemError(detail=f"{record.name} is {record.state}: not known to be good, so no partner", hint=hint)
 
 
-def _context(config: Config, store: Store, selected: _Selected, rundir: RunDir, listener: ProgressListener) -> RunContext:
+def _context(
+    config: Config, store: Store, selected: _Selected, rundir: RunDir, listener: ProgressListener, *, held: bool = False
+) -> RunContext:
     request = selected.request
     options = request.options
 
     def burn_in(nodes: Sequence[Node], partners: Sequence[Node], on_event: Callable[[TaskEvent], None]) -> Sequence[GateResult]:
         site = replace(config, inventory=request.inventory)
         return run_burnin([selected.subjects[n.name] for n in (*nodes, *partners)], rundir, site, options.level, on_event=on_event)
+
+    def alone(nodes: Sequence[Node], partners: Sequence[Node]) -> Mapping[str, str]:
+        return nodes_alone([selected.subjects[n.name] for n in (*nodes, *partners)], options.level)
+
+    def neighbours(nodes: Sequence[Node], excluded: Sequence[str]) -> Sequence[Node]:
+        names = neighbour_names(store, nodes, excluded, config.auto_partners, rundir.id)
+        if not names or (held and not hold(store, names, rundir.id, config.operator)):
+            return ()
+        found = load_nodes(request.inventory, ",".join(names), vault_ids=request.vault_ids)
+        selected.subjects.update({s.name: s for s in subjects_of((), found)})
+        return found
 
     def power_cycle(nodes: Sequence[Node]) -> Sequence[PowerReport]:
         accesses = load_bmcs(request.inventory, [n.name for n in nodes], vault_ids=request.vault_ids)
@@ -187,6 +202,8 @@ def _context(config: Config, store: Store, selected: _Selected, rundir: RunDir, 
             listener=QueryProgress(listener.notify),
         ),
         burn_in=burn_in,
+        alone=alone,
+        neighbours=neighbours,
         admitter=Admitter(store, pool, config.operator, versions(), signer(config.signing_key)),
         power_cycle=power_cycle,
         read_parts=partial(read_all_parts, inventory=request.inventory, ansible_args=options.ansible_args),
