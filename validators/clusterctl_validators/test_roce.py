@@ -21,6 +21,7 @@ WRITABLE = ("/sys/kernel/config",)
 Spec = Mapping[str, Any]
 CONFIG = "/etc/clusterctl/roce.json"
 UNIT = "clusterctl-roce.service"
+_NETWORKD = "systemd-networkd.service"
 APPLY = "run `systemctl start {}`, or apply the role roce".format(UNIT)
 FILES = {
     "/usr/local/sbin/clusterctl-roce": "755",
@@ -29,6 +30,7 @@ FILES = {
     "/etc/networkd-dispatcher/carrier.d/50-clusterctl-roce": "755",
     "/etc/networkd-dispatcher/routable.d/50-clusterctl-roce": "755",
     "/etc/NetworkManager/dispatcher.d/50-clusterctl-roce": "755",
+    "/etc/systemd/networkd.conf.d/50-clusterctl-roce.conf": "644",
 }
 # Keys of the configuration file of the script, by variable.
 _WRITTEN = {
@@ -79,7 +81,11 @@ def _rails(spec: Spec, probe: Probe) -> List[Rail]:
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
-    check_present(record, probe, spec["roce_packages"] if spec["roce_rails"] else [])
+    if not spec["roce_rails"]:
+        return
+    check_present(record, probe, spec["roce_packages"])
+    if probe.units([_NETWORKD])[_NETWORKD].file_state == "enabled":
+        check_present(record, probe, spec["roce_networkd_packages"])
 
 
 def test_link(spec: Spec, record: Record, probe: Probe) -> None:
