@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,18 @@ def declared(role: str, **changes: Any) -> dict[str, Any]:
         path = GROUP_VARS / group / f"{role}.yml"
         if path.is_file():
             variables |= yaml.safe_load(path.read_text())
-    return {**variables, **changes}
+    return {**_with_ubuntu_versions(variables), **changes}
+
+
+def _with_ubuntu_versions(variables: dict[str, Any]) -> dict[str, Any]:
+    """The versions of Ubuntu's own packages in place of their templates."""
+    facts = yaml.safe_load((GROUP_VARS / "all" / "ubuntu_versions.yml").read_text())
+    versions = facts["ubuntu_versions"][facts["ubuntu_release"]]
+    text = json.dumps(variables)
+    for name, version in versions.items():
+        text = text.replace("{{ ubuntu_versions[ubuntu_release]." + name + " }}", version)
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def smi_xml() -> str:
