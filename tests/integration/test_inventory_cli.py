@@ -67,6 +67,12 @@ def test_the_example_site_is_valid_and_its_secret_is_not_shown() -> None:
     assert "ANSIBLE_VAULT" not in shown.stdout
 
 
+def test_profile_show_refuses_gates_that_cannot_be_read() -> None:
+    done = clusterctl("profile", "show", "all", *EXAMPLE, "-e", '{"gates_levels": 3}')
+    assert done.returncode == 3, done.stderr
+    assert "gates_levels" in done.stderr
+
+
 def test_profile_show_shows_one_role() -> None:
     done = clusterctl("profile", "show", "profile-hgx-h100-ib", *EXAMPLE, "--role", "nccl")
     assert done.returncode == 0, done.stderr

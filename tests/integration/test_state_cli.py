@@ -85,7 +85,9 @@ def test_status_shows_a_killed_run_as_unfinished(rack: tuple[Store, RunRow], cap
     assert [(r["id"], r["nodes"]) for r in data["unfinished_runs"]] == [(dead.id, ["r12-n04"])]
     assert data["nodes"][3]["state"] == "provisioning"
     assert main.call(["status", "rack-12"]) == 0
-    assert "is unfinished: its process is gone; left in the middle: r12-n04" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "is unfinished: its process is gone; left in the middle: r12-n04" in text
+    assert "before it ended it admitted nothing" in text
     assert run_json(capsys, "status", "r12-n01")["unfinished_runs"] == []
 
 

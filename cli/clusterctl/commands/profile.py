@@ -5,7 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from clusterctl.adapters.inventory.groups import load_groups
-from clusterctl.adapters.inventory.invalid import problems_of
+from clusterctl.adapters.inventory.invalid import problems_of, spec_invalid_error
 from clusterctl.adapters.inventory.load import list_hosts
 from clusterctl.commands import complete
 from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, load_config, output_option, vault_option
@@ -51,7 +51,11 @@ def show(
     vault_ids: Words,
 ) -> None:
     """Show each distinct resolved spec of TARGET with its digest; secrets are left out."""
-    groups = load_groups(load_config(ctx, inventory).inventory, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids)
+    from clusterctl.core.gates.gates_problems import gates_problems  # noqa: PLC0415 imports the gates
+
+    groups = load_groups(load_config(ctx, inventory, gates=True).inventory, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids)
+    if wrong := [p for g in groups for p in gates_problems(g.spec, g.nodes or (g.profile,))]:
+        raise spec_invalid_error(wrong)
     known = {r for g in groups for r in g.spec.roles}
     if role is not None and role not in known:
         raise UsageProblemError(

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A run that has no recorded end and whose process is gone; `left` are the nodes it left unfinished."""
+    """A run that has no recorded end and whose process is gone; `left` are the nodes it left unfinished, `admitted` those it admitted."""
 
     run: RunRow
     left: tuple[str, ...]
+    admitted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ def status_body(overview: Overview) -> dict[str, Any]:
                 "operator": u.run.operator,
                 "started_at": u.run.started_at,
                 "nodes": list(u.left),
+                "admitted": list(u.admitted),
             }
             for u in overview.unfinished
         ],
@@ -125,4 +126,4 @@ def _unfinished(dead: Unfinished) -> Iterator[str]:
     where = f"; left in the middle: {fold_names(dead.left)}" if dead.left else ""
     yield f"run {run.id} ({run.verb} {run.target}, {run.operator}, {timestamps.short(run.started_at)}) is unfinished: its process is gone{where}"
     resume = f"`clusterctl provision --resume {run.id}` goes on" if run.verb == "provision" else f"`clusterctl {run.verb} {run.target}`"
-    yield f"  next: {resume}; nothing was admitted by its end"
+    yield f"  next: {resume}; before it ended it admitted {fold_names(dead.admitted) if dead.admitted else 'nothing'}"

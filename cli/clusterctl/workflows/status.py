@@ -29,7 +29,7 @@ def overview(store_url: str, target: str) -> Overview:
 
     with Store.open(store_url) as store:
         recorded = match(store.nodes(), target)
-        dead = tuple(Unfinished(r, store.nodes_in_progress(r.id)) for r in store.unfinished_runs())
+        dead = tuple(Unfinished(r, store.nodes_in_progress(r.id), store.admitted_by(r.id)) for r in store.unfinished_runs())
         return Overview(recorded, _held(store.leases(), {u.run.id for u in dead}), _by_node(store.unanswered()), dead)
 
 

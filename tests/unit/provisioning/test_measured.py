@@ -63,6 +63,10 @@ def test_stopped_in_admission_the_next_run_admits_without_measuring_again(
     stopped_in_admission(world, monkeypatch, error, state)
     world.calls.clear()
     assert world.members() == {N1}
+    with Store.open(world.url) as store:
+        assert store.admitted_by(store.runs()[0].id) == (N1,)
+    told = [p.text for p in world.progress if hasattr(p, "text")]
+    assert any(f"admitted before: {N1}" in text for text in told) is (error is KeyboardInterrupt)
     result = world.run()
     assert result.exit_code is ExitCode.OK
     assert [c[0] for c in world.calls] == ["validate"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.inventory.source_files import check_files
 from clusterctl.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ def _check(layer: Path) -> str:
     try:
         if layer.is_dir():
             next(layer.iterdir(), None)
-        else:
+        elif layer.is_file():
             layer.open("rb").close()
     except OSError as e:
         raise ConfigError(detail=f"inventory layer {layer}: {e.strerror}", hint="make it readable") from e
+    check_files(layer)
     return os.path.normpath(layer.absolute())

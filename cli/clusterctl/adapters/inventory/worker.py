@@ -39,7 +39,7 @@ def query_worker(request: WorkerRequest) -> dict[str, Any]:
         SpecInvalidError: the declared state breaks a schema.
         WorkerCrashedError: anything else.
     """
-    argv = [sys.executable, "-m", "clusterctl.adapters.inventory.ansible_worker"]
+    argv = [sys.executable, "-m", "clusterctl.adapters.inventory.ansible_worker", str(os.getpid())]
     try:
         done = subprocess.run(
             argv,

@@ -99,6 +99,12 @@ class TransitionRepository(Repository):
         with reading(self._engine) as connection:
             return tuple(connection.execute(query).scalars())
 
+    def admitted_by(self, run_id: str) -> tuple[str, ...]:
+        """The nodes that a run admitted, by name."""
+        steps = select(t.transitions.c.node).where(t.transitions.c.run_id == run_id, t.transitions.c.to_state == State.ADMITTED.value)
+        with reading(self._engine) as connection:
+            return tuple(connection.execute(steps.distinct().order_by(t.transitions.c.node)).scalars())
+
 
 def _admissible_digest(connection: Connection, node: Row[Any]) -> str:
     """The spec digest of the node's admission record, if the record is of the present epoch and the declared spec."""

@@ -116,7 +116,7 @@ def _require_leases(context: RunContext) -> None:
     if context.lease_lost():
         raise InterruptedRunError(
             detail="the lease on these nodes expired and another run took it",
-            hint=f"`clusterctl status` shows which; run {context.run_id} has admitted nothing since",
+            hint="`clusterctl status` shows which",
         )
 
 
@@ -131,4 +131,6 @@ def _record_stop(context: RunContext, phase: Phase, error: BaseException) -> Non
         record = store.node(name)
         if record is not None and record.state in IN_PROGRESS:
             context.move(name, State.PROVISIONING, phase, f"{why} during {phase.value}; run {context.run_id}")
-    context.notify(Note(f"{why} during {phase.value}: {len(context.active)} nodes are left unfinished, out of the pool"))
+    admitted = store.admitted_by(context.run_id)
+    done = f"; admitted before: {', '.join(admitted)}" if admitted else ""
+    context.notify(Note(f"{why} during {phase.value}: {len(context.active)} nodes are left unfinished, out of the pool{done}"))

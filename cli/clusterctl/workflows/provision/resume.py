@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store.store import Store
     from clusterctl.workflows.provision.request import ProvisionRequest
 
-INTERRUPTED = "stopped; nodes that were being changed are out of the pool, none was admitted since"
+INTERRUPTED = "stopped; nodes that were being changed are out of the pool"
 RESUME_HINT = "`clusterctl provision --resume {run_id}` continues, and so does the same command"
 _FILE = "request.json"
 

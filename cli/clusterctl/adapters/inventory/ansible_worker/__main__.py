@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.inventory.ansible_worker.become import become_passwords
 from clusterctl.adapters.inventory.ansible_worker.bmcs import bmcs
-from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError
+from clusterctl.adapters.inventory.ansible_worker.confinement import confine
+from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError, config_failure
 from clusterctl.adapters.inventory.ansible_worker.resolve import Resolution
 from clusterctl.adapters.inventory.ansible_worker.session import open_session
 from clusterctl.adapters.inventory.ansible_worker.targets import example_host, select
@@ -41,6 +42,11 @@ def answer(request: WorkerRequest) -> dict[str, Any]:
     return resolution.topology() if request.operation is Operation.HOSTS else resolution.nodes()
 
 
+def _too_large(error: Exception) -> WorkerError:
+    what = "takes more than half of the memory" if isinstance(error, MemoryError) else "is nested too deeply"
+    return config_failure(f"the inventory {what}", "look for values that contain themselves, and for templates that grow")
+
+
 def main(out: TextIO) -> None:
     """One request, one answer."""
     request = WorkerRequest.from_dict(json.load(sys.stdin))
@@ -48,11 +54,14 @@ def main(out: TextIO) -> None:
         result = {"ok": answer(request)}
     except WorkerError as e:
         result = {"error": e.to_dict()}
+    except (MemoryError, RecursionError) as e:
+        result = {"error": _too_large(e).to_dict()}
     json.dump(result, out, ensure_ascii=False)
     out.flush()
 
 
 if __name__ == "__main__":
+    confine(int(sys.argv[1]))
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
         os.dup2(2, 1)
         main(channel)
