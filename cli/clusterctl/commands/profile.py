@@ -5,7 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from clusterctl.adapters.inventory.groups import load_groups
-from clusterctl.adapters.inventory.invalid import problems_of, spec_invalid_error
+from clusterctl.adapters.inventory.invalid import problems_of
 from clusterctl.adapters.inventory.load import list_hosts
 from clusterctl.commands import complete
 from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, load_config, output_option, vault_option
@@ -51,16 +51,13 @@ def show(
     vault_ids: Words,
 ) -> None:
     """Show each distinct resolved spec of TARGET with its digest; secrets are left out."""
-    from clusterctl.core.gates.gates_problems import gates_problems  # noqa: PLC0415 imports the gates
+    from clusterctl.workflows.check_declared_state import require_gates  # noqa: PLC0415 imports the gates
 
-    groups = load_groups(load_config(ctx, inventory, gates=True).inventory, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids)
-    if wrong := [p for g in groups for p in gates_problems(g.spec, g.nodes or (g.profile,))]:
-        raise spec_invalid_error(wrong)
-    known = {r for g in groups for r in g.spec.roles}
-    if role is not None and role not in known:
-        raise UsageProblemError(
-            detail=f"{target} has no role {role!r}{did_you_mean(role, known)}", hint=f"its roles: {', '.join(sorted(known))}"
-        )
+    config = load_config(ctx, inventory, gates=True)
+    groups = require_gates(load_groups(config.inventory, target, limit=limit, extra_vars=extra_vars, vault_ids=vault_ids))
+    if role is not None and role not in (known := {r for g in groups for r in g.spec.roles}):
+        detail = f"{target} has no role {role!r}{did_you_mean(role, known)}"
+        raise UsageProblemError(detail=detail, hint=f"its roles: {', '.join(sorted(known))}")
     render.specs(output, groups, role)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from clusterctl.adapters.config import Config
+    from clusterctl.model.declared_state import SpecGroup
     from clusterctl.model.node import Node
     from clusterctl.model.problem import Problem
 
@@ -60,6 +61,17 @@ def check_declared_state(
     if found:
         raise spec_invalid_error(found)
     return InventoryCheck(nodes=len(nodes), specs=len(by_digest(nodes)), profiles=profiles, store_problem=store_problem)
+
+
+def require_gates(groups: Sequence[SpecGroup]) -> Sequence[SpecGroup]:
+    """The specs; refuses gates that cannot be read.
+
+    Raises:
+        SpecInvalidError: every problem at once.
+    """
+    if wrong := [p for g in groups for p in gates_problems(g.spec, g.nodes or (g.profile,))]:
+        raise spec_invalid_error(wrong)
+    return groups
 
 
 def _nodes(config: Config, target: str, words: _Words) -> tuple[tuple[Node, ...], tuple[Problem, ...]]:
