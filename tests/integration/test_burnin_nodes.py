@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
 CUT = "for p in /proc/[0-9]*; do grep -q '^sshd: root' $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true"
-TOOLS = ("dcgmi", "ib_write_bw", "all_reduce_perf", "mpirun")
+TOOLS = ("dcgmi", "ib_write_bw", "all_reduce_perf", "mpirun", "nvidia-smi", "dmesg")
 SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "judge.schema.json").read_text())
 SETTINGS = {
     "rdma_pair": {"duration_s": 1, "timeout_s": 20, "peer_wait_s": 30},
@@ -90,7 +90,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Contai
 def rack(nodes: dict[str, ContainerNode], tmp_path: Path) -> Iterator[Rack]:
     yield Rack(nodes, tmp_path / "site", tmp_path / "state")
     for one in nodes.values():
-        one.shell("rm -f /etc/fake-slow /etc/fake-pause")
+        one.shell("rm -f /etc/fake-slow /etc/fake-pause /etc/fake-remap /run/fake-load")
 
 
 def bad(data: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -112,6 +112,17 @@ def test_a_degraded_hca_is_found_and_judging_again_offline_agrees(rack: Rack, ca
     assert (again_code, again["nodes"]) == (code, data["nodes"])
 
 
+def test_what_the_load_raised_fails_a_node_that_passed_every_gate(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
+    rack.nodes["b3"].shell("touch /etc/fake-remap")
+    code, data = rack.clusterctl(capsys, "burnin", "rack-b", "--gates", "dcgm_diag")
+    assert code == 7
+    assert bad(data) == [("b3", "load_errors", "GPU 00000000:12:00.0", "fail")]
+    (worn,) = (r for n in data["nodes"] for r in n["results"] if r["outcome"] == "fail")
+    assert (worn["metric"], worn["reason"], worn["value"], worn["limit"]) == ("row_remap_pending", "raised_by_load", 1, 0)
+    again_code, again = rack.clusterctl(capsys, "judge", "last")
+    assert (again_code, again["nodes"]) == (code, data["nodes"])
+
+
 def test_a_node_retested_with_partners_passes_after_its_repair(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
     code, data = rack.clusterctl(capsys, "burnin", "b2", "--partners", "b1,b3", "--level", "standard")
     assert bad(data) == []
@@ -128,7 +139,7 @@ def test_a_missing_tool_and_an_unreachable_node_are_distinguished(rack: Rack, ca
         rack.nodes["b1"].shell("for f in /usr/bin/dcgmi.away /usr/local/bin/dcgmi.away; do test -e $f && mv $f ${f%.away}; done; true")
         rack.nodes["b3"].shell("mv /root/.ssh/away /root/.ssh/authorized_keys")
     assert code == 4
-    details = {n["name"]: n["results"][0] for n in data["nodes"]}
+    details = {n["name"]: next(r for r in n["results"] if r["gate"] == "dcgm_diag") for n in data["nodes"]}
     assert {name: r["reason"] for name, r in details.items()} == {"b1": "not_installed", "b2": None, "b3": "node_unreachable"}
     assert details["b1"]["detail"] == "dcgmi: not installed"
     assert "role gpu_tools installs it" in details["b1"]["hint"]

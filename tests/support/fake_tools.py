@@ -26,6 +26,23 @@ n1:100:120 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via {via}
 """
 
 
+GPU = """<gpu id="00000000:{bus}:00.0"><ecc_errors><volatile><dram_uncorrectable>0</dram_uncorrectable></volatile></ecc_errors>
+<remapped_rows><remapped_row_unc>0</remapped_row_unc><remapped_row_pending>{pending}</remapped_row_pending>
+<remapped_row_failure>No</remapped_row_failure></remapped_rows></gpu>"""
+
+
+def nvidia_smi(words: list[str]) -> int:
+    """Eight GPUs; with /etc/fake-remap the load of dcgmi left GPU 2 with a row to remap."""
+    if words[:1] == ["nvlink"]:
+        sys.stdout.write("".join(f"GPU {i}: NVIDIA H100 80GB HBM3 (UUID: GPU-{i})\n\t Link 0: Replay Errors: 0\n" for i in range(8)))
+        return 0
+    worn = Path("/etc/fake-remap").exists() and Path("/run/fake-load").exists()
+    gpus = "".join(GPU.format(bus=f"{i + 16:02X}", pending="Yes" if worn and i == 2 else "No") for i in range(8))
+    head = "<driver_version>580.126.20</driver_version><attached_gpus>8</attached_gpus>"
+    sys.stdout.write(f"<nvidia_smi_log>{head}{gpus}</nvidia_smi_log>\n")
+    return 0
+
+
 def slow(device: str) -> float:
     file = Path("/etc/fake-slow")
     words = [line.split() for line in file.read_text().splitlines()] if file.exists() else []
@@ -54,8 +71,14 @@ def main(name: str, words: list[str]) -> int:
     if {"--version", "--help"} & set(words):
         sys.stdout.write(f"{name} 1.0 (simulated)\n")
         return 0
+    if name == "nvidia-smi":
+        return nvidia_smi(words)
+    if name == "dmesg":
+        sys.stdout.write("[    0.000000] Linux version 6.8.0 (simulated)\n")
+        return 0
     pause = Path("/etc/fake-pause")
     if name == "dcgmi":
+        Path("/run/fake-load").touch()
         time.sleep(float(pause.read_text()) if pause.exists() else 0)
         results = [{"entity_group": "GPU", "entity_id": i, "status": "Pass"} for i in range(8)]
         tests = [{"name": n, "results": results, "test_summary": {"status": "Pass"}} for n in ("software", "memory", "pcie")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,19 @@ def nccl(busbw: float, *, wrong: str = "0", via: str = "P2P/CUMEM", size: int = 
         "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n"
         f"{row}# Out of bounds values : {closing}\n# Avg bus bandwidth    : {busbw}\n"
     )
+
+
+def snapshot(minutes: float, *, boot_id: str = "boot-1", counters: Mapping[str, Mapping[str, int]] | None = None, **more: Any) -> str:
+    """The output of error_snapshot.py on a node without GPUs, `minutes` after it booted."""
+    document = {
+        "schema_version": 1,
+        "boot_id": boot_id,
+        "uptime_s": 60.0 * minutes,
+        "log": {"error": "", "lines": []},
+        "commands": {},
+        "counters": counters or {"mlx5_0/1": {"symbol_error": 0}},
+    }
+    return json.dumps(document | more)
 
 
 def record(gate: str, name: str, stdout: str, **more: Any) -> RawRecord:

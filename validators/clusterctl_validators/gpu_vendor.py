@@ -5,6 +5,12 @@ from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.probe import Probe
 
 ADVICE = nvidia.ADVICE
+COUNTER_COMMANDS = nvidia.COUNTER_COMMANDS
+LINK_COUNTER_COMMANDS = nvidia.LINK_COUNTER_COMMANDS
+VERSION_COMMAND = nvidia.VERSION_COMMAND
+LOG_PATTERN = nvidia.LOG_PATTERN
+error_counters = nvidia.error_counters
+events_of = nvidia.events_of
 
 
 def reader_of(probe: Probe) -> GpuReader:

@@ -1,8 +1,8 @@
 """NVIDIA GPUs: `nvidia-smi`, XID and SXid lines of the kernel log, and NVIDIA's advice, behind the vendor-independent interface."""
 
-from typing import Dict, Sequence
+from typing import Dict, Mapping, Sequence, Tuple
 
-from clusterctl_validators import kernel_log, nvidia_smi
+from clusterctl_validators import kernel_log, nvidia_counters, nvidia_smi
 from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.gpu import GpuAdvice, GpuEvent, GpuEvents, GpuLog, UnreadableGpuError
 from clusterctl_validators.kernel_log import XidEvent
@@ -12,6 +12,12 @@ from clusterctl_validators.xid_catalogue import HARMLESS, HINTS, action_for
 _VENDOR = "0x10de"
 _GPU_PCI_CLASSES = ("0x0300", "0x0302")
 _TIMEOUT_S = 60
+# What prints the error counters, of GPUs and of their NVLinks.
+COUNTER_COMMANDS: Tuple[str, ...] = ("nvidia-smi -q -x",)
+LINK_COUNTER_COMMANDS: Tuple[str, ...] = ("nvidia-smi nvlink -e",)
+VERSION_COMMAND: Tuple[str, ...] = ("nvidia-smi", "--version")
+# Lines of the kernel log that are about a GPU or an NVSwitch.
+LOG_PATTERN = r"NVRM: Xid|SXid \("
 
 ADVICE = GpuAdvice(
     missing="check the kernel log for XID 79; power-cycle the node, reseat the GPU board, then RMA",
@@ -72,7 +78,7 @@ class NvidiaReader:
             found = kernel_log.read(self._probe)
         except UnreadableLogError as e:
             raise UnreadableGpuError(str(e)) from e
-        return GpuEvents(tuple(_gpu_event(x) for x in found.xids), tuple(_switch_event(x) for x in found.sxids))
+        return _gpu_events(found)
 
     def ecc_command(self, index: int, enabled: bool) -> str:
         """The setting is in force after a reboot."""
@@ -90,6 +96,26 @@ class NvidiaReader:
 
     def _is_gpu(self, vendor_file: str) -> bool:
         return (self._probe.read(vendor_file[: -len("vendor")] + "class") or "").startswith(_GPU_PCI_CLASSES)
+
+
+def events_of(lines: Sequence[str]) -> GpuEvents:
+    """XIDs and SXids in some lines of a kernel log, which may be none."""
+    return _gpu_events(kernel_log.parse("\n".join(lines) or "-"))
+
+
+def error_counters(outputs: Mapping[str, str]) -> Dict[str, Dict[str, int]]:
+    """Device -> error counter -> value, from the outputs of the counter commands. Raises UnreadableGpuError."""
+    found: Dict[str, Dict[str, int]] = {}
+    for command, output in outputs.items():
+        if command in COUNTER_COMMANDS:
+            found.update(nvidia_counters.gpu_counters(output))
+        elif command in LINK_COUNTER_COMMANDS:
+            found.update(nvidia_counters.nvlink_counters(output))
+    return found
+
+
+def _gpu_events(found: kernel_log.KernelEvents) -> GpuEvents:
+    return GpuEvents(tuple(_gpu_event(x) for x in found.xids), tuple(_switch_event(x) for x in found.sxids))
 
 
 def _gpu_event(xid: XidEvent) -> GpuEvent:

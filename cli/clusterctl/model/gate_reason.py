@@ -53,6 +53,9 @@ class GateReason(StrEnum):
     NOT_ALLOCATED = "not_allocated"
     PERSISTENCE_OFF = "persistence_off"
     ROW_REMAP = "row_remap"
+    RAISED_BY_LOAD = "raised_by_load"
+    DEVICE_LOST = "device_lost"
+    REBOOTED = "rebooted"
 
 
 # There is nothing to judge: the next action is about the measurement, not about what it found.

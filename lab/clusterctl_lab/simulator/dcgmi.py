@@ -7,7 +7,7 @@ import socket
 import sys
 from typing import Any
 
-from . import machine, state
+from . import load, machine, state
 from .daemons import HOSTENGINE_PORT
 from .gpus import GpuView, NoDriverError, gpu_views, require_driver, require_no_lost_gpu
 
@@ -67,6 +67,7 @@ def _diag(words: list[str], views: list[GpuView], version: str, driver: str) -> 
         print(f'Error: requested test "{level}" was not found among possible test choices.')
         return 226
     print("clusterctl-lab: simulated", file=sys.stderr)
+    load.begin()
     report = diagnostic_document(views, int(level), version, driver, plugins=bool(state.installed_version(_PLUGINS)))
     print(json.dumps(report, indent=2) if {"-j", "--json"} & set(words) else result_table(report))
     return 0 if _passed(report) else 226

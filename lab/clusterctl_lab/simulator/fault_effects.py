@@ -33,6 +33,10 @@ _AER = {
 }
 
 
+# Rows that are to be remapped are announced by an XID that asks for nothing by itself.
+_LOAD_XIDS = {"xid": "95", "row_remap": "63"}
+
+
 def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
     """Write the kernel messages of a new fault."""
     if fault.name == "xid":
@@ -52,6 +56,18 @@ def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
 def _counted(faults: Faults, hca: str) -> dict[str, int]:
     options = [fault.option for fault in faults.of("pcie_error", hca)]
     return {severity: options.count(severity) for severity in _AER}
+
+
+def raise_load_errors(faults: list[Fault], node: str, log: KernelLog, root: str = "/sys") -> None:
+    """What load brings out: kernel messages and link errors. Values of nvidia-smi follow by themselves."""
+    for fault in faults:
+        index = int(fault.device)
+        code = _LOAD_XIDS.get(fault.option)
+        if code:
+            log.log(xid_line(machine.gpu(node, index).bus_id, int(code), _XIDS[code]), "err")
+        if fault.option == "link_error" and index < len(machine.THIS.hca_names):
+            counters = f"class/infiniband/{machine.THIS.hca_names[index]}/ports/1/counters"
+            pseudo_files.write_files(root, {f"{counters}/symbol_error": 214, f"{counters}/link_error_recovery": 1})
 
 
 def apply_faults(faults: Faults, root: str = "/sys") -> None:

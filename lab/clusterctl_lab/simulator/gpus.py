@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from . import gpu_modes, machine, nvlink_fabric, state
+from . import gpu_modes, load, machine, nvlink_fabric, state
 
 # Driver branch -> CUDA version.
 _CUDA = {"570": "12.8", "575": "12.9", "580": "13.0", "590": "13.1"}
@@ -34,6 +34,8 @@ class GpuView:
     lost: bool
     modes: gpu_modes.GpuModes
     gsp: bool
+    remap_pending: bool = False
+    power_brake_us: int = 0
 
 
 def cuda_version(driver: str) -> str:
@@ -83,11 +85,13 @@ def gpu_views(node: str = "") -> list[GpuView]:
                 fabric=nvlink_fabric.gpu_joined(index, faults),
                 persistence=persistence,
                 remap_failure=bool(ecc),
-                remapped_rows=8 if ecc else 0,
+                remapped_rows=8 if ecc else int(index in load.raised(faults, "row_remap")),
                 uncorrected_now=1 if ecc else 0,
                 lost=index in faults.lost_gpus(),
                 modes=gpu_modes.current_modes(index),
                 gsp=gsp,
+                remap_pending=index in load.raised(faults, "row_remap"),
+                power_brake_us=1_250_000 if index in load.raised(faults, "power_brake") else 0,
             )
         )
     return views

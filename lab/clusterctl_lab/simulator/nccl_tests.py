@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from . import machine, nccl_debug_log, peers
+from . import load, machine, nccl_debug_log, peers
 from .device_variation import variation_factor
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def run_group(name: str, words: list[str], version: str, group: list[tuple[Peer,
     if problem:
         print(problem)
         return 3
+    load.begin()
     low, high = _size(_option(words, "-b", "--minbytes", "32M")), _size(_option(words, "-e", "--maxbytes", "32M"))
     step = int(_option(words, "-f", "--stepfactor", "2"))
     nccl = group[0][0].nccl

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from . import device_variation, gpus, machine, state
+from . import device_variation, gpus, load, machine, state
 
 # Test case -> (description, GB/s, between GPUs).
 _CASES = {
@@ -40,6 +40,7 @@ def main(argv: list[str], version: str) -> int:
     if unknown:
         print(f"ERROR: Testcase {unknown[0]} not found!", file=sys.stderr)
         return 1
+    load.begin()
     cases = [run_test_case(name, len(views)) for name in names]
     if {"-j", "--json"} & set(argv):
         whole = {"CUDA Runtime Version": 13000, "Driver Version": driver, "git_version": f"v{version} (simulated)", "testcases": cases}

@@ -1,4 +1,4 @@
-"""nvidia-smi: -q [-x], -L, --query-gpu, --query-remapped-rows, nvlink -s, topo -m, -pm, -pl, -mig, -e, --version, and the table."""
+"""nvidia-smi: -q [-x], -L, --query-gpu, --query-remapped-rows, nvlink -s|-e, topo -m, -pm, -pl, -mig, -e, --version, and the table."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ def _run(words: list[str], version: str) -> int:
 def _text(words: list[str], views: list[GpuView], driver: str) -> str:
     """The output of a listing; empty for a command line that is not simulated."""
     first = words[0] if words else ""
+    if first == "nvlink" and {"-e", "--errorcounters"} & set(words):
+        return smi_text.nvlink_errors(views)
     if first in _SHOWS:
         return _SHOWS[first](views)
     if first in ("-q", "--query"):

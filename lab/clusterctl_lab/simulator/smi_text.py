@@ -92,6 +92,13 @@ def nvlink_status(views: list[GpuView]) -> str:
     return "".join(f"GPU {v.minor}: {machine.THIS.gpu_model} (UUID: {v.gpu.uuid})\n{links}" for v in views)
 
 
+def nvlink_errors(views: list[GpuView]) -> str:
+    """The output of `nvidia-smi nvlink -e` for NVLink up to the fourth generation."""
+    counters = ("Replay Errors", "Recovery Errors", "CRC Errors")
+    links = "\n".join("".join(f"\t Link {link}: {name}: 0\n" for name in counters) for link in range(machine.THIS.nvlinks))
+    return "".join(f"GPU {v.minor}: {machine.THIS.gpu_model} (UUID: {v.gpu.uuid})\n{links}\n" for v in views)
+
+
 def topology_matrix(views: list[GpuView]) -> str:
     """The output of `nvidia-smi topo -m`; each GPU shares a PCIe switch with the HCA of its rail."""
     gpus = [f"GPU{v.minor}" for v in views]

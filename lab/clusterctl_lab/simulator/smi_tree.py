@@ -66,6 +66,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
         },
         "performance_state": "P0",
         "clocks_event_reasons": _reasons(),
+        "clocks_event_reasons_counters": _reason_counters(view),
         "fb_memory_usage": {
             "total": f"{this.gpu_memory_mib} MiB",
             "reserved": "479 MiB",
@@ -107,6 +108,12 @@ def _reasons() -> Tree:
     return idle | {f"clocks_event_reason_{name}": "Not Active" for name in names}
 
 
+def _reason_counters(view: GpuView) -> Tree:
+    counted = dict.fromkeys(("sw_power_cap", "sync_boost", "sw_therm_slowdown", "hw_therm_slowdown"), 0)
+    times = {**counted, "hw_power_brake": view.power_brake_us}
+    return {f"clocks_event_reasons_counters_{name}": f"{microseconds} us" for name, microseconds in times.items()}
+
+
 def _ecc(view: GpuView) -> Tree:
     zero: Tree = {"sram_correctable": "0", "sram_uncorrectable_parity": "0", "sram_uncorrectable_secded": "0", "dram_correctable": "0"}
     return {
@@ -121,7 +128,7 @@ def _remapped(view: GpuView) -> Tree:
     return {
         "remapped_row_corr": "0",
         "remapped_row_unc": str(view.remapped_rows),
-        "remapped_row_pending": "No",
+        "remapped_row_pending": "Yes" if view.remap_pending else "No",
         "remapped_row_failure": "Yes" if view.remap_failure else "No",
         "row_remapper_histogram": {f"row_remapper_histogram_{name}": f"{count} bank(s)" for name, count in banks.items()},
     }

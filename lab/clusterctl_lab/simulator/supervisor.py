@@ -6,7 +6,7 @@ import os
 import select
 import socket
 
-from . import ethernet_rails, fault_effects, link_type, peers, state
+from . import ethernet_rails, fault_effects, link_type, load, peers, state
 from .file_watcher import POLL_S, FileWatcher
 from .kernel_log import KMSG, KernelLog
 from .memory_files import MemoryFiles
@@ -28,10 +28,12 @@ def _serve() -> None:
     log = KernelLog()
     memory = MemoryFiles(state.read("/proc/cmdline"))
     watcher = FileWatcher()
-    for path in [*memory.watched(), SEED]:
+    os.makedirs(load.FOLDER, exist_ok=True)
+    for path in [*memory.watched(), SEED, load.FOLDER]:
         watcher.watch(path)
     _log_first_lines(log)
     faults = state.read_faults()
+    raised: list[state.Fault] = []
     with socket.create_server(("", peers.PORT)) as server:
         inputs = [server.fileno()] + ([] if watcher.fd is None else [watcher.fd])
         addresses = ethernet_rails.address_event_socket() if link_type.is_ethernet() else None
@@ -42,6 +44,11 @@ def _serve() -> None:
             for path in watcher.changed():
                 if path == SEED:
                     faults = _apply_new_faults(faults, log)
+                    raised = load.raised_faults(faults)
+                    load.keep_raised(raised)
+                elif path == load.FOLDER:
+                    before, raised = raised, load.raised_faults(faults)
+                    fault_effects.raise_load_errors([f for f in raised if f not in before], os.uname().nodename, log)
                 else:
                     memory.written(path)
             if server.fileno() in ready:

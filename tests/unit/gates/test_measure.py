@@ -19,7 +19,7 @@ from clusterctl.workflows.burnin import measure
 from clusterctl.workflows.burnin import measure_and_judge as burnin
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
 from clusterctl.workflows.judge_again import judge_stored
-from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, nodes, perftest, plan
+from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, nodes, perftest, plan, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,9 @@ DIAG = json.dumps(
 )
 
 
+STEPS = ("before", "after.nodes", "after.group")
+
+
 class Fleet:
     """Stands in for the playbook: answers every planned step, with what is broken."""
 
@@ -50,6 +53,7 @@ class Fleet:
         self.slow: dict[tuple[str, str], float] = {}
         self.lost: dict[str, HostStatus] = {}
         self.weak: dict[str, float] = {}
+        self.snapshots: dict[tuple[str, str], str] = {}
         self.spoil: Callable[[str], str] = lambda lines: lines
         self.status = PlaybookStatus.COMPLETED
         self.plays: list[PlaybookRequest] = []
@@ -77,6 +81,8 @@ class Fleet:
         elif step["gate"] == "rdma_pair":
             ends = {(name, step["device"]), (step["peer"], step["peer_device"])}
             text = perftest(min([392.0, *(v for end, v in self.slow.items() if end in ends)]), device=step["device"])
+        elif step["gate"] == "load_errors":
+            text = self.snapshots.get((name, step["name"]), snapshot(STEPS.index(step["name"])))
         elif step["gate"] == "nccl_node":
             text = nccl(self.weak.get(name, 477.0))
         else:
@@ -118,7 +124,7 @@ def test_a_healthy_rack_passes_and_every_command_is_on_record(fleet: Fleet, rund
     assert all(r.simulated for r in results)
     records = read_all(rundir.path)
     assert {(r.gate, r.node) for r in records} == {
-        *((g, f"n{i}") for g in ("dcgm_diag", "nccl_node", "rdma_pair") for i in range(1, 5)),
+        *((g, f"n{i}") for g in ("dcgm_diag", "nccl_node", "rdma_pair", "load_errors") for i in range(1, 5)),
         ("nccl_group", "n1"),
     }
     assert (rundir.path / "gates" / "rdma_pair" / "n3.json").is_file()
@@ -136,7 +142,7 @@ def test_a_bad_node_is_named_and_the_group_runs_without_it(fleet: Fleet, rundir:
 def test_an_unreachable_node_is_missing_evidence_and_the_others_go_on(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     fleet.lost["n2"] = HostStatus.UNREACHABLE
     results = run_burnin(subjects_of(nodes(4, rails=1)), rundir, config(tmp_path), "standard")
-    assert bad(results) == {(g, "n2", "could_not_run") for g in ("dcgm_diag", "nccl_node", "rdma_pair", "nccl_group")}
+    assert bad(results) == {(g, "n2", "could_not_run") for g in ("dcgm_diag", "nccl_node", "rdma_pair", "load_errors", "nccl_group")}
     assert {r.reason for r in results if r.gate == "dcgm_diag" and r.node == "n2"} == {GateReason.NODE_UNREACHABLE}
     assert gates_exit_code(results) is ExitCode.UNREACHABLE
 
@@ -161,20 +167,33 @@ def test_spoilt_records_are_missing_evidence(fleet: Fleet, rundir: RunDir, tmp_p
 def test_a_record_of_another_command_does_not_count(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     fleet.spoil = lambda t: t.replace("all_reduce_perf", "some_other_perf")
     results = run_burnin(subjects_of(nodes(2, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node"])
-    assert {(r.outcome, r.rule) for r in results} == {(Outcome.COULD_NOT_RUN, "complete")}
+    assert {(r.outcome, r.rule) for r in results if r.gate == "nccl_node"} == {(Outcome.COULD_NOT_RUN, "complete")}
 
 
 def test_one_node_needs_a_partner_and_says_how(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     alone = run_burnin(subjects_of(nodes(1, rails=1)), rundir, config(tmp_path), "standard", gates=["rdma_pair", "nccl_group"])
-    assert {(r.gate, r.outcome) for r in alone} == {(g, Outcome.COULD_NOT_RUN) for g in ("rdma_pair", "nccl_group")}
-    assert [r for r in alone if "--partners" not in r.hint] == []
+    assert bad(alone) == {(g, "n1", "could_not_run") for g in ("rdma_pair", "nccl_group")}
+    assert [r for r in alone if r.gate != "load_errors" and "--partners" not in r.hint] == []
+
+
+def test_an_error_under_load_fails_a_node_that_passed_every_gate(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    fleet.snapshots["n2", "after.nodes"] = snapshot(1, counters={"mlx5_0/1": {"symbol_error": 7}})
+    fleet.snapshots["n3", "after.group"] = snapshot(2, boot_id="boot-2")
+    results = run_burnin(subjects_of(nodes(4, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node", "nccl_group"])
+    assert bad(results) == {("load_errors", "n2", "fail"), ("nccl_group", "n2", "could_not_run"), ("load_errors", "n3", "fail")}
+    assert [r.reason for r in results if r.gate == "nccl_group" and r.node == "n2"] == [GateReason.LEFT_OUT]
+    steps = {r.node: [s.step for s in read_all(rundir.path) if s.node == r.node and s.gate == "load_errors"] for r in results}
+    assert steps == {"n2": ["before", "after.nodes"], **{n: ["before", "after.nodes", "after.group"] for n in ("n1", "n3", "n4")}}
+    again = judge_stored(rundir.path, None)
+    assert bad(again.results) == bad(results)
 
 
 def test_partners_are_measured_with_and_not_judged(fleet: Fleet, tmp_path: Path) -> None:
     one, two, three = nodes(3, rails=1)
     fleet.slow[("n1", "mlx5_0")] = 196.0
     results = run_burnin(subjects_of([one], [two, three]), RunDir.create(tmp_path, "a"), config(tmp_path), "standard", gates=["rdma_pair"])
-    assert [(r.node, r.outcome) for r in results] == [("n1", Outcome.FAIL)]
+    assert {r.node for r in results} == {"n1"}
+    assert bad(results) == {("rdma_pair", "n1", "fail")}
     fleet.slow.clear()
     results = run_burnin(subjects_of([one], [two]), RunDir.create(tmp_path, "b"), config(tmp_path), "standard")
     assert {r.node for r in results} == {"n1"}
@@ -185,7 +204,7 @@ def test_a_partner_that_is_not_reached_is_an_unreachable_node(fleet: Fleet, rund
     one, two = nodes(2, rails=1)
     fleet.lost["n2"] = HostStatus.UNREACHABLE
     results = run_burnin(subjects_of([one], [two]), rundir, config(tmp_path), "standard", gates=["rdma_pair"])
-    assert [(r.node, r.reason) for r in results] == [("n1", GateReason.NODE_UNREACHABLE)]
+    assert [(r.node, r.reason) for r in results if r.gate == "rdma_pair"] == [("n1", GateReason.NODE_UNREACHABLE)]
     assert gates_exit_code(results) is ExitCode.UNREACHABLE
 
 

@@ -29,7 +29,7 @@ def baseline(**changes: Any) -> list[dict[str, Any]]:
 
 def test_a_good_profile_is_typed() -> None:
     profile = profile_of(node("n1", declared=gates()), TODAY)
-    assert profile.levels["quick"] == ("dcgm_diag",)
+    assert profile.levels["quick"] == ("dcgm_diag", "load_errors"), "load_errors always takes part"
     assert profile.for_gate("rdma_pair")[0].kind is BaselineKind.FLOOR
     assert profile.settings_of(RDMA_PAIR).size_bytes == 8388608
 

@@ -79,9 +79,9 @@ def world(tmp_path: Path) -> ColdWorld:
 def test_only_the_node_that_waits_is_cycled_and_then_judged(world: ColdWorld) -> None:
     world.run()
     assert world.states() == dict.fromkeys(world.names, State.ADMITTED)
-    assert world.steps() == ["validate", "provision ofed", "reboot", "validate", "power_cycle", "booted", "validate", "burn_in"]
+    assert world.steps() == ["validate", "provision ofed", "reboot", "validate", "power_cycle", "booted", "validate", "burn_in", "validate"]
     assert ("power_cycle", ("r12-n02",)) in world.calls
-    assert world.calls[-2] == ("validate", ("r12-n02",))
+    assert world.calls[-3] == ("validate", ("r12-n02",))
 
 
 def test_a_reboot_that_brought_everything_needs_no_power_cycle(world: ColdWorld) -> None:
@@ -129,7 +129,7 @@ def test_a_power_cycle_that_is_not_done(world: ColdWorld, report: PowerReport, r
     world.run()
     assert world.states() == {"r12-n01": State.ADMITTED, "r12-n02": State.QUARANTINED}
     assert reason in world.reasons()["r12-n02"]
-    assert world.steps().count("validate") == 2
+    assert world.steps().count("validate") == 3
 
 
 def test_devices_that_do_not_come_back_quarantine_the_node(world: ColdWorld) -> None:

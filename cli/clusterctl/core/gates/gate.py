@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.planning.devices import Hca
-    from clusterctl.core.gates.planning.step import GateSteps
+    from clusterctl.core.gates.planning.step import GateStep, GateSteps
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import Baseline, GateResult, RawRecord, Sample
     from clusterctl.model.level import Level
@@ -26,10 +26,14 @@ S = TypeVar("S", bound=GateSettings)
 
 
 class Scope(StrEnum):
-    """The nodes of one measurement: each by itself, every two, all together. Gates run in this order."""
+    """The nodes of one measurement: each by itself, every two, all together. Gates run in this order.
+
+    A gate of the whole burn-in measures each node before the first gate and after the last one.
+    """
 
     NODE = "node"
     PAIR = "pair"
+    BURN_IN = "burn_in"
     GROUP = "group"
 
 
@@ -44,6 +48,7 @@ class Gate(ABC, Generic[S]):
         default_levels: the burn-in levels that it is meant for.
         needs_floor: a profile that runs it must have a floor for it. False where the tool itself decides.
         installed_by: the role that installs the tool; empty where none does.
+        always: it takes part in every burn-in, whatever the profile and the command line name.
         reads_stderr: the tool writes part of its result to stderr.
     """
 
@@ -55,6 +60,7 @@ class Gate(ABC, Generic[S]):
     default_levels: ClassVar[tuple[Level, ...]] = ()
     needs_floor: ClassVar[bool] = True
     installed_by: ClassVar[str] = ""
+    always: ClassVar[bool] = False
     reads_stderr: ClassVar[bool] = False
 
     @abstractmethod
@@ -64,6 +70,10 @@ class Gate(ABC, Generic[S]):
         Raises:
             ConfigError: the settings cannot be met.
         """
+
+    def closing_steps(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int], part: str) -> Mapping[str, GateStep]:  # noqa: ARG002 for gates to override
+        """For a gate of the whole burn-in: node -> its step after all other gates of a part."""
+        return {}
 
     @abstractmethod
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:

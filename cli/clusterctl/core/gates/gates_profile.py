@@ -66,7 +66,7 @@ class GatesProfile:
     """What burn-in measures on a node and how it is judged.
 
     Attributes:
-        levels: burn-in level -> its gates, in order.
+        levels: burn-in level -> its gates, in order; those that always take part are at the end.
         settings: gate -> its settings; every registered gate has some.
         peer_address: the address other nodes measure this one by; empty = the address of its SSH connection.
     """
@@ -114,7 +114,8 @@ def profile_of(node: Node, today: date) -> GatesProfile:
     problems += _uncovered_problems(document.gates_levels, entries)
     if problems:
         raise _invalid(node.name, problems)
-    levels = {level: tuple(gates) for level, gates in document.gates_levels.items()}
+    always = [gate.name for gate in all_gates() if gate.always]
+    levels = {level: tuple(dict.fromkeys((*gates, *always))) for level, gates in document.gates_levels.items()}
     return GatesProfile(levels, settings, entries, document.gates_peer_address)
 
 

@@ -21,6 +21,7 @@ _FILES = (
     "cpu_stream",
     "nccl_node",
     "rdma_pair",
+    "load_errors",
     "nccl_group",
 )
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
     from clusterctl.core.gates.planning.gate_plan import GatePlan
-    from clusterctl.core.gates.planning.step import GateStep
+    from clusterctl.core.gates.planning.step import BurnInPart, GateStep
     from clusterctl.model.playbook_result import PlaybookResult
     from clusterctl.model.task_event import TaskEvent
 
@@ -29,11 +29,18 @@ _RECORD_LIMIT_BYTES = 2 * 6 * 512 * 1024
 
 
 def measure(
-    plan: GatePlan, rundir: RunDir, config: Config, part: str, on_event: Callable[[TaskEvent], None] | None = None
+    plan: GatePlan,
+    rundir: RunDir,
+    config: Config,
+    part: BurnInPart,
+    on_event: Callable[[TaskEvent], None] | None = None,
+    *,
+    earlier: Sequence[RawRecord] = (),
 ) -> tuple[RawRecord, ...]:
     """Measure, store `gates/<gate>/<node>.json`, return one record per planned step.
 
-    A step whose record did not come back gets one that says so; nothing here is judged. `part` names this stage of the run.
+    A step whose record did not come back gets one that says so; nothing here is judged. A gate that was measured in an
+    earlier part, too, has the records of both in its file.
 
     Raises:
         ConfigError: the playbook cannot be started.
@@ -71,7 +78,7 @@ def measure(
     records = accounted(plan, brought, outcome)
     for gate in plan.gates:
         for name in busy:
-            own = [r for r in records if r.gate == gate and r.node == name]
+            own = [r for r in (*earlier, *records) if r.gate == gate and r.node == name]
             if own:
                 rundir.write_json(f"gates/{gate}/{name}.json", rawfile.gate_document(gate, name, own))
     return records

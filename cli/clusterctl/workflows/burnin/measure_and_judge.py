@@ -11,7 +11,8 @@ from clusterctl.core.gates.judging.judge import judge, not_passed
 from clusterctl.core.gates.planning.coverage import coverage
 from clusterctl.core.gates.planning.gate_plan import GatePlan, plan_gates
 from clusterctl.core.gates.planning.header import FILE, header_of
-from clusterctl.core.gates.registry import gate_named, gate_names
+from clusterctl.core.gates.planning.step import BurnInPart
+from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.level import LEVELS, Level
@@ -70,20 +71,21 @@ def run_burnin(
         ConfigError: a gate or level is unknown; nothing was measured.
         StoreError: the run directory cannot be written.
     """
-    chosen = [gate_named(name).name for name in gates or gate_names()]
+    chosen = {*(gate_named(name).name for name in gates or gate_names()), *(g.name for g in all_gates() if g.always)}
     burnin = _Burnin(tuple(subjects), level_named(level), tuple(g for g in gate_names() if g in chosen), rundir)
     late = tuple(g for g in gate_names(Scope.GROUP) if g in burnin.gates)
     early = tuple(g for g in burnin.gates if g not in late)
+    frames = tuple(g for g in gate_names(Scope.BURN_IN) if g in burnin.gates)
     plan = plan_gates(subjects, burnin.level, early)
     burnin.write_header(plan, plan.impossible)
-    records: tuple[RawRecord, ...] = measure(plan, rundir, config, "nodes", on_event) if early else ()
+    records: tuple[RawRecord, ...] = measure(plan, rundir, config, BurnInPart.NODES, on_event)
     results = judge(subjects, records, level=burnin.level, gates=early, impossible=plan.impossible)
     if late:
         bad = not_passed(results)
-        second = plan_gates([s for s in subjects if s.name not in bad], burnin.level, late)
+        second = plan_gates([s for s in subjects if s.name not in bad], burnin.level, (*frames, *late), BurnInPart.GROUP)
         impossible = {**plan.impossible, **second.impossible}
         burnin.write_header(plan, impossible)
-        records = (*records, *measure(second, rundir, config, "group", on_event))
+        records = (*records, *measure(second, rundir, config, BurnInPart.GROUP, on_event, earlier=records))
         results = judge(subjects, records, level=burnin.level, gates=burnin.gates, impossible=impossible)
     rundir.write_json("gates/results.json", {"schema_version": 1, "results": [asdict(r) for r in results]})
     return results

@@ -1,4 +1,4 @@
-"""Burn in: measure the active nodes together and save the gate results."""
+"""Burn in: measure the active nodes together, save the gate results, and validate the nodes again after the load."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def burn_in(context: RunContext) -> None:
-    """Run the gates of the chosen level on all active nodes, with the partners."""
+    """Run the gates of the chosen level on all active nodes, with the partners.
+
+    What is admitted is the node as the load left it: the findings from before the load are replaced by new ones.
+    """
     context.notify(PhaseStarted(Phase.BURN_IN, tuple(context.active), context.options.level))
     results = context.services.burn_in(
         context.active_nodes(), context.partners, lambda event: context.notify(TaskSeen(Phase.BURN_IN, event))
@@ -19,3 +22,6 @@ def burn_in(context: RunContext) -> None:
     judged = [r for r in results if r.node in context.active]
     context.gate_results += judged
     context.services.store.save_gate_results(context.run_id, judged)
+    context.notify(PhaseStarted(Phase.VERIFY, tuple(context.active), "after the load"))
+    context.findings |= {f.node: f for f in context.services.validate(context.active_nodes())}
+    context.services.store.save_findings(context.run_id, *(context.findings[n] for n in context.active))

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl_lab.simulator import fault_effects, pseudo_files, sysfs_pci, sysfs_rdma
+from clusterctl_lab.simulator import fault_effects, load, pseudo_files, state, sysfs_pci, sysfs_rdma
 from clusterctl_lab.simulator.state import Fault, Faults
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_sysfs_shows_a_fault_until_it_is_cleared(tmp_path: Path) -> None:
@@ -21,6 +23,34 @@ def test_sysfs_shows_a_fault_until_it_is_cleared(tmp_path: Path) -> None:
     fault_effects.apply_faults(Faults(), root)
     assert (gpu / "vendor").read_text() == "0x10de\n"
     assert rate.read_text() == "400 Gb/sec (4X NDR)\n"
+
+
+class Log:
+    """Keeps the lines of the kernel log."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def log(self, text: str, level: str = "info") -> None:
+        self.lines.append(f"{level}: {text}")
+
+
+def test_load_brings_out_what_was_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "load").mkdir()
+    monkeypatch.setattr(load, "FOLDER", str(tmp_path / "load"))
+    root, log = str(tmp_path), Log()
+    pseudo_files.write_files(root, sysfs_rdma.files("n1", {}))
+    kinds = ("xid", "row_remap", "power_brake", "link_error")
+    faults = Faults(tuple(Fault("load_error", str(i), kind) for i, kind in enumerate(kinds)))
+    assert [load.raised(faults, kind) for kind in kinds] == [set(), set(), set(), set()]
+    monkeypatch.setattr(state, "read_faults", lambda: faults)
+    load.begin()
+    assert [load.raised(faults, kind) for kind in kinds] == [{0}, {1}, {2}, {3}]
+    assert load.raised_faults(Faults(faults.active[:1])) == [faults.active[0]], "a fault that was cleared is gone"
+    fault_effects.raise_load_errors(load.raised_faults(faults), "n1", log, root)  # type: ignore[arg-type]
+    assert [line.split("): ")[1].split(",")[0] for line in log.lines] == ["95", "63"]
+    assert (tmp_path / "class/infiniband/mlx5_3/ports/1/counters/symbol_error").read_text() == "214\n"
+    assert (tmp_path / "class/infiniband/mlx5_2/ports/1/counters/symbol_error").read_text() == "0\n"
 
 
 def test_faults_reduce_rates() -> None:

@@ -42,12 +42,13 @@ def judge(
     known = {s.name: s for s in sorted(subjects, key=lambda s: s.name)}
     judged = [s for s in known.values() if not s.partner]
     chosen = {gate_named(name) for name in gates}
+    groups = frozenset(g.name for g in chosen if g.scope is Scope.GROUP)
     results: list[GateResult] = []
     for scope in Scope:
         failed_before = not_passed(results)
         for gate in (g for g in all_gates() if g in chosen and g.scope is scope):
             declared = [s.name for s in judged if gate.name in s.profile.levels[level]]
-            found = gate.judge(Evidence(known, [r for r in ordered if r.gate == gate.name], level, failed_before))
+            found = gate.judge(Evidence(known, [r for r in ordered if r.gate == gate.name], level, failed_before, groups))
             own = [r for r in found if r.node in declared]
             missing = sorted(set(declared) - {r.node for r in own})
             results += [*own, *(_without_evidence(gate, n, impossible or {}, failed_before) for n in missing)]

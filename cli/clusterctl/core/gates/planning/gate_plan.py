@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
-from clusterctl.core.gates.planning.step import GateStep, Obstacle, Rendezvous
+from clusterctl.core.gates.gate import Scope
+from clusterctl.core.gates.planning.step import BurnInPart, GateStep, Obstacle, Rendezvous
 from clusterctl.core.gates.registry import all_gates, gate_named
 
 if TYPE_CHECKING:
@@ -51,8 +52,10 @@ def _longest(steps: Sequence[GateStep]) -> int:
     return sum(longest.values())
 
 
-def plan_gates(subjects: Sequence[Subject], level: Level, gates: Sequence[str]) -> GatePlan:
-    """Plan `gates` for the nodes to judge and their partners alike, each gate for the nodes whose profile has it at this level.
+def plan_gates(subjects: Sequence[Subject], level: Level, gates: Sequence[str], part: BurnInPart = BurnInPart.NODES) -> GatePlan:
+    """Plan the gates of a part, for the nodes to judge and their partners alike, each gate for the nodes whose profile has it at this level.
+
+    A gate of the whole burn-in frames the others: it opens the first part and closes every part.
 
     Raises:
         ConfigError: a gate is unknown, or the ports of the pair schedule do not fit below 65536.
@@ -63,7 +66,9 @@ def plan_gates(subjects: Sequence[Subject], level: Level, gates: Sequence[str]) 
     nvlink_groups: dict[str, tuple[str, ...]] = {}
     meetings: list[Rendezvous] = []
     batches = count()
-    for gate in (g for g in all_gates() if g in chosen):
+    frames = [g for g in all_gates() if g in chosen and g.scope is Scope.BURN_IN]
+    opening = frames if part is BurnInPart.NODES else []
+    for gate in (*opening, *(g for g in all_gates() if g in chosen and g not in frames)):
         taking = [s for s in subjects if gate.name in s.profile.levels[level]]
         if not taking:
             continue
@@ -73,5 +78,9 @@ def plan_gates(subjects: Sequence[Subject], level: Level, gates: Sequence[str]) 
         impossible |= {(gate.name, name): obstacle for name, obstacle in planned.obstacles.items()}
         nvlink_groups |= planned.nvlink_groups
         meetings += [planned.rendezvous] if planned.rendezvous else []
+    for gate in frames:
+        taking = [s for s in subjects if gate.name in s.profile.levels[level]]
+        for name, step in gate.closing_steps(taking, level, batches, part).items():
+            steps[name].append(step)
     taken = {name: tuple(own) for name, own in steps.items()}
     return GatePlan(level, tuple(gates), taken, impossible, meetings[0] if meetings else Rendezvous(), nvlink_groups)

@@ -20,6 +20,13 @@ class Side(StrEnum):
     CLIENT = "client"
 
 
+class BurnInPart(StrEnum):
+    """The parts of a burn-in: nodes and pairs first, then groups of the nodes that passed."""
+
+    NODES = "nodes"
+    GROUP = "group"
+
+
 @dataclass(frozen=True, slots=True)
 class GateStep:
     """One command on one node.

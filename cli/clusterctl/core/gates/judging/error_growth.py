@@ -1,0 +1,129 @@
+"""Two snapshots of a node's error counters against each other. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates.judging.limits import limit_text
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl_validators import gpu_vendor
+from clusterctl_validators.gpu import GpuEvent, UnreadableGpuError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from clusterctl.core.gates.error_limits import GrowthLimit
+    from clusterctl.core.parsers.error_snapshot import ErrorSnapshot
+
+_SECONDS_PER_MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What may happen under load: the growth of counters by name, and codes of the GPU vendor that are tolerated."""
+
+    limits: Mapping[str, GrowthLimit]
+    tolerated_codes: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    gate: str
+    node: str
+    before: ErrorSnapshot
+    after: ErrorSnapshot
+    allowed: Allowed
+
+    @property
+    def minutes(self) -> float:
+        return (self.after.uptime_s - self.before.uptime_s) / _SECONDS_PER_MINUTE
+
+    def result(self, outcome: Outcome, rule: str, **fields: object) -> GateResult:
+        return GateResult(self.gate, self.node, outcome, rule, **fields)  # type: ignore[arg-type]
+
+
+def raised_by_load(gate: str, node: str, before: ErrorSnapshot, after: ErrorSnapshot, allowed: Allowed) -> tuple[GateResult, ...]:
+    """A failure for every error that was raised between two snapshots; one pass if there is none and all was read."""
+    this = _Comparison(gate, node, before, after, allowed)
+    if before.boot_id != after.boot_id:
+        detail = f"the node rebooted under load: it is up for {after.uptime_s:.0f} s"
+        return (this.result(Outcome.FAIL, "boot", expected=before.boot_id, found=after.boot_id, detail=detail, reason=GateReason.REBOOTED),)
+    found = tuple(_found(this))
+    if found:
+        return found
+    detail = f"no error counter grew above its limit and no GPU error was logged in {this.minutes * _SECONDS_PER_MINUTE:.0f} s"
+    return (this.result(Outcome.PASS, "growth", expected="none above its limit", found="none", detail=detail),)
+
+
+def _found(this: _Comparison) -> Iterator[GateResult]:
+    yield from _logged(this)
+    for name, snapshot in (("before", this.before), ("after", this.after)):
+        for problem in snapshot.problems():
+            yield this.result(Outcome.COULD_NOT_RUN, "complete", detail=f"snapshot {name}: {problem}", reason=GateReason.INCOMPLETE)
+    try:
+        then, now = this.before.all_counters(), this.after.all_counters()
+    except UnreadableGpuError as e:
+        reason = GateReason.DEVICE_LOST if e.lost else GateReason.UNPARSABLE
+        yield this.result(Outcome.FAIL if e.lost else Outcome.COULD_NOT_RUN, "devices", detail=str(e)[:200], reason=reason)
+        return
+    for device, counters in then.items():
+        if device not in now:
+            detail = f"{device} counted errors before the load and is gone after it"
+            yield this.result(
+                Outcome.FAIL, "devices", device=device, expected="present", found="absent", detail=detail, reason=GateReason.DEVICE_LOST
+            )
+            continue
+        for counter in sorted(set(counters) & set(this.allowed.limits)):
+            yield from _grown(this, device, counter, counters[counter], now[device].get(counter))
+    for device in sorted(set(now) - set(then)):
+        for counter in sorted(set(now[device]) & set(this.allowed.limits)):
+            yield from _grown(this, device, counter, 0, now[device][counter])
+
+
+def _grown(this: _Comparison, device: str, counter: str, then: int, now: int | None) -> Iterator[GateResult]:
+    if now is None:
+        detail = f"{counter} of {device} was counted before the load and is not after it"
+        yield this.result(Outcome.COULD_NOT_RUN, "complete", metric=counter, device=device, detail=detail, reason=GateReason.INCOMPLETE)
+        return
+    growth = now - then if now >= then else now  # one that went down was reset, and counts from zero
+    limit = this.allowed.limits[counter]
+    most = limit.over(this.minutes)
+    if growth > most:
+        unit = f" in {this.minutes:.1f} min" if limit.per_minute else ""
+        yield this.result(
+            Outcome.FAIL,
+            "growth",
+            metric=counter,
+            device=device,
+            expected=f"<= {limit_text(most)}{unit}",
+            found=f"+{growth}{unit}",
+            source=limit.source,
+            detail=f"{then} before the load, {now} after it",
+            reason=GateReason.RAISED_BY_LOAD,
+            value=float(growth),
+            limit=most,
+            unit="count",
+        )
+
+
+def _logged(this: _Comparison) -> Iterator[GateResult]:
+    events = gpu_vendor.events_of(this.after.log_since(this.before.uptime_s))
+    gpus = [e for e in events.gpus if not e.harmless and e.code not in this.allowed.tolerated_codes]
+    for kind, event in (*(("xid", e) for e in gpus), *(("sxid", e) for e in events.switches if not e.harmless)):
+        yield this.result(
+            Outcome.FAIL,
+            "kernel_log",
+            metric=kind,
+            device=event.pci,
+            expected="none that requires action",
+            found=_text(event),
+            detail="logged under load",
+            hint=event.action,
+            reason=GateReason.RAISED_BY_LOAD,
+        )
+
+
+def _text(event: GpuEvent) -> str:
+    return f"{event.code}: {event.detail[:120]}"

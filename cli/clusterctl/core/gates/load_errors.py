@@ -1,0 +1,134 @@
+"""load_errors: what the load of the burn-in raised on a node, by snapshots of its error counters before the first gate and after the last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from clusterctl.core.gates.error_limits import DEFAULT_LIMITS, GrowthLimit
+from clusterctl.core.gates.gate import Gate, Scope
+from clusterctl.core.gates.judging.error_growth import Allowed, raised_by_load
+from clusterctl.core.gates.judging.missing_evidence import hint_for
+from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
+from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
+from clusterctl.core.parsers.error_snapshot import read_error_snapshot
+from clusterctl.core.parsers.unparsable import UnparsableError
+from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
+from clusterctl_validators.gpu_vendor import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, LOG_PATTERN, VERSION_COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from clusterctl.core.gates.judging.evidence import Evidence
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.core.parsers.error_snapshot import ErrorSnapshot
+    from clusterctl.model.gate_result import RawRecord
+
+_BEFORE = "before"
+_AFTER = "after."
+_HINTS = {
+    GateReason.REBOOTED: "find out why in the BMC's event log (`clusterctl bmc {node} log`) and the kernel log of the boot before, then burn in again",
+    GateReason.DEVICE_LOST: "check the kernel log for the device; power-cycle the node, reseat or replace the part",
+}
+
+
+class LoadErrorsSettings(GateSettings):
+    """The allowed growth of error counters.
+
+    Attributes:
+        growth_max: counter -> allowed growth, in place of the default limit of that counter. Counters without any limit are recorded only.
+    """
+
+    timeout_s: Seconds | dict[Level, Seconds] = 300
+    growth_max: dict[str, Annotated[int, Field(ge=0)]] = {}
+
+    def limits(self) -> Mapping[str, GrowthLimit]:
+        """Counter -> limit."""
+        return {**DEFAULT_LIMITS, **{name: GrowthLimit(growth, "profile") for name, growth in self.growth_max.items()}}
+
+
+class LoadErrors(Gate[LoadErrorsSettings]):
+    """Passes when no error counter grew above its limit, the kernel logged no GPU error and the node did not reboot while the other gates ran."""
+
+    name = "load_errors"
+    scope = Scope.BURN_IN
+    settings_model = LoadErrorsSettings
+    tool = "error_snapshot"
+    always = True
+    needs_floor = False
+
+    def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
+        """The snapshot before the first gate."""
+        batch = next(batches)
+        return GateSteps({s.name: (self._step(s, level, _BEFORE, batch),) for s in subjects})
+
+    def closing_steps(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int], part: str) -> Mapping[str, GateStep]:
+        """The snapshot after the last gate of a part of the burn-in."""
+        batch = next(batches)
+        return {s.name: self._step(s, level, _AFTER + part, batch) for s in subjects}
+
+    def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
+        """Each node by its own snapshots: the first one against every later one."""
+        results: list[GateResult] = []
+        for subject in evidence.judged:
+            own = [r for r in evidence.records if r.node == subject.name]
+            if own:
+                simulated = any(r.simulated for r in own)
+                expected = {_BEFORE, *(_AFTER + part for part in evidence.parts_of(subject))}
+                results += [replace(r, simulated=simulated, hint=self._hint(r)) for r in self._of_node(subject, own, expected)]
+        return tuple(results)
+
+    def _of_node(self, subject: Subject, records: Sequence[RawRecord], expected: set[str]) -> Iterator[GateResult]:
+        snapshots: dict[str, ErrorSnapshot] = {}
+        absent = sorted(expected - {r.step for r in records})
+        missing = [self._unread(subject, f"no snapshot {step!r}", GateReason.NO_EVIDENCE) for step in absent]
+        for record in records:
+            try:
+                snapshots[record.step] = self._snapshot(record)
+            except UnparsableError as e:
+                reason = record.error_code or (GateReason.EXIT_STATUS if record.exit_status else GateReason.UNPARSABLE)
+                missing.append(self._unread(subject, f"snapshot {record.step!r}: {e}", reason))
+        before = snapshots.pop(_BEFORE, None)
+        last = max(snapshots.values(), key=lambda s: s.uptime_s, default=None)
+        judged = subject.node.spec.roles.get("hardware", {})
+        allowed = Allowed(subject.profile.settings_of(self).limits(), frozenset(judged.get("hardware_xids_tolerated") or ()))
+        found = raised_by_load(self.name, subject.name, before, last, allowed) if before and last else ()
+        bad = [r for r in found if r.outcome is not Outcome.PASS]
+        # A node that failed is left out of the group, so a snapshot after it is not missed.
+        yield from bad or missing or found
+
+    def _snapshot(self, record: RawRecord) -> ErrorSnapshot:
+        if record.error or record.exit_status:
+            raise UnparsableError(
+                tool=self.tool, reason=record.error or f"exit status {record.exit_status}: {self.last_line(record)[:200]}"
+            )
+        return read_error_snapshot(record.stdout)
+
+    def _unread(self, subject: Subject, detail: str, reason: GateReason) -> GateResult:
+        return GateResult(self.name, subject.name, Outcome.COULD_NOT_RUN, "complete", detail=detail, reason=reason)
+
+    def _step(self, subject: Subject, level: Level, name: str, batch: int) -> GateStep:
+        links = subject.node.spec.roles.get("hardware", {}).get("hardware_gpu_nvlinks")
+        commands = (*COUNTER_COMMANDS, *(LINK_COUNTER_COMMANDS if links else ())) if subject.gpus else ()
+        version = VERSION_COMMAND if subject.gpus else ()
+        argv = ("python3", "error_snapshot.py", "--log", LOG_PATTERN, *commands)
+        timeout_s = at_level(subject.profile.settings_of(self).timeout_s, level)
+        return GateStep(self.name, name, self.tool, Side.SOLO, argv, timeout_s, batch, version_argv=version)
+
+    def _hint(self, result: GateResult) -> str:
+        if result.hint or result.outcome is Outcome.PASS:
+            return result.hint
+        if result.reason in NOT_MEASURED:
+            return hint_for(self, result.reason, result.node)
+        known = _HINTS.get(result.reason, "") if result.reason else ""
+        return (
+            known.format(node=result.node)
+            or f"{result.metric} of {result.device} grows under load: drain the node, reseat or replace the part"
+        )
+
+
+GATE = LoadErrors()

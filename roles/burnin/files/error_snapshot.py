@@ -1,0 +1,102 @@
+"""Prints the error counters of a node as one JSON object, which `clusterctl` compares before and after a burn-in.
+
+error_snapshot.py --log PATTERN [COMMAND]...
+
+COMMANDs are run and their output is passed on, without the indentation of lines. PATTERN chooses the lines of the kernel log.
+Standard library only, Python 3.8.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+SCHEMA_VERSION = 1
+COMMAND_LIMIT_S = 60
+LOG_LINES = 400
+LINE_LIMIT = 300
+# Since boot, in seconds, which a change of the clock does not affect.
+LOG_COMMANDS = (["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-hostname", "--no-pager", "-q"], ["dmesg"])
+# Formats: Documentation/ABI/testing of Linux, sysfs-bus-pci-devices-aer (totals are the last line), sysfs-devices-edac, sysfs-class-infiniband.
+AER_TOTALS = {"correctable": "TOTAL_ERR_COR", "nonfatal": "TOTAL_ERR_NONFATAL", "fatal": "TOTAL_ERR_FATAL"}
+HW_COUNTERS = ("local_ack_timeout_err", "packet_seq_err", "out_of_sequence", "roce_slow_restart", "rnr_nak_retry_err")
+
+
+def command_output(argv: list[str]) -> dict[str, Any]:
+    """Exit status and output of a command; `error` if it did not run to its end."""
+    try:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMMAND_LIMIT_S, check=False)
+    except OSError as e:
+        return {"error": f"{argv[0]}: {e.strerror}", "exit_status": None, "stdout": "", "stderr": ""}
+    except subprocess.TimeoutExpired:
+        return {"error": f"{argv[0]}: timed out after {COMMAND_LIMIT_S} s", "exit_status": None, "stdout": "", "stderr": ""}
+    out = "\n".join(line.strip() for line in done.stdout.decode("utf-8", "replace").splitlines())
+    return {"error": "", "exit_status": done.returncode, "stdout": out, "stderr": done.stderr.decode("utf-8", "replace")[-2000:]}
+
+
+def kernel_log(pattern: str) -> dict[str, Any]:
+    """The last matching lines of this boot's kernel log, and why there are none where it cannot be read."""
+    found: dict[str, Any] = {"error": "no command that prints the kernel log", "lines": []}
+    for argv in LOG_COMMANDS:
+        answer = command_output(argv)
+        found["error"] = answer["error"] or ("" if answer["exit_status"] == 0 else answer["stderr"].strip() or "it failed")
+        if not found["error"] and answer["stdout"].strip():
+            wanted = [line[:LINE_LIMIT] for line in answer["stdout"].splitlines() if re.search(pattern, line)]
+            return {"error": "", "lines": wanted[-LOG_LINES:]}
+        found["error"] = found["error"] or "the kernel log of this boot is empty"
+    return found
+
+
+def counters(sys_root: Path = Path("/sys")) -> dict[str, dict[str, int]]:
+    """Device -> counter -> value, from sysfs."""
+    found: dict[str, dict[str, int]] = {}
+    for file in [f for folder in ("counters", "hw_counters") for f in (sys_root / "class/infiniband").glob(f"*/ports/*/{folder}/*")]:
+        if file.parent.name == "counters" or file.name in HW_COUNTERS:
+            port = file.parents[1]
+            add(found, f"{port.parents[1].name}/{port.name}", file.name, text(file))
+    for kind, total in AER_TOTALS.items():
+        for file in (sys_root / "bus/pci/devices").glob(f"*/aer_dev_{kind}"):
+            words = text(file).split()
+            add(found, file.parent.name, f"aer_{kind}", words[words.index(total) + 1] if total in words[:-1] else "")
+    for file in (sys_root / "devices/system/edac/mc").glob("mc*/[uc]e_count"):
+        add(found, file.parent.name, file.name, text(file))
+    return found
+
+
+def add(found: dict[str, dict[str, int]], device: str, counter: str, value: str) -> None:
+    """Record a counter that is a number."""
+    if value.strip().isdigit():
+        found.setdefault(device, {})[counter] = int(value)
+
+
+def text(file: Path) -> str:
+    """The content of a file; empty if it cannot be read."""
+    try:
+        return file.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+
+
+def main(words: list[str]) -> int:
+    """Print the snapshot."""
+    if words[:1] != ["--log"] or not words[1:]:
+        sys.stderr.write(__doc__ or "")
+        return 2
+    snapshot = {
+        "schema_version": SCHEMA_VERSION,
+        "boot_id": text(Path("/proc/sys/kernel/random/boot_id")).strip(),
+        "uptime_s": float(text(Path("/proc/uptime")).split()[0]),
+        "log": kernel_log(words[1]),
+        "commands": {command: command_output(command.split()) for command in words[2:]},
+        "counters": counters(),
+    }
+    sys.stdout.write(json.dumps(snapshot, sort_keys=True) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

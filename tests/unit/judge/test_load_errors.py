@@ -1,0 +1,140 @@
+"""load_errors: snapshots of a node before and after the load, and what grew between them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl_validators.gpu_vendor import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, error_counters
+from support.gates import CASES, TODAY, gates, node, record, snapshot
+from support.recorded import recorded
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = yaml.safe_load((CASES / "load_errors" / "cases.yml").read_text(encoding="utf-8"))
+QUERY, NVLINK = COUNTER_COMMANDS[0], LINK_COUNTER_COMMANDS[0]
+GPU = """<nvidia_smi_log><driver_version>580.126.20</driver_version><attached_gpus>1</attached_gpus><gpu id="00000000:1B:00.0">
+<gpu_recovery_action>None</gpu_recovery_action><pci><replay_counter>0</replay_counter></pci>
+<clocks_event_reasons_counters><clocks_event_reasons_counters_sw_power_cap>0 us</clocks_event_reasons_counters_sw_power_cap>
+<clocks_event_reasons_counters_hw_therm_slowdown>0 us</clocks_event_reasons_counters_hw_therm_slowdown>
+<clocks_event_reasons_counters_hw_power_brake>0 us</clocks_event_reasons_counters_hw_power_brake></clocks_event_reasons_counters>
+<ecc_errors><volatile><sram_uncorrectable_parity>0</sram_uncorrectable_parity><dram_correctable>0</dram_correctable>
+<dram_uncorrectable>0</dram_uncorrectable></volatile></ecc_errors>
+<remapped_rows><remapped_row_unc>0</remapped_row_unc><remapped_row_pending>No</remapped_row_pending>
+<remapped_row_failure>No</remapped_row_failure></remapped_rows></gpu></nvidia_smi_log>"""
+LINKS = "\n".join(
+    [
+        "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)",
+        *(f"Link {i}: {kind} Errors: 0" for i in (0, 1) for kind in ("Replay", "Recovery", "CRC")),
+    ]
+)
+HEALTHY = {"mlx5_0/1": {"link_downed": 0, "symbol_error": 0, "port_rcv_errors": 0}}
+
+
+def output(text: str) -> dict[str, Any]:
+    return {"error": "", "exit_status": 0, "stdout": text, "stderr": ""}
+
+
+def gpu_xml(changes: dict[str, str]) -> str:
+    root = ET.fromstring(GPU)  # noqa: S314 a constant
+    for path, value in changes.items():
+        element = root.find(f"gpu/{path}")
+        assert element is not None, path
+        element.text = value
+    return ET.tostring(root, encoding="unicode")
+
+
+def links(changes: dict[str, str]) -> str:
+    text = LINKS
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def judged(before: str, after: str, case: dict[str, Any]) -> list[GateResult]:
+    declared = gates(gates_settings={"load_errors": case.get("settings", {})})
+    one = node("n1", rails=1, gpus=1, declared=declared)
+    hardware = {**one.spec.roles["hardware"], "hardware_xids_tolerated": case.get("tolerated", []), "hardware_gpu_nvlinks": 2}
+    subject = subject_of(replace(one, spec=replace(one.spec, roles={"hardware": hardware})), TODAY)
+    runs = [
+        record("load_errors", "n1", text, step=step)
+        for step, text in (("before", before), ("after.nodes", after))
+        if step != case.get("drop")
+    ]
+    return list(judge([subject], runs, level="quick", gates=["load_errors"]))
+
+
+@pytest.mark.parametrize("case", EXAMPLES, ids=lambda c: c["name"])
+def test_case(case: dict[str, Any]) -> None:
+    before = snapshot(5, counters=case.get("sysfs_before", HEALTHY), commands={QUERY: output(GPU), NVLINK: output(LINKS)})
+    commands = {QUERY: case.get("smi") or output(gpu_xml(case.get("gpu", {}))), NVLINK: output(links(case.get("nvlink", {})))}
+    log = {"error": case.get("log_error", ""), "lines": case.get("log", [])}
+    after = snapshot(10, boot_id=case.get("boot_id", "boot-1"), counters={}, commands=commands, log=log)
+    after = json.dumps(json.loads(after) | {"counters": case.get("sysfs", HEALTHY)})
+    results = judged(before, after[: case.get("cut", len(after))], case)
+    bad = [r for r in results if r.outcome is not Outcome.PASS]
+    assert len(bad) == len(case["expect"]), bad
+    for result, expected in zip(bad, case["expect"], strict=True):
+        assert result.hint, result
+        for key, wanted in expected.items():
+            found = getattr(result, key)
+            assert (wanted in found) if key in ("detail", "hint") else found == wanted, (key, result)
+    assert bad or [(r.outcome, r.rule) for r in results] == [(Outcome.PASS, "growth")]
+
+
+@pytest.mark.parametrize(
+    ("file", "device", "counters"),
+    [
+        ("_synthetic-by-source/qx-gb200-throttle-counters.xml", None, {"hw_power_brake_us": 0, "row_remap_pending": 0}),
+        ("nvidia-smi/qx-hardware/qx-gb200.xml", None, {"pcie_replays": 0, "row_remap_failure": 0}),
+        ("_synthetic-by-source/qx-a100-healthy.xml", None, {"remapped_rows": 0}),
+    ],
+)
+def test_recorded_reports_have_the_counters(file: str, device: str | None, counters: dict[str, int]) -> None:
+    found = error_counters({QUERY: recorded(file).read_text(encoding="utf-8")})
+    assert found
+    for own in found.values():
+        assert counters.items() <= own.items(), device
+
+
+def test_nvlink_names_of_other_generations_are_counters_too() -> None:
+    text = "GPU 1: NVIDIA B200 (UUID: GPU-2)\n\t Link 0: Tx packets: 12345\n\t Link 0: Rx remote Errors: 2\n\t Link 0: Effective BER: 15e-255\n"
+    assert error_counters({NVLINK: text}) == {"GPU 1 NVLink 0": {"nvlink_tx_packets": 12345, "nvlink_rx_remote_errors": 2}}
+
+
+def test_the_script_reads_sysfs(tmp_path: Path) -> None:
+    files = {
+        "class/infiniband/mlx5_0/ports/1/counters/symbol_error": "3\n",
+        "class/infiniband/mlx5_0/ports/1/counters/port_xmit_wait": "N/A (no PMA)\n",
+        "class/infiniband/mlx5_0/ports/1/hw_counters/out_of_sequence": "4\n",
+        "class/infiniband/mlx5_0/ports/1/hw_counters/lifespan": "10\n",
+        "bus/pci/devices/0000:18:00.0/aer_dev_correctable": "RxErr 1\nBadTLP 2\nTOTAL_ERR_COR 3\n",
+        "bus/pci/devices/0000:18:00.0/aer_dev_fatal": "Undefined 0\nDLP 0\nTOTAL_ERR_FATAL 0\n",
+        "devices/system/edac/mc/mc0/ue_count": "1\n",
+        "devices/system/edac/mc/mc0/ce_count": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    spec = importlib.util.spec_from_file_location("error_snapshot", ROOT / "roles" / "burnin" / "files" / "error_snapshot.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.counters(tmp_path) == {
+        "mlx5_0/1": {"symbol_error": 3, "out_of_sequence": 4},
+        "0000:18:00.0": {"aer_correctable": 3, "aer_fatal": 0},
+        "mc0": {"ue_count": 1},
+    }
