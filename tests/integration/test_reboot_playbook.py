@@ -82,7 +82,7 @@ def test_only_drained_nodes_are_rebooted(world: World) -> None:
     registered(world, "r12-n01")
     done = reboot(world, "-l", "r12-n01,r12-n02")
     assert done.returncode == 2
-    assert "r12-n02 is registered: only drained nodes are rebooted; `clusterctl drain r12-n02" in " ".join(done.stdout.split())
+    assert "r12-n02 is registered: only drained nodes are rebooted; run `clusterctl drain r12-n02" in " ".join(done.stdout.split())
     assert rebooted_batches(done.stdout) == [["r12-n01"]], done.stdout
 
 
@@ -168,14 +168,17 @@ def test_the_playbook_waits_for_the_boot_to_complete(world: World) -> None:
 def test_a_boot_with_unknown_state_is_not_complete(world: World, systemctl: str, state: str) -> None:
     done = boot(world, systemctl)
     assert done.returncode == 2
-    assert f"systemd says {state}" in " ".join(done.stdout.split())
+    assert f"systemctl is-system-running: {state}" in " ".join(done.stdout.split())
 
 
 def test_a_boot_that_does_not_complete_lists_the_starting_units(world: World) -> None:
     done = boot(world, "[ $1 = is-system-running ] && echo starting && exit 1; echo '123 clusterctl-roce.service start running'")
     assert done.returncode == 2
     output = " ".join(done.stdout.split())
-    assert "the boot was not complete 3 s after SSH answered: systemd says starting; still starting: clusterctl-roce.service" in output
+    assert (
+        "the boot was not complete 3 s after SSH answered: systemctl is-system-running: starting; still starting: clusterctl-roce.service"
+        in output
+    )
 
 
 def devices(world: World, smi: str, *variables: str) -> subprocess.CompletedProcess[str]:

@@ -124,7 +124,10 @@ def test_validate_writes_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize(
     ("edit", "code", "last"),
-    [(good, ExitCode.OK, "Plan: 0 nodes, 0 roles to change."), (one_fails, ExitCode.CHANGES_PENDING, "Plan: 1 node, 1 role to change.")],
+    [
+        (good, ExitCode.OK, "Plan: 0 nodes, 0 roles to change. 1 node would only be burned in."),
+        (one_fails, ExitCode.CHANGES_PENDING, "Plan: 1 node, 1 role to change."),
+    ],
 )
 def test_plan_reports_pending_changes_and_writes_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, code: ExitCode, last: str

@@ -6,9 +6,9 @@ import json
 import secrets
 import shutil
 import sqlite3
+import sys
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +17,6 @@ from clusterctl import main
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings, bundle, validate
-from clusterctl.adapters.validators import validate as validation_run
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from support.container_node import ContainerNode
@@ -128,7 +127,8 @@ def test_a_check_cannot_write_to_the_node(site: Site, tmp_path: Path, monkeypatc
     )
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "test_hugepages.py").write_text(text)
-    monkeypatch.setattr(bundle, "build_bundle", partial(bundle.build_bundle, extra_modules=[tmp_path / "more"]))
+    build = bundle.build_bundle
+    monkeypatch.setattr(bundle, "build_bundle", lambda state_dir, _modules: build(state_dir, [tmp_path / "more"]))
     found = {f.check: f for f in site.validate_node(node_roles="[hugepages]").findings}
     assert {c: f.outcome.value for c, f in found.items()} == {
         "hugepages.test_file": "could_not_run",
@@ -254,7 +254,7 @@ def test_a_changed_host_key_is_reported(site: Site) -> None:
 
 def test_validation_through_ansible_gives_the_same_checks(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     direct = site.validate_node()
-    monkeypatch.setattr(validation_run, "SSH_KINDS", frozenset())
+    monkeypatch.setattr(sys.modules["clusterctl.adapters.validators.validate"], "SSH_KINDS", frozenset())
     through = site.validate_node()
     assert through.status is NodeStatus.OK, through.detail
     assert [f.check for f in through.findings] == [f.check for f in direct.findings]

@@ -109,7 +109,7 @@ def test_what_drifted_meanwhile_is_measured_again(world: World, monkeypatch: pyt
 def test_who_wants_it_measured_again_gets_it(world: World, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
     stopped_in_admission(world, monkeypatch, KilledError, State.VALIDATED)
     world.run(N2, N3, all_roles=option == "all_roles", retest=option == "retest")
-    assert world.calls[-1] == ("burn_in", (N2, N3))
+    assert world.calls[-2:] == [("burn_in", (N2, N3)), ("validate", (N2, N3))]
 
 
 def test_declined_nothing_is_admitted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
