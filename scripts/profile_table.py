@@ -30,7 +30,7 @@ A node is a member of one profile. Parent groups hold the values that several pr
 |---|---|
 | `gpu_nodes` | all nodes: OS tuning, network stack, CUDA, burn-in gates |
 | `platform_hgx` | x86 nodes with NVSwitches on the board: kernel, huge pages, BIOS, driver with fabric manager |
-| `platform_nvl72` | Grace trays of an NVL72 rack: arm64 kernel with 64 KiB pages, driver with IMEX, NVLink domain; no BIOS attributes |
+| `platform_nvl72` | Grace trays of an NVL72 rack: arm64 kernel with 64 KiB pages, driver with IMEX, NVLink domain; BIOS attributes of NVIDIA's own trays |
 | `fabric_ib`, `fabric_ib_*` | InfiniBand: ports, counter limits, link type, baselines of the fabric |
 | `profile_hgx_<gpu>` | a GPU: required hardware, baselines of the GPU |
 | `profile_<sku>` | the profile of a node |

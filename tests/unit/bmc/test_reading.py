@@ -7,8 +7,13 @@ import pytest
 from clusterctl.adapters.bmc.access import BmcAccess
 from clusterctl.adapters.bmc.query import query_bmc
 from clusterctl.adapters.bmc.redfish import BmcError, Redfish
+from clusterctl.adapters.inventory.load import load_profile
+from clusterctl_validators.bmc_view import BmcView
+from clusterctl_validators.finding import GOOD, Outcome
+from clusterctl_validators.off_node import check_role
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import invented, recorded_tree
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,3 +121,21 @@ def test_the_password_is_in_no_repr() -> None:
     client = Redfish(declared, 1.0)
     assert PASSWORD not in repr(client)
     assert "Basic" not in repr(client)
+
+
+@pytest.mark.parametrize("profile", ["profile_gb200_nvl72", "profile_gb300_nvl72"])
+def test_a_recorded_compute_tray_is_as_its_profile_declares(tmp_path: Path, profile: str) -> None:
+    declared = dict(load_profile([ROOT / "inventory" / "common"], profile, content=ROOT).roles["bios"])
+    with Bmc(recorded_tree("libredfish-nvidia_gb200"), tmp_path, writable=False) as bmc:
+        view = query_bmc(access(bmc), declared)
+    findings = {f.check: f for f in check_role("bios", declared, view)}
+    assert {f.outcome for f in findings.values()} <= GOOD
+    assert {f"bios.attributes[{a['name']}].current" for a in declared["bios_attributes"]["nvidia"]} <= {
+        name for name, f in findings.items() if f.outcome is Outcome.PASS
+    }
+    # Extended GPU Memory takes the host's memory away.
+    changed = BmcView(view.vendor, {**view.current, "EGM": True}, view.pending, view.firmware)
+    assert {f.check for f in check_role("bios", declared, changed) if f.outcome is Outcome.FAIL} == {
+        "bios.attributes[EGM].current",
+        "bios.attributes[EGM].pending",
+    }
