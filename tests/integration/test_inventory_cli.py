@@ -11,6 +11,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.inventory.load import load_nodes
@@ -39,9 +40,14 @@ def test_inventory_shows_racks_and_nodes() -> None:
         "row": "row-b",
         "su": "su-2",
         "leaf": "su-2",
+        "spine": "",
         "nvlink_domain": "",
         "slot": 7,
     }
+    Draft202012Validator(json.loads((ROOT / "docs/reference/schemas/inventory.schema.json").read_text())).validate(document)
+    assert document["nodes"][6]["rail_leaves"]["rail7"] == "leaf-su2-r7"
+    assert document["nodes"][6]["address"]
+    assert document["nodes"][6]["bmc_url"].startswith("https://")
     assert set(document["groups"]) == {
         "gpu_nodes",
         "platform_hgx",

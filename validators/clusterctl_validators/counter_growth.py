@@ -33,6 +33,11 @@ def growth(now: int, then: int) -> int:
     return now - then if now >= then else now
 
 
+def values_text(limits: Mapping[str, int], now: Mapping[str, int], then: Mapping[str, int]) -> str:
+    """`link_downed 3 +1, symbol_error 12 +0`: every counter with its growth, for those who read the values."""
+    return ", ".join("{} {} +{}".format(name, now[name], growth(now[name], then.get(name, 0))) for name in sorted(limits) if name in now)
+
+
 def over(limits: Mapping[str, int], now: Mapping[str, int], then: Mapping[str, int]) -> Dict[str, int]:
     """The counters that grew by more than their limit. A counter absent from the snapshot counts from zero."""
     grown = {name: growth(now[name], then.get(name, 0)) for name in limits if name in now}

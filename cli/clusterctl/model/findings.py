@@ -38,6 +38,7 @@ class NodeFindings:
         view: how the checks saw the node: "read-only" (with the exceptions), or "not enforced (REASON)"; empty without findings, and in
             findings from the store.
         held_by: the run that was changing the node meanwhile, for people; empty = none.
+        at: when it answered, or its time was over; empty in findings from the store.
         cpu_quota: the CPU quota of the checks: "50 % of a core", or "not enforced (REASON)"; empty where `view` is.
     """
 
@@ -49,6 +50,7 @@ class NodeFindings:
     view: str = ""
     cpu_quota: str = ""
     held_by: str = ""
+    at: str = ""
 
 
 class ValidationListener(Protocol):

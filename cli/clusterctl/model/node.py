@@ -46,6 +46,7 @@ class Place:
     row: str = ""
     su: str = ""
     leaf: str = ""
+    spine: str = ""
     nvlink_domain: str = ""
     slot: int = 0
 
@@ -74,7 +75,7 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the inventory with its resolved spec. `groups` are all its groups, nearest last."""
+    """A node of the inventory with its resolved spec. `groups` are all its groups, nearest last; `rail_leaves`: rail -> leaf switch."""
 
     name: str
     groups: tuple[str, ...]
@@ -83,6 +84,7 @@ class Node:
     spec: NodeSpec
     bmc_url: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    rail_leaves: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def profile(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clusterctl.model.node import nearest_profile
@@ -15,11 +15,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host of the inventory. `groups` are all its groups, nearest last."""
+    """A host of the inventory.
+
+    Attributes:
+        groups: all its groups, nearest last.
+        address: where it is reached.
+        labels: what the site notes of it.
+        rail_leaves: rail -> the leaf switch that it is cabled to.
+    """
 
     name: str
     groups: tuple[str, ...]
     place: Place
+    address: str = ""
+    bmc_url: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    rail_leaves: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def profile(self) -> str:

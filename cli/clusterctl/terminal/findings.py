@@ -108,6 +108,7 @@ def _node_json(result: NodeFindings) -> dict[str, Any]:
         "name": result.node,
         "status": result.status.value,
         "detail": result.detail,
+        "at": result.at,
         "duration_s": round(result.duration_s, 3),
         "view": result.view,
         "cpu_quota": result.cpu_quota,

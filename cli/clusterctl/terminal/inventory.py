@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clusterctl.terminal import out
 
 if TYPE_CHECKING:
-    from clusterctl.model.topology import Topology
+    from clusterctl.model.topology import Host, Topology
 
 _COLUMNS = ("RACK", "SLOT", "NODE", "PROFILE", "ROW", "SU", "LEAF", "NVLINK DOMAIN")
 
@@ -23,10 +23,24 @@ def topology(output: str, found: Topology) -> None:
         ]
         out.table(_COLUMNS, rows)
         return
-    nodes = [{"name": h.name, "profile": h.profile, "groups": list(h.groups), "place": asdict(h.place)} for h in hosts]
+    nodes = [_json(h) for h in hosts]
     names = {h.name for h in hosts}
     groups = {g: [n for n in members if n in names] for g, members in found.groups.items()}
     out.emit(output, "inventory", {"nodes": nodes, "groups": {g: members for g, members in groups.items() if members}})
+
+
+def _json(host: Host) -> dict[str, object]:
+    """A node of the document. Schema: docs/reference/schemas/inventory.schema.json."""
+    return {
+        "name": host.name,
+        "profile": host.profile,
+        "groups": list(host.groups),
+        "place": asdict(host.place),
+        "address": host.address,
+        "bmc_url": host.bmc_url,
+        "labels": dict(host.labels),
+        "rail_leaves": dict(host.rail_leaves),
+    }
 
 
 def _row(*cells: str) -> tuple[str, ...]:

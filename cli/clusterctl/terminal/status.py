@@ -38,6 +38,7 @@ def status_body(overview: Overview) -> dict[str, Any]:
     counts = Counter(n.state for n in overview.nodes)
     return {
         "summary": {s.value: counts[s] for s in State if counts[s]},
+        "counts": _counts(overview),
         "nodes": [
             node_json(n) | {"held_by": _held(held.get(n.name)), "unanswered": _unanswered(overview.unanswered.get(n.name))}
             for n in overview.nodes
@@ -55,6 +56,14 @@ def status_body(overview: Overview) -> dict[str, Any]:
             for u in overview.unfinished
         ],
     }
+
+
+def _counts(overview: Overview) -> dict[str, int | None]:
+    """Capacity for those who poll it. Which nodes run jobs is known to the scheduler, not to the record."""
+    here = [n for n in overview.nodes if n.state is not State.RETIRED]
+    healthy = [n for n in here if n.state is State.ADMITTED and n.name not in overview.unanswered]
+    reserved = [n for n in here if n.owner or n.name in overview.held]
+    return {"delivered": len(here), "healthy": len(healthy), "reserved": len(reserved), "in_use": None}
 
 
 def node_json(node: NodeRecord) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters import clock
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators.validate import validate_each
 from clusterctl.model.exit_codes import ExitCode, worst
@@ -74,8 +75,7 @@ def record_each(
     holders = Holders(run.store)
 
     def keep(answered: NodeFindings) -> None:
-        held_by = holders.text(answered.node)
-        found = replace(answered, held_by=held_by) if held_by else answered
+        found = replace(answered, held_by=holders.text(answered.node), at=clock.now())
         waiting.append(found)
         code = findings_exit_code([found])
         codes.add(code)

@@ -119,7 +119,7 @@ def test_how_to_reach_a_node(tmp_path: Path) -> None:
     assert one.connection.python == "/usr/bin/python3"
     assert (two.connection.port, two.connection.python, two.connection.kind) == (2222, "/opt/python/bin/python3", "local")
     assert one.bmc_url == "https://bmc-r1-n01.example.net"
-    assert one.labels == {"leaf.rail0": "leaf-1", "leaf.rail1": "leaf-2"}
+    assert (one.labels, one.rail_leaves) == ({}, {"rail0": "leaf-1", "rail1": "leaf-2"})
 
 
 def test_the_same_address_behind_two_ports_is_two_nodes(tmp_path: Path) -> None:

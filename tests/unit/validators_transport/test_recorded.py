@@ -93,6 +93,7 @@ def test_the_run_that_is_changing_a_node_meanwhile_is_named(tmp_path: Path, caps
     document = json.loads(capsys.readouterr().out)
     Draft202012Validator(json.loads((ROOT / "docs/reference/schemas/validation.schema.json").read_text())).validate(document)
     assert [bool(n["held_by"]) for n in document["nodes"]] == [False, True]
+    assert all(n["at"] for n in document["nodes"])
 
 
 def test_results_before_an_interruption_are_stored(tmp_path: Path) -> None:

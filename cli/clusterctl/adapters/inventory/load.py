@@ -89,7 +89,7 @@ def list_hosts(layers: Sequence[Path], target: str = "all", *, limit: str | None
     """
     reply = query_worker(_request(Operation.HOSTS, layers, target, limit=limit, vault_ids=vault_ids))
     _check_names(h["name"] for h in reply["hosts"])
-    hosts = tuple(Host(h["name"], tuple(h["groups"]), Place(**h["place"])) for h in reply["hosts"])
+    hosts = tuple(Host(**{**h, "groups": tuple(h["groups"]), "place": Place(**h["place"])}) for h in reply["hosts"])
     groups, children = ({g: tuple(names) for g, names in reply[k].items()} for k in ("groups", "children"))
     return Topology(groups=groups, children=children, hosts=hosts)
 
@@ -159,4 +159,5 @@ def _node(n: Mapping[str, Any], spec: NodeSpec) -> Node:
         spec=spec,
         bmc_url=n["bmc_url"],
         labels=n["labels"],
+        rail_leaves=n["rail_leaves"],
     )

@@ -7,6 +7,7 @@ import shlex
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from ansible import constants
 from ansible.module_utils.parsing.convert_bool import boolean
@@ -33,7 +34,7 @@ CONNECTION = (
 )
 # in the order in which the later one counts, as in Ansible's sudo plug-in
 BECOME_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
-PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "bmc_url")
+PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "spine", "node_labels", "bmc_url")
 OWN_VARIABLES = "own_variables"
 NAMES = ("node_roles", "waivers", OWN_VARIABLES, *CONNECTION, *PLACE)
 _WAIVER_KEYS = ("check", "reason", "owner", "expires")
@@ -69,23 +70,41 @@ def place(v: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: rack_slot is no number.
     """
-    texts = {k: str(v.get(k) or "") for k in ("rack", "row", "su", "leaf", "nvlink_domain")}
+    texts = {k: str(v.get(k) or "") for k in ("rack", "row", "su", "leaf", "spine", "nvlink_domain")}
     slot = v.get("rack_slot") or 0
     if not str(slot).isdigit():
         raise ValueError(f"rack_slot: {slot!r} is not an int")
     return {**texts, "slot": int(slot)}
 
 
-def labels(v: Mapping[str, Any]) -> dict[str, str]:
-    """`leaf.<rail>`: the switch that each rail of the node is cabled to, from `rail_leaves`.
+def rail_leaves(v: Mapping[str, Any]) -> dict[str, str]:
+    """Rail -> the switch that it is cabled to.
 
     Raises:
         ValueError: rail_leaves is no mapping.
     """
-    leaves = v.get("rail_leaves") or {}
-    if not isinstance(leaves, dict):
-        raise ValueError(f"rail_leaves: {leaves!r} is not a mapping of rail to leaf")  # noqa: TRY004 one kind of error per value
-    return {f"leaf.{rail}": str(leaf) for rail, leaf in leaves.items()}
+    return _texts("rail_leaves", v.get("rail_leaves") or {}, "rail to leaf")
+
+
+def labels(v: Mapping[str, Any]) -> dict[str, str]:
+    """What the site notes of the node for its schedulers and pages, from `node_labels`.
+
+    Raises:
+        ValueError: node_labels is no mapping.
+    """
+    return _texts("node_labels", v.get("node_labels") or {}, "name to value")
+
+
+def bmc_url(v: Mapping[str, Any]) -> dict[str, str]:
+    """The URL of the BMC, without an account that somebody wrote into it."""
+    url = urlsplit(str(v.get("bmc_url") or ""))
+    return {"bmc_url": urlunsplit(url._replace(netloc=url.netloc.rpartition("@")[2]))}
+
+
+def _texts(name: str, value: Any, what: str) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name}: {value!r} is not a mapping of {what}")  # noqa: TRY004 one kind of error per value
+    return {str(k): str(v) for k, v in value.items()}
 
 
 def waivers(value: Any) -> tuple[list[dict[str, str]], list[tuple[tuple[int, ...], str]]]:

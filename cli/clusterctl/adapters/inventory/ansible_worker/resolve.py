@@ -48,7 +48,7 @@ class Resolution:
         Raises:
             WorkerError: a place cannot be read.
         """
-        hosts = [self._host(h, self._alone(h, places.PLACE)) for h in self._hosts]
+        hosts = [self._shown(h, self._alone(h, (*places.PLACE, "ansible_host", "ansible_ssh_host"))) for h in self._hosts]
         self._stop_on_problems()
         groups = {str(n): g for n, g in self._session.inventory.groups.items() if n != "all"}
         return {
@@ -115,13 +115,18 @@ class Resolution:
         return rendered.values
 
     def _host(self, host: Any, alone: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {"name": str(host.name), "groups": list(self._variables.groups(host)), "place": {}, "labels": {}}
-        for key, read in (("place", places.place), ("labels", places.labels)):
+        found: dict[str, Any] = {"name": str(host.name), "groups": list(self._variables.groups(host)), "place": {}}
+        for key, read in (("place", places.place), ("labels", places.labels), ("rail_leaves", places.rail_leaves)):
             try:
                 found[key] = read(alone)
             except ValueError as e:
                 self._bad_value(host, str(e))
         return found
+
+    def _shown(self, host: Any, alone: dict[str, Any]) -> dict[str, Any]:
+        """A host without its spec, with the addresses of the node and its BMC."""
+        address = str(alone.get("ansible_host") or alone.get("ansible_ssh_host") or host.name)
+        return self._host(host, alone) | {"address": address} | places.bmc_url(alone)
 
     def _reach(self, host: Any, alone: dict[str, Any]) -> dict[str, Any]:
         connection: dict[str, Any] = {"kind": "none"}
