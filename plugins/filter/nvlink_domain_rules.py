@@ -65,6 +65,12 @@ def _identity(v: Mapping[str, Any]) -> Iterator[Problem]:
 def _settings(v: Mapping[str, Any]) -> Iterator[Problem]:
     if "IMEX_NODE_CONFIG_FILE" in v["nvlink_domain_imex_settings"]:
         yield "nvlink_domain_imex_settings.IMEX_NODE_CONFIG_FILE", "is set by the role"
+    encryption = str(v["nvlink_domain_imex_settings"].get("IMEX_ENABLE_AUTH_ENCRYPTION", 0)).strip()
+    if encryption != "0":
+        yield (
+            "nvlink_domain_imex_settings.IMEX_ENABLE_AUTH_ENCRYPTION",
+            f"is {encryption}, but the role deploys no keys and certificates (nor keytabs), without which IMEX does not start; only 0 is supported",
+        )
     if v["nvlink_domain_imex"] and str(v["nvlink_domain_imex_settings"].get("IMEX_CMD_ENABLED", 0)) != "1":
         yield (
             "nvlink_domain_imex_settings.IMEX_CMD_ENABLED",

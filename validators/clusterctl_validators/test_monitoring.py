@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple
 
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
+from clusterctl_validators.health_agent import check_gpud, check_nvsentinel
 from clusterctl_validators.pinned_packages import check_package
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
@@ -123,6 +124,15 @@ def test_answers(spec: Spec, record: Record, probe: Probe) -> None:
         hint = "systemctl status {}".format(exporter.unit)
         found = exporter.metric if match else reason
         record.ok(check, bool(match), expected=exporter.metric, found=found, severity=Severity.MAJOR, hint=hint)
+
+
+def test_health_agent(spec: Spec, record: Record, probe: Probe) -> None:
+    """The agent that the site requires runs and answers."""
+    agent = spec["monitoring_health_agent"]
+    if not agent:
+        record.not_applicable("monitoring.health_agent", "none is required")
+    else:
+        {"gpud": check_gpud, "nvsentinel": check_nvsentinel}[agent](record, probe)
 
 
 def test_textfile_dir(spec: Spec, record: Record, probe: Probe) -> None:
