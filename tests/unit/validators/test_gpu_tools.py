@@ -7,7 +7,7 @@ import pytest
 from clusterctl_validators import test_gpu_tools as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome
 from clusterctl_validators.probe import CommandResult
-from support.checks import run_checks
+from support.checks import run_checks, write_files
 from support.gpu_node import DPKG, declared, dpkg
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def bad(findings: dict[str, Finding]) -> dict[str, str]:
 def test_every_tool_is_present_and_works(tmp_path: Path) -> None:
     findings = check(tmp_path)
     assert bad(findings) == {}
-    assert len(findings) == sum(3 if p.get("command") else 2 for p in PACKAGES)
+    assert len(findings) == 1 + sum(3 if p.get("command") else 2 for p in PACKAGES)
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,32 @@ def test_packages(tmp_path: Path) -> None:
 
 
 def test_nothing_declared(tmp_path: Path) -> None:
-    assert {f.outcome for f in check(tmp_path, gpu_tools_packages=[]).values()} == {Outcome.NOT_APPLICABLE}
+    findings = check(tmp_path, gpu_tools_packages=[])
+    assert findings["gpu_tools.packages"].outcome is Outcome.NOT_APPLICABLE
+    assert bad(findings) == {}
+
+
+BUILDS = [{"name": "nvbandwidth", "version": "0.9-1", "commit": "0123456789abcdef0123456789abcdef01234567"}]
+ASK = "dpkg-query -W -f ${Clusterctl-Commit} nvbandwidth"
+LINES = "Types: deb\nURIs: file:/var/cache/clusterctl/gpu_tools/packages\nSuites: ./\nTrusted: yes\n"
+
+
+@pytest.mark.parametrize(
+    ("builds", "answer", "text", "found"),
+    [
+        (BUILDS, BUILDS[0]["commit"], LINES, {}),
+        (BUILDS, "", LINES, {"package[nvbandwidth].commit": "not built by this role"}),
+        (BUILDS, "f" * 40, LINES, {"package[nvbandwidth].commit": "f" * 40}),
+        (BUILDS, CommandResult(None, error="not found"), LINES, {"package[nvbandwidth].commit": "not found"}),
+        (BUILDS, BUILDS[0]["commit"], None, {"builds.source.persisted": "absent"}),
+        (BUILDS, BUILDS[0]["commit"], "URIs: file:/elsewhere\n", {"builds.source.persisted": "absent"}),
+        ([], "", LINES, {"builds.source.persisted": "present"}),
+    ],
+)
+def test_packages_built_from_source(
+    builds: list[dict[str, str]], answer: CommandResult | str, text: str | None, found: dict[str, str], tmp_path: Path
+) -> None:
+    if text is not None:
+        write_files(tmp_path, {module.SOURCE: text})
+    faults = bad(check(tmp_path, {ASK: answer}, gpu_tools_builds=builds))
+    assert faults == {f"gpu_tools.{name}": words for name, words in found.items()}

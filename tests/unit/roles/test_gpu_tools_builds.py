@@ -1,0 +1,122 @@
+"""Packages that the role builds: from a pinned commit, once, with a real apt as the one who reads the result."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.filters import filter_plugin
+from support.roles import ROLES_ENVIRONMENT, ROOT
+
+plugin = filter_plugin("gpu_tools_builds")
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+BUILD = {"name": "tool", "version": "1:1.2-1", "commit": COMMIT}
+PACKAGE = {"name": "tool", "version": "1:1.2-1"}
+INDEX = ROOT / "roles" / "gpu_tools" / "files" / "clusterctl-index-packages"
+
+
+@pytest.mark.parametrize(
+    ("builds", "packages", "family", "reason"),
+    [
+        ([BUILD], [PACKAGE], "Debian", ""),
+        ([], [], "RedHat", ""),
+        ([BUILD, BUILD], [PACKAGE], "Debian", "tool is built twice"),
+        ([BUILD], [], "Debian", "tool 1:1.2-1 is built, but gpu_tools_packages has no version"),
+        ([BUILD], [{**PACKAGE, "version": "1:1.3-1"}], "Debian", "gpu_tools_packages has 1:1.3-1"),
+        ([{**BUILD, "commit": "v1.2"}], [PACKAGE], "Debian", "commit v1.2 is not a full commit id"),
+        ([BUILD], [PACKAGE], "RedHat", "provide them in a repository"),
+    ],
+)
+def test_builds_that_are_refused(builds: list[dict[str, Any]], packages: list[dict[str, Any]], family: str, reason: str) -> None:
+    errors = plugin.build_errors(builds, packages, family)
+    assert bool(errors) == bool(reason)
+    assert all(reason in e for e in errors)
+
+
+def test_another_commit_is_another_file() -> None:
+    assert plugin.build_file(BUILD, "amd64") == "tool_1.2-1_0123456789ab_amd64.deb"
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ["-c", "user.name=x", "-c", "user.email=x@localhost"]
+    return subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> tuple[Path, str]:
+    if not shutil.which("git") or not shutil.which("dpkg-deb"):
+        pytest.skip("git or dpkg-deb is not installed")
+    folder = tmp_path / "source"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "tool.sh").write_text("#!/bin/sh\necho pinned\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "1.2")
+    commit = git(folder, "rev-parse", "HEAD")
+    (folder / "tool.sh").write_text("#!/bin/sh\necho newer\n")
+    git(folder, "commit", "-q", "-a", "-m", "1.3")
+    return folder, commit
+
+
+def play(root: Path, builds: list[dict[str, Any]]) -> tuple[int, str]:
+    """Run the role's task file build on this machine; folders and cache are below `root`."""
+    tasks = [{"ansible.builtin.include_role": {"name": "gpu_tools", "tasks_from": "build"}}]
+    (root / "play.json").write_text(json.dumps([{"hosts": "localhost", "connection": "local", "gather_facts": True, "tasks": tasks}]))
+    variables = {
+        "gpu_tools_builds": builds,
+        "gpu_tools_build_dir": str(root / "node"),
+        "gpu_tools_cache_dir": str(root / "cache"),
+        "ansible_python_interpreter": sys.executable,
+    }
+    argv = [
+        str(Path(sys.executable).with_name("ansible-playbook")),
+        "-i",
+        "localhost,",
+        "-e",
+        json.dumps(variables),
+        str(root / "play.json"),
+    ]
+    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_HOME": str(root)}
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=180)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_package_is_built_once_from_the_pinned_commit(tmp_path: Path, source: tuple[Path, str]) -> None:
+    repository, commit = source
+    build = {
+        **BUILD,
+        "repository": str(repository),
+        "commit": commit,
+        "depends": ["libc6"],
+        "commands": ['install -D tool.sh "$DESTDIR/usr/bin/tool"', f"echo built >> {tmp_path}/log"],
+    }
+    for _ in range(2):
+        code, output = play(tmp_path, [build])
+        assert code == 0, output
+    assert (tmp_path / "log").read_text() == "built\n"
+    (deb,) = (tmp_path / "node" / "packages").glob("*.deb")
+    assert (tmp_path / "cache" / deb.name).read_bytes() == deb.read_bytes()
+    subprocess.run(["dpkg-deb", "--extract", str(deb), str(tmp_path / "tree")], check=True)
+    assert "pinned" in (tmp_path / "tree/usr/bin/tool").read_text()
+    index = (tmp_path / "node" / "packages" / "Packages").read_text()
+    assert "Version: 1:1.2-1\n" in index
+    assert f"Clusterctl-Commit: {commit}\n" in index
+    assert f"Filename: ./{deb.name}\n" in index
+    assert "changed=0" in play(tmp_path, [build])[1]
+
+
+def test_a_build_that_fails_leaves_no_package(tmp_path: Path, source: tuple[Path, str]) -> None:
+    repository, commit = source
+    build = {**BUILD, "repository": str(repository), "commit": commit, "commands": ["false", 'install -D tool.sh "$DESTDIR/usr/bin/tool"']}
+    code, output = play(tmp_path, [build])
+    assert code != 0
+    assert "Build the package" in output
+    assert list((tmp_path / "node").rglob("*.deb")) == []
+    assert not (tmp_path / "cache").exists()
