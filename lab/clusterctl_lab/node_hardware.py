@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from clusterctl_lab.simulator.hardware import Hardware
 
 HARDWARE_FILE = "hardware"
+REAL_TIME_FILE = "real-time"
 NAMES = tuple(KINDS)
 DEFAULT = HGX_H100.name
 
@@ -26,6 +27,15 @@ def hardware_of(paths: LabPaths, node: str) -> Hardware:
 def set_hardware(paths: LabPaths, node: LabNode, name: str) -> None:
     """Set the hardware that a new node simulates."""
     (paths.node_dir(node.name) / HARDWARE_FILE).write_text(f"{name}\n", encoding="ascii")
+
+
+def set_real_time(paths: LabPaths, node: LabNode, factor: float) -> None:
+    """Let the tools of a new node take as long as real ones, times `factor`; 0: they answer at once."""
+    file = paths.node_dir(node.name) / REAL_TIME_FILE
+    if factor:
+        file.write_text(f"{factor}\n", encoding="ascii")
+    else:
+        file.unlink(missing_ok=True)
 
 
 def require_same_hardware(paths: LabPaths, rack: LabRack, existing: list[str], name: str) -> None:

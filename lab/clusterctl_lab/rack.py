@@ -41,7 +41,13 @@ class NodeStatus:
 
 
 def up(
-    paths: LabPaths, rack: LabRack, report: Callable[[str], None], *, healthy: bool = False, hardware: str = node_hardware.DEFAULT
+    paths: LabPaths,
+    rack: LabRack,
+    report: Callable[[str], None],
+    *,
+    healthy: bool = False,
+    hardware: str = node_hardware.DEFAULT,
+    real_time: float = 0,
 ) -> list[str]:
     """Start the nodes of the rack that are not running. Returns their names.
 
@@ -51,6 +57,7 @@ def up(
         report: gets progress messages.
         healthy: do not degrade an HCA of a new fourth node.
         hardware: what new nodes simulate, one of `node_hardware.NAMES`.
+        real_time: the tools of new nodes take as long as real ones, times this factor; 0: they answer at once.
 
     Raises:
         LabError: the host lacks a program, a name or address is in use, or a node does not come up.
@@ -70,6 +77,7 @@ def up(
         for node in stopped:
             if node.name not in existing:
                 node_hardware.set_hardware(paths, node, hardware)
+                node_hardware.set_real_time(paths, node, real_time)
             if node.name not in existing and node.slot == fault_injection.DEFAULT_NODE_SLOT and not healthy:
                 fault = faults.make_fault(fault_injection.DEFAULT_FAULT)
                 faults.save_faults(paths.node_dir(node.name) / fault_injection.FAULT_FILE, [fault])

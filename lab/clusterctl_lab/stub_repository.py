@@ -19,6 +19,8 @@ _COMMAND = """#!/usr/bin/python3 -IS
 import sys
 sys.path.insert(0, "/opt/clusterctl-lab")
 from simulator.{module} import main
+from simulator.tool_timings import wait
+wait("{module}", sys.argv)
 sys.exit(main(sys.argv, "{upstream}"))
 """
 _POSTINST = """#!/bin/sh
