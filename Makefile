@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation fuzz recorded bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -55,6 +55,12 @@ acceptance: setup ## Slow, not part of `test`: kernel, huge pages, tuning and NF
 
 mutation: setup ## Change every managed setting of lab nodes out of band; each must be detected and repaired; writes build/mutation.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m mutation
+
+fuzz: setup ## A million hostile inputs for parsers and judge; writes build/fuzz.json
+	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m fuzz
+
+recorded: setup ## Read every recorded output in ../shared with the parser of its tool; writes build/recorded.json
+	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m recorded_outputs
 
 bench: setup ## Performance suite with two lab nodes and peer tools; writes build/bench.json
 	@$(BIN)/python benchmarks/bench.py

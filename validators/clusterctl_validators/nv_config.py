@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Dict, Optional
 
-_ROW = re.compile(r"^\s*(?:\*\s*)?(?:RO\s+)?(?P<name>[A-Z][A-Z0-9_]*)\s+(?P<values>\S.*?)\s*$")
+_ROW = re.compile(r"^\s*(?:\*\s*)?(?:RO\s+)?(?P<name>[A-Z][A-Z0-9_]*(?:\[\d+\])?)\s+(?P<values>\S.*?)\s*$")
 # A long value fills its column, so the next one may follow without a blank.
 _VALUE = re.compile(r"[^\s()]*\([^()]*\)|[^\s()]+")
 # A query that names a parameter is refused as a whole, by these words (mstflint 4.21, 4.30 and 4.34, MFT 4.34.1: mlxcfg_generic_commander.cpp

@@ -73,9 +73,8 @@ class RdmaPair(PairGate[RdmaPairSettings]):
         return settings.test
 
     def is_planned(self, settings: RdmaPairSettings, device: str, sample: Sample) -> bool:
-        """Perftest prints its operation, the message size and the device."""
-        same_device = sample.device in ("", device)
-        return super().is_planned(settings, device, sample) and sample.size_bytes == settings.size_bytes and same_device
+        """Perftest prints its operation, the message size and the device; an output without them lost its beginning."""
+        return (sample.op, sample.size_bytes, sample.device) == (self.operation(settings), settings.size_bytes, device)
 
     def slow_hint(self, hca: Hca, values: Sequence[float], again: str) -> str:
         """The cable, by its port on the node."""

@@ -83,7 +83,7 @@ def parse(text: str) -> tuple[Sample, ...]:
 
 def _header(line: str) -> list[str]:
     words = line.lstrip("#").split()
-    if not line.startswith("#") or words[:3] != ["size", "count", "type"] or "busbw" not in words:
+    if not line.startswith("#") or words[:3] != ["size", "count", "type"] or not {"time", "busbw"} <= set(words):
         return []
     names: list[str] = []
     half = words.index("time")

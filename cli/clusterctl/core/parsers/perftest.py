@@ -11,7 +11,9 @@ from clusterctl.model.gate_result import Sample
 _TOOL = "perftest"
 _TITLE = re.compile(r"^\s*(RDMA_Write|RDMA_Read|Send|Atomic\w*)\s+(?:Post List\s+)?(Bidirectional\s+)?(BW|Latency) Test")
 _DEVICE = re.compile(r"\bDevice\s*:\s*(\S+)")
-_COLUMN = re.compile(r"#bytes|#iterations|BW \w+\[[^\]]+\]|MsgRate\[[^\]]+\]|tps average|[\w.%]+(?: percentile)?\[[^\]]+\]")
+_COLUMN = re.compile(
+    r"#bytes|#iterations|BW \w{1,20}\[[^\]]{1,20}\]|MsgRate\[[^\]]{1,20}\]|tps average|(?<![\w.%])[\w.%]{1,20}(?: percentile)?\[[^\]]{1,20}\]"
+)
 _FAILURE = re.compile(
     r"completion with error|failed status|couldn't|could not|unable to|problems? with|failed to|not found|"
     r"state is (?!active)|connection refused|unexpected cm event|mismatch",

@@ -1,0 +1,1 @@
+"""Hostile inputs for parsers and judge: `make fuzz`."""

@@ -1,0 +1,157 @@
+"""What is fuzzed: every parser on its corpus, and the judge of every gate on runs that are bad as a whole.
+
+The oracle of a judge target: each of its runs is bad in all its evidence (every GPU, every row, every channel), so a pass of any mutation is
+a false pass. The oracle of a parser target: it returns samples with finite values or raises UnparsableError.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import yaml
+
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.subject import Subject, subject_of
+from clusterctl.core.parsers import UnparsableError, parse_output
+from clusterctl.model.gate_result import Outcome
+from clusterctl.model.level import LEVELS
+from support.gates import CASES, SOURCE, TODAY, gates, link, nccl, node, perftest, record, snapshot
+from support.recorded import RECORDED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from clusterctl.model.gate_result import RawRecord
+
+_LARGEST_BYTES = 60_000
+_STREAM = "Function    Best Rate MB/s  Avg time     Min time     Max time\n{rows}Solution Validates: avg error less than 1.000000e-13 on all three arrays\n"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads text.
+
+    Attributes:
+        corpus: texts that are mutated.
+        check: takes a mutated text; returns what is wrong with the reader's answer, empty if nothing is.
+    """
+
+    name: str
+    corpus: Sequence[str]
+    check: Callable[[str], str]
+
+
+def all_targets() -> list[Target]:
+    """Parsers first, then judges."""
+    return [*_parser_targets(), *_judge_targets()]
+
+
+def _parser_targets() -> list[Target]:
+    corpus: dict[str, list[str]] = {}
+    for case in sorted((CASES / "parsers").glob("*/case.yml")):
+        tool = yaml.safe_load(case.read_text(encoding="utf-8"))["tool"]
+        corpus.setdefault(tool, []).append((case.parent / "input.txt").read_text(encoding="utf-8"))
+    for entry in yaml.safe_load((CASES / "parsers" / "recordings.yml").read_text(encoding="utf-8")):
+        file = RECORDED / entry["file"]
+        if file.is_file() and file.stat().st_size <= _LARGEST_BYTES:
+            corpus.setdefault(entry["tool"], []).append(file.read_text(encoding="utf-8", errors="replace"))
+    corpus.setdefault("error_snapshot", []).append(snapshot(5))
+    return [Target(f"parser {tool}", texts, _parser_check(tool)) for tool, texts in sorted(corpus.items())]
+
+
+def _parser_check(tool: str) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        try:
+            samples = parse_output(tool, text)
+        except UnparsableError:
+            return ""
+        return "" if all(isfinite(s.value) for s in samples) else "a sample without a finite value"
+
+    return check
+
+
+def _judge_targets() -> list[Target]:
+    stream = {level: ["cpu_stream"] for level in LEVELS}
+    floors = [{"gate": "cpu_stream", "metric": m, "kind": "floor", "value": 100000.0, "unit": "MB/s", **SOURCE} for m in ("copy", "triad")]
+    copies = {"host_to_device_memcpy_ce": 48.0, "device_to_device_memcpy_read_ce": 335.0}
+    bandwidth = gates(
+        gates_levels={level: ["nvbandwidth"] for level in LEVELS},
+        gates_settings={"nvbandwidth": {"testcases": list(copies)}},
+        gates_baselines=[
+            {"gate": "nvbandwidth", "metric": m, "kind": k, "value": v * f, "unit": "GB/s", **SOURCE}
+            for m, v in copies.items()
+            for k, f in (("floor", 1), ("ceiling", 1.4))
+        ],
+    )
+    one, two = subject_of(node("n1"), TODAY), subject_of(node("n2"), TODAY)
+    rows = "".join(
+        f"{name}:          {rate}     0.160000     0.150000     0.170000\n"
+        for name, rate in (("Copy", 5000.1), ("Scale", 5000.2), ("Add", 5000.3), ("Triad", 5000.4))
+    )
+    group = [nccl(40.0, via="NET/IB/0/GDRDMA", ranks=16), nccl(386.0, via="NET/Socket/0", ranks=16), nccl(386.0, via="NET/IB/0", ranks=16)]
+    return [
+        _solo("dcgm_diag", one, [_diag("Fail"), _diag("Skip"), _diag("Pass", gpus=7)]),
+        _solo("nvbandwidth", subject_of(node("n1", declared=bandwidth), TODAY), [_copies(8, 20.0), _copies(7, 395.0, 55.0)]),
+        _solo(
+            "cpu_stream",
+            subject_of(node("n1", declared=gates(gates_levels=stream, gates_baselines=floors)), TODAY),
+            [_STREAM.format(rows=rows)],
+        ),
+        _solo("nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct")]),
+        _judge_target("nccl_group", (one, two), group, lambda text: (record("nccl_group", "n1", text, step="group", peers=("n1", "n2")),)),
+        _judge_target("rdma_pair", (one, two), [perftest(196.0), perftest(392.0, size=64), perftest(392.0, title="Send BW Test")], _pair),
+        _judge_target("load_errors", (one,), [_after("Yes")], _snapshots),
+    ]
+
+
+def _solo(gate: str, subject: Subject, corpus: Sequence[str]) -> Target:
+    return _judge_target(gate, (subject,), corpus, lambda text: (record(gate, "n1", text),))
+
+
+def _judge_target(gate: str, subjects: tuple[Subject, ...], corpus: Sequence[str], records: Callable[[str], Sequence[RawRecord]]) -> Target:
+    def check(text: str) -> str:
+        results = judge(subjects, records(text), level="standard", gates=[gate])
+        own = [r for r in results if r.node == "n1"]
+        return "" if any(r.outcome is not Outcome.PASS for r in own) else "a bad run passed"
+
+    return Target(f"judge {gate}", corpus, check)
+
+
+def _pair(text: str) -> tuple[RawRecord, ...]:
+    records = [r for rail in (0, 1) for r in link("n1", "n2", rail, 0, 392.0)]
+    return tuple(record("rdma_pair", r.node, text, **_same(r)) for r in records)
+
+
+def _same(other: RawRecord) -> dict[str, object]:
+    return {"step": other.step, "argv": other.argv, "device": other.device, "peer": other.peer, "peer_device": other.peer_device}
+
+
+def _snapshots(text: str) -> tuple[RawRecord, ...]:
+    return (record("load_errors", "n1", _after("No", minutes=5), step="before"), record("load_errors", "n1", text, step="after.nodes"))
+
+
+def _after(pending: str, minutes: float = 10) -> str:
+    gpu = '<gpu id="00000000:{0:02X}:00.0"><remapped_rows><remapped_row_pending>{1}</remapped_row_pending></remapped_rows></gpu>'
+    gpus = "\n".join(gpu.format(16 + i, pending) for i in range(8))
+    xml = f"<nvidia_smi_log><driver_version>580.126.20</driver_version><attached_gpus>8</attached_gpus>{gpus}</nvidia_smi_log>"
+    text = snapshot(minutes, commands={"nvidia-smi -q -x": {"error": "", "exit_status": 0, "stdout": xml, "stderr": ""}})
+    return json.dumps(json.loads(text), indent=1)
+
+
+def _diag(status: str, gpus: int = 8) -> str:
+    results = [{"entity_group": "GPU", "entity_id": i, "status": status} for i in range(gpus)]
+    tests = [{"name": n, "results": results} for n in ("software", "memory", "pcie")]
+    return json.dumps({"DCGM Diagnostic": {"test_categories": [{"category": "x", "tests": tests}]}}, indent=1)
+
+
+def _copies(gpus: int, between: float, host: float = 20.0) -> str:
+    peers = [["N/A" if row == column else f"{between}" for column in range(gpus)] for row in range(gpus)]
+    matrices = {"host_to_device_memcpy_ce": [[f"{host}"] * gpus], "device_to_device_memcpy_read_ce": peers}
+    cases = [
+        {"name": n, "status": "Passed", "bandwidth_description": "GPU(row) <- GPU(column) bandwidth (GB/s)", "bandwidth_matrix": m}
+        for n, m in matrices.items()
+    ]
+    return json.dumps({"nvbandwidth": {"version": "v0.8", "testcases": cases}}, indent=1)

@@ -1,0 +1,60 @@
+"""The fuzzer itself: a short run finds nothing, and its oracles notice a reader that is wrong."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fuzz import __main__ as fuzz
+from fuzz.mutators import MUTATORS, mutate
+from fuzz.targets import Target, all_targets
+from support.gates import nccl, perftest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TARGETS = all_targets()
+
+
+@pytest.mark.parametrize("number", range(len(TARGETS)), ids=[t.name for t in TARGETS])
+def test_a_short_run_finds_nothing(number: int) -> None:
+    tally = fuzz._run((number, 7, 0, 150))
+    assert (tally.crashes, tally.wrong, tally.slow) == (0, 0, 0), tally.problems
+    assert tally.inputs == {TARGETS[number].name: 150}
+
+
+@pytest.mark.parametrize("target", [t for t in TARGETS if t.name.startswith("judge")], ids=lambda t: t.name)
+def test_every_run_of_a_judge_target_is_bad(target: Target) -> None:
+    assert [target.check(text) for text in target.corpus] == [""] * len(target.corpus)
+
+
+@pytest.mark.parametrize(("gate", "text"), [("nccl_node", nccl(477.0)), ("rdma_pair", perftest(392.0))])
+def test_a_pass_is_told(gate: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = next(t for t in TARGETS if t.name == f"judge {gate}")
+    if gate == "nccl_node":
+        assert target.check(text) == "a bad run passed"
+    monkeypatch.setattr(fuzz, "all_targets", lambda: [Target("reader", ["x"], lambda _text: "wrong")])
+    assert fuzz._run((0, 1, 0, 3)).wrong == 3
+
+
+def test_a_crash_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(_text: str) -> str:
+        raise KeyError("time")
+
+    monkeypatch.setattr(fuzz, "all_targets", lambda: [Target("reader", ["x"], crash)])
+    tally = fuzz._run((0, 1, 0, 2))
+    assert tally.crashes == 2
+    assert tally.problems[0]["problem"] == "KeyError: 'time'"
+
+
+@pytest.mark.parametrize("mutator", MUTATORS, ids=lambda m: m.__name__)
+def test_every_mutator_changes_something_and_takes_empty_text(mutator: Callable[[str, Random], str]) -> None:
+    text = perftest(196.0) + nccl(300.0)
+    assert any(mutator(text, Random(seed)) != text for seed in range(40))  # noqa: S311 repeatable
+    assert isinstance(mutator("", Random(1)), str)  # noqa: S311 repeatable
+
+
+def test_the_same_seed_gives_the_same_input() -> None:
+    assert mutate(nccl(300.0), Random("1/x/5")) == mutate(nccl(300.0), Random("1/x/5"))  # noqa: S311 repeatable
