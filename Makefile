@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation fuzz recorded bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation chaos fuzz recorded bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -61,6 +61,9 @@ fuzz: setup ## A million hostile inputs for parsers and judge; writes build/fuzz
 
 recorded: setup ## Read every recorded output in ../shared with the parser of its tool; writes build/recorded.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m recorded_outputs
+
+chaos: setup ## Kill `provision` at every step boundary and run it again, on SQLite with simulated nodes; writes build/chaos.json
+	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m chaos
 
 bench: setup ## Performance suite with two lab nodes and peer tools; writes build/bench.json
 	@$(BIN)/python benchmarks/bench.py

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.adapters import processes
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.model.errors import InterruptedRunError, UnknownRunError, UsageProblemError
-from clusterctl.model.provision import ProvisionOptions
+from clusterctl.model.holder import Holder
+from clusterctl.model.provision import Phase, ProvisionOptions
 from clusterctl.model.records import RunStatus
 from clusterctl.workflows.provision.request import ProvisionRequest
 from clusterctl.workflows.provision.resume import resumed, save_request, take_over
-from support.provisioning import World
+from support.provisioning import World, node
+from support.stores import a_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,3 +82,16 @@ def test_a_run_at_work_is_neither_resumed_nor_taken_over(world: World, store: St
     world.run()
     assert seen == [()]
     assert store.run("last").status is RunStatus.DONE
+
+
+@pytest.mark.parametrize(("phases", "closed"), [((Phase.DONE, Phase.DONE), True), ((Phase.DONE, Phase.VERIFY), False)])
+def test_a_run_that_died_before_its_end_was_recorded_is_closed(
+    world: World, store: Store, phases: tuple[Phase, Phase], closed: bool
+) -> None:
+    store.register([node(n) for n in world.names])
+    gone = Holder(processes.current().host, 1, "another-boot/pid:[1]/1")
+    store.start_run(replace(a_run(), holder=gone), world.names[:2])
+    for name, phase in zip(world.names, phases, strict=False):
+        store.save_run_node(a_run().id, name, phase=phase.value)
+    assert take_over(store, world.names[:1]) == ()
+    assert store.run(a_run().id).status is (RunStatus.ABANDONED if closed else RunStatus.RUNNING)

@@ -62,12 +62,18 @@ def resumed(store: Store, run_id: str, ansible_args: tuple[str, ...]) -> Resumed
 
 
 def take_over(store: Store, names: Collection[str]) -> tuple[str, ...]:
-    """Close dead runs that concern these nodes, which this run continues from where they stand. Returns one line per closed run."""
+    """Close dead runs that concern these nodes, which this run continues from where they stand. Returns one line per run that left nodes.
+
+    A run that died after its last node left none, only its end was not recorded.
+    """
     told: list[str] = []
     for run in store.unfinished_runs():
-        left = [n.node for n in store.run_nodes(run.id) if n.phase != Phase.DONE and n.node in names]
-        if left:
+        nodes = store.run_nodes(run.id)
+        open_nodes = [n.node for n in nodes if n.phase != Phase.DONE]
+        left = [name for name in open_nodes if name in names]
+        if left or (not open_nodes and any(n.node in names for n in nodes)):
             store.finish_run(run.id, RunStatus.ABANDONED, ExitCode.INTERRUPTED, {"abandoned": left})
+        if left:
             told.append(
                 f"run {run.id} of {run.operator} was killed and left {len(left)} of these nodes unfinished ({', '.join(left)}); taken over"
             )

@@ -1,0 +1,75 @@
+"""Nodes that outlive the process that works on them: what is wrong on each is in a file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.store import Store
+from clusterctl.model.state import State
+from clusterctl.workflows.drain import drain
+from clusterctl.workflows.provision.resume import take_over
+from support.provisioning import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clusterctl.model.playbook_result import HostOutcome
+    from clusterctl.model.provision import ProvisionResult
+
+NAMES = ("r12-n01", "r12-n02", "r12-n03", "r12-n04")
+_FILE = "nodes.json"
+
+
+@dataclass
+class DiskRack(World):
+    """A rack whose nodes keep their state on disk; `r12-n04` fails a gate."""
+
+    names: tuple[str, ...] = NAMES
+
+    def __post_init__(self) -> None:
+        self.gate_fails, self.reboot, self.pairs = {NAMES[3]}, {"kernel"}, True
+        file = self.state_dir / _FILE
+        if file.exists():
+            self.bad = {n: set(roles) for n, roles in json.loads(file.read_text()).items()}
+
+    def save(self) -> None:
+        """Write what is wrong on each node."""
+        self.state_dir.mkdir(parents=True, exist_ok=True)
+        (self.state_dir / _FILE).write_text(json.dumps({n: sorted(roles) for n, roles in self.bad.items()}))
+
+    def _played(self, name: str, *rest: Any) -> HostOutcome:
+        outcome = super()._played(name, *rest)
+        self.save()
+        self.before(f"played {name}")
+        return outcome
+
+    def provision(self) -> ProvisionResult:
+        """The same command again: closes what a killed run left, and goes on. `force`: the pool is the rack."""
+        if (self.state_dir / "clusterctl.db").exists():
+            with Store.open(self.url) as store:
+                take_over(store, self.names)
+        return self.run(force=True)
+
+
+def fresh(rack: DiskRack) -> None:
+    """Nothing is provisioned yet."""
+    rack.bad = {n: {"kernel", "hugepages"} for n in rack.names}
+    rack.save()
+    Store.open(rack.url).close()
+
+
+def drifted(rack: DiskRack) -> None:
+    """Two admitted nodes differ from their declared state, and a person drained the third."""
+    fresh(rack)
+    rack.provision()
+    with Store.open(rack.url) as store:
+        third = store.nodes([NAMES[2]])
+        drain(store, LocalPool.create(store), third, operator="bob", reason="fan", owner="bob", to=State.DRAINED)
+    rack.bad |= {NAMES[0]: {"kernel"}, NAMES[1]: {"hugepages"}}
+    rack.save()
+
+
+SCENARIOS: dict[str, Callable[[DiskRack], None]] = {"fresh": fresh, "drifted": drifted}
