@@ -119,7 +119,8 @@ def result_table(report: dict[str, Any]) -> str:
     rows = [("Diagnostic", "Result")]
     lines = ["Successfully ran diagnostic for group.", bar, f"| {rows[0][0]:<25} | {rows[0][1]:<46} |", bar.replace("-", "=")]
     for category in report["DCGM Diagnostic"]["test_categories"]:
-        lines.append(f"|{'-----  ' + category['category'] + '  ':-<27}+{'-' * 48}|")
+        edge = "|" if category["category"] == "Deployment" else "+"
+        lines.append(f"{edge}{'-----  ' + category['category'] + '  ':-<27}+{'-' * 48}{edge}")
         for test in category["tests"]:
             lines.append(f"| {test['name']:<25} | {test['test_summary']['status']:<46} |")
             lines += [f"| {'':<25} | {'GPU' + str(r['entity_id']) + ': ' + r['status']:<46} |" for r in test["results"]]

@@ -8,6 +8,6 @@ from . import daemons
 def main(argv: list[str], version: str) -> int:
     """Print the version, or run until SIGTERM."""
     if {"--version", "-v"} & set(argv):
-        print(f"{argv[0].rpartition('/')[2]}: version {version} (simulated)")
+        print(f"Fabric Manager version is : {version}\nBuild Info - Branch: simulated, Changelist: 0")
         return 0
     return daemons.fabricmanager(version)

@@ -54,9 +54,10 @@ def qos_text(adapter: nic_settings.NicSettings) -> str:
         for priority in range(8):
             points = [f"{dscp:02d}," for dscp in reversed(range(64)) if adapter.priority_of[dscp] == priority]
             lines.append(f"\tprio:{priority} dscp:{''.join(points)}")
+    else:
+        lines.append("default priority:")
     row = "   ".join
     lines += [
-        "default priority:",
         f"Receive buffer size (bytes): {','.join(map(str, adapter.buffer_sizes))},max_buffer_size=262016",
         "Cable len: 7",
         "PFC configuration:",
