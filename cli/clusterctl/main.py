@@ -22,6 +22,7 @@ VERBS: dict[str, str] = {
     "init": "Write a site folder to start from.",
     "doctor": "Check this machine and the site's configuration.",
     "inventory": "List racks and nodes.",
+    "topology": "Print switches and NVLink domains for schedulers.",
     "profile": "Show or check the declared state of nodes.",
     "plan": "Show what provisioning would change.",
     "provision": "Apply, verify, burn in, admit.",
