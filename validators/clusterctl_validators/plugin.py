@@ -157,12 +157,17 @@ def _guarded(item: pytest.Item) -> Generator[None, object, object]:
     if run is None:
         return (yield)
     try:
-        with time_limit(run.limit_s):
+        with time_limit(limit_of(item, run)):
             return (yield)
     except (Exception, TimeLimitError, pytest.fail.Exception, pytest.skip.Exception) as e:
         text = str(e) if isinstance(e, TimeLimitError) else "{}: {}".format(type(e).__name__, e)
         record_of(item).could_not_run(check_name(item), text)
         raise
+
+
+def limit_of(item: pytest.Item, run: NodeRun) -> float:
+    """The time limit of one check: the run's, or LIMIT_S of its module if that is longer, for tools that take their time on a healthy node."""
+    return max(run.limit_s, float(getattr(getattr(item, "module", None), "LIMIT_S", 0)))
 
 
 def check_name(item: pytest.Item) -> str:

@@ -14,7 +14,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 import pytest
 
 from clusterctl_validators.finding import Finding, Outcome, Severity
-from clusterctl_validators.plugin import RUN, NodeRun, check_name, record_of
+from clusterctl_validators.plugin import RUN, NodeRun, check_name, limit_of, record_of
 
 GRACE_S = 3.0
 
@@ -55,7 +55,8 @@ class Supervisor:
         lines = _Lines(reader)
         try:
             while index < len(items):
-                line, problem = lines.next(min(end, time.monotonic() + 2 * run.limit_s + self.grace_s))
+                limit_s = limit_of(items[index], run) + run.limit_s + self.grace_s
+                line, problem = lines.next(min(end, time.monotonic() + limit_s))
                 if line is None:
                     late = time.monotonic() >= end
                     run.findings.append(_lost(items[index], "the time limit of this node was reached" if late else problem))

@@ -15,6 +15,8 @@ from clusterctl_validators.record import Record
 
 ROLE = "hardware"
 Spec = Mapping[str, Any]
+# nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
+LIMIT_S = 70
 
 _UNDECLARED = "not declared for this node"
 _NO_GPUS = "no GPUs are declared for this node"

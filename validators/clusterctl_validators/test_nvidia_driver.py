@@ -14,6 +14,8 @@ from clusterctl_validators.record import Record
 
 ROLE = "nvidia_driver"
 Spec = Mapping[str, Any]
+# nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
+LIMIT_S = 70
 
 OPTIONS_FILE = "/etc/modprobe.d/90-clusterctl-nvidia.conf"
 PEERMEM_FILE = "/etc/modules-load.d/nvidia-peermem.conf"

@@ -14,6 +14,8 @@ from clusterctl_validators.record import Record
 
 ROLE = "nvlink_domain"
 Spec = Mapping[str, Any]
+# As in test_hardware: nvidia-smi takes its time.
+LIMIT_S = 70
 
 NODES_FILE = "/etc/nvidia-imex/nodes_config.cfg"
 CONFIG_FILE = "/etc/nvidia-imex/config.cfg"
