@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters import clock, processes
+from clusterctl.adapters.store import Store
 from clusterctl.core import timestamps
 from clusterctl.model.errors import StoreError, UnknownRunError
 from clusterctl.model.holder import Holder
@@ -19,7 +20,6 @@ from support.stores import a_node, a_run, bring, fresh
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clusterctl.adapters.store import Store
     from clusterctl.model.records import RunRow
 
 NAME = "r12-n01"
@@ -118,3 +118,15 @@ def test_a_run_with_an_unknown_node_is_not_recorded(store: Store) -> None:
     with pytest.raises(StoreError):
         store.start_run(a_run(), [NAME, "r99-n01"])
     assert store.runs() == ()
+
+
+def test_a_state_directory_can_be_moved(tmp_path: Path) -> None:
+    with fresh(tmp_path / "before") as store:
+        store.start_run(a_run(directory=str(tmp_path / "before" / "runs" / "x")))
+        store.start_run(a_run("20260314-100000-provision-bbbb", directory="/elsewhere/runs/y"))
+        assert store.run(a_run().id).directory == str(tmp_path / "before" / "runs" / "x")
+    (tmp_path / "before").rename(tmp_path / "after")
+    assert str(tmp_path).encode() not in (tmp_path / "after" / "clusterctl.db").read_bytes()
+    with Store.open(f"sqlite:///{tmp_path / 'after' / 'clusterctl.db'}") as store:
+        assert store.run(a_run().id).directory == str(tmp_path / "after" / "runs" / "x")
+        assert store.run("20260314-100000-provision-bbbb").directory == "/elsewhere/runs/y"

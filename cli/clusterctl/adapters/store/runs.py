@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, update
@@ -26,7 +27,8 @@ class RunRepository(Repository):
 
     def start_run(self, run: RunRow, nodes: Iterable[str] = ()) -> None:
         """Record a run before it starts; `nodes` (registered) are the nodes it will change."""
-        row = {f: getattr(run, f) for f in ("id", "verb", "target", "operator", "started_at", "directory", "finished_at", "exit_code")}
+        row = {f: getattr(run, f) for f in ("id", "verb", "target", "operator", "started_at", "finished_at", "exit_code")}
+        row["directory"] = self._stored_path(run.directory)
         more = {"status": run.status.value, "argv": list(run.argv), "versions": dict(run.versions), "summary": dict(run.summary)}
         process = asdict(run.holder or processes.current())
         with writing(self._engine) as connection:
@@ -74,7 +76,7 @@ class RunRepository(Repository):
         if len(rows) != 1 or not run_id:
             near = f" (several: {', '.join(r.id for r in rows)})" if rows else ""
             raise UnknownRunError(run_id=run_id, near=near)
-        return _row(rows[0])
+        return self._row(rows[0])
 
     def runs(self, limit: int = 20, node: str = "") -> tuple[RunRow, ...]:
         """The newest runs, newest first; only those of `node` if given."""
@@ -82,7 +84,7 @@ class RunRepository(Repository):
         if node:
             query = query.join(t.run_nodes, t.run_nodes.c.run_id == t.runs.c.id).where(t.run_nodes.c.node == node)
         with reading(self._engine) as connection:
-            return tuple(_row(r) for r in connection.execute(query))
+            return tuple(self._row(r) for r in connection.execute(query))
 
     def unfinished_runs(self) -> tuple[RunRow, ...]:
         """Runs without a recorded end whose process has ended (killed, or its host rebooted); oldest first."""
@@ -90,16 +92,28 @@ class RunRepository(Repository):
         with reading(self._engine) as connection:
             expiry = {r.run_id: r.expires_at for r in connection.execute(select(t.leases.c.run_id, t.leases.c.expires_at))}
             return tuple(
-                r for r in _open_runs(connection) if r.holder and processes.is_dead(r.holder, r.started_at, expiry.get(r.id, ""), now)
+                r for r in self._open_runs(connection) if r.holder and processes.is_dead(r.holder, r.started_at, expiry.get(r.id, ""), now)
             )
 
+    def _open_runs(self, connection: Connection) -> tuple[RunRow, ...]:
+        rows = connection.execute(
+            select(t.runs).where(t.runs.c.status == RunStatus.RUNNING.value).order_by(t.runs.c.started_at, t.runs.c.id)
+        )
+        return tuple(self._row(r) for r in rows)
 
-def _open_runs(connection: Connection) -> tuple[RunRow, ...]:
-    rows = connection.execute(select(t.runs).where(t.runs.c.status == RunStatus.RUNNING.value).order_by(t.runs.c.started_at, t.runs.c.id))
-    return tuple(_row(r) for r in rows)
+    def _row(self, row: Row[Any]) -> RunRow:
+        data = dict(row._mapping)  # noqa: SLF001 SQLAlchemy's documented name
+        holder = Holder(data.pop("host"), data.pop("pid"), data.pop("mark"))
+        if data["directory"] and self._folder:
+            data["directory"] = str(self._folder / data["directory"])
+        return RunRow(**{**data, "argv": tuple(data["argv"]), "status": RunStatus(data["status"]), "holder": holder})
 
+    @property
+    def _folder(self) -> Path | None:
+        """The folder of an SQLite database: run directories below it are stored relative to it, so that it can be moved as a whole."""
+        url = self._engine.url
+        return Path(url.database).absolute().parent if url.get_backend_name() == "sqlite" and url.database else None
 
-def _row(row: Row[Any]) -> RunRow:
-    data = dict(row._mapping)  # noqa: SLF001 SQLAlchemy's documented name
-    holder = Holder(data.pop("host"), data.pop("pid"), data.pop("mark"))
-    return RunRow(**{**data, "argv": tuple(data["argv"]), "status": RunStatus(data["status"]), "holder": holder})
+    def _stored_path(self, directory: str) -> str:
+        inside = directory and self._folder and Path(directory).is_relative_to(self._folder)
+        return str(Path(directory).relative_to(self._folder)) if inside and self._folder else directory
