@@ -7,6 +7,7 @@ import pytest
 
 from clusterctl.adapters import config
 from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.core.breaker import Breaker
 from clusterctl.model.errors import ConfigError
 from support.roles import ROOT
 
@@ -57,6 +58,11 @@ def test_options_take_precedence_and_are_relative_to_the_working_directory(tmp_p
         ("reboot_budget: [1]\n", "reboot_budget: "),
         ("reboot_budget: -1\n", "reboot_budget: "),
         ("reboot_budget: 1.5\n", "reboot_budget: "),
+        ("breaker_percent: 0\n", "breaker_percent: "),
+        ("breaker_percent: 101\n", "breaker_percent: "),
+        ("breaker_percent: half\n", "breaker_percent: "),
+        ("breaker_minutes: true\n", "breaker_minutes: "),
+        ("auto_partners: -1\n", "auto_partners: "),
         ("cpu_quota_percent: -1\n", "cpu_quota_percent: "),
         ("cpu_quota_percent: half\n", "cpu_quota_percent: "),
         ("cpu_quota_percent: true\n", "cpu_quota_percent: "),
@@ -99,3 +105,15 @@ def test_the_reference_lists_every_key() -> None:
 
 def test_an_empty_file_is_valid(tmp_path: Path) -> None:
     assert config.read_config(start=write(tmp_path, "")).inventory == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "breaker"),
+    [
+        ("inventory: []\n", Breaker(50, 300)),
+        ("breaker_percent: 10\nbreaker_minutes: 60\n", Breaker(10, 3600)),
+        ("breaker_percent: 100\n", Breaker(100, 300)),
+    ],
+)
+def test_the_site_sets_the_breaker(tmp_path: Path, text: str, breaker: Breaker) -> None:
+    assert config.read_config(start=write(tmp_path, text)).breaker == breaker

@@ -13,6 +13,7 @@ import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.yaml_line import yaml_line
+from clusterctl.core.breaker import Breaker
 from clusterctl.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ FILE_NAME = "clusterctl.yml"
 COMMON = "@common"
 REBOOT_BUDGET = "50%"
 CPU_QUOTA_PERCENT = 50
+_DEFAULT_BREAKER = Breaker()
 _KEYS = {
     "inventory",
     "state_dir",
@@ -35,6 +37,8 @@ _KEYS = {
     "drift_policy",
     "cpu_quota_percent",
     "auto_partners",
+    "breaker_percent",
+    "breaker_minutes",
 }
 
 
@@ -72,6 +76,7 @@ class Config:
         reboot_budget: nodes of one rack down at once: a number, or a share of those to reboot there, at least one.
         drift_policy: what is done about drift: `critical=drain,major=heal`; what is not named is reported.
         auto_partners: how many admitted nodes of its rack a node that would be alone in its burn-in is measured with.
+        breaker: how much of the pool may be taken out in one window.
         cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
     """
 
@@ -88,6 +93,7 @@ class Config:
     drift_policy: str = ""
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
     auto_partners: int = 0
+    breaker: Breaker = _DEFAULT_BREAKER
 
     @property
     def plugins(self) -> Path:
@@ -137,6 +143,7 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
         drift_policy=str(data.get("drift_policy", "")),
         cpu_quota_percent=_percent(data.get("cpu_quota_percent", CPU_QUOTA_PERCENT), file),
         auto_partners=_number(data.get("auto_partners", 0), file),
+        breaker=_breaker(data, file),
     )
 
 
@@ -164,6 +171,18 @@ def _number(value: object, file: Path | None) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise invalid_key(file, "auto_partners", f"{value!r} is no number of nodes", "write 2 to allow two admitted nodes, 0 for none")
     return value
+
+
+def _breaker(data: Mapping[str, object], file: Path | None) -> Breaker:
+    """`breaker_percent` of the pool within `breaker_minutes`."""
+    default = Breaker()
+    percent, minutes = data.get("breaker_percent", default.limit_percent), data.get("breaker_minutes", default.window_s / 60)
+    for key, value, most in (("breaker_percent", percent, 100), ("breaker_minutes", minutes, 7 * 24 * 60)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
+            raise invalid_key(
+                file, key, f"{value!r} is no number above 0 and up to {most}", "write 25 for a quarter of the pool, 10 for ten minutes"
+            )
+    return Breaker(float(str(percent)), 60 * float(str(minutes)))
 
 
 def _whoami() -> str:

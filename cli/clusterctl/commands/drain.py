@@ -37,6 +37,6 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
     config = load_config(ctx)
     with Store.open(config.store_url) as store:
         nodes = match(store.nodes(), target)
-        pool, who = load_pool(config.pool, store), config.operator
-        moves = drain(store, pool, nodes, operator=who, reason=reason, force=force, to=State(to), owner=who)
+        pool, who, limit = load_pool(config.pool, store), config.operator, config.breaker
+        moves = drain(store, pool, nodes, operator=who, reason=reason, force=force, to=State(to), owner=who, breaker=limit)
     return view.show_moves("drain", moves, output)

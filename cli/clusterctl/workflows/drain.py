@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import require_headroom
+from clusterctl.core.breaker import Breaker
 from clusterctl.core.lifecycle import is_legal, next_action
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.move import Move, MoveOutcome
@@ -31,6 +32,7 @@ def drain(
     force: bool = False,
     to: State = State.DRAINED,
     owner: str = "",
+    breaker: Breaker = Breaker(),  # noqa: B008 frozen
 ) -> tuple[Move, ...]:
     """Take nodes out: first of the pool, then in the record. Killed in between, no node is in the pool without being admitted.
 
@@ -56,7 +58,7 @@ def drain(
         known = store.nodes([n.name for n in nodes])
         leaving = [n.name for n in known if left(n) is None]
         if leaving and not force:
-            require_headroom(pool, leaving, doing="draining", hint="drain fewer, wait, or add --force if this is intended")
+            require_headroom(pool, leaving, breaker, doing="draining", hint="drain fewer, wait, or add --force if this is intended")
         return _each(known, left, move)
 
 

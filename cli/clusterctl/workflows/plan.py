@@ -63,7 +63,7 @@ def plan_by_validators(
         inputs = plan_inputs(run.store, nodes, {f.node: f for f in results}, partial(_expected_gates, options.level))
         plan = make_plan(inputs, options)
         run.code = check_exit_code(plan)
-        refused = refusal(load_pool(config.pool, run.store), plan.leaving_pool, doing="provisioning")
+        refused = refusal(load_pool(config.pool, run.store), plan.leaving_pool, config.breaker, doing="provisioning")
         body = {"run_id": run.rundir.id, "target": target, "refused": refused, **plan_body(plan, {n.name: n.spec.digest for n in nodes})}
         run.rundir.write_json("plan.json", body)
     return ValidatorPlan(plan, body, run.code)

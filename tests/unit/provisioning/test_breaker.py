@@ -9,6 +9,7 @@ import pytest
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
+from clusterctl.core.breaker import Breaker
 from clusterctl.model.errors import PoolError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import Note, ProvisionOptions
@@ -109,3 +110,17 @@ def test_who_is_out_already_can_be_taken_through_again(world: World) -> None:
     world.gate_fails = set()
     assert world.run(retest=True).exit_code is ExitCode.OK
     assert world.members() == {N1, N2, N3}
+
+
+def test_the_site_says_how_much_may_leave(world: World) -> None:
+    world.run()
+    world.bad = {N1: {"kernel"}, N2: {"kernel"}}
+    nodes = [node(n) for n in world.names]
+    with Store.open(world.url) as store:
+        context = world.context(store, RunDir("plan", world.state_dir), nodes, ProvisionOptions())
+        context.breaker = Breaker(limit_percent=70)
+        warn(context, check_nodes(context))
+        assert not [p for p in world.progress if isinstance(p, Note) and "refused" in p.text]
+        context.breaker = Breaker(limit_percent=60)
+        warn(context, check_nodes(context))
+    assert any(isinstance(p, Note) and "more than 60 %" in p.text for p in world.progress)

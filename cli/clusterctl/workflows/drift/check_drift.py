@@ -214,7 +214,8 @@ def _drain(store: Store, config: Config, names: Sequence[str]) -> list[dict[str,
         return []
     reason = "drift: see `clusterctl drift`"
     try:
-        moves = drain(store, load_pool(config.pool, store), store.nodes(names), operator=config.operator, reason=reason)
+        pool = load_pool(config.pool, store)
+        moves = drain(store, pool, store.nodes(names), operator=config.operator, reason=reason, breaker=config.breaker)
     except (PoolError, LeaseHeldError) as e:
         out = {r.name for r in store.nodes(names) if r.state is State.DRAINED}
         return [{"node": n, "action": "drained" if n in out else "drain refused", "detail": reason if n in out else str(e)} for n in names]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clusterctl.adapters.config import REBOOT_BUDGET
+from clusterctl.core.breaker import Breaker
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
 from clusterctl.model.provision import NodeMoved, NodeResult, Note, Phase, TaskSeen
@@ -85,6 +86,7 @@ class RunContext:
         results: the nodes that have ended.
         rebooted: the roles for which a node was rebooted.
         reboot_budget: nodes of a rack that may be down at once, as playbooks/reboot.yml takes it.
+        breaker: how much of the pool may leave at once.
         playbooks: number of playbook runs so far; numbers their artifacts.
     """
 
@@ -96,6 +98,7 @@ class RunContext:
     lease_lost: Callable[[], bool] = lambda: False
     partners: tuple[Node, ...] = ()
     reboot_budget: str = REBOOT_BUDGET
+    breaker: Breaker = Breaker()  # noqa: RUF009 frozen
     active: list[str] = field(default_factory=list)
     results: dict[str, NodeResult] = field(default_factory=dict)
     findings: dict[str, NodeFindings] = field(default_factory=dict)

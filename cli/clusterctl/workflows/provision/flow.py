@@ -101,7 +101,7 @@ def finish(context: RunContext) -> ProvisionResult:
 
 def warn(context: RunContext, plan: Plan) -> None:
     """Report where `provision` would refuse this plan."""
-    why = "" if context.options.force else refusal(context.services.pool, plan.leaving_pool, doing=_DOING)
+    why = "" if context.options.force else refusal(context.services.pool, plan.leaving_pool, context.breaker, doing=_DOING)
     if why:
         context.notify(Note(f"would be refused without --force: {why}"))
 
@@ -109,7 +109,7 @@ def warn(context: RunContext, plan: Plan) -> None:
 def _require_headroom(context: RunContext, plan: Plan) -> None:
     if plan.leaving_pool and not context.options.force:
         hint = "provision fewer at a time (--limit), wait for those that are out, or add --force if this is intended"
-        require_headroom(context.services.pool, plan.leaving_pool, doing=_DOING, hint=hint)
+        require_headroom(context.services.pool, plan.leaving_pool, context.breaker, doing=_DOING, hint=hint)
 
 
 def _require_leases(context: RunContext) -> None:

@@ -209,5 +209,12 @@ def _context(
         read_parts=partial(read_all_parts, inventory=request.inventory, ansible_args=options.ansible_args),
     )
     return RunContext(
-        services, request, rundir, selected.candidates, listener.notify, partners=selected.partners, reboot_budget=config.reboot_budget
+        services,
+        request,
+        rundir,
+        selected.candidates,
+        listener.notify,
+        partners=selected.partners,
+        reboot_budget=config.reboot_budget,
+        breaker=config.breaker,
     )
