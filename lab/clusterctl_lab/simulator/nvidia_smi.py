@@ -35,7 +35,8 @@ def _run(words: list[str], version: str) -> int:
     query = next((w for w in words if w.startswith("--query-")), "")
     if query:
         return smi_query.run_query(views, driver, query, words)
-    if smi_set.requested_setting(words)[0]:
+    # After a subcommand -e and others have another meaning: `nvlink -e` shows errors, `-e 1` alone sets ECC.
+    if words[:1] and words[0].startswith("-") and smi_set.requested_setting(words)[0]:
         return smi_set.apply_setting(views, words)
     text = _text(words, views, driver)
     print(text or f"Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n({words[0]} is not simulated)\n", end="")

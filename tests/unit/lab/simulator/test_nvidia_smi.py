@@ -60,6 +60,8 @@ def test_a_healthy_board_shows_healthy_values(node: LabMachine, smi: Smi) -> Non
         assert (gpu.persistence, gpu.fabric_state, gpu.fabric_status) == ("Enabled", "Completed", "Success")
         assert (gpu.remap_failure, gpu.remapped_uncorrectable, gpu.volatile.dram_uncorrectable) == ("No", 0, 0)
     assert parse_nvlinks(smi("nvlink -s")) == dict.fromkeys(range(8), 18)
+    # The same letter alone sets ECC.
+    assert smi("nvlink -e").count("CRC Errors: 0") == 8 * 18
     topology = parse_topology(smi("topo -m"))
     assert all(topology[f"mlx5_{i}"][i] == "PIX" for i in range(8))
     assert topology["mlx5_0"][1] == "NODE"
