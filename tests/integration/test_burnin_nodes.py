@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
 CUT = "for p in /proc/[0-9]*; do grep -q '^sshd: root' $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true"
-TOOLS = ("dcgmi", "ib_write_bw", "all_reduce_perf", "mpirun", "nvidia-smi", "dmesg")
+TOOLS = ("dcgmi", "ib_write_bw", "all_reduce_perf", "mpirun", "orted", "nvidia-smi", "dmesg")
 SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "judge.schema.json").read_text())
 SETTINGS = {
     "rdma_pair": {"duration_s": 1, "timeout_s": 20, "peer_wait_s": 30},

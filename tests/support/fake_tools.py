@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -43,6 +44,11 @@ def nvidia_smi(words: list[str]) -> int:
     return 0
 
 
+def dmesg() -> int:
+    sys.stdout.write("[    0.000000] Linux version 6.8.0 (simulated)\n")
+    return 0
+
+
 def slow(device: str) -> float:
     file = Path("/etc/fake-slow")
     words = [line.split() for line in file.read_text().splitlines()] if file.exists() else []
@@ -67,15 +73,21 @@ def perftest(words: list[str]) -> int:
     return 0
 
 
+def start_daemons(words: list[str]) -> bool:
+    """Start `orted` on the nodes after the first, with the launch agent, as mpirun does."""
+    hosts = [host.rpartition(":")[0] for host in words[words.index("--host") + 1].split(",")]
+    agent = words[words.index("plm_rsh_agent") + 1].split()
+    daemons = [subprocess.Popen([*agent, host, " orted", "-mca", "ess", '"env"']) for host in hosts[1:]]
+    statuses = [d.wait() for d in daemons]
+    return not any(statuses)
+
+
 def main(name: str, words: list[str]) -> int:
     if {"--version", "--help"} & set(words):
         sys.stdout.write(f"{name} 1.0 (simulated)\n")
         return 0
-    if name == "nvidia-smi":
-        return nvidia_smi(words)
-    if name == "dmesg":
-        sys.stdout.write("[    0.000000] Linux version 6.8.0 (simulated)\n")
-        return 0
+    if name in ("nvidia-smi", "dmesg"):
+        return nvidia_smi(words) if name == "nvidia-smi" else dmesg()
     pause = Path("/etc/fake-pause")
     if name == "dcgmi":
         Path("/run/fake-load").touch()
@@ -86,6 +98,8 @@ def main(name: str, words: list[str]) -> int:
         return 0
     if name == "ib_write_bw":
         return perftest(words)
+    if name == "orted" or (name == "mpirun" and not start_daemons(words)):
+        return int(name != "orted")
     ranks = int(words[words.index("-np") + 1]) if name == "mpirun" else 8
     devices = "".join(f"#  Rank {i:2} Group  0 Pid {i} on x device {i % 8:2} [0000:1b:00] NVIDIA H100 80GB HBM3\n" for i in range(ranks))
     via, busbw = ("NET/IB/0/GDRDMA", 386.0) if name == "mpirun" else ("P2P/CUMEM", 477.0)

@@ -1,4 +1,4 @@
-"""mpirun: queries the nodes of --host for their properties and prints the output of rank 0."""
+"""mpirun: starts a daemon on the other nodes of --host, queries all nodes for their properties and prints the output of rank 0."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 
 from . import nccl_tests, peers
+from .mpi_daemons import DaemonError, Daemons, is_local
 
 _OPTIONS_WITH_ONE_VALUE = {"-np", "-n", "--np", "--host", "-H", "-x", "--bind-to", "--map-by", "--hostfile", "-hostfile", "--rank-by", "-N"}
 _OPTIONS_WITH_TWO_VALUES = {"--mca", "-mca"}
@@ -21,6 +22,17 @@ def main(argv: list[str], version: str) -> int:
     if name not in ("all_reduce", "all_gather", "reduce_scatter", "alltoall") or not parse_hosts(options):
         print(f"mpirun: not simulated: {' '.join(argv[1:])}", file=sys.stderr)
         return 1
+    hosts = parse_hosts(options)
+    others = [address for address, _ in hosts if not is_local(address)]
+    try:
+        with Daemons(hosts[0][0], others, options.get("plm_rsh_agent", [""])[-1]):
+            return _run_ranks(options, name, program)
+    except DaemonError as e:
+        print(e, file=sys.stderr)
+        return 1
+
+
+def _run_ranks(options: dict[str, list[str]], name: str, program: list[str]) -> int:
     group: list[tuple[peers.Peer, int]] = []
     for address, slots in parse_hosts(options):
         try:
@@ -37,7 +49,7 @@ def main(argv: list[str], version: str) -> int:
 
 
 def split_options(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
-    """Split a command line into options (name -> values) and the program with its arguments."""
+    """Split a command line into options (name -> values), with MCA parameters by their own names, and the program with its arguments."""
     options: dict[str, list[str]] = {}
     i = 0
     while i < len(words) and words[i].startswith("-"):
@@ -46,6 +58,8 @@ def split_options(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:
             options.setdefault(name, []).append(words[i + 1] if i + 1 < len(words) else "")
             i += 1
         elif name in _OPTIONS_WITH_TWO_VALUES:
+            parameter, value = [*words[i + 1 : i + 3], "", ""][:2]
+            options.setdefault(parameter, []).append(value)
             i += 2
         elif equals:
             options.setdefault(name, []).append(value)

@@ -23,55 +23,22 @@ import time
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-OUTPUT_LIMIT = 512 * 1024
+from child_process import GRACE_S, Output, ended_within, kill_group
+from rank_server import Member
+from rank_starter import BATCH_VARIABLE
+
 LOST_AFTER_S = 20.0
 CLIENT_DELAY_S = 0.3
 RETRY_S = 0.5
-GRACE_S = 3.0
-RUN_WORDS, WAIT_WORDS, QUERY_WORDS = 3, 4, 3
+RUN_WORDS, WAIT_WORDS, QUERY_WORDS, START_WORDS = 3, 4, 3, 4
 ALL_DONE = 1 << 30
 NO_ERROR = ("", "")  # (code of clusterctl's GateReason, text)
 PLAN_LIMIT = ("timed_out", "time limit of the node's plan reached")
 NOT_LISTENING = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
 ENVIRONMENT = dict(os.environ, PATH=SEARCH, LC_ALL="C")
-
-
-class Output:
-    """Reads a pipe to its end and keeps the first and last OUTPUT_LIMIT / 2 bytes."""
-
-    def __init__(self, pipe: IO[bytes] | None) -> None:
-        self.pipe = pipe
-        self.head = b""
-        self.tail = b""
-        self.cut = 0
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
-
-    def _read(self) -> None:
-        half = OUTPUT_LIMIT // 2
-        if self.pipe is None:
-            return
-        with self.pipe:
-            while True:
-                chunk = os.read(self.pipe.fileno(), 65536)
-                if not chunk:
-                    return
-                room = half - len(self.head)
-                self.head += chunk[:room]
-                self.tail += chunk[room:] if room > 0 else chunk
-                over = len(self.tail) - half
-                if over > 0:
-                    self.cut += over
-                    self.tail = self.tail[over:]
-
-    def text(self) -> str:
-        """The kept text. A pipe that a grandchild keeps open is abandoned after GRACE_S."""
-        self.thread.join(GRACE_S)
-        middle = f"\n[... {self.cut} bytes left out ...]\n".encode() if self.cut else b""
-        return (self.head + middle + self.tail).decode("utf-8", "replace").replace("\x00", "\ufffd")
 
 
 class Control:
@@ -87,6 +54,7 @@ class Control:
         self.port = port
         self.batch = -1
         self.met: set[tuple[str, int]] = set()
+        self.members: dict[int, Member] = {}
         dual = not listen and socket.has_dualstack_ipv6()
         family = socket.AF_INET6 if dual or ":" in listen else socket.AF_INET
         self.server = socket.create_server((listen, port), family=family, dualstack_ipv6=dual, backlog=128)
@@ -104,8 +72,11 @@ class Control:
         with client:
             client.settimeout(5)
             try:
-                words = client.makefile("rb").readline(512).decode("utf-8", "replace").split()
+                words = client.makefile("rb", buffering=0).readline(512).decode("utf-8", "replace").split()
                 batch = self.batch
+                if len(words) == START_WORDS and words[0] == self.run:
+                    self._start(client, words)
+                    return
                 if len(words) != QUERY_WORDS or words[0] != self.run:
                     client.sendall(b"other run\n")
                     return
@@ -114,6 +85,13 @@ class Control:
                     self.met.add((words[1], batch))
             except OSError:
                 return
+
+    def _start(self, client: socket.socket, words: list[str]) -> None:
+        member = self.members.get(self.batch)
+        if member is None or words[2] != str(self.batch):
+            client.sendall(b"-\nrefused no ranks are to be started here in this batch\n")
+            return
+        member.serve(client, " ".join(words))
 
     def query(self, address: str) -> int | None:
         """The batch of the agent at `address`; None if no agent of this run answers."""
@@ -147,9 +125,14 @@ class Agent:
 
     def run(self) -> None:
         """Run all batches; every step gets a record, whatever happens."""
-        if any(step["peer_address"] for step in self.plan["steps"]):
+        if any(peers_of(step) for step in self.plan["steps"]):
             try:
                 self.control = Control(self.plan["run"], self.plan["node"], self.plan["listen"], self.plan["control_port"])
+                self.control.members = {
+                    s["batch"]: Member(self.plan, s, self.directory, ENVIRONMENT, self.lock_fd)
+                    for s in self.plan["steps"]
+                    if s["side"] == "member"
+                }
             except OSError as e:
                 self.control_error = ("port_taken", f"cannot listen on port {self.plan['control_port']}: {e}")
         limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, [PLAN_LIMIT])
@@ -159,8 +142,8 @@ class Agent:
             if self.control:
                 self.control.batch = number
             steps = [step for step in self.plan["steps"] if step["batch"] == number]
-            error = self.meet(next((s for s in steps if s["peer_address"]), None))
-            threads = [threading.Thread(target=self.guarded, args=(step, error if step["peer_address"] else NO_ERROR)) for step in steps]
+            error = self.meet(next((s for s in steps if peers_of(s)), None))
+            threads = [threading.Thread(target=self.guarded, args=(step, error if peers_of(step) else NO_ERROR)) for step in steps]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -179,21 +162,26 @@ class Agent:
             kill_group(process, signal.SIGTERM)
 
     def meet(self, step: dict[str, Any] | None) -> tuple[str, str]:
-        """Wait until the peer of this batch has reached it too; returns the error if it does not."""
+        """Wait until all peers of this batch have reached it too; returns the first error if one does not."""
         if step is None or self.control is None:
             return self.control_error
+        errors = (self.meet_one(name, address, step["batch"]) for name, address in peers_of(step))
+        return next((error for error in errors if error != NO_ERROR), NO_ERROR)
+
+    def meet_one(self, name: str, address: str, batch: int) -> tuple[str, str]:
+        """Wait until a peer has reached a batch too."""
         seen = 0.0
-        while not self.stop.is_set() and (step["peer"], step["batch"]) not in self.control.met:
-            theirs = self.control.query(step["peer_address"])
+        while self.control and not self.stop.is_set() and (name, batch) not in self.control.met:
+            theirs = self.control.query(address)
             clock = time.monotonic()
-            if theirs == step["batch"]:
+            if theirs == batch:
                 break
-            if theirs is not None and theirs > step["batch"]:
-                return "peer_ahead", f"{step['peer']} went on without this node"
+            if theirs is not None and theirs > batch:
+                return "peer_ahead", f"{name} went on without this node"
             if theirs is None and seen and clock - seen > LOST_AFTER_S:
-                return "peer_silent", f"{step['peer']} stopped answering"
+                return "peer_silent", f"{name} stopped answering"
             if theirs is None and not seen and clock - self.started > self.plan["peer_wait_s"]:
-                return "peer_silent", f"{step['peer']} never answered at {step['peer_address']} port {self.plan['control_port']}"
+                return "peer_silent", f"{name} never answered at {address} port {self.plan['control_port']}"
             seen = clock if theirs is not None else seen
             self.stop.wait(0.2)
         return NO_ERROR
@@ -228,6 +216,13 @@ class Agent:
             return
         record["tool_version"], record["simulated"] = self.version(step["version_argv"])
         until = min(time.monotonic() + step["timeout_s"], self.deadline)
+        if step["side"] == "member" and self.control:
+            control = self.control
+            member = control.members[step["batch"]]
+            record.update(member.wait(lambda: control.query(step["peer_address"]), self.stop, until, LOST_AFTER_S))
+            if self.why != NO_ERROR:
+                record["error_code"], record["error"], record["exit_status"] = (*self.why, None)
+            return
         if step["side"] == "client":
             self.stop.wait(CLIENT_DELAY_S)
         while not self.stop.is_set():
@@ -246,7 +241,7 @@ class Agent:
         with self.writing:
             process = subprocess.Popen(  # children inherit the lock: remains of a killed agent keep the node locked
                 step["argv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env=ENVIRONMENT, cwd=self.directory, start_new_session=True, pass_fds=[self.lock_fd],
+                env={**ENVIRONMENT, BATCH_VARIABLE: str(step["batch"])}, cwd=self.directory, start_new_session=True, pass_fds=[self.lock_fd],
             )  # fmt: skip
             self.processes.add(process)
         out, err = Output(process.stdout), Output(process.stderr)
@@ -289,30 +284,16 @@ def tool_version(argv: list[str]) -> tuple[str, bool]:
     return first, "simulated" in text.lower()
 
 
+def peers_of(step: dict[str, Any]) -> list[tuple[str, str]]:
+    """(node, address) of those that a step needs in its batch: the other members of its group, or its peer."""
+    members = [(name, address) for name, address in step.get("members", [])]
+    return members or ([(step["peer"], step["peer_address"])] if step["peer_address"] else [])
+
+
 def program_of(argv: list[str]) -> str:
     """The program that an argument list starts, after `env NAME=value ...`."""
     rest = argv[1:] if argv[0] == "env" else argv
     return next(word for word in rest if not (argv[0] == "env" and "=" in word))
-
-
-def kill_group(process: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to a command and all processes that it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-
-
-def ended_within(process: subprocess.Popen[bytes], limit_s: float) -> bool:
-    """Whether a command ended by itself in time. The rest of its process group is ended, with SIGTERM first and then SIGKILL."""
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(limit_s)
-    ended = process.returncode is not None
-    kill_group(process, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE_S)
-    kill_group(process, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):  # in D state, on a hanging device, not even SIGKILL ends it
-        process.wait(GRACE_S)
-    return ended
 
 
 def lock_node(path: str, owner: str) -> tuple[int, str]:

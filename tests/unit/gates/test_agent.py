@@ -267,7 +267,8 @@ def test_the_plans_own_limit_ends_it(make: Callable[..., Node]) -> None:
 
 # Stands for a process in D state: signals of the agent have no effect.
 SIGNALS_HAVE_NO_EFFECT = (
-    "import os, runpy, sys; os.killpg = lambda *_: None; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    "import os, runpy, sys; os.kill = os.killpg = lambda *_: None; sys.argv = sys.argv[1:]; "
+    "sys.path.insert(0, os.path.dirname(sys.argv[0])); runpy.run_path(sys.argv[0], run_name='__main__')"
 )
 
 

@@ -86,11 +86,38 @@ def test_node_gates_come_before_pairs_before_the_group() -> None:
 
 def test_a_group_run_starts_on_one_node_and_names_all() -> None:
     made = plan(nodes(3), ["nccl_group"])
-    assert [len(own) for own in made.steps.values()] == [1, 0, 0]
+    assert [len(own) for own in made.steps.values()] == [1, 1, 1]
     step = made.steps["n1"][0]
+    assert step.members == (("n2", "10.0.0.2"), ("n3", "10.0.0.3"))
+    for name in ("n2", "n3"):
+        (own,) = made.steps[name]
+        assert (own.side, own.argv, own.batch, own.peer, own.peer_address) == (Side.MEMBER, ("orted",), step.batch, "n1", "10.0.0.1")
+        assert own.timeout_s > step.timeout_s
     assert step.peers == ("n1", "n2", "n3")
     assert step.argv[:6] == ("mpirun", "--allow-run-as-root", "-np", "24", "--host", "10.0.0.1:8,10.0.0.2:8,10.0.0.3:8")
     assert "NCCL_DEBUG=INFO" in step.argv
+
+
+def test_the_launcher_reaches_the_others_through_their_agents_at_the_declared_addresses() -> None:
+    declared = [gates(gates_peer_address=a, gates_settings={"nccl_group": {"control_port": 20000}}) for a in ("172.16.1.9", "172.16.2.4")]
+    made = plan([node(f"n{i}", declared=d) for i, d in enumerate(declared, 1)], ["nccl_group"])
+    words = list(made.steps["n1"][0].argv)
+    assert words[words.index("--host") + 1] == "172.16.1.9:8,172.16.2.4:8"
+    parameters = {words[i + 1]: words[i + 2] for i, word in enumerate(words) if word == "--mca"}
+    assert parameters["plm_rsh_agent"] == "python3 rank_starter.py"
+    assert parameters["oob_tcp_if_include"] == parameters["btl_tcp_if_include"] == "172.16.0.0/22"
+    assert made.rendezvous.control_port == 20000
+
+
+@pytest.mark.parametrize("address", ["", "n1.rdma.example.com"])
+def test_without_addresses_of_a_network_mpi_chooses(address: str) -> None:
+    made = plan([node(f"n{i}", declared=gates(gates_peer_address=address)) for i in (1, 2)], ["nccl_group"])
+    assert "oob_tcp_if_include" not in made.steps["n1"][0].argv
+
+
+def test_mpirun_starts_all_daemons_of_a_large_group_at_once() -> None:
+    words = plan(nodes(200), ["nccl_group"]).steps["n1"][0].argv
+    assert words[words.index("plm_rsh_num_concurrent") + 1] == "200"
 
 
 def tray(name: str, domain: str) -> Node:
@@ -100,12 +127,13 @@ def tray(name: str, domain: str) -> Node:
 
 def test_over_nvlink_each_rack_is_a_group_of_its_own_at_the_same_time() -> None:
     made = plan([tray("n1", "rack-1"), tray("n2", "rack-2"), tray("n3", "rack-1"), tray("n4", "rack-2")], ["nccl_group"])
-    steps = {name: own[0] for name, own in made.steps.items() if own}
+    steps = {name: own[0] for name, own in made.steps.items() if own[0].peers}
     assert {name: s.peers for name, s in steps.items()} == {"n1": ("n1", "n3"), "n2": ("n2", "n4")}
     assert len({s.batch for s in steps.values()}) == 1
+    assert {made.steps[n][0].peer for n in ("n3", "n4")} == {"n1", "n2"}
     odd, even = ("10.0.0.1", "10.0.0.3"), ("10.0.0.2", "10.0.0.4")
     assert made.nvlink_groups == {"n1": odd, "n3": odd, "n2": even, "n4": even}
-    assert set(made.busy) == {"n1", "n2", "n3", "n4"}, "a member that runs nothing itself needs IMEX and its channel"
+    assert set(made.busy) == {"n1", "n2", "n3", "n4"}
 
 
 def test_a_tray_alone_in_its_rack_cannot_be_measured_over_nvlink() -> None:
@@ -119,7 +147,7 @@ def test_over_the_network_racks_are_one_group_without_a_channel() -> None:
     made = plan([replace(node(f"n{i}"), place=Place(rack=f"rack-{i}")) for i in (1, 2)], ["nccl_group"])
     assert made.steps["n1"][0].peers == ("n1", "n2")
     assert made.nvlink_groups == {}
-    assert made.busy == ("n1",)
+    assert made.busy == ("n1", "n2")
 
 
 @pytest.mark.parametrize("gate", ["rdma_pair", "nccl_group"])

@@ -7,7 +7,7 @@ import pytest
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
 
 PASS, FAIL, COULD_NOT_RUN = Outcome.PASS, Outcome.FAIL, Outcome.COULD_NOT_RUN
@@ -213,6 +213,25 @@ def test_the_in_place_half_of_a_row_counts_as_well() -> None:
 def test_a_table_without_a_bandwidth_could_not_run() -> None:
     found = one_node(nccl(476.9).replace("476.90", "X" * 3 + ".XX"))
     assert {(r.outcome, r.reason) for r in found.values()} == {(COULD_NOT_RUN, GateReason.UNPARSABLE)}
+
+
+def member(name: str, error: str, code: GateReason) -> RawRecord:
+    return record("nccl_group", name, "", step="member", argv=("orted",), peer="n1", error=error, error_code=code, exit_status=None)
+
+
+def test_a_member_that_could_not_start_its_ranks_says_why_by_itself() -> None:
+    subjects = [subject_of(node(n), TODAY) for n in ("n1", "n2", "n3")]
+    launched = record(
+        "nccl_group", "n1", "", peers=("n1", "n2", "n3"), argv=("mpirun",), exit_status=1, stderr="rank_starter: 10.0.0.2: x\n"
+    )
+    own = member("n2", "orted: not installed", GateReason.NOT_INSTALLED)
+    other = member("n3", "n1 closed the connection", GateReason.PEER_SILENT)
+    found = judge(subjects, [launched, own, other], level="standard", gates=["nccl_group"])
+    assert {(r.node, r.outcome, r.reason) for r in found} == {
+        ("n1", COULD_NOT_RUN, GateReason.EXIT_STATUS),
+        ("n2", COULD_NOT_RUN, GateReason.NOT_INSTALLED),
+        ("n3", COULD_NOT_RUN, GateReason.EXIT_STATUS),
+    }
 
 
 NVLS = "n1:100:120 [0] NCCL INFO 24 coll channels, 0 collnet channels, 16 nvls channels, 32 p2p channels, 32 p2p channels per peer\n"

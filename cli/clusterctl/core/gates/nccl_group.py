@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates import nccl_rules
-from clusterctl.core.gates.group_gate import GroupGate
+from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
+from clusterctl.core.gates.mpi_options import mpi_options
 from clusterctl.core.gates.nccl_rules import NcclSettings
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _LEAST_NODES = 2
 
 
-class NcclGroupSettings(NcclSettings):
+class NcclGroupSettings(GroupSettings, NcclSettings):
     """All nodes together, started by mpirun from one of them; over NVLink (`require_transport: P2P/MNNVL`) those of each NVLink domain.
 
     Attributes:
@@ -49,14 +50,15 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
     units = nccl_rules.UNITS
     default_levels = ("standard", "full")
     reads_stderr = True
+    member_argv = ("orted",)
 
     def argv(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject]) -> tuple[str, ...]:
         """One process per GPU, ranks in the order of the members."""
         ranks = sum(m.gpus for m in members)
-        hosts = ",".join(f"{m.node.connection.host}:{m.gpus}" for m in members)
+        hosts = ",".join(f"{m.address}:{m.gpus}" for m in members)
         exported = (word for name, value in settings.variables.items() for word in ("-x", f"{name}={value}"))
-        mpi = ("mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, "--bind-to", "numa", *settings.mpi_arguments, *exported)
-        return (*mpi, *settings.test_argv(level), "-g", "1")
+        mpi = ("mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, "--bind-to", "numa", *mpi_options(members))
+        return (*mpi, *settings.mpi_arguments, *exported, *settings.test_argv(level), "-g", "1")
 
     def version_argv(self, settings: NcclGroupSettings) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
         """Of nccl-tests."""

@@ -20,16 +20,18 @@ def owner_of(config: Config) -> str:
     return hashlib.sha256(place.encode()).hexdigest()[:16]
 
 
-def plan_for(plan: GatePlan, node: str, run: str, owner: str) -> dict[str, Any]:
+def plan_for(plan: GatePlan, node: str, run: str, owner: str, token: str) -> dict[str, Any]:
     """What `node` runs.
 
     `run` is the word by which agents of one run know each other. `owner` stands for the store whose leases keep runs apart: an
-    agent ends what an earlier run of the same owner left on the node, and gives way to anybody else's.
+    agent ends what an earlier run of the same owner left on the node, and gives way to anybody else's. `token` is a secret of this
+    run in hexadecimal digits: an agent starts the ranks of a group only for who knows it.
     """
     return {
         "schema_version": 1,
         "run": run,
         "owner": owner,
+        "token": token,
         "node": node,
         "listen": "",
         "control_port": plan.rendezvous.control_port,

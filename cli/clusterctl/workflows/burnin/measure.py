@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _PLAYBOOK_MARGIN_S = 300
 _FORKS = 50
+_TOKEN_BYTES = 32
 # The agent keeps 512 KiB of each stream of a step; JSON writes a control character as six.
 _RECORD_LIMIT_BYTES = 2 * 6 * 512 * 1024
 
@@ -52,8 +54,9 @@ def measure(
     run = f"{rundir.id}-{part}"
     folder = f"burnin/{part}"
     owner = planfile.owner_of(config)
+    token = secrets.token_hex(_TOKEN_BYTES)
     for name in busy:
-        rundir.write_json(f"{folder}/plans/{name}.json", planfile.plan_for(plan, name, run, owner))
+        rundir.write_json(f"{folder}/plans/{name}.json", planfile.plan_for(plan, name, run, owner, token))
     fetched = rundir.path_for(f"{folder}/records/.keep").parent
     variables = {
         "burnin_plan_dir": str(rundir.path / folder / "plans"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -117,17 +118,29 @@ def answer(server: socket.socket, nodes: dict[str, peers.Peer], address: str) ->
             client.sendall(nodes[address].to_json().encode() + b"\n")
 
 
-def run_group(capsys: pytest.CaptureFixture[str], hosts: str = "127.0.0.1:8,127.0.0.2:8") -> tuple[int, str]:
-    words = (
-        f"--allow-run-as-root -np 16 --host {hosts} --bind-to numa --mca btl tcp,self -x NCCL_DEBUG=INFO all_reduce_perf -b 16G -e 16G -g 1"
-    )
-    code = mpirun.main(["mpirun", *words.split()], "4.1.6")
+# Stands for the agent of the burn-in: a daemon for the node of an address, on this machine.
+AGENT = """import os, sys, types
+from clusterctl_lab.simulator import orted
+os.uname = lambda: types.SimpleNamespace(nodename="n" + sys.argv[1][-1])
+sys.exit(orted.main(sys.argv[2:], "4.1.6"))
+"""
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> str:
+    (tmp_path / "agent.py").write_text(AGENT)
+    return f"{sys.executable} {tmp_path}/agent.py"
+
+
+def run_group(capsys: pytest.CaptureFixture[str], agent: str, hosts: str = "127.0.0.1:8,127.0.0.2:8") -> tuple[int, str]:
+    words = f"--allow-run-as-root -np 16 --host {hosts} --bind-to numa -x NCCL_DEBUG=INFO all_reduce_perf -b 16G -e 16G -g 1".split()
+    code = mpirun.main(["mpirun", *(["--mca", "plm_rsh_agent", agent] if agent else []), *words], "4.1.6")
     printed = capsys.readouterr()
     return code, printed.out + printed.err
 
 
-def test_a_group_communicates_over_rdma(group: dict[str, peers.Peer], capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = run_group(capsys)
+def test_a_group_communicates_over_rdma(group: dict[str, peers.Peer], agent: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = run_group(capsys, agent)
     assert code == 0
     assert all(380 < s.value < 400 for s in measured(text, "busbw"))
     assert "via NET/IB/7/GDRDMA" in text
@@ -139,23 +152,34 @@ def test_a_group_communicates_over_rdma(group: dict[str, peers.Peer], capsys: py
     [({"slowest_hca": 0.5}, 200.0, "GDRDMA"), ({"nccl_factor": 0.76}, 300.0, "GDRDMA"), ({"gdr": False}, 240.0, "via NET/IB/7\n")],
 )
 def test_the_slowest_member_limits_a_group(
-    group: dict[str, peers.Peer], change: dict[str, object], below: float, line: str, capsys: pytest.CaptureFixture[str]
+    group: dict[str, peers.Peer], agent: str, change: dict[str, object], below: float, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     group["127.0.0.2"] = peers.Peer(**{**group["127.0.0.2"].__dict__, **change})
-    _, text = run_group(capsys)
+    _, text = run_group(capsys, agent)
     assert all(s.value < below for s in measured(text, "busbw"))
     assert line in text
 
 
-def test_a_node_that_does_not_answer_fails_the_group(group: dict[str, peers.Peer], capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = run_group(capsys, "127.0.0.1:8,127.0.0.3:8")
+def test_a_node_that_does_not_answer_fails_the_group(group: dict[str, peers.Peer], agent: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = run_group(capsys, agent, "127.0.0.1:8,127.0.0.3:8")
     assert code == 1
     assert "unable to reliably start" in text
 
 
-def test_a_node_without_the_program_fails_the_group(group: dict[str, peers.Peer], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("agent", ["", "false"])
+def test_without_a_launch_agent_that_works_no_daemon_starts(
+    group: dict[str, peers.Peer], agent: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = run_group(capsys, agent)
+    assert code == 1
+    assert "unable to reliably start" in text
+    assert ("Host key verification failed" in text) == (agent == "")
+    assert "Rank" not in text
+
+
+def test_a_node_without_the_program_fails_the_group(group: dict[str, peers.Peer], agent: str, capsys: pytest.CaptureFixture[str]) -> None:
     group["127.0.0.2"] = peers.Peer(**{**group["127.0.0.2"].__dict__, "tests": ""})
-    code, text = run_group(capsys)
+    code, text = run_group(capsys, agent)
     assert code == 134
     assert "Node: n2" in text
 

@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 
 class Side(StrEnum):
-    """A server is started before its client and waits for it; a solo step has no counterpart."""
+    """A server is started before its client and waits for it; a solo step has no counterpart.
+
+    A member runs what the launcher of its group, its peer, starts on it.
+    """
 
     SOLO = "solo"
     SERVER = "server"
     CLIENT = "client"
+    MEMBER = "member"
 
 
 class BurnInPart(StrEnum):
@@ -37,6 +41,8 @@ class GateStep:
             with a peer starts when the peer's agent has reached this batch too.
         port: the TCP port by which the two sides of a pair find each other; 0 for solo steps.
         peer_address: where the peer's agent and its server are.
+        peers: the nodes that one run measures together, on the step of its launcher.
+        members: (node, address) of the others of `peers`, whose agents start the launcher's processes there.
         version_argv: a cheap command that tells the tool's version.
     """
 
@@ -55,6 +61,7 @@ class GateStep:
     port: int = 0
     peers: tuple[str, ...] = ()
     version_argv: tuple[str, ...] = ()
+    members: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,128 @@
+"""Burn-in agents as they run on nodes: real processes, each on a loopback address of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.raw_records import read_records
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from clusterctl.model.gate_result import RawRecord
+
+FILES = ROOT / "roles" / "burnin" / "files"
+AGENT = FILES / "burnin_agent.py"
+TOKEN = "5e" * 32
+
+
+def free_port() -> int:
+    """A TCP port that was free on 127.0.0.1."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def address_of(name: str) -> str:
+    """`n2` has 127.0.0.2."""
+    return f"127.0.0.{name[1:]}"
+
+
+def step(name: str, argv: list[str], **more: Any) -> dict[str, Any]:
+    """A step of an agent's plan."""
+    base = {"gate": "g", "name": name, "tool": "t", "side": "solo", "argv": argv, "timeout_s": 10, "batch": 0, "device": ""}
+    return {**base, "peer": "", "peer_device": "", "peer_address": "", "peers": [], "version_argv": [], "members": [], **more}
+
+
+class AgentNode:
+    """A folder in which an agent runs as if on a node of its own."""
+
+    def __init__(
+        self, folder: Path, name: str, port: int, steps: list[dict[str, Any]], environment: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        self.name = name
+        self.folder = folder / name
+        self.folder.mkdir()
+        self.environment = environment
+        for program in FILES.glob("*.py"):
+            shutil.copy(program, self.folder)
+        plan = {
+            "run": "r1",
+            "node": name,
+            "listen": address_of(name),
+            "control_port": port,
+            "peer_wait_s": 10,
+            "limit_s": 30,
+            "owner": "o1",
+        }
+        lock = str(folder / f"{name}.lock")
+        (self.folder / "plan.json").write_text(json.dumps({**plan, "token": TOKEN, "lock": lock, "steps": steps, **more}))
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> AgentNode:
+        """Start the agent."""
+        argv = [sys.executable, "burnin_agent.py", "run", "."]
+        self.process = subprocess.Popen(argv, cwd=self.folder, env=self.environment and dict(self.environment))
+        return self
+
+    def end(self) -> dict[str, RawRecord]:
+        """Step -> record, once the agent has ended."""
+        assert self.process is not None
+        assert self.process.wait(60) == 0
+        return self.records
+
+    @property
+    def records(self) -> dict[str, RawRecord]:
+        """Step -> record, as far as written."""
+        file = self.folder / "records.jsonl"
+        return {r.step: r for r in read_records(file.read_text() if file.exists() else "")}
+
+    def kill(self) -> None:
+        """End the agent, if it still runs, without a chance to end what it started."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def group_of(folder: Path, count: int, launcher: list[str], environment: Mapping[str, str], **more: Any) -> list[AgentNode]:
+    """`n1` launches a command for a group, `n2` ... are its members."""
+    names = [f"n{i}" for i in range(1, count + 1)]
+    others = [[name, address_of(name)] for name in names[1:]]
+    port = free_port()
+    lead = step("group", launcher, peers=names, members=others, timeout_s=20)
+    later = step("later", ["sleep", "2"], batch=1)  # a launcher that ends at once is waited for longer
+    made = [AgentNode(folder, "n1", port, [lead, later], environment, **more)]
+    member = step("member", ["orted"], side="member", peer="n1", peer_address=address_of("n1"), timeout_s=25)
+    return [*made, *(AgentNode(folder, name, port, [member], environment, **more) for name in names[1:])]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait, at most twenty seconds."""
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def sleepers(word: str) -> list[int]:
+    """The running processes that `sleeper(word)` starts."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = file.read_text(errors="replace").split("\0")
+            if words[:1] == [sys.executable] and word in words:
+                found.append(int(file.parent.name))
+    return found
+
+
+def sleeper(word: str) -> list[str]:
+    """A command that does nothing for a minute."""
+    return [sys.executable, "-c", "import time; time.sleep(60)", word]
