@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from clusterctl_lab.package_facts import package_facts
+from clusterctl_lab.stub_catalogue import UNIT_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,7 @@ def page() -> str:
     sections = {
         "Packages": ("repository | package | assumed", list(_packages())),
         "Versions": ("repository | package | version | why", list(_versions())),
+        "systemd units": ("unit | assumed", list(_units())),
         "Values of profiles": ("value | where | derived from", list(_values())),
         "Values and formats in the tree": ("file | comment", list(_comments())),
     }
@@ -64,6 +66,12 @@ def _versions() -> Iterator[tuple[str, ...]]:
         if fact.version_assumed:
             why = fact.version_assumed.removeprefix("assumed").lstrip(",:; ") or "no list of the repository shows it"
             yield fact.repository, f"`{fact.name}`", f"`{fact.version}`", why
+
+
+def _units() -> Iterator[tuple[str, ...]]:
+    for name, unit in yaml.safe_load(UNIT_STATES.read_text(encoding="utf-8")).items():
+        if unit.get("assumed"):
+            yield f"`{name}`", unit["assumed"]
 
 
 def _values() -> Iterator[tuple[str, ...]]:

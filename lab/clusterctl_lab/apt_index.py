@@ -46,9 +46,14 @@ def write_repository(folder: Path, origin: str, facts: Iterable[PackageFact]) ->
     folder.mkdir(parents=True)
     index = "\n".join(map(stanza, facts)).encode()
     (folder / "Packages").write_bytes(index)
-    lines = [f"Origin: {origin}"] if origin else []
-    lines += ["SHA256:", f" {hashlib.sha256(index).hexdigest()} {len(index)} Packages"]
-    (folder / "Release").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "Release").write_text(release_text(origin, index), encoding="utf-8")
+
+
+def release_text(origin: str, index: bytes) -> str:
+    """The Release file of a flat repository with this index."""
+    # apt warns about a file without a date.
+    lines = [*([f"Origin: {origin}"] if origin else []), "Date: Thu, 01 Jan 2026 00:00:00 UTC"]
+    return "\n".join([*lines, "SHA256:", f" {hashlib.sha256(index).hexdigest()} {len(index)} Packages"]) + "\n"
 
 
 def offered(facts: Sequence[PackageFact], release: str) -> dict[tuple[str, str], list[PackageFact]]:

@@ -69,13 +69,14 @@ class AptRoot:
         """Package -> version."""
         return dict(self._installed)
 
-    def reset(self) -> None:
-        """Return to the packages of a minimal server, without preferences."""
+    def reset(self, installed: Mapping[str, str] | None = None) -> None:
+        """Return to the packages of a minimal server, and to `installed` on it, without preferences."""
         # The first version of each: an older one than the newest of its repository.
         self._installed = {}
         for fact in self._facts.values():
             if fact.base:
                 self._installed.setdefault(fact.name, fact.version)
+        self._installed |= installed or {}
         self._write_status()
         for file in self._preferences.iterdir():
             file.unlink()

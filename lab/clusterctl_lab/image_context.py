@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl_lab.stub_catalogue import stub_packages
-from clusterctl_lab.stub_repository import UNITS, build_repository
+from clusterctl_lab.stub_repository import UNITS, build_repositories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _HERE = Path(__file__).parent
 _SOURCES = (_HERE / "simulator", _HERE / "image_files")
-_OTHERS = (_HERE / "stub_repository.py", *sorted(UNITS.glob("*.service")))
+_OTHERS = (_HERE / "apt_index.py", _HERE / "stub_repository.py", *sorted(UNITS.glob("*.service")))
 
 
 def context_digest() -> str:
-    """A digest of all files of the context and of all versions that the profiles pin."""
+    """A digest of all files of the context and of all stub packages."""
     digest = hashlib.sha256(repr(stub_packages()).encode())
     for file in _inputs():
         digest.update(f"{file.relative_to(_HERE)}\0".encode())
@@ -31,11 +31,11 @@ def write_context(folder: Path, base: str) -> None:
     """Write the context for `podman build` into `folder`."""
     for source in _SOURCES:
         shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
-    installed = build_repository(stub_packages(), folder / "apt")
-    (folder / "apt" / "installed").write_text("".join(f"{name}\n" for name in installed), encoding="utf-8")
+    installed = build_repositories(stub_packages(), folder / "mirror")
+    (folder / "mirror" / "installed").write_text("".join(f"{name}\n" for name in installed), encoding="utf-8")
     (folder / "Containerfile").write_text(
         f"FROM {base}\n"
-        "COPY apt /opt/clusterctl-lab/apt\n"
+        "COPY mirror /opt/clusterctl-lab/mirror\n"
         "COPY simulator /opt/clusterctl-lab/simulator\n"
         "COPY image_files /opt/clusterctl-lab/image_files\n"
         "RUN sh /opt/clusterctl-lab/image_files/bake.sh\n",

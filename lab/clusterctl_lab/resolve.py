@@ -43,9 +43,11 @@ def role_order(playbook: Path) -> dict[str, int]:
     return {str(item["role"]): place for place, item in enumerate(plays[0]["roles"])}
 
 
-def resolve(apt: AptRoot, profile: str, release: str, steps: Sequence[DeclaredPackages]) -> Resolution:
-    """Install role after role on a minimal server, in simulation; then compare all declared versions with the result."""
-    apt.reset()
+def resolve(
+    apt: AptRoot, profile: str, release: str, steps: Sequence[DeclaredPackages], installed: Mapping[str, str] | None = None
+) -> Resolution:
+    """Install role after role, in simulation; then compare all declared versions with the result. The node is a minimal server with `installed`."""
+    apt.reset(installed)
     declared = {step.role: len(step.packages) for step in steps}
     for step in steps:
         if step.preferences:

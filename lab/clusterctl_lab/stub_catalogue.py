@@ -1,4 +1,4 @@
-"""The stub packages: the lab's catalogue (packages.yml) with the versions that the profiles pin."""
+"""The stub packages: every version that the facts list, with what the lab's stand-in of the package does (packages.yml, units.yml)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from jinja2 import StrictUndefined, Template
 
-from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.model.errors import ConfigError
+from clusterctl_lab.package_facts import PackageFact, package_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 CATALOGUE = Path(__file__).with_name("packages.yml")
-_GROUPS = "inventory/common/group_vars"
-PINS = (f"{_GROUPS}/all", f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx")
-# The repository also has the versions that the profiles of other hardware pin.
-MORE_PINS = (
-    (f"{_GROUPS}/all", f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_hgx", f"{_GROUPS}/profile_hgx_b200"),
-    (f"{_GROUPS}/all", f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb300_nvl72"),
-    (f"{_GROUPS}/all", f"{_GROUPS}/gpu_nodes", f"{_GROUPS}/platform_nvl72", f"{_GROUPS}/profile_gb200_nvl72"),
-)
-_PINNED = {f"{role}.yml": f"{role}_packages" for role in ("nvidia_driver", "ofed", "cuda", "nccl", "gpu_tools", "monitoring")}
+UNIT_STATES = Path(__file__).with_name("units.yml")
+# Profiles pin the packages of this release.
+RELEASE = "24.04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,72 +25,54 @@ class StubPackage:
     """One version of one package.
 
     Attributes:
+        fact: its name, version, repository and relations.
         installed: a new node has this version installed.
-        same_version: packages that it depends on in its own version.
         commands: installed path -> module of the simulator.
-        units: its systemd units, enabled and started at installation as Debian does.
+        units: its systemd units -> whether the installation enables and starts them.
         modules: its kernel modules.
         files: its empty files; `{version}` in a path is the version without its revision.
     """
 
-    name: str
-    version: str
+    fact: PackageFact
     installed: bool = False
-    same_version: tuple[str, ...] = ()
     commands: Mapping[str, str] = field(default_factory=dict)
-    units: tuple[str, ...] = ()
+    units: Mapping[str, bool] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
 
-def stub_packages(catalogue: Path = CATALOGUE, profile: Path | None = None) -> tuple[StubPackage, ...]:
+def stub_packages(catalogue: Path = CATALOGUE, facts: Sequence[PackageFact] | None = None) -> tuple[StubPackage, ...]:
     """Every version of every stub package.
 
     Raises:
-        ConfigError: the profile pins a package that the catalogue lacks.
+        ConfigError: the catalogue names a package or a version of which there is no fact.
     """
     entries: dict[str, dict[str, Any]] = yaml.safe_load(catalogue.read_text(encoding="utf-8"))
-    pinned = pinned_versions(*([profile] if profile else [content_dir() / folder for folder in PINS]))
-    more = [] if profile else [pinned_versions(*(content_dir() / folder for folder in folders)) for folders in MORE_PINS]
-    unknown = sorted(set(pinned).union(*more) - set(entries))
-    if unknown:
-        raise ConfigError(detail=f"the lab has no stub for package {unknown[0]}", hint=f"add it to {catalogue}")
-    packages: list[StubPackage] = []
+    states = {name: bool(unit["enabled"]) for name, unit in yaml.safe_load(UNIT_STATES.read_text(encoding="utf-8")).items()}
+    offered = [f for f in (package_facts() if facts is None else facts) if f.lab and RELEASE in f.releases]
+    versions: dict[str, list[str]] = {}
+    for fact in offered:
+        versions.setdefault(fact.name, []).append(fact.version)
     for name, entry in entries.items():
-        current = pinned.get(name, entry.get("version"))
-        versions = list(dict.fromkeys(str(v) for v in (entry.get("older"), current, *(m.get(name) for m in more)) if v))
-        packages += [
-            _package(name, entry, version, installed=bool(entry.get("installed")) and version == versions[0]) for version in versions
-        ]
-    return tuple(packages)
+        for key in ("installed", "from", "until"):
+            if name not in versions or entry.get(key, versions[name][0]) not in versions[name]:
+                raise ConfigError(
+                    detail=f"the lab's catalogue names {name} {entry.get(key, '')}, of which there is no fact",
+                    hint=f"add it to {catalogue.with_name('packages')}, or correct {catalogue}",
+                )
+    return tuple(_package(fact, entries.get(fact.name, {}), versions[fact.name], states) for fact in offered)
 
 
-def pinned_versions(*folders: Path) -> dict[str, str]:
-    """Package -> version, as roles install it with the variables in these folders; later folders take precedence."""
-    variables: dict[str, Any] = {}
-    for path in (folder / file for folder in folders for file in (*_PINNED, "kernel.yml", "ubuntu_versions.yml")):
-        variables |= (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.is_file() else {}
-    packages = [p for variable in _PINNED.values() for p in variables.get(variable, [])]
-    # A version may be a template that refers to another variable.
-    result = {str(p["name"]): _rendered(p["version"], variables) for p in packages}
-    # The kernel's packages share one version.
-    kernel = [n for n in [variables.get("kernel_package"), *variables.get("kernel_extra_packages", [])] if n]
-    return result | {str(name): _rendered(variables["kernel_version"], variables) for name in kernel}
-
-
-def _rendered(version: object, variables: Mapping[str, Any]) -> str:
-    text: str = Template(str(version), undefined=StrictUndefined).render(variables)
-    return text
-
-
-def _package(name: str, entry: dict[str, Any], version: str, *, installed: bool) -> StubPackage:
+def _package(fact: PackageFact, entry: Mapping[str, Any], versions: Sequence[str], states: Mapping[str, bool]) -> StubPackage:
+    installed = entry.get("installed") == fact.version
+    first, last = entry.get("from", versions[0]), entry.get("until", versions[-1])
+    if not versions.index(first) <= versions.index(fact.version) <= versions.index(last):
+        return StubPackage(fact, installed)
     return StubPackage(
-        name=name,
-        version=version,
+        fact=fact,
         installed=installed,
-        same_version=tuple(entry.get("same_version", ())),
         commands=entry.get("commands", {}),
-        units=tuple(entry.get("units", ())),
+        units={unit: states[unit] for unit in entry.get("units", ())},
         modules=tuple(entry.get("modules", ())),
         files=tuple(entry.get("files", ())),
     )

@@ -1,19 +1,26 @@
-"""Builds the stub packages of the lab's apt repository; the image build indexes them (image_files/index_repository.py)."""
+"""Builds the stub packages and the apt repositories that have them: one for each public repository, with its origin."""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from clusterctl_lab.apt_index import relation_lines, release_text
+from clusterctl_lab.package_facts import upstream_version
 from clusterctl_lab.podman import run_command
 from clusterctl_lab.simulator.dkms import module_version
-from clusterctl_lab.stub_catalogue import CATALOGUE, StubPackage
+from clusterctl_lab.stub_catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from clusterctl_lab.stub_catalogue import StubPackage
+
 UNITS = CATALOGUE.with_name("units")
+_WORKERS = 4
 # The simulator gets the version of the package that contains the command.
 _COMMAND = """#!/usr/bin/python3 -IS
 import sys
@@ -26,10 +33,13 @@ sys.exit(main(sys.argv, "{upstream}"))
 _POSTINST = """#!/bin/sh
 set -e
 [ "$1" = configure ] || exit 0
-[ -d /run/systemd/system ] && systemctl daemon-reload
-for unit in {units}; do
+[ ! -d /run/systemd/system ] || systemctl daemon-reload
+for unit in {enabled}; do
   systemctl enable --quiet "$unit"
   [ ! -d /run/systemd/system ] || systemctl restart "$unit" || true
+done
+for unit in {disabled}; do
+  [ ! -d /run/systemd/system ] || systemctl try-restart "$unit" || true
 done
 """
 _PRERM = """#!/bin/sh
@@ -38,53 +48,62 @@ exit 0
 """
 
 
-def build_repository(packages: Sequence[StubPackage], folder: Path) -> list[str]:
-    """Write `*.deb` into `folder`. Returns the names of the files that a new node has installed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    installed = []
+def build_repositories(packages: Sequence[StubPackage], folder: Path) -> list[str]:
+    """Write a flat repository per `PackageFact.repository` into `folder`. Returns the files that a new node has installed, relative to it.
+
+    The origin `Ubuntu` becomes that of the lab's nodes: they are Debian, and preferences select the distribution by it.
+    """
+    stanzas: dict[str, list[str]] = {}
     for package in packages:
-        file = _build(package, folder)
-        if package.installed:
-            installed.append(file.name)
-    return installed
-
-
-def upstream_version(version: str) -> str:
-    """The version that the tool itself shows: `4.5.2` for `1:4.5.2-1`."""
-    return version.partition(":")[2].rpartition("-")[0] if ":" in version else version.rpartition("-")[0]
+        stanzas.setdefault(package.fact.repository, [])
+        (folder / package.fact.repository).mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        files = list(pool.map(lambda p: build(p, folder / p.fact.repository), packages))
+    for package, file in zip(packages, files, strict=True):
+        stanzas[package.fact.repository].append(_stanza(package, file))
+    origins = {p.fact.repository: "Debian" if p.fact.origin == "Ubuntu" else p.fact.origin for p in packages}
+    for name, texts in stanzas.items():
+        index = "\n".join(texts).encode()
+        (folder / name / "Packages").write_bytes(index)
+        (folder / name / "Release").write_text(release_text(origins[name], index), encoding="utf-8")
+    return [str(file.relative_to(folder)) for package, file in zip(packages, files, strict=True) if package.installed]
 
 
 def control_text(package: StubPackage) -> str:
     """The control file."""
-    lines = [f"Package: {package.name}", f"Version: {package.version}", "Architecture: all", "Maintainer: clusterctl lab <lab@localhost>"]
-    if package.same_version:
-        lines.append("Depends: " + ", ".join(f"{name} (= {package.version})" for name in package.same_version))
-    lines.append("Description: simulated stand-in of clusterctl lab, without any of the real software")
-    return "\n".join(lines) + "\n"
+    lines = [f"Package: {package.fact.name}", f"Version: {package.fact.version}", "Architecture: all"]
+    lines += ["Maintainer: clusterctl lab <lab@localhost>", *relation_lines(package.fact)]
+    return "\n".join([*lines, "Description: simulated stand-in of clusterctl lab, without any of the real software"]) + "\n"
 
 
-def _build(package: StubPackage, folder: Path) -> Path:
-    tree = folder / "tree"
-    scripts = tree / "DEBIAN"
-    scripts.mkdir(parents=True)
-    (scripts / "control").write_text(control_text(package), encoding="utf-8")
-    _write(tree, f"/usr/lib/clusterctl-lab/packages/{package.name}", f"{upstream_version(package.version)}\n")
+def build(package: StubPackage, folder: Path) -> Path:
+    """Write the package as a .deb into `folder`."""
+    upstream = upstream_version(package.fact.version)
+    # Without the epoch, as archives name their files.
+    target = folder / f"{package.fact.name}_{package.fact.version.rpartition(':')[2]}_all.deb"
+    tree = target.with_suffix(".tree")
+    _write(tree, "/DEBIAN/control", control_text(package))
+    _write(tree, f"/usr/lib/clusterctl-lab/packages/{package.fact.name}", f"{upstream}\n")
     for module in package.modules:
-        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(upstream_version(package.version))}\n")
+        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(upstream)}\n")
     for path in package.files:
-        _write(tree, path.format(version=upstream_version(package.version)), "")
+        _write(tree, path.format(version=upstream), "")
     for path, name in package.commands.items():
-        _write(tree, path, _COMMAND.format(module=name, upstream=upstream_version(package.version)), mode=0o755)
+        _write(tree, path, _COMMAND.format(module=name, upstream=upstream), mode=0o755)
     for unit in package.units:
         _write(tree, f"/lib/systemd/system/{unit}", (UNITS / unit).read_text(encoding="utf-8"))
     if package.units:
-        names = " ".join(package.units)
-        _write(tree, "/DEBIAN/postinst", _POSTINST.format(units=names), mode=0o755)
-        _write(tree, "/DEBIAN/prerm", _PRERM.format(units=names), mode=0o755)
-    target = folder / _file_name(package)
+        enabled, disabled = (" ".join(u for u, on in package.units.items() if on is state) for state in (True, False))
+        _write(tree, "/DEBIAN/postinst", _POSTINST.format(enabled=enabled, disabled=disabled), mode=0o755)
+        _write(tree, "/DEBIAN/prerm", _PRERM.format(units=" ".join(package.units)), mode=0o755)
     run_command(["dpkg-deb", "--root-owner-group", "-Znone", "--build", str(tree), str(target)])
     shutil.rmtree(tree)
     return target
+
+
+def _stanza(package: StubPackage, file: Path) -> str:
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return f"{control_text(package)}Filename: ./{file.name}\nSize: {file.stat().st_size}\nSHA256: {digest}\n"
 
 
 def _write(tree: Path, path: str, text: str, mode: int = 0o644) -> None:
@@ -92,8 +111,3 @@ def _write(tree: Path, path: str, text: str, mode: int = 0o644) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     file.chmod(mode)
-
-
-def _file_name(package: StubPackage) -> str:
-    # Without the epoch, as archives name their files.
-    return f"{package.name}_{package.version.rpartition(':')[2]}_all.deb"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
 N1, N2 = "r231-n01", "r231-n02"
+PINS = "Package: *nvidia*-580* nvidia-modprobe nvidia-persistenced nvidia-settings libxnvctrl0\\nPin: version 580.126.20-1ubuntu1\\nPin-Priority: 1001\\n"
 PINNED = "nvidia-driver-580-open=580.126.20-1ubuntu1 nvidia-dkms-580-open=580.126.20-1ubuntu1 nvidia-utils-580=580.126.20-1ubuntu1"
 
 
@@ -86,7 +87,12 @@ def test_tools_on_the_node_show_the_simulated_hardware(ssh: LabSsh) -> None:
     assert ssh(N1, "lspci | grep -c 'H100 SXM5'") == "8"
     assert ssh(N1, "lscpu | sed -n 's/^NUMA node(s): *//p'") == "2"
     assert ssh(N1, "cat /sys/class/infiniband/mlx5_3/ports/1/rate") == "400 Gb/sec (4X NDR)"
-    assert "fabric manager" in ssh(N1, "systemctl is-active nvidia-fabricmanager; journalctl -u nvidia-fabricmanager | tail -3")
+    assert ssh(N1, "systemctl is-enabled nvidia-fabricmanager; systemctl is-active nvidia-fabricmanager", check=False).split() == [
+        "disabled",
+        "inactive",
+    ], "its package enables nothing"
+    refused = ssh(N1, "systemctl start nvidia-fabricmanager; journalctl -u nvidia-fabricmanager | tail -9", check=False)
+    assert "interface version 580.82.07 don't match with driver version 580.65.06" in refused
 
 
 def test_huge_pages_can_be_allocated_up_to_the_memory(ssh: LabSsh) -> None:
@@ -121,6 +127,9 @@ def test_a_reboot_keeps_only_persisted_settings(rack: DemoRack, ssh: LabSsh) -> 
 def test_a_driver_upgrade_takes_effect_after_a_reboot(ssh: LabSsh) -> None:
     query = "nvidia-smi --query-gpu=driver_version --format=csv,noheader | sort -u"
     assert ssh(N1, query) == "580.65.06"
+    refused = ssh.run(N1, f"DEBIAN_FRONTEND=noninteractive apt-get install -y -q {PINNED}")
+    assert "Depends: nvidia-firmware-580 (= 580.126.20-1ubuntu1) but 580.178.04-1ubuntu1 is to be installed" in refused.stdout
+    ssh(N1, f"printf '{PINS}' > /etc/apt/preferences.d/test")
     ssh(N1, f"DEBIAN_FRONTEND=noninteractive apt-get install -y -q {PINNED} && apt-mark hold nvidia-utils-580")
     assert ssh(N1, "apt-mark showhold; dpkg-query -W -f '${Version}' nvidia-utils-580") == "nvidia-utils-580\n580.126.20-1ubuntu1"
     assert "Driver/library version mismatch" in ssh(N1, "nvidia-smi", check=False)

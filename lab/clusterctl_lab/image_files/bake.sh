@@ -34,10 +34,15 @@ printf 'GRUB_DEFAULT=0\nGRUB_TIMEOUT=5\nGRUB_DISTRIBUTOR=Debian\nGRUB_CMDLINE_LI
 printf 'clusterctl lab: the hardware of this node is simulated.\n' >/etc/motd
 
 python3 -m compileall -q "$lab/simulator"
-for repository in apt pool; do python3 "$files/index_repository.py" "$lab/$repository"; done
-# The lab's profile uses the paths site, doca and cuda; apt warns about a path that is listed twice.
-for name in site doca cuda; do ln -s apt "$lab/$name"; done
+python3 "$files/index_repository.py" "$lab/pool"
+# The lab's profiles use these paths; apt warns about a path that is listed twice.
+for name in cuda doca; do ln -s "mirror/$name" "$lab/$name"; done
+ln -s mirror/cuda "$lab/nvidia"
 rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
-printf 'deb [trusted=yes] file://%s/site ./\ndeb [trusted=yes] file://%s/pool ./\n' "$lab" "$lab" >/etc/apt/sources.list.d/clusterctl-lab.list
+for name in mirror/ubuntu mirror/cuda mirror/doca mirror/site pool; do
+  printf 'deb [trusted=yes] file://%s/%s ./\n' "$lab" "$name"
+done >/etc/apt/sources.list.d/clusterctl-lab.list
 apt-get update -qq
-(cd "$lab/apt" && xargs -d '\n' dpkg --install --force-depends <installed >/dev/null && rm installed)
+(cd "$lab/mirror" && xargs -d '\n' dpkg --install --force-depends <installed >/dev/null && rm installed)
+# Every installed package has its dependencies: apt would not install anything else.
+apt-get check -qq

@@ -45,7 +45,9 @@ def persistenced(version: str) -> int:
     if state.driver_version() != version:
         print("nvidia-persistenced failed to initialize. Check syslog for more details.", file=sys.stderr)
         return 1
-    return run_until_sigterm("persistence")
+    # The real one always becomes a daemon: its unit is of type forking.
+    state.set_flag("persistence", "1")
+    return 0 if os.fork() else run_until_sigterm("persistence")
 
 
 def fabricmanager(version: str) -> int:

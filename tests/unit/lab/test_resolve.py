@@ -13,6 +13,7 @@ from clusterctl_lab.apt_root import AptRoot
 from clusterctl_lab.declared_packages import PREFERENCES, DeclaredPackages, declared_packages
 from clusterctl_lab.package_facts import package_facts
 from clusterctl_lab.resolve import Resolution, resolve, role_order
+from clusterctl_lab.stub_catalogue import stub_packages
 from support.doc_blocks import blocks_of
 from support.roles import ROOT
 
@@ -64,6 +65,22 @@ def test_the_documented_drivers_of_ubuntu_resolve(release: str, tmp_path: Path) 
     assert (found.role, found.reason) == ("", "")
     assert found.installed["nvidia-kernel-common-580-server"].startswith("580.126.20-0ubuntu0."), "a newer one is in the archive"
     assert "nvidia-dkms-580-open" not in found.installed
+
+
+@pytest.mark.parametrize("profile", [PROFILE, "profile_hgx_h100_roce", "profile_gb200_nvl72"])
+def test_a_profile_resolves_on_a_new_lab_node_with_its_old_stacks(apt: AptRoot, profile: str) -> None:
+    spec = load_profile([ROOT / "inventory" / "common"], profile)
+    old = {p.fact.name: p.fact.version for p in stub_packages() if p.installed}
+    found = resolve(apt, profile, "24.04", declared_packages(spec, ORDER, ROOT / "roles"), old)
+    assert (found.role, found.reason) == ("", "")
+    assert {v for n, v in found.installed.items() if n.startswith("libnvidia-") and n.endswith("-580")}.isdisjoint({"580.65.06-0ubuntu1"})
+
+
+def test_a_new_lab_node_has_the_dependencies_of_its_packages(apt: AptRoot) -> None:
+    apt.reset({p.fact.name: p.fact.version for p in stub_packages() if p.installed})
+    # apt refuses any installation on a node with broken packages.
+    simulation = apt.simulate([("nvbandwidth", "0.9-1")], recommends=False)
+    assert (simulation.reason, simulation.installed) == ("", {"nvbandwidth": "0.9-1"})
 
 
 def test_a_pin_of_a_version_that_does_not_exist_is_refused(apt: AptRoot) -> None:

@@ -6,50 +6,82 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from clusterctl.adapters.inventory.load import load_profile
 from clusterctl.model.errors import ConfigError
-from clusterctl_lab.stub_catalogue import CATALOGUE, PINS, pinned_versions, stub_packages
+from clusterctl_lab.stub_catalogue import UNIT_STATES, StubPackage, stub_packages
 from clusterctl_lab.stub_repository import UNITS
 from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+PACKAGES = stub_packages()
 
-def test_the_repository_has_every_pinned_version() -> None:
-    available = {(p.name, p.version) for p in stub_packages()}
-    assert set(pinned_versions(*(ROOT / folder for folder in PINS)).items()) <= available
+
+def versions(name: str, repository: str = "") -> list[StubPackage]:
+    return [p for p in PACKAGES if p.fact.name == name and repository in ("", p.fact.repository)]
+
+
+def pinned() -> dict[str, str]:
+    spec = load_profile([ROOT / "inventory" / "common"], "profile_hgx_b200_ib")
+    return {p["name"]: p["version"] for role, v in spec.roles.items() for p in v.get(f"{role}_packages") or () if isinstance(p, dict)}
+
+
+def test_versions_are_side_by_side_and_newer_than_pinned() -> None:
+    assert [p.fact.version for p in versions("nvidia-driver-580-open", "cuda")][-1] == "580.178.04-1ubuntu1"
+    assert {p.fact.repository for p in versions("libnvidia-compute-580")} == {"cuda", "ubuntu"}
+    assert {p.fact.repository for p in versions("rdma-core")} == {"doca", "ubuntu"}
 
 
 def test_a_new_node_has_other_versions_than_the_profile_pins() -> None:
-    pinned = pinned_versions(*(ROOT / folder for folder in PINS))
-    installed = {p.name: p.version for p in stub_packages() if p.installed}
-    skewed = {name for name, version in installed.items() if name in pinned and pinned[name] != version}
-    assert {"nvidia-utils-580", "nvidia-fabricmanager", "libnccl2", "datacenter-gpu-manager-4-core"} <= skewed
+    installed = {p.fact.name: p.fact.version for p in PACKAGES if p.installed}
+    assert {name for name, version in pinned().items() if installed.get(name) == version} == set()
+    assert {"nvidia-utils-580", "nvidia-fabricmanager", "libnccl2", "datacenter-gpu-manager-4-core"} <= set(installed)
     assert installed["nvidia-fabricmanager"].split("-")[0] != installed["nvidia-utils-580"].split("-")[0]
 
 
-def test_a_new_node_has_no_package_in_its_pinned_version() -> None:
-    pinned = pinned_versions(*(ROOT / folder for folder in PINS))
-    assert [p.name for p in stub_packages() if p.installed and pinned.get(p.name) == p.version] == []
+def test_what_checks_and_gates_need_is_not_on_a_new_node() -> None:
+    commands = {path for p in PACKAGES if p.installed for path in p.commands}
+    needed = {"/usr/bin/ibv_devinfo", "/usr/sbin/lldpctl", "/usr/bin/mlxconfig", "/usr/bin/ib_write_bw", "/usr/bin/all_reduce_perf"}
+    assert needed & commands == set()
+    assert needed <= {path for p in PACKAGES for path in p.commands}
+
+
+def test_one_version_of_a_package_is_installed() -> None:
+    names = [p.fact.name for p in PACKAGES if p.installed]
+    assert len(names) == len(set(names))
+
+
+def test_a_program_moves_to_another_package_with_a_version() -> None:
+    smi = "/usr/bin/nvidia-smi"
+    owners = {(p.fact.name, p.fact.version) for p in PACKAGES if smi in p.commands}
+    assert ("nvidia-utils-580", "580.65.06-0ubuntu1") in owners
+    assert ("nvidia-utils-580", "580.126.20-1ubuntu1") not in owners
+    assert ("libnvidia-compute-580", "580.126.20-1ubuntu1") in owners
+    assert not versions("datacenter-gpu-manager-4-core")[-1].commands, "from 4.7.0 on dcgmi is in a package of its own"
 
 
 def test_commands_and_units_of_packages_exist() -> None:
-    for package in stub_packages():
+    for package in PACKAGES:
         for module in package.commands.values():
-            assert find_spec(f"clusterctl_lab.simulator.{module}"), f"{package.name}: {module}"
+            assert find_spec(f"clusterctl_lab.simulator.{module}"), f"{package.fact.name}: {module}"
         for unit in package.units:
-            assert (UNITS / unit).is_file(), f"{package.name}: {unit}"
+            assert (UNITS / unit).is_file(), f"{package.fact.name}: {unit}"
 
 
-def test_installed_dependencies_are_installed_in_the_same_version() -> None:
-    installed = {p.name: p.version for p in stub_packages() if p.installed}
-    for package in (p for p in stub_packages() if p.installed):
-        assert {installed.get(name) for name in package.same_version} <= {package.version}, package.name
+def test_every_unit_has_a_state_with_a_source() -> None:
+    states = yaml.safe_load(UNIT_STATES.read_text())
+    assert set(states) == {file.name for file in UNITS.glob("*.service")} == {unit for p in PACKAGES for unit in p.units}
+    assert [name for name, unit in states.items() if not unit.get("source")] == []
+    assert {name for name, unit in states.items() if unit["enabled"]} == {"prometheus-node-exporter.service"}
 
 
-def test_a_pinned_package_without_a_stub_is_refused(tmp_path: Path) -> None:
-    profile = tmp_path / "profile"
-    profile.mkdir()
-    (profile / "nccl.yml").write_text(yaml.safe_dump({"nccl_packages": [{"name": "libnccl3", "version": "3.0-1"}]}))
-    with pytest.raises(ConfigError, match="libnccl3"):
-        stub_packages(CATALOGUE, profile)
+@pytest.mark.parametrize(
+    "entries",
+    [{"libnccl3": {}}, {"libnccl2": {"installed": "9.9-1"}}, {"libnccl2": {"from": "9.9-1"}}, {"libnccl2": {"until": "9.9-1"}}],
+)
+def test_a_name_or_a_version_without_a_fact_is_refused(entries: dict[str, dict[str, str]], tmp_path: Path) -> None:
+    catalogue = tmp_path / "packages.yml"
+    catalogue.write_text(yaml.safe_dump(entries))
+    with pytest.raises(ConfigError, match=r"libnccl\d .*no fact"):
+        stub_packages(catalogue)

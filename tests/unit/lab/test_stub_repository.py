@@ -6,21 +6,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl_lab.package_facts import PackageFact, upstream_version
 from clusterctl_lab.stub_catalogue import StubPackage
-from clusterctl_lab.stub_repository import build_repository, upstream_version
+from clusterctl_lab.stub_repository import build_repositories
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+
+def fact(name: str, version: str, repository: str = "cuda", origin: str = "", **relations: tuple[str, ...]) -> PackageFact:
+    return PackageFact(
+        name, version, repository, origin, ("24.04",), relations, lab=True, base=False, source=("x",), assumed="", version_assumed=""
+    )
+
+
 PACKAGE = StubPackage(
-    "tool",
-    "1:2.5.0-1ubuntu1",
+    fact("tool", "1:2.5.0-1ubuntu1", depends=("tool-data (= 1:2.5.0-1ubuntu1)", "lshw"), conflicts=("other",)),
     installed=True,
-    same_version=("tool-data",),
     commands={"/usr/bin/tool": "ibstat"},
-    units=("nvidia-dcgm.service",),
+    units={"nvidia-dcgm.service": False, "prometheus-node-exporter.service": True},
     modules=("nvidia",),
 )
+OTHER = StubPackage(fact("other", "1.0-1", "ubuntu", "Ubuntu"))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +48,8 @@ def deb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not shutil.which("dpkg-deb"):
         pytest.skip("dpkg-deb is not installed")
     folder = tmp_path_factory.mktemp("apt")
-    names = build_repository([PACKAGE], folder)
+    names = build_repositories([PACKAGE, OTHER], folder)
+    assert names == ["cuda/tool_2.5.0-1ubuntu1_all.deb"]
     return folder / names[0]
 
 
@@ -50,10 +58,11 @@ def dpkg_deb(*words: str) -> str:
 
 
 def test_a_package_has_its_real_name_and_version(deb: Path) -> None:
-    assert dpkg_deb("--field", str(deb), "Package", "Version", "Depends").splitlines() == [
+    assert dpkg_deb("--field", str(deb), "Package", "Version", "Depends", "Conflicts").splitlines() == [
         "Package: tool",
         "Version: 1:2.5.0-1ubuntu1",
-        "Depends: tool-data (= 1:2.5.0-1ubuntu1)",
+        "Depends: tool-data (= 1:2.5.0-1ubuntu1), lshw",
+        "Conflicts: other",
     ]
     assert "simulated" in dpkg_deb("--field", str(deb), "Description")
 
@@ -67,8 +76,21 @@ def test_a_package_passes_its_version_to_the_simulator(deb: Path, tmp_path: Path
     assert 'main(sys.argv, "2.5.0")' in command.read_text()
 
 
-def test_a_package_enables_its_unit(deb: Path, tmp_path: Path) -> None:
+def test_a_package_enables_only_the_units_that_the_real_one_enables(deb: Path, tmp_path: Path) -> None:
     dpkg_deb("--control", str(deb), str(tmp_path))
-    assert "enable" in (tmp_path / "postinst").read_text()
-    assert subprocess.run(["sh", "-n", str(tmp_path / "postinst")], check=False).returncode == 0
-    assert subprocess.run(["sh", "-n", str(tmp_path / "prerm")], check=False).returncode == 0
+    enabled, disabled = (tmp_path / "postinst").read_text().split("done", 1)
+    assert "for unit in prometheus-node-exporter.service; do" in enabled
+    assert "enable" in enabled
+    assert "for unit in nvidia-dcgm.service; do" in disabled
+    assert "enable" not in disabled
+    for script in ("postinst", "prerm"):
+        assert subprocess.run(["sh", "-n", str(tmp_path / script)], check=False).returncode == 0
+
+
+def test_each_repository_has_an_index_and_its_origin(deb: Path) -> None:
+    cuda, ubuntu = deb.parent, deb.parent.parent / "ubuntu"
+    assert "Origin" not in (cuda / "Release").read_text()
+    assert (ubuntu / "Release").read_text().startswith("Origin: Debian\nDate: ")
+    assert "Package: tool\n" in (cuda / "Packages").read_text()
+    assert f"Filename: ./{deb.name}\nSize: {deb.stat().st_size}\n" in (cuda / "Packages").read_text()
+    assert [f.name for f in cuda.iterdir() if f.is_dir()] == []
