@@ -91,7 +91,7 @@ def test_the_profile_declares_the_simulated_machine(kind: Hardware) -> None:
 @KINDS
 def test_each_lab_profile_overrides_the_same_roles(kind: Hardware) -> None:
     first, own = (ROOT / "inventory" / "lab" / "group_vars" / name for name in (hardware_kinds.HGX_H100.profile, kind.profile))
-    tray = {"bios.yml", "hugepages.yml"}
+    tray = {"hugepages.yml"}
     assert {f.name for f in own.iterdir()} == {f.name for f in first.iterdir()} - (tray if kind.rack_nvlink else set())
     firmware = yaml.safe_load((own / "ofed.yml").read_text())["ofed_firmware"]
     assert firmware == [{"psid": kind.hca_board, "version": kind.hca_firmware}]

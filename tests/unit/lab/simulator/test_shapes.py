@@ -95,6 +95,7 @@ OTHERS = {
     "dkms": "tests/unit/roles/test_ofed_dkms.py reads the recording with the same parser",
     "nvidia-imex-ctl": "test_imex.py: its JSON has the keys of the real tool",
     "mpirun": "its output is that of the program that it starts",
+    "orted": "prints nothing; mpirun shows the output of what it starts",
     "nvcc": "no recording is public",
     "nvidia-ctk": "no recording is public",
     "update-grub": "of the distribution; nothing reads its output",
