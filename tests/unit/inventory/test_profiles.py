@@ -101,8 +101,11 @@ def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
     components = ("fabric_manager", "imex", "nvlsm", "persistenced", "dcgm", "container_toolkit")
     versions = {"driver": driver["nvidia_driver_version"], **{c: driver[f"nvidia_driver_{c}_version"] for c in components}}
     module = {"kernel_module": driver["nvidia_driver_kernel_module"], "architecture": driver["nvidia_driver_gpu_architecture"]}
-    wanted = {**module, "cuda": driver["nvidia_driver_cuda_version"]}
-    assert filter_plugin("nvidia_tuple").tuple_errors(versions, wanted, driver["nvidia_driver_packages"], catalogue) == []
+    source, packages = driver["nvidia_driver_source"], driver["nvidia_driver_packages"]
+    wanted = {**module, "cuda": driver["nvidia_driver_cuda_version"], "source": source}
+    assert filter_plugin("nvidia_tuple").tuple_errors(versions, wanted, packages, catalogue) == []
+    flavour, peermem = driver["nvidia_driver_kernel_module"], driver["nvidia_driver_peermem"]
+    assert filter_plugin("nvidia_source").source_errors(source, flavour, peermem, packages) == []
     modes = {
         **module,
         **{m: driver[f"nvidia_driver_{m}"] for m in ("fabric", "gsp_firmware", "mig", "ecc", "power_limit_w")},
