@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
 CUT = "for p in /proc/[0-9]*; do grep -q '^sshd: root' $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true"
-TOOLS = ("dcgmi", "ib_write_bw", "all_reduce_perf", "mpirun", "orted", "nvidia-smi", "dmesg")
+TOOLS = ("dcgmi", "nvbandwidth", "ib_write_bw", "ib_write_bw_cuda", "all_reduce_perf", "mpirun", "orted", "nvidia-smi", "dmesg")
 SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "judge.schema.json").read_text())
 SETTINGS = {
     "rdma_pair": {"duration_s": 1, "timeout_s": 20, "peer_wait_s": 30},
+    "rdma_pair_gpu": {"duration_s": 1, "timeout_s": 20, "peer_wait_s": 30},
     "dcgm_diag": {"timeout_s": 60},
     "nccl_node": {"timeout_s": 60},
 }
@@ -101,7 +102,11 @@ def test_a_degraded_hca_is_found_and_judging_again_offline_agrees(rack: Rack, ca
     rack.nodes["b2"].shell("echo 'mlx5_3 196' > /etc/fake-slow")
     code, data = rack.clusterctl(capsys, "burnin", "rack-b")
     assert code == 7
-    assert bad(data) == [("b2", "rdma_pair", "mlx5_3", "fail"), ("b2", "nccl_group", "", "could_not_run")]
+    assert bad(data) == [
+        ("b2", "rdma_pair", "mlx5_3", "fail"),
+        ("b2", "rdma_pair_gpu", "mlx5_3", "fail"),
+        ("b2", "nccl_group", "", "could_not_run"),
+    ]
     assert [n["passed"] for n in data["nodes"]] == [True, False, True]
     assert data["pair_coverage"] == {"nodes": 3, "pairs": 3, "possible_pairs": 3, "devices": 24, "known_devices": 24, "uncovered": []}
     assert all(r["simulated"] for n in data["nodes"] for r in n["results"] if r["gate"] != "nccl_group" or n["passed"])

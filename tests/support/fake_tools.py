@@ -44,8 +44,20 @@ def nvidia_smi(words: list[str]) -> int:
     return 0
 
 
-def dmesg() -> int:
+def dmesg(_words: list[str]) -> int:
     sys.stdout.write("[    0.000000] Linux version 6.8.0 (simulated)\n")
+    return 0
+
+
+def nvbandwidth(words: list[str]) -> int:
+    """Eight GPUs of an H100 node."""
+    rates = {"host_to_device_memcpy_ce": 55.0, "device_to_host_memcpy_ce": 55.0}
+    cases = []
+    for name in [w for w in words if w.endswith("_ce")]:
+        peers = [["N/A" if row == column else "395.0" for column in range(8)] for row in range(8)]
+        matrix = [[str(rates[name])] * 8] if name in rates else peers
+        cases.append({"name": name, "status": "Passed", "bandwidth_description": "memcpy CE bandwidth (GB/s)", "bandwidth_matrix": matrix})
+    sys.stdout.write(json.dumps({"nvbandwidth": {"version": "v0.8 (simulated)", "testcases": cases}}))
     return 0
 
 
@@ -86,8 +98,9 @@ def main(name: str, words: list[str]) -> int:
     if {"--version", "--help"} & set(words):
         sys.stdout.write(f"{name} 1.0 (simulated)\n")
         return 0
-    if name in ("nvidia-smi", "dmesg"):
-        return nvidia_smi(words) if name == "nvidia-smi" else dmesg()
+    own = {"nvidia-smi": nvidia_smi, "nvbandwidth": nvbandwidth, "dmesg": dmesg}.get(name)
+    if own:
+        return own(words)
     pause = Path("/etc/fake-pause")
     if name == "dcgmi":
         Path("/run/fake-load").touch()
@@ -96,7 +109,8 @@ def main(name: str, words: list[str]) -> int:
         tests = [{"name": n, "results": results, "test_summary": {"status": "Pass"}} for n in ("software", "memory", "pcie")]
         sys.stdout.write(json.dumps({"DCGM Diagnostic": {"test_categories": [{"category": "x", "tests": tests}]}}))
         return 0
-    if name == "ib_write_bw":
+    if name in ("ib_write_bw", "ib_write_bw_cuda"):
+        sys.stdout.write("allocated GPU buffer address at 00007f6eff000000\n" if name.endswith("_cuda") else "")
         return perftest(words)
     if name == "orted" or (name == "mpirun" and not start_daemons(words)):
         return int(name != "orted")

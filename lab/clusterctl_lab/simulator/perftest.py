@@ -19,6 +19,8 @@ PAYLOAD = 0.981
 _VERSION = "6.20"
 _TITLES = {"ib_write_bw": "RDMA_Write BW Test", "ib_read_bw": "RDMA_Read BW Test", "ib_send_bw": "Send BW Test"}
 _RULE = "-" * 87
+# The executables of a build with CUDA end so, beside those of the distribution.
+_CUDA = "_cuda"
 _WITH_VALUE = {
     **dict.fromkeys(("-d", "--ib-dev"), "device"),
     **dict.fromkeys(("-p", "--port"), "port"),
@@ -27,8 +29,9 @@ _WITH_VALUE = {
     **dict.fromkeys(("-D", "--duration"), "duration_s"),
     **dict.fromkeys(("-q", "--qp"), "qps"),
     **dict.fromkeys(("-x", "--gid-index"), "gid_index"),
+    "--use_cuda": "gpu",
     **dict.fromkeys(
-        ("--tclass", "-T", "--tos", "-i", "--ib-port", "-m", "--mtu", "-Q", "--cq-mod", "-t", "--tx-depth", "--use_cuda", "-S", "--sl"),
+        ("--tclass", "-T", "--tos", "-i", "--ib-port", "-m", "--mtu", "-Q", "--cq-mod", "-t", "--tx-depth", "-S", "--sl"),
         "ignored",
     ),
 }
@@ -40,7 +43,7 @@ class UsageError(Exception):
 
 @dataclass
 class Options:
-    """The options of the command line; `server` is empty on the server side."""
+    """The options of the command line; `server` is empty on the server side, `gpu` is below 0 for buffers in host memory."""
 
     device: str = "mlx5_0"
     port: int = 18515
@@ -52,17 +55,20 @@ class Options:
     bidirectional: bool = False
     server: str = ""
     gid_index: int = 0
+    gpu: int = -1
     ignored: str = ""
 
 
 def main(argv: list[str], _version: str) -> int:
     """Run one side."""
-    name = argv[0].rpartition("/")[2]
+    program = argv[0].rpartition("/")[2]
+    name = program.removesuffix(_CUDA)
     if "--version" in argv or "-V" in argv:
         print(f"Version: {_VERSION} (simulated)")
         return 0
     try:
         options = parse_command_line(argv[1:])
+        _require_cuda(options, built=program != name)
         mine = _local_description(options, name)
     except UsageError as e:
         print(e, file=sys.stderr)
@@ -77,8 +83,28 @@ def main(argv: list[str], _version: str) -> int:
     except ValueError:
         print(" Failed to exchange data between server and clients", file=sys.stderr)
         return 1
-    print(result_text(name, options, mine, theirs), end="", flush=True)
+    print(_cuda_lines(options) + result_text(name, options, mine, theirs), end="", flush=True)
     return 0
+
+
+def _require_cuda(options: Options, *, built: bool) -> None:
+    if options.gpu >= 0 and not built:  # as distributions build it
+        raise UsageError("unrecognized option '--use_cuda'\n Invalid Command or flag.\n Please check command line and run again.")
+
+
+def _cuda_lines(options: Options) -> str:
+    """What a build with CUDA prints before its table (perftest, cuda_memory.c; DGX H200 with perftest 24.07)."""
+    if options.gpu < 0:
+        return ""
+    bus = machine.gpu(os.uname().nodename, options.gpu).bus_id.split(":")
+    size = 2 * options.size * options.qps
+    return (
+        "initializing CUDA\nListing all CUDA devices in system:\n"
+        f"CUDA device {options.gpu}: PCIe address is {bus[1]}:{bus[2][:2]}\n\nPicking device No. {options.gpu}\n"
+        f"[pid = {os.getpid()}, dev = {options.gpu}] device name = [{machine.THIS.gpu_model}]\n"
+        f"creating CUDA Ctx\nmaking it the current CUDA Ctx\nCUDA device integrated: 0\ncuMemAlloc() of a {size} bytes GPU buffer\n"
+        "allocated GPU buffer address at 00007f6eff000000 pointer=0x7f6eff000000\n"
+    )
 
 
 def parse_command_line(words: list[str]) -> Options:
@@ -104,7 +130,7 @@ def parse_command_line(words: list[str]) -> Options:
             values["bidirectional"] = True
         elif not word.startswith("-"):
             values["server"] = word
-        elif word not in ("-F", "-a", "--CPU-freq", "-R", "--rdma_cm", "--use_cuda", "--report-both"):
+        elif word not in ("-F", "-a", "--CPU-freq", "-R", "--rdma_cm", "--use_cuda_dmabuf", "--report-both"):
             raise UsageError(f"unrecognized option '{word}'\n Invalid Command or flag.\n Please check command line and run again.")
     return Options(**values)
 
@@ -121,8 +147,11 @@ def _local_description(options: Options, name: str) -> dict[str, Any]:
     port = f"/sys/class/infiniband/{options.device}/ports/1"
     if link_type.is_ethernet() and not state.read(f"{port}/gid_attrs/types/{options.gid_index}"):
         raise UsageError(" Failed to modify QP to RTR\n Unable to Connect the HCA's through the link")
-    node = os.uname().nodename
-    rate = machine.THIS.line_rate_gbps * state.read_faults().hca_factor(options.device, machine.THIS.line_rate_gbps)
+    if options.gpu >= 0 and not state.is_module_loaded("nvidia_peermem"):
+        raise UsageError(" Couldn't allocate MR\n Failed to create MR\n Couldn't create IB resources")
+    node, faults = os.uname().nodename, state.read_faults()
+    rate = machine.THIS.line_rate_gbps * faults.hca_factor(options.device, machine.THIS.line_rate_gbps)
+    rate *= faults.gpudirect_factor(options.device) if options.gpu >= 0 else 1.0
     return {
         "test": name,
         "size": options.size,

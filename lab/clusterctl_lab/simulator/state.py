@@ -61,6 +61,13 @@ class Faults:
             factor *= float(fault.option) / line_rate_gbps
         return factor
 
+    def gpudirect_factor(self, hca: str) -> float:
+        """The bandwidth between an HCA and GPU memory as a fraction of that with host memory."""
+        factor = 1.0
+        for fault in self.of("gpudirect_slow", hca):
+            factor *= float(fault.option)
+        return factor
+
     def nccl_factor(self) -> float:
         """The bus bandwidth of NCCL as a fraction of the usual one."""
         factor = 1.0

@@ -59,12 +59,10 @@ def test_a_peer_address_of_the_inventory_wins_over_the_ssh_address() -> None:
 
 
 def test_commands_are_argument_lists_with_the_profile_s_values() -> None:
-    declared = gates(gates_settings={"rdma_pair": {"gid_index": 3, "traffic_class": 106, "gdr": True, "duration_s": 7}})
+    declared = gates(gates_settings={"rdma_pair": {"gid_index": 3, "traffic_class": 106, "duration_s": 7}})
     made = plan([node("n1", declared=declared), node("n2", declared=declared)], ["rdma_pair"])
     server = next(s for s in made.steps["n1"] if s.device == "mlx5_1")
-    assert " ".join(server.argv) == (
-        f"ib_write_bw -d mlx5_1 -p {server.port} -s 8388608 -q 4 -D 7 -F --report_gbits -x 3 --tclass 106 --use_cuda=1"
-    )
+    assert " ".join(server.argv) == (f"ib_write_bw -d mlx5_1 -p {server.port} -s 8388608 -q 4 -D 7 -F --report_gbits -x 3 --tclass 106")
 
 
 def test_levels_choose_gates_and_diagnostic() -> None:

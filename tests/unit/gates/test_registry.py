@@ -39,7 +39,7 @@ def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_registered_gate_comes_last_in_its_scope() -> None:
     registry.register(Fans())
     assert registry.gate_names(Scope.NODE)[-1] == "fans"
-    assert registry.gate_names() == (*registry.gate_names(Scope.NODE), "rdma_pair", "load_errors", "nccl_group")
+    assert registry.gate_names() == (*registry.gate_names(Scope.NODE), "rdma_pair", "rdma_pair_gpu", "load_errors", "nccl_group")
 
 
 def test_the_same_gate_twice_is_one() -> None:
@@ -94,7 +94,7 @@ def test_a_gate_that_parses_for_itself_needs_no_parser_of_ours() -> None:
 def test_an_unknown_gate_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="unknown gate 'rdma_pairs'") as refused:
         registry.gate_named("rdma_pairs")
-    assert "rdma_pair, load_errors, nccl_group" in refused.value.hint
+    assert "rdma_pair_gpu, load_errors, nccl_group" in refused.value.hint
 
 
 @pytest.mark.parametrize("gate", registry.all_gates(), ids=lambda g: g.name)

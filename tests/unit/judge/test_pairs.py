@@ -12,7 +12,8 @@ from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
-from support.gates import TODAY, case_names, gates, link, load_case, node, perftest
+from clusterctl.model.level import LEVELS
+from support.gates import RDMA_FLOOR, TODAY, case_names, gates, link, load_case, node, nodes, perftest, plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,3 +148,46 @@ def test_a_run_of_another_size_device_or_operation_is_no_evidence(text: str, wor
     found = results_of(subjects, [replace(r, stdout=text) for r in link("n1", "n2", 0, 0, HEALTHY)])
     assert {(r.outcome, r.reason) for r in found} == {(Outcome.COULD_NOT_RUN, GateReason.WRONG_RUN)}
     assert all(f"{words} was measured, which is not what is planned" in r.detail for r in found)
+
+
+CUDA = "cuMemAlloc() of a 67108864 bytes GPU buffer\nallocated GPU buffer address at 00007f6eff000000 pointer=0x7f6eff000000\n"
+
+
+def gpu_pair(*texts: str) -> list[GateResult]:
+    floor = {**RDMA_FLOOR, "gate": "rdma_pair_gpu"}
+    levels = {level: ["rdma_pair_gpu"] for level in LEVELS}
+    both = [subject_of(n, TODAY) for n in nodes(2, rails=1, declared=gates(gates_levels=levels, gates_baselines=[floor]))]
+    runs = link("n1", "n2", 0, 0, 392.0)
+    records = [replace(r, gate="rdma_pair_gpu", stdout=text) for r, text in zip(runs, texts, strict=True)]
+    return list(judge(both, records, level="full", gates=["rdma_pair_gpu"]))
+
+
+def test_gpu_memory_is_judged_by_its_own_floor() -> None:
+    good, slow = CUDA + perftest(391.0), CUDA + perftest(160.0)
+    assert {r.outcome for r in gpu_pair(good, good)} == {Outcome.PASS}
+    assert {r.outcome for r in gpu_pair(slow, slow)} != {Outcome.PASS}
+
+
+def test_a_run_in_host_memory_proves_nothing_about_gpu_memory() -> None:
+    results = gpu_pair(perftest(391.0), CUDA + perftest(391.0))
+    assert {(r.outcome, r.reason) for r in results} == {(Outcome.COULD_NOT_RUN, GateReason.UNPARSABLE)}
+    assert "GPU memory" in results[0].detail
+
+
+def test_each_rail_runs_on_its_own_gpu() -> None:
+    steps = plan(
+        nodes(
+            2,
+            rails=2,
+            declared=gates(
+                gates_levels={level: ["rdma_pair_gpu"] for level in LEVELS}, gates_baselines=[{**RDMA_FLOOR, "gate": "rdma_pair_gpu"}]
+            ),
+        ),
+        ["rdma_pair_gpu"],
+    ).steps
+    words = [s.argv for s in steps["n1"]]
+    assert {w[0] for w in words} == {"ib_write_bw_cuda"}
+    assert {(w[w.index("-d") + 1], next(x for x in w if x.startswith("--use_cuda"))) for w in words} == {
+        ("mlx5_0", "--use_cuda=0"),
+        ("mlx5_1", "--use_cuda=1"),
+    }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PACKAGES = declared("gpu_tools")["gpu_tools_packages"]
 ANSWERS: dict[str, CommandResult | str] = {
     "ib_write_bw --version": "Version: 6.18\n",
+    "ib_write_bw_cuda --version": "Version: 6.27\n",
     "all_reduce_perf --help": "USAGE: all_reduce_perf \n\t[-t,--nthreads <num threads>] \n",
     "nvbandwidth --help": "nvbandwidth CLI:\n  -h [ --help ]\n",
     "dcgmi --version": "\ndcgmi  version: 4.5.2\n\n",

@@ -50,7 +50,7 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
     settings_model = NvbandwidthSettings
     tool = "nvbandwidth"
     installed_by = "gpu_tools"
-    default_levels = ("full",)
+    default_levels = ("standard", "full")
 
     def argv(self, settings: NvbandwidthSettings, level: Level, subject: Subject) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
         """`nvbandwidth` with its JSON output."""

@@ -28,7 +28,6 @@ class RdmaPairSettings(PairSettings):
 
     Attributes:
         qps: queue pairs of one run.
-        gdr: buffers in GPU memory (`--use_cuda`); perftest must be built for it.
         gid_index, traffic_class: for RoCE.
     """
 
@@ -36,7 +35,6 @@ class RdmaPairSettings(PairSettings):
     size_bytes: Annotated[int, Field(gt=0)] = 8388608
     duration_s: Seconds | dict[Level, Seconds] = {"quick": 5, "standard": 10, "full": 30}
     qps: Annotated[int, Field(gt=0, le=64)] = 4
-    gdr: bool = False
     gid_index: Count | None = None
     traffic_class: Annotated[int, Field(ge=0, le=255)] | None = None
 
@@ -60,8 +58,6 @@ class RdmaPair(PairGate[RdmaPairSettings]):
             words += ["-x", str(settings.gid_index)]
         if settings.traffic_class is not None:
             words += ["--tclass", str(settings.traffic_class)]
-        if settings.gdr:
-            words.append(f"--use_cuda={hca.gpu}")
         return (*words, server) if server else tuple(words)
 
     def version_argv(self, settings: RdmaPairSettings) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ _FILES = (
     "cpu_stream",
     "nccl_node",
     "rdma_pair",
+    "rdma_pair_gpu",
     "load_errors",
     "nccl_group",
 )

@@ -15,7 +15,7 @@ from support.lab_machine import LabMachine, lab_machine
 if TYPE_CHECKING:
     from pathlib import Path
 
-WORDS = "-d mlx5_{} -p {} -s 8388608 -q 4 -D 1 -F --report_gbits --use_cuda=0"
+WORDS = "-d mlx5_{} -p {} -s 8388608 -q 4 -D 1 -F --report_gbits"
 
 
 @pytest.fixture
@@ -112,3 +112,18 @@ def test_every_table_format_parses(node: LabMachine, flags: str, capsys: pytest.
     words = f"-d mlx5_0 -p {{}} -s 65536 {flags}"
     _, text = pair(capsys, words, words, "ib_send_bw")
     assert bandwidth(text) > 100
+
+
+def test_gpu_memory_needs_a_build_with_cuda(capsys: pytest.CaptureFixture[str]) -> None:
+    words = WORDS.format(0, 1).split()
+    assert perftest.main(["/usr/bin/ib_write_bw", *words, "--use_cuda=0"], "1") == 1
+    assert "unrecognized option" in capsys.readouterr().err
+
+
+def test_a_build_with_cuda_says_where_its_buffer_is_and_feels_a_slow_path() -> None:
+    options = perftest.parse_command_line([*WORDS.format(2, 1).split(), "--use_cuda=2"])
+    assert "Picking device No. 2\n" in perftest._cuda_lines(options)
+    assert "allocated GPU buffer address at" in perftest._cuda_lines(options)
+    assert perftest._cuda_lines(perftest.parse_command_line(WORDS.format(2, 1).split())) == ""
+    faults = state.Faults((state.Fault("gpudirect_slow", "mlx5_2", "0.4"),))
+    assert (faults.gpudirect_factor("mlx5_2"), faults.gpudirect_factor("mlx5_3"), faults.hca_factor("mlx5_2", 400)) == (0.4, 1.0, 1.0)

@@ -109,7 +109,13 @@ OTHERS = {
     "nvlsm": "a daemon: prints nothing",
     "ib_write_bw": "needs two sides; test_perftest.py parses every format of its table",
 }
-SAME_PROGRAM = {"mstconfig": "mlxconfig", "mstflint": "flint", "ib_read_bw": "ib_write_bw", "ib_send_bw": "ib_write_bw"}
+SAME_PROGRAM = {
+    "mstconfig": "mlxconfig",
+    "mstflint": "flint",
+    "ib_read_bw": "ib_write_bw",
+    "ib_send_bw": "ib_write_bw",
+    "ib_write_bw_cuda": "ib_write_bw",
+}
 SAME_PROGRAM |= dict.fromkeys(("all_gather_perf", "alltoall_perf", "reduce_scatter_perf"), "all_reduce_perf")
 
 

@@ -1,0 +1,77 @@
+"""rdma_pair_gpu: as rdma_pair with the buffers in GPU memory, so that every rail proves GPUDirect RDMA and its path over PCIe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from clusterctl.core.gates.rdma_pair import RdmaPair, RdmaPairSettings
+from clusterctl.core.parsers.unparsable import UnparsableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.core.gates.planning.devices import Hca
+    from clusterctl.model.gate_result import Sample
+    from clusterctl.model.level import Level
+
+# cuda_memory.c of perftest prints it for memory of cuMemAlloc and for DMA-BUF alike.
+_IN_GPU_MEMORY = "allocated GPU buffer address at"
+
+
+class RdmaPairGpuSettings(RdmaPairSettings):
+    """perftest with `--use_cuda`: the GPU of each rail is the one that `hardware_hcas` declares beside the HCA.
+
+    Attributes:
+        program: perftest built with CUDA; the packages of distributions are built without it.
+        dmabuf: register GPU memory by DMA-BUF and not by nvidia-peermem.
+    """
+
+    program: Annotated[str, Field(min_length=1)] = "ib_write_bw_cuda"
+    dmabuf: bool = False
+    base_port: Annotated[int, Field(ge=1024, le=60000)] = 24514
+
+
+class RdmaPairGpu(RdmaPair):
+    """Passes when every HCA reaches the floor with its partners, from GPU memory to GPU memory."""
+
+    name = "rdma_pair_gpu"
+    settings_model = RdmaPairGpuSettings
+    default_levels = ("standard", "full")
+
+    def argv(self, settings: RdmaPairSettings, level: Level, hca: Hca, port: int, server: str) -> tuple[str, ...]:
+        """One side of a perftest run on the GPU of the rail."""
+        _program, *words = super().argv(settings, level, hca, port, "")
+        own = self._own(settings)
+        words += [f"--use_cuda={hca.gpu}", *(["--use_cuda_dmabuf"] if own.dmabuf else [])]
+        return (own.program, *words, *([server] if server else []))
+
+    def version_argv(self, settings: RdmaPairSettings) -> tuple[str, ...]:
+        """Of the program that runs."""
+        return (self._own(settings).program, "--version")
+
+    def samples(self, text: str) -> tuple[Sample, ...]:
+        """As perftest's, if the run was in GPU memory.
+
+        Raises:
+            UnparsableError: it is incomplete, or its buffer was not in GPU memory.
+        """
+        found = super().samples(text)
+        if _IN_GPU_MEMORY not in text:
+            raise UnparsableError(tool=self.tool, reason="it does not say that its buffer is in GPU memory")
+        return found
+
+    def slow_hint(self, hca: Hca, values: Sequence[float], again: str) -> str:  # noqa: ARG002 the path is the same for all
+        """The path between HCA and GPU: the cable has rdma_pair to itself."""
+        path = f"see ACS (`lspci -vvv`, ACSCtl) on the switches between {hca.name} and GPU {hca.gpu}, `nvidia-smi topo -m` and the PCIe link of both"
+        return f"if rdma_pair passes on {hca.name}, the cable is good and GPU memory is slow: {path}, then `{again}`"
+
+    @staticmethod
+    def _own(settings: RdmaPairSettings) -> RdmaPairGpuSettings:
+        if not isinstance(settings, RdmaPairGpuSettings):
+            raise TypeError(f"the settings of rdma_pair_gpu are {type(settings).__name__}")
+        return settings
+
+
+GATE = RdmaPairGpu()
