@@ -48,8 +48,9 @@ def records(rack: DemoRack, gate: str) -> list[dict[str, Any]]:
 def test_the_group_gate_measured_over_nvlink(admitted: DemoRack) -> None:
     (record,) = (r for r in records(admitted, "nccl_group") if r["peers"])
     assert record["peers"] == [admitted.node(1), admitted.node(2)]
-    assert "via P2P/MNNVL" in record["stdout"]
-    assert "NET/IB/" not in record["stdout"]
+    (ranks,) = (r for r in records(admitted, "nccl_group") if r["step"] == "ranks")
+    assert "via P2P/MNNVL" in ranks["stdout"]
+    assert "NET/IB/" not in ranks["stdout"]
 
 
 def test_the_imex_channel_exists_only_during_the_measurement(admitted: DemoRack) -> None:

@@ -85,11 +85,23 @@ def perftest(words: list[str]) -> int:
     return 0
 
 
+def write_rank_logs(words: list[str]) -> None:
+    """The logs of the eight ranks of one node; the last words are its number and that of the nodes."""
+    node, nodes = (int(w) for w in words[-2:])
+    for rank in range(8 * node, 8 * node + 8):
+        start = f"{socket.gethostname()}:{rank}:{rank} [{rank % 8}] NCCL INFO "
+        comm = f"{start}ncclCommInitRankConfig comm 0x1 rank {rank} nranks {8 * nodes} cudaDev {rank % 8} nvmlDev {rank % 8} busId 1b000"
+        way = f"{start}Channel 00/0 : {rank}[{rank % 8}] -> {rank + 1}[0] [send] via NET/IB/0/GDRDMA"
+        Path(f"nccl_rank.{socket.gethostname()}.{rank}.log").write_text(f"{comm} commId 0x4a - Init COMPLETE\n{way}\n")
+
+
 def start_daemons(words: list[str]) -> bool:
     """Start `orted` on the nodes after the first, with the launch agent, as mpirun does."""
     hosts = [host.rpartition(":")[0] for host in words[words.index("--host") + 1].split(",")]
     agent = words[words.index("plm_rsh_agent") + 1].split()
-    daemons = [subprocess.Popen([*agent, host, " orted", "-mca", "ess", '"env"']) for host in hosts[1:]]
+    starts = [[" orted", "-mca", "ess", '"env"', str(i), str(len(hosts))] for i in range(len(hosts))]
+    daemons = [subprocess.Popen([*agent, host, *starts[i]]) for i, host in enumerate(hosts) if i]
+    write_rank_logs(starts[0])
     statuses = [d.wait() for d in daemons]
     return not any(statuses)
 
@@ -112,6 +124,8 @@ def main(name: str, words: list[str]) -> int:
     if name in ("ib_write_bw", "ib_write_bw_cuda"):
         sys.stdout.write("allocated GPU buffer address at 00007f6eff000000\n" if name.endswith("_cuda") else "")
         return perftest(words)
+    if name == "orted":
+        write_rank_logs(words)
     if name == "orted" or (name == "mpirun" and not start_daemons(words)):
         return int(name != "orted")
     ranks = int(words[words.index("-np") + 1]) if name == "mpirun" else 8

@@ -34,6 +34,8 @@ class GateReason(StrEnum):
     UNPARSABLE = "unparsable"
     INCOMPLETE = "incomplete"
     SERVER_SILENT = "server_silent"
+    # Another node of the group is at fault, and named.
+    GROUP_SPOILED = "group_spoiled"
     NVLINK_UNUSABLE = "nvlink_unusable"
     FABRIC_NOT_READY = "fabric_not_ready"
     TOOL_FAILED = "tool_failed"
@@ -77,6 +79,7 @@ NOT_MEASURED = frozenset(
         GateReason.UNPARSABLE,
         GateReason.INCOMPLETE,
         GateReason.SERVER_SILENT,
+        GateReason.GROUP_SPOILED,
         GateReason.NVLINK_UNUSABLE,
         GateReason.FABRIC_NOT_READY,
         GateReason.TOOL_FAILED,

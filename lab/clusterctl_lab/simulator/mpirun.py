@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from . import nccl_tests, peers
 from .mpi_daemons import DaemonError, Daemons, is_local
@@ -25,14 +26,14 @@ def main(argv: list[str], version: str) -> int:
     hosts = parse_hosts(options)
     others = [address for address, _ in hosts if not is_local(address)]
     try:
-        with Daemons(hosts[0][0], others, options.get("plm_rsh_agent", [""])[-1]):
-            return _run_ranks(options, name, program)
+        with Daemons(hosts[0][0], others, options.get("plm_rsh_agent", [""])[-1]) as daemons:
+            return _run_ranks(options, name, program, daemons)
     except DaemonError as e:
         print(e, file=sys.stderr)
         return 1
 
 
-def _run_ranks(options: dict[str, list[str]], name: str, program: list[str]) -> int:
+def _run_ranks(options: dict[str, list[str]], name: str, program: list[str], daemons: Daemons) -> int:
     group: list[tuple[peers.Peer, int]] = []
     for address, slots in parse_hosts(options):
         try:
@@ -45,7 +46,13 @@ def _run_ranks(options: dict[str, list[str]], name: str, program: list[str]) -> 
             return 134
         group.append((description, slots))
     exported = dict(word.split("=", 1) for word in options.get("-x", []) if "=" in word)
-    return nccl_tests.run_group(name, program[1:], group[0][0].tests, group, {**os.environ, **exported})
+
+    def write(orders: dict[str, dict[str, str]]) -> None:
+        daemons.order(orders)
+        for file, text in orders.get(os.uname().nodename, {}).items():
+            Path(file).write_text(text, encoding="utf-8")
+
+    return nccl_tests.run_group(name, program[1:], group[0][0].tests, group, {**os.environ, **exported}, write=write)
 
 
 def split_options(words: list[str]) -> tuple[dict[str, list[str]], list[str]]:

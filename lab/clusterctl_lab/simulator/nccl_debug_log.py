@@ -10,37 +10,64 @@ if TYPE_CHECKING:
     from .peers import Peer
 
 _CHANNELS = 2
+_PID = 4000
 
 
 def info_lines(group: list[tuple[Peer, int]]) -> list[str]:
-    """The bootstrap, network and channel lines of all ranks in the format of NCCL 2.2x."""
-    lines: list[str] = []
-    first = group[0][0]
+    """The lines of all ranks, as they mix on one terminal."""
+    return [line for own in rank_lines(group) for line in own]
+
+
+def files(pattern: str, group: list[tuple[Peer, int]]) -> dict[str, dict[str, str]]:
+    """Node -> file -> text, where NCCL_DEBUG_FILE names a file for each rank."""
+    written: dict[str, dict[str, str]] = {}
+    owners = [d.node for d, count in group for _ in range(count)]
+    for rank, (node, lines) in enumerate(zip(owners, rank_lines(group), strict=True)):
+        name = pattern.replace("%h", node).replace("%p", str(_PID + rank))
+        written.setdefault(node, {})[name] = "\n".join(lines) + "\n"
+    return written
+
+
+def rank_lines(group: list[tuple[Peer, int]]) -> list[list[str]]:
+    """The bootstrap, network and channel lines of each rank in the format of NCCL 2.2x."""
     layer = "RoCE" if link_type.is_ethernet() else "IB"
     nics = " ".join(f"[{i}]{name}:1/{layer}" for i, name in enumerate(machine.THIS.hca_names))
-    head = f"{first.node}:4000:4000 [0] NCCL INFO "
-    lines += [
-        f"{head}Bootstrap: Using eth0:{first.node}<0>",
-        f"{head}cudaDriverVersion 13000",
-        f"{head}NCCL version {first.nccl}+cuda13.0",
-    ]
-    lines += [f"{head}NET/IB : Using {nics} [RO]; OOB eth0:{first.node}<0>", f"{head}Using network IB"]
     ranks = [(d, local) for d, count in group for local in range(count)]
-    for rank, (description, local) in enumerate(ranks):
-        following = (rank + 1) % len(ranks)
-        peer, peer_local = ranks[following]
-        start = f"{description.node}:{4000 + rank}:{4100 + rank} [{local}] NCCL INFO "
-        for channel in range(_CHANNELS):
-            if machine.THIS.rack_nvlink and len(group) > 1:
-                lines.append(f"{start}Channel {channel:02d}/0 : {rank}[{local}] -> {following}[{peer_local}] via P2P/MNNVL")
-            elif peer.node == description.node:
-                lines.append(f"{start}Channel {channel:02d}/0 : {rank}[{local}] -> {following}[{peer_local}] via P2P/CUMEM")
-            else:
-                way = f"NET/IB/{local}" + ("/GDRDMA" if description.gdr and peer.gdr else "")
-                lines.append(f"{start}Channel {channel:02d}/0 : {rank}[{local}] -> {following}[{peer_local}] [send] via {way}")
-        if machine.THIS.nvls and len(group) == 1 and description.nccl_factor > 0.9 and len(ranks) > machine.GPUS // 2:
-            lines.append(
-                f"{start}NVLS comm 0x55{rank:04x}0000 headRank {local} nHeads {len(ranks)} buffSize 1048576 memSize 2097152 nvlsPerRankSize 201326592"
-            )
-        lines.append(f"{start}Connected all rings")
-    return lines
+    return [_lines_of(rank, ranks, nics, nodes=len(group)) for rank in range(len(ranks))]
+
+
+def _lines_of(rank: int, ranks: list[tuple[Peer, int]], nics: str, *, nodes: int) -> list[str]:
+    own, local = ranks[rank]
+    start = f"{own.node}:{_PID + rank}:{_PID + 100 + rank} [{local}] NCCL INFO "
+    lines = [
+        f"{start}Bootstrap: Using eth0:{own.node}<0>",
+        f"{start}cudaDriverVersion 13000",
+        f"{start}NCCL version {own.nccl}+cuda13.0",
+        f"{start}NET/Plugin: Could not find: libnccl-net.so. Using internal net plugin.",
+        f"{start}NET/IB : Using {nics} [RO]; OOB eth0:{own.node}<0>",
+        f"{start}Using network IB",
+    ]
+    bus = own.gpus[local][4:].lower().removesuffix(".0") if local < len(own.gpus) else "0"
+    comm = f"ncclCommInitRankConfig comm 0x55{rank:04x}0000 rank {rank} nranks {len(ranks)} cudaDev {local} nvmlDev {local} busId {bus}"
+    lines.append(f"{start}{comm} commId 0x4a8fb6ecbba1a10a - Init COMPLETE")
+    following, before = (rank + 1) % len(ranks), (rank - 1) % len(ranks)
+    for channel in range(_CHANNELS):
+        name = f"{start}Channel {channel:02d}/0 : "
+        if ranks[before][0].node != own.node and not machine.THIS.rack_nvlink:
+            lines.append(f"{name}{before}[{ranks[before][1]}] -> {rank}[{local}] [receive] via {_network(own, local)}")
+        there = f"{name}{rank}[{local}] -> {following}[{ranks[following][1]}] "
+        if machine.THIS.rack_nvlink and nodes > 1:
+            lines.append(f"{there}via P2P/MNNVL")
+        elif ranks[following][0].node == own.node:
+            lines.append(f"{there}via P2P/CUMEM")
+        else:
+            lines.append(f"{there}[send] via {_network(own, local)}")
+    if machine.THIS.nvls and nodes == 1 and own.nccl_factor > 0.9 and len(ranks) > machine.GPUS // 2:
+        sizes = f"nHeads {len(ranks)} buffSize 1048576 memSize 2097152 nvlsPerRankSize 201326592"
+        lines.append(f"{start}NVLS comm 0x55{rank:04x}0000 headRank {local} {sizes}")
+    return [*lines, f"{start}Connected all rings"]
+
+
+def _network(own: Peer, local: int) -> str:
+    """Each side decides for itself whether its GPU and its adapter use GPUDirect."""
+    return f"NET/IB/{local}" + ("/GDRDMA" if own.gdr else "")

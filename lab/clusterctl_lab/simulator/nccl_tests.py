@@ -11,6 +11,8 @@ from . import load, machine, nccl_debug_log, peers
 from .device_variation import variation_factor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .peers import Peer
 
 # Bus bandwidth = algorithm bandwidth * factor * (n - 1) / n (nccl-tests PERFORMANCE.md).
@@ -37,8 +39,16 @@ def main(argv: list[str], version: str) -> int:
     return run_group(name, argv[1:], version, [(me, min(ranks, machine.GPUS * 4))], dict(os.environ))
 
 
-def run_group(name: str, words: list[str], version: str, group: list[tuple[Peer, int]], environment: dict[str, str]) -> int:
-    """Print the output of rank 0. `group` lists each node with its number of ranks."""
+def run_group(
+    name: str,
+    words: list[str],
+    version: str,
+    group: list[tuple[Peer, int]],
+    environment: dict[str, str],
+    *,
+    write: Callable[[dict[str, dict[str, str]]], None] | None = None,
+) -> int:
+    """Print the output of rank 0. `group` lists each node with its number of ranks; `write` puts node -> file -> text there."""
     print("clusterctl-lab: simulated", file=sys.stderr)
     problem = _problem(group)
     if problem:
@@ -57,7 +67,11 @@ def run_group(name: str, words: list[str], version: str, group: list[tuple[Peer,
         *_devices(group),
     ]
     if environment.get("NCCL_DEBUG", "").upper() in ("INFO", "TRACE"):
-        lines += nccl_debug_log.info_lines(group)
+        pattern = environment.get("NCCL_DEBUG_FILE", "")
+        if pattern and write:
+            write(nccl_debug_log.files(pattern, group))
+        else:
+            lines += nccl_debug_log.info_lines(group)
     lines += [f"NCCL version {nccl}+cuda13.0", "#", *_HEADER]
     table, average = _table(name, low, high, step, group)
     lines += [

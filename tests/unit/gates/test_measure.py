@@ -20,6 +20,7 @@ from clusterctl.workflows.burnin import measure_and_judge as burnin
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
 from clusterctl.workflows.judge_again import judge_stored
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, nodes, perftest, plan, snapshot
+from support.rank_logs import GPUS, rank_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,7 @@ class Fleet:
         self.spoil: Callable[[str], str] = lambda lines: lines
         self.status = PlaybookStatus.COMPLETED
         self.plays: list[PlaybookRequest] = []
+        self.group: list[str] = []
 
     def play(self, request: PlaybookRequest, artifacts: Path, on_event: object = None) -> PlaybookResult:
         self.plays.append(request)
@@ -85,7 +87,10 @@ class Fleet:
             text = self.snapshots.get((name, step["name"]), snapshot(STEPS.index(step["name"])))
         elif step["gate"] == "nccl_node":
             text = nccl(self.weak.get(name, 477.0))
+        elif step["name"].startswith("ranks"):
+            text = rank_document(name, GPUS * self.group.index(name), GPUS, GPUS * len(self.group))
         else:
+            self.group = step["peers"] or self.group
             text = nccl(60.0, via="NET/IB/0/GDRDMA", ranks=8 * len(step["peers"]))
         record = RawRecord(
             step["gate"], step["name"], step["tool"], name, tuple(step["argv"]), "2026", 1.0, 0, text, "", step["device"], step["peer"]

@@ -2,16 +2,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterctl.core.gates.planning.step import GateStep, Obstacle, Side
+from clusterctl.core.gates.nccl_group import GATE as GROUP
+from clusterctl.core.gates.planning.gate_plan import plan_gates
+from clusterctl.core.gates.planning.step import BurnInPart, GateStep, Obstacle, Side
+from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.node import Node, Place
-from support.gates import gates, node, nodes, plan
+from support.gates import TODAY, gates, node, nodes, plan
 
 
 def pair_steps(count: int, **how: int) -> list[tuple[str, GateStep]]:
@@ -84,16 +88,55 @@ def test_node_gates_come_before_pairs_before_the_group() -> None:
 
 def test_a_group_run_starts_on_one_node_and_names_all() -> None:
     made = plan(nodes(3), ["nccl_group"])
-    assert [len(own) for own in made.steps.values()] == [1, 1, 1]
+    assert [[s.name for s in own] for own in made.steps.values()] == [["group", "ranks"], ["member", "ranks"], ["member", "ranks"]]
+    assert "NCCL_DEBUG_FILE=nccl_rank.%h.%p.log" in made.steps["n1"][0].argv
+    assert {(own[1].argv[:2], own[1].batch) for own in made.steps.values()} == {(("python3", "rank_log.py"), made.steps["n1"][0].batch + 1)}
     step = made.steps["n1"][0]
     assert step.members == (("n2", "10.0.0.2"), ("n3", "10.0.0.3"))
     for name in ("n2", "n3"):
-        (own,) = made.steps[name]
+        own = made.steps[name][0]
         assert (own.side, own.argv, own.batch, own.peer, own.peer_address) == (Side.MEMBER, ("orted",), step.batch, "n1", "10.0.0.1")
         assert own.timeout_s > step.timeout_s
     assert step.peers == ("n1", "n2", "n3")
     assert step.argv[:6] == ("mpirun", "--allow-run-as-root", "-np", "24", "--host", "10.0.0.1:8,10.0.0.2:8,10.0.0.3:8")
     assert "NCCL_DEBUG=INFO" in step.argv
+
+
+def ladder(places: list[Place], **settings: Any) -> dict[str, list[tuple[str, ...]]]:
+    """Rung -> the groups that are measured."""
+    declared = gates(gates_settings={"nccl_group": settings})
+    subjects = [subject_of(replace(node(f"n{i}", declared=declared), place=p), TODAY) for i, p in enumerate(places, 1)]
+    found = {}
+    for rung in GROUP.rungs(subjects, "standard"):
+        made = plan_gates(subjects, "standard", ["nccl_group"], BurnInPart.GROUP, "" if rung == "all" else rung)
+        found[rung] = [s.peers for own in made.steps.values() for s in own if s.peers]
+    return found
+
+
+def test_a_ladder_measures_racks_before_all() -> None:
+    assert ladder([Place(rack="a"), Place(rack="b"), Place(rack="a"), Place(rack="b"), Place(rack="c")]) == {
+        "rack": [("n1", "n3"), ("n2", "n4")],
+        "all": [("n1", "n2", "n3", "n4", "n5")],
+    }
+
+
+@pytest.mark.parametrize("places", [[Place(rack="a"), Place(rack="a")], [Place(rack="a"), Place(rack="b")], [Place(), Place()]])
+def test_a_rung_that_would_measure_nothing_new_is_left_out(places: list[Place]) -> None:
+    assert ladder(places) == {"all": [("n1", "n2")]}
+
+
+def test_the_rungs_of_a_profile_follow_the_place_of_its_nodes() -> None:
+    places = [Place(rack=f"r{i // 2}", leaf=f"l{i // 2}", su=f"s{i // 4}") for i in range(8)]
+    found = ladder(places, rungs=["leaf", "rack", "scalable_unit", "all"])
+    assert {rung: [len(g) for g in groups] for rung, groups in found.items()} == {"rack": [2] * 4, "scalable_unit": [4, 4], "all": [8]}
+
+
+def test_a_node_that_is_alone_on_a_lower_rung_is_no_obstacle() -> None:
+    declared = gates()
+    subjects = [subject_of(replace(node(f"n{i}", declared=declared), place=Place(rack=r)), TODAY) for i, r in enumerate("aab", 1)]
+    made = plan_gates(subjects, "standard", ["nccl_group"], BurnInPart.GROUP, "rack")
+    assert made.impossible == {}
+    assert made.steps["n3"] == ()
 
 
 def test_the_launcher_reaches_the_others_through_their_agents_at_the_declared_addresses() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,11 +11,12 @@ from clusterctl.adapters.config import Config
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.node import Place
 from clusterctl.workflows.burnin import measure
 from clusterctl.workflows.burnin import measure_and_judge as burnin
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
 from support.agents import address_of
-from support.gates import TODAY, gates, node
+from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, node
 from support.simulated_group import SimulatedGroup
 
 if TYPE_CHECKING:
@@ -26,9 +28,13 @@ if TYPE_CHECKING:
 Run = tuple[SimulatedGroup, "Sequence[GateResult]"]
 
 
-def members(count: int, **settings: Any) -> tuple[Node, ...]:
-    declared = gates(gates_settings={"nccl_group": {"timeout_s": 60, "peer_wait_s": 30, **settings}})
-    return tuple(node(f"n{i}", rails=8, declared=declared, host=address_of(f"n{i}")) for i in range(1, count + 1))
+def members(count: int, per_rack: int = 0, **settings: Any) -> tuple[Node, ...]:
+    floor = {**GROUP_FLOOR, "value": 300.0}
+    declared = gates(
+        gates_settings={"nccl_group": {"timeout_s": 60, "peer_wait_s": 60, **settings}}, gates_baselines=[RDMA_FLOOR, NODE_FLOOR, floor]
+    )
+    made = [node(f"n{i}", rails=8, declared=declared, host=address_of(f"n{i}")) for i in range(1, count + 1)]
+    return tuple(replace(n, place=Place(rack=f"r{i // per_rack}")) if per_rack else n for i, n in enumerate(made))
 
 
 @pytest.fixture
@@ -51,6 +57,18 @@ def test_every_member_runs_its_ranks_through_its_agent(run: Callable[..., Run]) 
     for name in ("n2", "n3"):
         own = next(r for r in group.records[name] if r.step == "member")
         assert (own.error, own.exit_status, own.simulated) == ("", 0, True)
+
+
+def test_a_ladder_names_the_one_node_that_is_off_gpudirect_and_proves_all_others(run: Callable[..., Run]) -> None:
+    """32 nodes in four racks: the rack of the bad one is spoiled, and the last rung runs over the 31 others."""
+    group, found = run(32, {"n19": {"gdr": False}}, per_rack=8, timeout_s=200)
+    bad = [r for r in found if r.outcome is not Outcome.PASS]
+    assert [(r.node, r.outcome, r.reason) for r in bad] == [("n19", Outcome.FAIL, GateReason.WRONG_TRANSPORT)]
+    assert "without GPUDirect RDMA" in bad[0].detail
+    assert {r.node for r in found} == {f"n{i}" for i in range(1, 33)}
+    assert group.plays == 3
+    launched = [r for own in group.records.values() for r in own if r.peers]
+    assert sorted((r.step, len(r.peers)) for r in launched) == [("group", 31), *[("group.rack", 8)] * 4]
 
 
 def test_a_node_without_the_program_keeps_the_group_from_running(run: Callable[..., Run]) -> None:

@@ -12,8 +12,9 @@ from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.judging.reading import not_run, read_record
-from clusterctl.core.gates.planning.step import GateStep, GateSteps, Obstacle, Rendezvous, Side
-from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
+from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, GroupPlanner, place_on, rung_of
+from clusterctl.core.gates.planning.step import GateSteps, Obstacle, Rendezvous
+from clusterctl.core.gates.settings import GateSettings, Seconds
 from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.judging.reading import Reading
+    from clusterctl.core.gates.planning.step import GateStep
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.level import Level
-
-
-_MEMBER_MARGIN_S = 30
 
 
 class GroupSettings(GateSettings):
@@ -48,11 +47,13 @@ class GroupGate(Gate[G]):
     """A gate that one node of each group, the launcher, starts for all of its group.
 
     Attributes:
-        member_argv: the program that the launcher starts on the other nodes, through their agents; they run nothing else for it.
+        member_argv: the program that the launcher starts on the other nodes, through their agents; empty if it starts none.
+        after_argv: a command on every node after the run, launcher or not; empty if there is none.
     """
 
     scope: ClassVar[Scope] = Scope.GROUP
-    member_argv: ClassVar[tuple[str, ...]]
+    member_argv: ClassVar[tuple[str, ...]] = ()
+    after_argv: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def argv(self, settings: G, level: Level, members: Sequence[Subject]) -> tuple[str, ...]:
@@ -67,81 +68,93 @@ class GroupGate(Gate[G]):
         lead, nodes = members[0], len(record.peers)
         return compare_with_limits(self.name, lead.name, reading.samples, self.limits_of(lead, nodes), nodes=nodes)
 
+    def rungs(self, subjects: Sequence[Subject], level: Level) -> tuple[str, ...]:  # noqa: ARG002 for gates to override
+        """The sizes of groups to measure, in this order; the last one is `all`."""
+        return (ALL,)
+
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
-        """One step on the first node of each group, all groups at the same time; a node that is alone cannot be measured."""
-        groups: dict[str, list[Subject]] = {}
-        for subject in subjects:
-            groups.setdefault(self.group_of(subject), []).append(subject)
-        alone = [(name, g[0]) for name, g in groups.items() if len(g) == 1]
+        """The last rung."""
+        return self.plan_rung(subjects, level, batches, ALL)
+
+    def plan_rung(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int], rung: str) -> GateSteps:
+        """The steps of each group, all groups at the same time; a node that is alone on the last rung cannot be measured."""
+        groups = self.groups_of(subjects, rung)
+        alone = [(name, g[0]) for name, g in groups.items() if len(g) == 1 and rung == ALL]
         together = [g for g in groups.values() if len(g) > 1]
-        batch = next(batches) if together else 0
-        launchers = {g[0].name: (self._step(g, level, batch),) for g in together}
-        members = {m.name: (self._member_step(g[0], level, batch),) for g in together for m in g[1:]}
+        batch, after = (next(batches), next(batches)) if together else (0, 0)
+        steps: dict[str, tuple[GateStep, ...]] = {}
+        for group in together:
+            planner = GroupPlanner(self, group, level, "" if rung == ALL else f".{rung}")
+            for member in group:
+                steps[member.name] = planner.steps(member, batch, after)
         return GateSteps(
-            {**launchers, **members},
+            steps,
             {s.name: self._alone(s, name) for name, s in alone},
             self._rendezvous(subjects[0]) if together else None,
             nvlink_groups=self.nvlink_groups(together),
         )
 
+    def groups_of(self, subjects: Sequence[Subject], rung: str) -> Mapping[str, Sequence[Subject]]:
+        """The nodes that a rung measures together, by the name of their group."""
+        groups: dict[str, list[Subject]] = {}
+        for subject in subjects:
+            part = place_on(rung, subject)
+            if part is not None:
+                groups.setdefault(" ".join(word for word in (self.group_of(subject), part) if word), []).append(subject)
+        return groups
+
     def nvlink_groups(self, groups: Sequence[Sequence[Subject]]) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002 for gates to override
         """Node -> the addresses of its group, where the group is joined by NVLink."""
+        return {}
+
+    def with_evidence(self, run: RawRecord, evidence: Evidence) -> RawRecord:  # noqa: ARG002 for gates to override
+        """A run with what other nodes' records tell about it."""
+        return run
+
+    def proofs(self, run: RawRecord, evidence: Evidence, *, finished: bool) -> Mapping[str, GateResult]:  # noqa: ARG002 for gates to override
+        """Node -> what its own record proves of it, where nodes have such records."""
         return {}
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """A result for every judged member of every run; where a run ended without any, a member's own record may say why."""
         results: list[GateResult] = []
-        for record in (r for r in evidence.records if r.peers):
+        proved: set[str] = set()
+        for record in (self.with_evidence(r, evidence) for r in evidence.records if r.peers):
             lead = evidence.subjects.get(record.node)
             if lead is None:
                 continue
-            suspects = sorted(n for n in record.peers if n in evidence.failed_before)
             others = [evidence.subjects[n] for n in record.peers if n in evidence.subjects and n != lead.name]
             verdicts = self._verdicts((lead, *others), record)
-            judged = [s.name for s in evidence.judged if s.name in record.peers]
+            proofs = self.proofs(record, evidence, finished=any(v.outcome is Outcome.PASS for v in verdicts))
+            named = {n for n, proof in proofs.items() if proof.outcome is Outcome.FAIL}
+            suspects = sorted(n for n in record.peers if n in evidence.failed_before or n in named)
             own = {} if any(v.outcome is Outcome.PASS for v in verdicts) else self._own_errors(evidence, record)
-            results += own.values()
-            results += [
-                self._for_member(record, member, verdict, suspects) for member in judged if member not in own for verdict in verdicts
-            ]
-        return tuple(results)
+            for member in (s.name for s in evidence.judged if s.name in record.peers):
+                shared = [self._for_member(record, member, verdict, suspects) for verdict in verdicts]
+                shared = [_spoiled(r) if named and r.outcome is not Outcome.PASS else r for r in shared]
+                found = self._results_of_node(shared, own.get(member), proofs.get(member))
+                results += found
+                if not rung_of(record) and all(r.outcome is Outcome.PASS for r in found):
+                    proved.add(member)
+        # What another node spoiled on a lower rung was measured again, without that node, on the last one.
+        return tuple(r for r in results if not (r.node in proved and r.reason is GateReason.GROUP_SPOILED))
+
+    def _results_of_node(self, shared: Sequence[GateResult], own: GateResult | None, proof: GateResult | None) -> Sequence[GateResult]:
+        """What it shows itself comes before what it shares with its group; a proof that is missing matters where nothing else is."""
+        if proof and proof.outcome is Outcome.FAIL:
+            return (*(r for r in shared if r.outcome is Outcome.PASS and r.rule == "correctness"), proof)
+        if own:
+            return (own,)
+        missing = proof and proof.outcome is not Outcome.PASS and any(r.outcome is not Outcome.PASS for r in shared)
+        return (*shared, *((proof,) if proof and not missing else ()))
 
     def _own_errors(self, evidence: Evidence, run: RawRecord) -> dict[str, GateResult]:
         """Node -> the reason why nothing could be started there, of those that have one of their own."""
         names = {s.name for s in evidence.judged} & set(run.peers)
-        members = [r for r in evidence.records if not r.peers and r.node in names and r.peer == run.node]
+        members = [r for r in evidence.records if r.step.startswith(MEMBER) and r.node in names and r.peer == run.node]
+        members = [r for r in members if rung_of(r) == rung_of(run)]
         own = [r for r in members if r.error and r.error_code not in ABOUT_THE_PEER]
         return {r.node: replace(not_run(self, r, read_record(self, r)), peers=run.peers) for r in own}
-
-    def _step(self, members: Sequence[Subject], level: Level, batch: int) -> GateStep:
-        settings = members[0].profile.settings_of(self)
-        return GateStep(
-            gate=self.name,
-            name="group",
-            tool=self.tool,
-            side=Side.SOLO,
-            argv=self.argv(settings, level, members),
-            timeout_s=at_level(settings.timeout_s, level),
-            batch=batch,
-            peers=tuple(m.name for m in members),
-            version_argv=self.version_argv(settings),
-            members=tuple((m.name, m.address) for m in members[1:]),
-        )
-
-    def _member_step(self, lead: Subject, level: Level, batch: int) -> GateStep:
-        settings = lead.profile.settings_of(self)
-        return GateStep(
-            gate=self.name,
-            name="member",
-            tool=self.tool,
-            side=Side.MEMBER,
-            argv=self.member_argv,
-            timeout_s=at_level(settings.timeout_s, level) + _MEMBER_MARGIN_S,
-            batch=batch,
-            peer=lead.name,
-            peer_address=lead.address,
-            version_argv=self.version_argv(settings),
-        )
 
     def _rendezvous(self, lead: Subject) -> Rendezvous:
         settings = lead.profile.settings_of(self)
@@ -164,18 +177,26 @@ class GroupGate(Gate[G]):
         if verdict.outcome is Outcome.FAIL:
             return self._group_failed(result, sorted(record.peers), suspects)
         if verdict.outcome is Outcome.COULD_NOT_RUN:
+            if suspects:
+                told = f"{result.detail}; {', '.join(suspects)} did not pass"
+                return replace(result, detail=told, hint=self._without(suspects, record.peers))
             return replace(result, hint=hint_for(self, verdict.reason, member))
         if verdict.outcome is Outcome.PASS:
-            return replace(result, detail=verdict.detail or f"{len(record.peers)} nodes together")
+            rung = rung_of(record)
+            return replace(result, detail=verdict.detail or f"{len(record.peers)} nodes together{f' ({rung})' if rung else ''}")
         return result
+
+    def _without(self, suspects: Sequence[str], names: Sequence[str]) -> str:
+        others = ",".join(n for n in names if n not in suspects)
+        again = f": `clusterctl burnin {others} --gates {self.name}`" if "," in others else ""
+        return f"rerun without {', '.join(suspects)}{again}"
 
     def _group_failed(self, result: GateResult, names: Sequence[str], suspects: Sequence[str]) -> GateResult:
         found = f"{result.metric} {result.found}, expected {result.expected}, source {result.source}"
         detail = f"the group of {len(names)} failed ({found}){f'; {result.detail}' if result.detail else ''}"
         if suspects:
-            others = ",".join(n for n in names if n not in suspects)
-            detail += f"; {', '.join(suspects)} did not pass an earlier gate"
-            hint = f"rerun without {', '.join(suspects)}: `clusterctl burnin {others} --gates {self.name}`"
+            detail += f"; {', '.join(suspects)} did not pass"
+            hint = self._without(suspects, names)
         else:
             detail += "; no node is singled out by it"
             half = names[: len(names) // 2]
@@ -184,3 +205,7 @@ class GroupGate(Gate[G]):
             )
             hint = (halve if len(half) > 1 else "") + self.hint(result)
         return replace(result, outcome=Outcome.COULD_NOT_RUN, detail=detail, hint=hint)
+
+
+def _spoiled(result: GateResult) -> GateResult:
+    return replace(result, reason=GateReason.GROUP_SPOILED)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from clusterctl.core.gates import nccl_rules
 from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
+from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.mpi_options import mpi_options
+from clusterctl.core.gates.nccl_proof import LOG_FILE, LOG_PATTERN, LOG_VARIABLE, Proof, is_by_rank, logs_of
 from clusterctl.core.gates.nccl_rules import NcclSettings
+from clusterctl.core.gates.planning.group_steps import AFTER, ALL, rung_of
+from clusterctl.model.gate_reason import NOT_MEASURED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
@@ -28,11 +34,14 @@ class NcclGroupSettings(GroupSettings, NcclSettings):
     Attributes:
         require_gdr: every network channel must use GPUDirect RDMA.
         mpi_arguments: further words for mpirun.
+        rungs: the groups that are measured, in this order, each over the nodes that passed the one before. One that would measure
+            the same groups as the next, or none of at least two nodes, is left out. The last is always `all`.
     """
 
     require_transport: str = "NET/IB"
     require_gdr: bool = True
     mpi_arguments: list[str] = []
+    rungs: list[Literal["leaf", "rack", "scalable_unit", "all"]] = ["rack", "all"]
 
     @property
     def over_nvlink(self) -> bool:
@@ -51,12 +60,14 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
     default_levels = ("standard", "full")
     reads_stderr = True
     member_argv = ("orted",)
+    after_argv = ("python3", "rank_log.py", LOG_PATTERN)
 
     def argv(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject]) -> tuple[str, ...]:
         """One process per GPU, ranks in the order of the members."""
         ranks = sum(m.gpus for m in members)
+        variables = {**settings.variables, LOG_VARIABLE: LOG_FILE}
         hosts = ",".join(f"{m.address}:{m.gpus}" for m in members)
-        exported = (word for name, value in settings.variables.items() for word in ("-x", f"{name}={value}"))
+        exported = (word for name, value in variables.items() for word in ("-x", f"{name}={value}"))
         mpi = ("mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, "--bind-to", "numa", *mpi_options(members))
         return (*mpi, *settings.mpi_arguments, *exported, *settings.test_argv(level), "-g", "1")
 
@@ -78,9 +89,45 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         lead = members[0]
         settings = lead.profile.settings_of(self)
         limits = self.limits_of(lead, len(record.peers))
-        found = nccl_rules.nccl_verdicts(lead, record, reading, settings, limits, require_gdr=settings.require_gdr)
+        by_rank = is_by_rank(record)
+        gdr = settings.require_gdr
+        found = nccl_rules.nccl_verdicts(lead, record, reading, settings, limits, require_gdr=gdr, by_rank=by_rank)
         known = len(members) == len(record.peers)
         return (*found, *nccl_rules.rank_verdicts(lead, record, reading, sum(m.gpus for m in members) if known else 0))
+
+    def rungs(self, subjects: Sequence[Subject], level: Level) -> tuple[str, ...]:  # noqa: ARG002 the same at all levels
+        """Those of the first node's profile that measure other groups than the next."""
+        chosen = [r for r in dict.fromkeys(subjects[0].profile.settings_of(self).rungs if subjects else ()) if r != ALL]
+        kept: tuple[str, ...] = (ALL,)
+        for rung in reversed(chosen):
+            groups, following = (self._names(subjects, r) for r in (rung, kept[0]))
+            kept = (rung, *kept) if groups and groups != following else kept
+        return kept
+
+    def with_evidence(self, run: RawRecord, evidence: Evidence) -> RawRecord:
+        """With NCCL's warnings, which are in the logs of the ranks."""
+        records = self._rank_records(run, evidence) if is_by_rank(run) else {}
+        warnings = [line for name in sorted(records) for log in logs_of(records[name]) for line in log.warnings]
+        return replace(run, stderr="\n".join([run.stderr, *warnings])) if warnings else run
+
+    def proofs(self, run: RawRecord, evidence: Evidence, *, finished: bool) -> Mapping[str, GateResult]:
+        """The transport of each node."""
+        members = [evidence.subjects[n] for n in run.peers if n in evidence.subjects]
+        if not is_by_rank(run):
+            return {}
+        records = self._rank_records(run, evidence)
+        ranks = sum(m.gpus for m in members) if len(members) == len(run.peers) else 0
+        settings = evidence.subjects[run.node].profile.settings_of(self)
+        proof = Proof(run, ranks, finished)
+        found = {m.name: proof.of_node(m, records.get(m.name), settings, require_gdr=settings.require_gdr) for m in members}
+        return {n: replace(r, hint=hint_for(self, r.reason, n)) if r.reason in NOT_MEASURED else r for n, r in found.items()}
+
+    def _rank_records(self, run: RawRecord, evidence: Evidence) -> Mapping[str, RawRecord]:
+        own = [r for r in evidence.records if r.step.startswith(AFTER) and r.peer == run.node and rung_of(r) == rung_of(run)]
+        return {r.node: r for r in own}
+
+    def _names(self, subjects: Sequence[Subject], rung: str) -> set[tuple[str, ...]]:
+        return {tuple(s.name for s in group) for group in self.groups_of(subjects, rung).values() if len(group) > 1}
 
     def last_line(self, record: RawRecord) -> str:
         """NCCL's first warning, where it printed one."""

@@ -77,7 +77,14 @@ def failure_reason(record: RawRecord) -> GateReason:
 
 
 def nccl_verdicts(
-    subject: Subject, record: RawRecord, reading: Reading, settings: NcclSettings, limits: Sequence[Baseline], *, require_gdr: bool = False
+    subject: Subject,
+    record: RawRecord,
+    reading: Reading,
+    settings: NcclSettings,
+    limits: Sequence[Baseline],
+    *,
+    require_gdr: bool = False,
+    by_rank: bool = False,
 ) -> tuple[GateResult, ...]:
     """All rules of a run that has samples, without hints; `subject` is the node that started it.
 
@@ -89,7 +96,7 @@ def nccl_verdicts(
     correct = _correctness(blank, samples, settings)
     if reading.rule and correct.outcome is not Outcome.FAIL:
         return (replace(blank, outcome=Outcome.COULD_NOT_RUN, rule=reading.rule, reason=reading.reason, detail=reading.detail),)
-    transport = _transport(blank, samples, settings, require_gdr=require_gdr)
+    transport = () if by_rank else transport_verdicts(blank, samples, settings, require_gdr=require_gdr)
     if any(t.outcome is Outcome.FAIL for t in transport):
         return (correct, *transport)
     nodes = max(len(record.peers), 1)
@@ -139,7 +146,10 @@ def _correctness(blank: GateResult, samples: Sequence[Sample], settings: NcclSet
     return replace(result, found="0", value=0.0)
 
 
-def _transport(blank: GateResult, samples: Sequence[Sample], settings: NcclSettings, *, require_gdr: bool) -> tuple[GateResult, ...]:
+def transport_verdicts(
+    blank: GateResult, samples: Sequence[Sample], settings: NcclSettings, *, require_gdr: bool
+) -> tuple[GateResult, ...]:
+    """Whether the channels in samples are those that the settings allow and require; empty where they neither allow nor require any."""
     channels = {s.transport: int(s.value) for s in samples if s.metric == "transport"}
     found = ", ".join(f"{kind} ({n} channels)" for kind, n in sorted(channels.items()))
     required, forbidden = settings.require_transport, settings.forbid_transport

@@ -60,9 +60,9 @@ def parse(text: str) -> tuple[Sample, ...]:
         version = found[1] if (found := _VERSION.search(line)) else version
         if rank := _RANK.match(line):
             models[rank[1].strip()] += 1
-        _count_channels(line, channels)
-        if clique := _CLIQUE.search(line):
-            cliques.append(int(clique[1]))
+        channels += channels_in(line)
+        if clique := clique_in(line):
+            cliques.append(clique)
         if columns := _header(line):
             tables.append(_Table(columns, op))
         elif closing := _CLOSING.match(line):
@@ -130,13 +130,21 @@ def _closing_samples(closing: re.Match[str], op: str, version: str) -> list[Samp
     return [Sample("out_of_bounds", value, "values", op=op, status=closing[3])]
 
 
-def _count_channels(line: str, channels: Counter[str]) -> None:
+def channels_in(line: str) -> Counter[str]:
+    """Kind of channel -> how many a line of NCCL shows."""
+    channels: Counter[str] = Counter()
     if via := _VIA.search(line):
         way = next((word for word in ("/GDRDMA", "/MNNVL") if word in via[2]), "")
         channels[_IB_PLUGIN.sub("NET/IB", via[1]) + way] += 1
     if nvls := _NVLS.search(line):
         channels["NVLS"] += int(nvls[1] or 1)
-        channels += Counter()  # drops kinds with no channel
+    return +channels  # without kinds of no channel
+
+
+def clique_in(line: str) -> int:
+    """How many ranks share an NVLink domain with the one that a line of NCCL is about; 0 if it does not say."""
+    clique = _CLIQUE.search(line)
+    return int(clique[1]) if clique else 0
 
 
 def _check(text: str, tables: list[_Table]) -> None:

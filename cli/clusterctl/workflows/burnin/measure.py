@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
     from clusterctl.core.gates.planning.gate_plan import GatePlan
-    from clusterctl.core.gates.planning.step import BurnInPart, GateStep
+    from clusterctl.core.gates.planning.step import GateStep
     from clusterctl.model.playbook_result import PlaybookResult
     from clusterctl.model.task_event import TaskEvent
 
@@ -34,7 +34,7 @@ def measure(
     plan: GatePlan,
     rundir: RunDir,
     config: Config,
-    part: BurnInPart,
+    part: str,
     on_event: Callable[[TaskEvent], None] | None = None,
     *,
     earlier: Sequence[RawRecord] = (),

@@ -7,14 +7,17 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.gate import Scope
+from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.judging.judge import judge, not_passed
 from clusterctl.core.gates.planning.coverage import coverage
-from clusterctl.core.gates.planning.gate_plan import GatePlan, plan_gates
+from clusterctl.core.gates.planning.gate_plan import GatePlan, part_name, plan_gates
+from clusterctl.core.gates.planning.group_steps import ALL
 from clusterctl.core.gates.planning.header import FILE, header_of
 from clusterctl.core.gates.planning.step import BurnInPart
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.errors import ConfigError
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import LEVELS, Level
 from clusterctl.workflows.burnin.measure import measure
 
@@ -80,15 +83,34 @@ def run_burnin(
     burnin.write_header(plan, plan.impossible)
     records: tuple[RawRecord, ...] = measure(plan, rundir, config, BurnInPart.NODES, on_event)
     results = judge(subjects, records, level=burnin.level, gates=early, impossible=plan.impossible)
-    if late:
-        bad = not_passed(results)
-        second = plan_gates([s for s in subjects if s.name not in bad], burnin.level, (*frames, *late), BurnInPart.GROUP)
-        impossible = {**plan.impossible, **second.impossible}
+    impossible = dict(plan.impossible)
+    for rung in _rungs(subjects, results, late, burnin.level):
+        own = [r for r in results if r.reason is not GateReason.GROUP_SPOILED]
+        bad = not_passed([r for r in own if r.gate not in late or r.node in _members(records, late)])
+        taking = [s for s in subjects if s.name not in bad]
+        second = plan_gates(taking, burnin.level, (*frames, *late), BurnInPart.GROUP, rung)
+        impossible |= second.impossible
         burnin.write_header(plan, impossible)
-        records = (*records, *measure(second, rundir, config, BurnInPart.GROUP, on_event, earlier=records))
+        records = (*records, *measure(second, rundir, config, part_name(BurnInPart.GROUP, rung), on_event, earlier=records))
         results = judge(subjects, records, level=burnin.level, gates=burnin.gates, impossible=impossible)
     rundir.write_json("gates/results.json", {"schema_version": 1, "results": [asdict(r) for r in results]})
     return results
+
+
+def _rungs(subjects: Sequence[Subject], results: Sequence[GateResult], late: Sequence[str], level: Level) -> tuple[str, ...]:
+    """The rungs of all group gates, as `plan_gates` takes them; none without such a gate."""
+    bad = not_passed(results)
+    found: dict[str, None] = {}
+    for gate in (g for g in all_gates() if g.name in late and isinstance(g, GroupGate)):
+        taking = [s for s in subjects if s.name not in bad and gate.name in s.profile.levels[level]]
+        found |= dict.fromkeys(gate.rungs(taking, level))
+    order = [r for r in found if r != ALL]
+    return (*order, "") if late else ()
+
+
+def _members(records: Sequence[RawRecord], late: Sequence[str]) -> set[str]:
+    """The nodes that a group gate has measured."""
+    return {name for r in records if r.gate in late for name in (r.node, *r.peers)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,6 @@ def test_hca_names_may_skip_a_number(kind: Hardware) -> None:
     assert machine.hca_index("mlx5_4") == 3
     assert nic_settings.device_of_interface(nic_settings.interface_name(3)) == "mlx5_4"
     assert cabling.switch_port(3, "r20-n01").switch == "leaf-su1-rail3"
-    assert "[3]mlx5_4:1/IB" in nccl_debug_log.info_lines([(peers.describe_self(), 4)])[3]
+    assert "[3]mlx5_4:1/IB" in nccl_debug_log.info_lines([(peers.describe_self(), 4)])[4]
     with pytest.raises(ValueError, match="tuple"):
         machine.hca_index("mlx5_2")

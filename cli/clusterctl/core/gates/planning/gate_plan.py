@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.gate import Scope
+from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.planning.step import BurnInPart, GateStep, Obstacle, Rendezvous
 from clusterctl.core.gates.registry import all_gates, gate_named
 
@@ -45,6 +46,11 @@ class GatePlan:
         return max((_longest(s) for s in self.steps.values()), default=0) + 2 * self.rendezvous.peer_wait_s + 60
 
 
+def part_name(part: BurnInPart, rung: str = "") -> str:
+    """The name of a part of the burn-in, and of a rung of its ladder other than the last."""
+    return f"{part}.{rung}" if rung else part
+
+
 def _longest(steps: Sequence[GateStep]) -> int:
     longest: dict[int, int] = {}
     for step in steps:
@@ -52,10 +58,12 @@ def _longest(steps: Sequence[GateStep]) -> int:
     return sum(longest.values())
 
 
-def plan_gates(subjects: Sequence[Subject], level: Level, gates: Sequence[str], part: BurnInPart = BurnInPart.NODES) -> GatePlan:
+def plan_gates(
+    subjects: Sequence[Subject], level: Level, gates: Sequence[str], part: BurnInPart = BurnInPart.NODES, rung: str = ""
+) -> GatePlan:
     """Plan the gates of a part, for the nodes to judge and their partners alike, each gate for the nodes whose profile has it at this level.
 
-    A gate of the whole burn-in frames the others: it opens the first part and closes every part.
+    `rung` is that of the ladder of group gates; empty for the last one. A gate of the whole burn-in frames the others: it opens the first part and closes every part.
 
     Raises:
         ConfigError: a gate is unknown, or the ports of the pair schedule do not fit below 65536.
@@ -72,7 +80,10 @@ def plan_gates(subjects: Sequence[Subject], level: Level, gates: Sequence[str], 
         taking = [s for s in subjects if gate.name in s.profile.levels[level]]
         if not taking:
             continue
-        planned = gate.plan(taking, level, batches)
+        ladder = gate if rung and isinstance(gate, GroupGate) else None
+        if ladder and rung not in ladder.rungs(taking, level):
+            continue
+        planned = ladder.plan_rung(taking, level, batches, rung) if ladder else gate.plan(taking, level, batches)
         for name, own in planned.steps.items():
             steps[name] += own
         impossible |= {(gate.name, name): obstacle for name, obstacle in planned.obstacles.items()}
@@ -80,7 +91,7 @@ def plan_gates(subjects: Sequence[Subject], level: Level, gates: Sequence[str], 
         meetings += [planned.rendezvous] if planned.rendezvous else []
     for gate in frames:
         taking = [s for s in subjects if gate.name in s.profile.levels[level]]
-        for name, step in gate.closing_steps(taking, level, batches, part).items():
+        for name, step in gate.closing_steps(taking, level, batches, part_name(part, rung)).items():
             steps[name].append(step)
     taken = {name: tuple(own) for name, own in steps.items()}
     return GatePlan(level, tuple(gates), taken, impossible, meetings[0] if meetings else Rendezvous(), nvlink_groups)

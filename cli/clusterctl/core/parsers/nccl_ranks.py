@@ -1,0 +1,64 @@
+"""What `rank_log.py` prints on a node: NCCL's lines of each rank there, reduced to those that show how it communicates."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from clusterctl.core.parsers.nccl_tests import channels_in, clique_in
+from clusterctl.core.parsers.unparsable import UnparsableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_TOOL = "nccl_ranks"
+_COMPLETE = re.compile(r"\brank (\d{1,7}) nranks (\d{1,7}) .*Init COMPLETE")
+
+
+@dataclass(frozen=True, slots=True)
+class RankLog:
+    """One process of NCCL.
+
+    Attributes:
+        rank: its number; None if it never joined its communicator.
+        ranks: the size of the communicator.
+        channels: kind of channel -> the number of lines that show one.
+        clique: how many ranks share its NVLink domain; 0 if it does not say.
+    """
+
+    file: str
+    rank: int | None
+    ranks: int
+    channels: Mapping[str, int] = field(hash=False)
+    clique: int
+    warnings: tuple[str, ...]
+
+
+def read_rank_logs(text: str) -> tuple[RankLog, ...]:
+    """The ranks of a node.
+
+    Raises:
+        UnparsableError: it is not the output of rank_log.py.
+    """
+    try:
+        files = json.loads(text)["files"]
+        return tuple(_rank_log(str(f["name"]), [str(line) for line in f["lines"]]) for f in files)
+    except (ValueError, KeyError, TypeError, RecursionError) as e:
+        raise UnparsableError(tool=_TOOL, reason=f"no logs of ranks: {type(e).__name__}") from e
+
+
+def _rank_log(name: str, lines: Iterable[str]) -> RankLog:
+    rank, ranks, clique = None, 0, 0
+    channels: Counter[str] = Counter()
+    warnings = []
+    for line in lines:
+        if complete := _COMPLETE.search(line):
+            rank, ranks = int(complete[1]), int(complete[2])
+        channels += channels_in(line)
+        clique = clique_in(line) or clique
+        if "NCCL WARN" in line:
+            warnings.append(line)
+    return RankLog(name, rank, ranks, channels, clique, tuple(warnings))
