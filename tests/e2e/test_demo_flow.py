@@ -200,10 +200,11 @@ def test_a_repaired_node_is_admitted_after_a_retest_with_partners(demo: Demo) ->
 
 def test_an_error_that_only_load_raises_keeps_a_node_out_that_every_gate_passed(demo: Demo) -> None:
     rack, node = demo.rack, demo.rack.node(5)
+    partners = ("--partners", f"{rack.node(1)},{rack.node(2)}")
     rack.ok("lab", "fault", node, "load_error", "--device", "gpu1", "--option", "row_remap")
     try:
         assert rack.clusterctl("validate", node).code == ExitCode.OK, "nothing shows before the load"
-        done = rack.clusterctl("provision", node, "--all-roles", "--level", "quick", "--yes", "-o", "json")
+        done = rack.clusterctl("provision", node, "--all-roles", "--level", "quick", *partners, "--yes", "-o", "json")
     finally:
         rack.ok("lab", "fault", node, "load_error", "--clear")
     assert done.code in (ExitCode.GATE_FAILED, ExitCode.VALIDATOR_FAILED), done.err
@@ -211,7 +212,7 @@ def test_an_error_that_only_load_raises_keeps_a_node_out_that_every_gate_passed(
     said = " ".join(r["text"] for r in done.json["nodes"][0]["reasons"])
     assert "row_remap_pending" in said
     assert "row_remap.pending" in said, "the node was validated again after the load"
-    done = rack.clusterctl("provision", node, "--retest", "--partners", f"{rack.node(1)},{rack.node(2)}", "--yes")
+    done = rack.clusterctl("provision", node, "--retest", *partners, "--yes")
     assert done.code == ExitCode.OK, done.err
 
 

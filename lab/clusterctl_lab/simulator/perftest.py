@@ -56,6 +56,7 @@ class Options:
     server: str = ""
     gid_index: int = 0
     gpu: int = -1
+    dmabuf: bool = False
     ignored: str = ""
 
 
@@ -126,11 +127,13 @@ def parse_command_line(words: list[str]) -> Options:
             values[field] = text if field in ("device", "ignored") else int(text)
         elif word == "--report_gbits":
             values["gbits"] = True
+        elif word == "--use_cuda_dmabuf":
+            values["dmabuf"] = True
         elif word in ("-b", "--bidirectional"):
             values["bidirectional"] = True
         elif not word.startswith("-"):
             values["server"] = word
-        elif word not in ("-F", "-a", "--CPU-freq", "-R", "--rdma_cm", "--use_cuda_dmabuf", "--report-both"):
+        elif word not in ("-F", "-a", "--CPU-freq", "-R", "--rdma_cm", "--report-both"):
             raise UsageError(f"unrecognized option '{word}'\n Invalid Command or flag.\n Please check command line and run again.")
     return Options(**values)
 
@@ -147,7 +150,7 @@ def _local_description(options: Options, name: str) -> dict[str, Any]:
     port = f"/sys/class/infiniband/{options.device}/ports/1"
     if link_type.is_ethernet() and not state.read(f"{port}/gid_attrs/types/{options.gid_index}"):
         raise UsageError(" Failed to modify QP to RTR\n Unable to Connect the HCA's through the link")
-    if options.gpu >= 0 and not state.is_module_loaded("nvidia_peermem"):
+    if options.gpu >= 0 and not options.dmabuf and not state.is_module_loaded("nvidia_peermem"):
         raise UsageError(" Couldn't allocate MR\n Failed to create MR\n Couldn't create IB resources")
     node, faults = os.uname().nodename, state.read_faults()
     rate = machine.THIS.line_rate_gbps * faults.hca_factor(options.device, machine.THIS.line_rate_gbps)

@@ -127,3 +127,15 @@ def test_a_build_with_cuda_says_where_its_buffer_is_and_feels_a_slow_path() -> N
     assert perftest._cuda_lines(perftest.parse_command_line(WORDS.format(2, 1).split())) == ""
     faults = state.Faults((state.Fault("gpudirect_slow", "mlx5_2", "0.4"),))
     assert (faults.gpudirect_factor("mlx5_2"), faults.gpudirect_factor("mlx5_3"), faults.hca_factor("mlx5_2", 400)) == (0.4, 1.0, 1.0)
+
+
+def test_gpu_memory_is_registered_by_peermem_or_by_dma_buf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "is_module_loaded", lambda name: name != "nvidia_peermem")
+    monkeypatch.setattr("os.path.isdir", lambda _path: True)
+    monkeypatch.setattr(state, "read", lambda _path: "4: ACTIVE")
+    monkeypatch.setattr(state, "FAULTS", str(tmp_path / "none"))
+    words = [*WORDS.format(0, 1).split(), "--use_cuda=0"]
+    with pytest.raises(perftest.UsageError, match="Couldn't allocate MR"):
+        perftest._local_description(perftest.parse_command_line(words), "ib_write_bw")
+    made = perftest._local_description(perftest.parse_command_line([*words, "--use_cuda_dmabuf"]), "ib_write_bw")
+    assert made["gbps"] > 300
