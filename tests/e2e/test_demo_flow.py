@@ -211,6 +211,7 @@ def test_an_error_that_only_load_raises_keeps_a_node_out_that_every_gate_passed(
     assert rack.states()[node] == "quarantined"
     said = " ".join(r["text"] for r in done.json["nodes"][0]["reasons"])
     assert "row_remap_pending" in said
+    assert "load_errors GPU" in said
     assert "row_remap.pending" in said, "the node was validated again after the load"
     done = rack.clusterctl("provision", node, "--retest", *partners, "--yes")
     assert done.code == ExitCode.OK, done.err
