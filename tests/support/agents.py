@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 import socket
@@ -17,12 +18,27 @@ from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import ModuleType
 
     from clusterctl.model.gate_result import RawRecord
 
 FILES = ROOT / "roles" / "burnin" / "files"
 AGENT = FILES / "burnin_agent.py"
 TOKEN = "5e" * 32
+
+
+def program(name: str) -> ModuleType:
+    """A program of the agent, loaded as a module; it finds the others beside it."""
+    found = importlib.util.spec_from_file_location(f"burnin_{name}", FILES / f"{name}.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.path.insert(0, str(FILES))
+    try:
+        found.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(FILES))
+    return module
 
 
 def free_port() -> int:
@@ -92,7 +108,9 @@ class AgentNode:
             self.process.wait()
 
 
-def group_of(folder: Path, count: int, launcher: list[str], environment: Mapping[str, str], **more: Any) -> list[AgentNode]:
+def group_of(
+    folder: Path, count: int, launcher: list[str], environment: Mapping[str, str], daemon: str = "orted", **more: Any
+) -> list[AgentNode]:
     """`n1` launches a command for a group, `n2` ... are its members."""
     names = [f"n{i}" for i in range(1, count + 1)]
     others = [[name, address_of(name)] for name in names[1:]]
@@ -100,7 +118,7 @@ def group_of(folder: Path, count: int, launcher: list[str], environment: Mapping
     lead = step("group", launcher, peers=names, members=others, timeout_s=20)
     later = step("later", ["sleep", "2"], batch=1)  # a launcher that ends at once is waited for longer
     made = [AgentNode(folder, "n1", port, [lead, later], environment, **more)]
-    member = step("member", ["orted"], side="member", peer="n1", peer_address=address_of("n1"), timeout_s=25)
+    member = step("member", [daemon], side="member", peer="n1", peer_address=address_of("n1"), timeout_s=25)
     return [*made, *(AgentNode(folder, name, port, [member], environment, **more) for name in names[1:])]
 
 

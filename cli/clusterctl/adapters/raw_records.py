@@ -25,6 +25,7 @@ _TYPES = {
     "duration_s": (int, float),
     "exit_status": (int, type(None)),
     "simulated": (bool,),
+    "unpinned": (bool,),
     "attempts": (int,),
     "error_code": (str, type(None)),
 }

@@ -31,6 +31,8 @@ class RawRecord:
         error_code: the same as a code; None where there is an exit status.
         simulated: the numbers come from a lab, not from hardware.
         attempts: how often the command was started until its peer answered.
+        placement: the NUMA node that the command was bound to, or why not, for people; empty where it was not to be bound.
+        unpinned: it was to be bound, and its CPUs or its memory are not.
     """
 
     gate: str
@@ -52,6 +54,8 @@ class RawRecord:
     simulated: bool = False
     attempts: int = 1
     error_code: GateReason | None = None
+    placement: str = ""
+    unpinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

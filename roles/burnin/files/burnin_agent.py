@@ -9,7 +9,6 @@ Steps of one batch run in parallel, batches in sequence. Peers in a batch query 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -20,12 +19,13 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from child_process import GRACE_S, Output, ended_within, kill_group
+from child_process import Output, ended_within, kill_group
+from near_device import bind_to_node_of
+from node_lock import lock_node
 from rank_server import Member
 from rank_starter import BATCH_VARIABLE
 
@@ -194,6 +194,7 @@ class Agent:
             "started_at": started, "duration_s": 0.0, "stdout": "", "stderr": "",
             "device": step["device"], "peer": step["peer"], "peer_device": step["peer_device"], "peers": step["peers"],
             "error_code": error[0], "error": error[1], "exit_status": None, "tool_version": "", "simulated": False, "attempts": 0,
+            "placement": "", "unpinned": False,
         }  # fmt: skip
         begun = time.monotonic()
         try:
@@ -223,6 +224,8 @@ class Agent:
             if self.why != NO_ERROR:
                 record["error_code"], record["error"], record["exit_status"] = (*self.why, None)
             return
+        if step.get("near"):  # this thread runs no other step
+            record["placement"], record["unpinned"] = bind_to_node_of(step["near"])
         if step["side"] == "client":
             self.stop.wait(CLIENT_DELAY_S)
         while not self.stop.is_set():
@@ -294,44 +297,6 @@ def program_of(argv: list[str]) -> str:
     """The program that an argument list starts, after `env NAME=value ...`."""
     rest = argv[1:] if argv[0] == "env" else argv
     return next(word for word in rest if not (argv[0] == "env" and "=" in word))
-
-
-def lock_node(path: str, owner: str) -> tuple[int, str]:
-    """The node's lock, or its holder. An owner has one run at a time on a node, so remains of its previous run are ended."""
-    lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if take(lock_fd, 0.0):
-            return lock_fd, ""
-        holder = os.pread(lock_fd, 500, 0).decode("utf-8", "replace")
-        if not holder.startswith(f"owner {owner}, "):
-            return lock_fd, holder.partition(", ")[2] or "unknown"
-        for pid in holders(path):
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
-        take(lock_fd, 3 * GRACE_S)
-    return lock_fd, "" if take(lock_fd, 0.0) else "its previous run cannot be ended"
-
-
-def take(lock_fd: int, patience_s: float) -> bool:
-    """Whether the lock was acquired within `patience_s`."""
-    until = time.monotonic() + patience_s
-    while True:
-        with suppress(BlockingIOError):
-            fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        if time.monotonic() >= until:
-            return False
-        time.sleep(0.1)
-
-
-def holders(path: str) -> list[int]:
-    """The processes that have the lock open: an agent, or commands that a killed agent left running."""
-    found = set()
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        with suppress(OSError):
-            if os.readlink(link) == os.path.realpath(path):  # noqa: PTH115 Python 3.8
-                found.add(int(link.parts[2]))
-    return sorted(found - {os.getpid()})
 
 
 def run(directory: Path) -> int:

@@ -110,7 +110,7 @@ def test_a_member_on_which_nothing_is_started_says_so(run: Callable[..., Group])
 
 
 def test_a_member_without_the_daemon_names_it(tmp_path: Path) -> None:
-    one, two = (n.start() for n in group_of(tmp_path, 2, launcher("orted true"), dict(os.environ, PATH="/usr/bin:/bin")))
+    one, two = (n.start() for n in group_of(tmp_path, 2, launcher("no_such_orted true"), os.environ, daemon="no_such_orted"))
     assert two.end()["member"].error_code is GateReason.NOT_INSTALLED
     launched = one.end()["group"]
     assert launched.exit_status == 255

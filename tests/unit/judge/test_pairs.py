@@ -186,8 +186,28 @@ def test_each_rail_runs_on_its_own_gpu() -> None:
         ["rdma_pair_gpu"],
     ).steps
     words = [s.argv for s in steps["n1"]]
-    assert {w[0] for w in words} == {"ib_write_bw_cuda"}
+    assert {w[:3] for w in words} == {("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", "ib_write_bw_cuda")}
     assert {(w[w.index("-d") + 1], next(x for x in w if x.startswith("--use_cuda"))) for w in words} == {
         ("mlx5_0", "--use_cuda=0"),
         ("mlx5_1", "--use_cuda=1"),
     }
+
+
+def test_a_side_that_was_not_pinned_is_told() -> None:
+    subjects = [subject_of(node(n, rails=1), TODAY) for n in ("n1", "n2")]
+    client, server = link("n1", "n2", 0, 0, HEALTHY)
+    why = "not pinned: the kernel knows no NUMA node of mlx5_0 (-1)"
+    found = {r.node: r for r in results_of(subjects, [client, replace(server, unpinned=True, placement=why)])}
+    assert {r.outcome for r in found.values()} == {Outcome.PASS}
+    assert why in found["n2"].detail
+    assert why not in found["n1"].detail
+    slow = [replace(r, unpinned=True, placement=why) for r in link("n1", "n2", 0, 0, 200.0)]
+    assert all(f"n1: {why}; n2: {why}" in r.detail for r in results_of(subjects, slow))
+
+
+@pytest.mark.parametrize(("pin", "near"), [(True, {"mlx5_0", "mlx5_1"}), (False, {""})])
+def test_each_side_is_pinned_near_its_own_hca(pin: bool, near: set[str]) -> None:
+    declared = gates(gates_settings={"rdma_pair": {"pin": pin}})
+    steps = plan(nodes(2, rails=2, declared=declared), ["rdma_pair"]).steps["n1"]
+    assert {s.near for s in steps if s.gate == "rdma_pair"} == near
+    assert all(s.near in ("", s.device) for s in steps)

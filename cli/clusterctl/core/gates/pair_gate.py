@@ -34,12 +34,14 @@ class PairSettings(GateSettings):
         base_port: round r, rail k listens on base_port + 1 + r * rails + k; base_port itself is the agents' own.
         timeout_s: for one run, from the moment both nodes have reached the round.
         peer_wait_s: how long a node whose agent never answered is waited for.
+        pin: bind both sides to the CPUs and the memory of their HCA's NUMA node, as sysfs names it.
     """
 
     rounds: Count | dict[Level, Count] = {"quick": 3, "standard": 0, "full": 0}
     base_port: Annotated[int, Field(ge=1024, le=60000)] = 18514
     timeout_s: Seconds | dict[Level, Seconds] = 90
     peer_wait_s: Seconds = 120
+    pin: bool = True
 
 
 P = TypeVar("P", bound=PairSettings)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import Sample
     from clusterctl.model.level import Level
 
+# CUDA numbers GPUs fastest first by default; hardware_hcas, NVML and nvidia-smi number them by PCI address (CUDA C++ programming guide).
+_BY_ADDRESS = ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID")
 # cuda_memory.c of perftest prints it for memory of cuMemAlloc and for DMA-BUF alike.
 _IN_GPU_MEMORY = "allocated GPU buffer address at"
 
@@ -45,7 +47,7 @@ class RdmaPairGpu(RdmaPair):
         _program, *words = super().argv(settings, level, hca, port, "")
         own = self._own(settings)
         words += [f"--use_cuda={hca.gpu}", *(["--use_cuda_dmabuf"] if own.dmabuf else [])]
-        return (own.program, *words, *([server] if server else []))
+        return (*_BY_ADDRESS, own.program, *words, *([server] if server else []))
 
     def version_argv(self, settings: RdmaPairSettings) -> tuple[str, ...]:
         """Of the program that runs."""

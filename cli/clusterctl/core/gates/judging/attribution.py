@@ -29,6 +29,7 @@ class Link:
 
     Attributes:
         rule, reason, problem: what is wrong where it is BROKEN: the rule that it breaks, as a code, and for people.
+        unpinned: the ends that were to be bound to a NUMA node and are not, each with what was done.
     """
 
     one: End
@@ -40,6 +41,7 @@ class Link:
     rule: str = ""
     reason: GateReason | None = None
     problem: str = ""
+    unpinned: tuple[tuple[End, str], ...] = ()
 
     def far(self, end: End) -> End:
         """The device at the other side of `end`."""

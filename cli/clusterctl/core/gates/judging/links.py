@@ -82,7 +82,9 @@ def _link(gate: PairGate[Any], evidence: Evidence, client: RawRecord, server: Ra
     if ceiling and value > ceiling:
         problem = f"{limit_text(value)} {gate.unit} is above what the link can carry, {limit_text(ceiling)} {gate.unit}: a measuring error"
         return _broken(pair, "ceiling", GateReason.ABOVE_CEILING, problem)
-    return Link(*pair, LinkState.OK if value >= floor.limit else LinkState.LOW, value, floor.limit, floor.source)
+    state = LinkState.OK if value >= floor.limit else LinkState.LOW
+    unpinned = tuple(((r.node, r.device), r.placement) for r in (client, server) if r.unpinned)
+    return Link(*pair, state, value, floor.limit, floor.source, unpinned=unpinned)
 
 
 def _broken(pair: tuple[End, End], rule: str, reason: GateReason | None, problem: str) -> Link:

@@ -67,7 +67,7 @@ def _slow(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca) -> Gat
         reason=GateReason.BELOW_FLOOR,
         value=median(values),
         found=f"{limit_text(median(values))} of {limit_text(hca.rate_gbps)} {gate.unit}",
-        detail=_partners_fine(graph, end),
+        detail=_partners_fine(graph, end) + _unpinned(graph.of(end)),
         hint=gate.slow_hint(hca, values, _again(gate, graph, end)),
     )
 
@@ -84,7 +84,9 @@ def _unclear(gate: PairGate[Any], blank: GateResult, hca: Hca, links: Sequence[L
     else:
         unknown = "it cannot be determined which end, or what between them, is bad"
         hint = f"measure both ends against a known-good node: `{again} --partners NODE`; look at what they share: leaf, firmware, settings"
-    detail = f"reads {found} with {_some(partners)} (floor {limit_text(blank.limit or 0.0)}); {unknown}; source {blank.source}"
+    detail = (
+        f"reads {found} with {_some(partners)} (floor {limit_text(blank.limit or 0.0)}); {unknown}{_unpinned(links)}; source {blank.source}"
+    )
     return replace(blank, reason=GateReason.BELOW_FLOOR, value=value, found=found, detail=detail, hint=hint)
 
 
@@ -121,7 +123,13 @@ def _seen(end: End, good: Sequence[Link], links: Sequence[Link]) -> str:
     partners = sorted({link.far(end)[0] for link in good})
     others = sorted({link.far(end)[0] for link in links if link.state is not LinkState.OK} - set(partners))
     rest = f"; not counted: {_some(others)}, at fault there" if others else ""
-    return f"lowest of {len(good)} runs with {_some(partners)}{rest}"
+    return f"lowest of {len(good)} runs with {_some(partners)}{rest}{_unpinned([link for link in good if end in dict(link.unpinned)])}"
+
+
+def _unpinned(links: Sequence[Link]) -> str:
+    """What was not bound to the NUMA node of its HCA, which may be why it is slow."""
+    told = dict.fromkeys(f"{node}: {why}" for link in links for (node, _), why in link.unpinned)
+    return "".join(f"; {text}" for text in list(told)[:_PAIR])
 
 
 def _some(names: Sequence[str]) -> str:

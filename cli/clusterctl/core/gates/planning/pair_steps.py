@@ -79,6 +79,7 @@ class PairPlanner:
             peer_address=peer.address,
             port=meeting.port,
             version_argv=self.gate.version_argv(self.settings),
+            near=own.name if self.settings.pin else "",
         )
 
 

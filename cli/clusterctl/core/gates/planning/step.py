@@ -44,6 +44,7 @@ class GateStep:
         peers: the nodes that one run measures together, on the step of its launcher.
         members: (node, address) of the others of `peers`, whose agents start the launcher's processes there.
         version_argv: a cheap command that tells the tool's version.
+        near: the RDMA device whose NUMA node the command's CPUs and memory are bound to; empty = not bound.
     """
 
     gate: str
@@ -62,6 +63,7 @@ class GateStep:
     peers: tuple[str, ...] = ()
     version_argv: tuple[str, ...] = ()
     members: tuple[tuple[str, str], ...] = ()
+    near: str = ""
 
 
 @dataclass(frozen=True, slots=True)

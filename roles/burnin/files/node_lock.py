@@ -1,0 +1,50 @@
+"""The lock of a node: one burn-in at a time. Standard library, Python 3.8+."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from child_process import GRACE_S
+
+
+def lock_node(path: str, owner: str) -> tuple[int, str]:
+    """The node's lock, or its holder. An owner has one run at a time on a node, so remains of its previous run are ended."""
+    lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if take(lock_fd, 0.0):
+            return lock_fd, ""
+        holder = os.pread(lock_fd, 500, 0).decode("utf-8", "replace")
+        if not holder.startswith(f"owner {owner}, "):
+            return lock_fd, holder.partition(", ")[2] or "unknown"
+        for pid in holders(path):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        take(lock_fd, 3 * GRACE_S)
+    return lock_fd, "" if take(lock_fd, 0.0) else "its previous run cannot be ended"
+
+
+def take(lock_fd: int, patience_s: float) -> bool:
+    """Whether the lock was acquired within `patience_s`."""
+    until = time.monotonic() + patience_s
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.1)
+
+
+def holders(path: str) -> list[int]:
+    """The processes that have the lock open: an agent, or commands that a killed agent left running."""
+    found = set()
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            if os.readlink(link) == os.path.realpath(path):  # noqa: PTH115 Python 3.8
+                found.add(int(link.parts[2]))
+    return sorted(found - {os.getpid()})
