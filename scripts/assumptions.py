@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "assumptions.md"
 SOURCES = Path(__file__).with_name("profile_sources.yml")
 # Where a comment says that a value or a format is not confirmed.
-COMMENTED = ("lab/clusterctl_lab/simulator", "inventory/common", "roles", "validators/clusterctl_validators")
+COMMENTED = ("lab/clusterctl_lab/simulator", "inventory/common", "roles", "validators/clusterctl_validators", "cli/clusterctl/core/gates")
 _MARK = re.compile(r"\b(assumed|not confirmed)\b", re.IGNORECASE)
 HEAD = """<!-- Written by scripts/assumptions.py. -->
 

@@ -26,7 +26,7 @@ def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRack]:
     made = DemoRack(tmp_path_factory.mktemp("site"), 95)
     made.write_site()
     try:
-        made.ok("lab", "up", made.target, "--nodes", "2")
+        made.lab_up("--nodes", "2")
         yield made
     finally:
         made.clusterctl("lab", "down", made.target)

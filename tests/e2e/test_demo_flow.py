@@ -53,7 +53,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     rack.extra["ANSIBLE_VAULT_PASSWORD_FILE"] = str(secrets / "vault-password")
     before = host_kernel_settings()
     try:
-        rack.ok("lab", "up", rack.target)
+        rack.lab_up()
         bad = rack.node(BAD_SLOT)
         rack.ok("lab", "fault", bad, "hca_degraded")
         plan = rack.clusterctl("plan", rack.target, "-o", "json")

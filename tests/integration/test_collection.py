@@ -97,7 +97,7 @@ def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRack]:
     made = DemoRack(tmp_path_factory.mktemp("site"), RACK)
     made.write_site()
     try:
-        made.ok("lab", "up", made.target, "--nodes", "1")
+        made.lab_up("--nodes", "1")
         yield made
     finally:
         made.clusterctl("lab", "down", made.target)

@@ -36,7 +36,7 @@ def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRack]:
     layers = ["'@common'", str(ROOT / "inventory" / "lab"), ".clusterctl/lab/hosts"]
     (made.site / "clusterctl.yml").write_text(f"inventory: [{', '.join(layers)}]\nstate_dir: .clusterctl\n")
     try:
-        made.ok("lab", "up", made.target, "--nodes", "2")
+        made.lab_up("--nodes", "2")
         yield made
     finally:
         made.clusterctl("lab", "down", made.target)

@@ -39,7 +39,7 @@ def rack(tmp_path_factory: pytest.TempPathFactory, host_before: dict[str, str]) 
     made = DemoRack(tmp_path_factory.mktemp("site"), 231)
     made.write_site()
     try:
-        made.ok("lab", "up", made.target, "--nodes", "2")
+        made.lab_up("--nodes", "2")
         yield made
     finally:
         made.clusterctl("lab", "down", made.target)

@@ -65,7 +65,7 @@ def main() -> int:
 def _test_node(name: str, kind: NodeKind, rack: DemoRack, args: argparse.Namespace, progress: Progress) -> list[Score]:
     layer = kind.write_layer(rack, rack.site / "kind" / "hosts.json")
     rack.write_site(str(layer.parent))
-    rack.ok("lab", "up", rack.target, "--nodes", str(kind.nodes), "--hardware", kind.hardware, "--healthy")
+    rack.lab_up("--nodes", str(kind.nodes), "--hardware", kind.hardware, "--healthy")
     try:
         if not args.provisioned:
             progress.log(f"{name}: provision {rack.target}")

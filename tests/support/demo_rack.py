@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.leftover_lab import leftover_state_dirs
 from support.roles import ROOT
 
 CLUSTERCTL = str(Path(sys.executable).parent / "clusterctl")
@@ -90,6 +91,12 @@ class DemoRack:
         done = self.clusterctl(*words)
         assert done.code == 0, f"clusterctl {' '.join(words)}: {done.code}\n{done.out}\n{done.err}"
         return done
+
+    def lab_up(self, *options: str) -> FinishedCommand:
+        """`lab up`, after the nodes of the same rack that a killed test run left were removed."""
+        for state_dir in leftover_state_dirs(self.target):
+            self.ok("--state-dir", str(state_dir), "lab", "down", self.target)
+        return self.ok("lab", "up", self.target, *options)
 
     def states(self) -> dict[str, str]:
         return {n["name"]: n["state"] for n in self.ok("status", self.target, "-o", "json").json["nodes"]}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import raw_records as rawfile
+from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 NAMES = tuple(f"r12-n0{i}" for i in range(1, 7))
 RAILS = 4
 SLOW = ("r12-n04", 3)
+GOOD = tuple(n for n in NAMES if n != SLOW[0])
 _OUTPUT = """\
 ---------------------------------------------------------------------------------------
                     RDMA_Write BW Test
@@ -54,6 +56,14 @@ def provisioned_rack(state_dir: Path, *, hostile: str = "") -> tuple[Store, RunR
         _finish(store, run, name, hostile)
     store.finish_run(run.id, RunStatus.DONE, 7, {})
     return store, store.run(run.id)
+
+
+def pooled_rack(state_dir: Path) -> Store:
+    """The store, with the admitted nodes in the local pool."""
+    store, run = provisioned_rack(state_dir)
+    for name in GOOD:
+        LocalPool(store).admit(name, run.id)
+    return store
 
 
 def _finish(store: Store, run: RunRow, name: str, hostile: str) -> None:

@@ -15,16 +15,28 @@ _CLOCK_COUNTER = re.compile(r"clocks_(?:event|throttle)_reasons_counters_(\w+)$"
 
 
 def gpu_counters(text: str) -> Dict[str, Dict[str, int]]:
-    """`GPU <bus id>` -> counter -> value. Flags count 1 where they are set. Raises UnreadableGpuError as `parse_query`."""
+    """`GPU <bus id>` -> counter -> value. Flags count 1 where they are set.
+
+    Raises:
+        UnreadableGpuError: as `parse_query`, or a GPU has no counter of a known name.
+    """
     log = parse_query(text)
     if log.attached != len(log.gpus):
         raise UnreadableGpuError("nvidia-smi counts {} GPUs and describes {}".format(log.attached, len(log.gpus)), lost=True)
     elements = ET.fromstring(text).findall("gpu")  # noqa: S314 parsed once already
-    return {"GPU " + gpu.bus_id: _known({**_state(gpu), **_element(element)}) for gpu, element in zip(log.gpus, elements)}
+    found = {"GPU " + gpu.bus_id: _known({**_state(gpu), **_element(element)}) for gpu, element in zip(log.gpus, elements)}
+    for device, counters in found.items():
+        if not counters:
+            raise UnreadableGpuError("nvidia-smi shows no known error counter of " + device)
+    return found
 
 
 def nvlink_counters(text: str) -> Dict[str, Dict[str, int]]:
-    """`GPU <index> NVLink <number>` -> counter -> value; empty where the GPUs have no NVLinks."""
+    """`GPU <index> NVLink <number>` -> counter -> value.
+
+    Raises:
+        UnreadableGpuError: the output shows no counter of any link.
+    """
     found: Dict[str, Dict[str, int]] = {}
     gpu = ""
     for line in text.splitlines():
@@ -34,6 +46,8 @@ def nvlink_counters(text: str) -> Dict[str, Dict[str, int]]:
         elif counter and gpu:
             name = "nvlink_" + counter.group(2).strip().lower().replace(" ", "_")
             found.setdefault("GPU {} NVLink {}".format(gpu, counter.group(1)), {})[name] = int(counter.group(3))
+    if not found:
+        raise UnreadableGpuError("nvidia-smi shows no error counter of any NVLink")
     return found
 
 

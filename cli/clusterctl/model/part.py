@@ -24,10 +24,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class NodeParts:
-    """What one node told.
+    """The parts that one node reported.
 
     Attributes:
-        problem: why it told nothing; then `parts` is empty.
+        problem: why it reported none; then `parts` is empty.
         missing: what could not be read, with the reason: (kinds, reason).
     """
 

@@ -149,5 +149,5 @@ def _case(suite: ET.Element, node: str, finding: Finding) -> None:
     tag = _TAGS.get(finding.outcome)
     if tag:
         message = finding.reason if tag == "skipped" else said(finding)
-        told = ET.SubElement(case, tag, type=finding.severity.value, message=message)
-        told.text = finding.hint or None
+        result = ET.SubElement(case, tag, type=finding.severity.value, message=message)
+        result.text = finding.hint or None

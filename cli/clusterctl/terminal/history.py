@@ -160,8 +160,8 @@ def _findings(findings: NodeFindings | None) -> Iterator[str]:
     if findings is None:
         return
     counts = Counter(f.outcome.value for f in findings.findings)
-    told = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items())) or "no findings"
-    yield f"{told} ({findings.status.value}{': ' + printable(findings.detail) if findings.detail else ''})"
+    summary = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items())) or "no findings"
+    yield f"{summary} ({findings.status.value}{': ' + printable(findings.detail) if findings.detail else ''})"
     for f in findings.findings:
         if f.outcome not in GOOD:
             yield printable(

@@ -29,7 +29,7 @@ def show_plan(plan: Plan, body: dict[str, Any], output: str) -> None:
     groups: dict[tuple[str, ...], list[str]] = {}
     for node in plan.nodes:
         groups.setdefault(_lines(node), []).append(node.node)
-    lines = [line for told, names in groups.items() if told for line in (fold_names(names), *told, "")]
+    lines = [line for lines_of_node, names in groups.items() if lines_of_node for line in (fold_names(names), *lines_of_node, "")]
     if plan.lost:
         lines.append(f"Nothing is known of {len(plan.lost)} of {len(plan.nodes)} nodes.")
     if body.get("refused"):
@@ -74,8 +74,8 @@ def show_check_mode(found: CheckMode, outcome: PlaybookResult, body: dict[str, A
         return
     lines: list[str] = []
     for host in outcome.hosts.values():
-        told = _host(host, [c for c in found.changes if c.node == host.node])
-        lines += [host.node, *told, ""] if told else []
+        lines_of_node = _host(host, [c for c in found.changes if c.node == host.node])
+        lines += [host.node, *lines_of_node, ""] if lines_of_node else []
     out.print_text("\n".join([*lines, outcome.command_line, found.summary]))
 
 

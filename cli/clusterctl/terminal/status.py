@@ -119,15 +119,15 @@ def _lines(overview: Overview) -> Iterator[str]:
 
 def _line(node: NodeRecord, width: int, lease: Lease | None, last: Unanswered | None) -> str:
     by = f"by {printable(node.owner)}: " if node.owner else ""
-    told = [f"{by}{printable(node.reason)}"] if node.reason or by else []
+    notes = [f"{by}{printable(node.reason)}"] if node.reason or by else []
     if last is not None:
         why = f": {printable(last.detail)}" if last.detail else ""
-        told.append(f"{last.status.replace('_', ' ')} at {timestamps.short(last.at)}{why} (run {last.run_id})")
+        notes.append(f"{last.status.replace('_', ' ')} at {timestamps.short(last.at)}{why} (run {last.run_id})")
     if node.spec_moved_on:
-        told.append("its declared state changed since: `clusterctl plan` says how")
+        notes.append("its declared state changed since: `clusterctl plan` says how")
     if lease is not None:
-        told.append(f"held by {lease.holder} (run {lease.run_id}) since {timestamps.short(lease.acquired_at)}")
-    return f"  {node.name:<{width}}  {badge(node.state)}  {timestamps.short(node.since)}  {'; '.join(told)}".rstrip()
+        notes.append(f"held by {lease.holder} (run {lease.run_id}) since {timestamps.short(lease.acquired_at)}")
+    return f"  {node.name:<{width}}  {badge(node.state)}  {timestamps.short(node.since)}  {'; '.join(notes)}".rstrip()
 
 
 def _unfinished(dead: Unfinished) -> Iterator[str]:

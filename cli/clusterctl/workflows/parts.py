@@ -52,7 +52,7 @@ def read_all_parts(nodes: Sequence[Node], inventory: Sequence[Path], ansible_arg
 
 
 def record_parts(store: Store, run_id: str, found: Sequence[NodeParts]) -> tuple[OtherMachine | Replacement, ...]:
-    """Save what nodes told. Returns what was replaced since the last time: first, where it is the whole machine."""
+    """Save the parts that nodes reported. Returns what was replaced since the last time: first, where it is the whole machine."""
     changes = [store.save_parts(run_id, node.node, node.parts) for node in found if not node.problem]
     return tuple(one for c in changes for one in (*((c.other,) if c.other else ()), *c.replaced))
 

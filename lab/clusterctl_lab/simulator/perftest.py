@@ -94,7 +94,7 @@ def _require_cuda(options: Options, *, built: bool) -> None:
 
 
 def _cuda_lines(options: Options) -> str:
-    """What a build with CUDA prints before its table (perftest, cuda_memory.c; DGX H200 with perftest 24.07)."""
+    """What a build with CUDA prints before its table (cuda_memory.c of perftest; log of an H200 in the GKE RDMA demo of google/dranet)."""
     if options.gpu < 0:
         return ""
     bus = machine.gpu(os.uname().nodename, options.gpu).bus_id.split(":")

@@ -14,7 +14,7 @@ from . import machine, state
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The factor by which the lab was told to scale all times; the file of a node that answers at once does not exist.
+# The factor that scales all times; the file of a node that answers at once does not exist.
 FACTOR = "/var/lib/clusterctl-lab/real-time"
 
 

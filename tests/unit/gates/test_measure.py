@@ -189,7 +189,7 @@ def test_one_node_needs_a_partner_and_says_how(fleet: Fleet, rundir: RunDir, tmp
 
 def test_an_error_under_load_fails_a_node_that_passed_every_gate(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
     fleet.snapshots["n2", "after.nodes"] = snapshot(1, counters={"mlx5_0/1": {"symbol_error": 7}})
-    fleet.snapshots["n3", "after.group"] = snapshot(2, boot_id="boot-2")
+    fleet.snapshots["n3", "after.group"] = snapshot(0.5, boot_id="boot-2")
     results = run_burnin(subjects_of(nodes(4, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node", "nccl_group"])
     assert bad(results) == {("load_errors", "n2", "fail"), ("nccl_group", "n2", "could_not_run"), ("load_errors", "n3", "fail")}
     assert [r.reason for r in results if r.gate == "nccl_group" and r.node == "n2"] == [GateReason.LEFT_OUT]

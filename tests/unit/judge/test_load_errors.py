@@ -39,6 +39,11 @@ LINKS = "\n".join(
         *(f"Link {i}: {kind} Errors: 0" for i in (0, 1) for kind in ("Replay", "Recovery", "CRC")),
     ]
 )
+# Another driver's names for everything: nothing of it is counted.
+BARE = (
+    "<nvidia_smi_log><driver_version>999.1</driver_version><attached_gpus>1</attached_gpus>"
+    '<gpu id="00000000:1B:00.0"><errors>0</errors></gpu></nvidia_smi_log>'
+)
 HEALTHY = {"mlx5_0/1": {"link_downed": 0, "symbol_error": 0, "port_rcv_errors": 0}}
 
 
@@ -78,8 +83,10 @@ def judged(before: str, after: str, case: dict[str, Any]) -> list[GateResult]:
 
 @pytest.mark.parametrize("case", EXAMPLES, ids=lambda c: c["name"])
 def test_case(case: dict[str, Any]) -> None:
-    before = snapshot(5, counters=case.get("sysfs_before", HEALTHY), commands={QUERY: output(GPU), NVLINK: output(LINKS)})
-    commands = {QUERY: case.get("smi") or output(gpu_xml(case.get("gpu", {}))), NVLINK: output(links(case.get("nvlink", {})))}
+    query = output(BARE if case.get("gpu_without_counters") else gpu_xml(case.get("gpu", {})))
+    first = {QUERY: query if query["stdout"] == BARE else output(GPU), NVLINK: output(case.get("nvlink_before", LINKS))}
+    before = snapshot(5, counters=case.get("sysfs_before", HEALTHY), commands=first)
+    commands = {QUERY: case.get("smi") or query, NVLINK: output(case.get("nvlink_after", links(case.get("nvlink", {}))))}
     log = {"error": case.get("log_error", ""), "lines": case.get("log", [])}
     after = snapshot(10, boot_id=case.get("boot_id", "boot-1"), counters={}, commands=commands, log=log)
     after = json.dumps(json.loads(after) | {"counters": case.get("sysfs", HEALTHY)})

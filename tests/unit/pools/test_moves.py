@@ -10,7 +10,7 @@ from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.model.errors import LeaseHeldError, PoolError, StoreError
 from clusterctl.model.state import State
 from clusterctl.workflows.drain import drain, release
-from support.rack_after_run import NAMES, provisioned_rack
+from support.rack_after_run import GOOD, pooled_rack
 from support.stores import bring
 
 if TYPE_CHECKING:
@@ -18,15 +18,10 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.store import Store
 
-GOOD = [n for n in NAMES if n != "r12-n04"]
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    store, _ = provisioned_rack(tmp_path)
-    for name in GOOD:
-        LocalPool(store).admit(name, "run")
-    return store
+    return pooled_rack(tmp_path)
 
 
 def test_drain_tells_record_and_pool(store: Store) -> None:

@@ -12,7 +12,7 @@ from clusterctl.model.errors import LeaseHeldError
 from clusterctl.model.state import State
 from clusterctl.workflows.withdraw import withdraw
 from clusterctl_lab.ghosts import without_ghosts
-from support.rack_after_run import NAMES, provisioned_rack
+from support.rack_after_run import GOOD, NAMES, pooled_rack
 from support.stores import bring
 
 if TYPE_CHECKING:
@@ -20,15 +20,10 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.store import Store
 
-GOOD = [n for n in NAMES if n != "r12-n04"]
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    store, _ = provisioned_rack(tmp_path)
-    for name in GOOD:
-        LocalPool(store).admit(name, "run")
-    return store
+    return pooled_rack(tmp_path)
 
 
 def test_no_node_is_left_in_the_pool_and_nothing_of_it_is_proven(store: Store) -> None:

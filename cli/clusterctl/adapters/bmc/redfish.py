@@ -89,8 +89,8 @@ class Redfish:
             self._send(request, max(self.timeout_s, _ACTION_S))
         except HTTPError as e:
             with e:
-                told = _message(e.read(_LIMIT_BYTES))
-            raise BmcError(f"{path}: HTTP {e.code} {told or e.reason}") from e
+                message = _message(e.read(_LIMIT_BYTES))
+            raise BmcError(f"{path}: HTTP {e.code} {message or e.reason}") from e
 
     def _url(self, path: str) -> str:
         if not path.startswith("/") or path.startswith("//"):

@@ -33,4 +33,4 @@ def load_become(layers: Sequence[Path], nodes: Sequence[str], *, vault_ids: Sequ
         vault_ids=tuple(vault_ids),
     )
     wanted = frozenset(nodes)
-    return {told["node"]: BecomePassword(**told) for told in query_worker(request)["become"] if told["node"] in wanted}
+    return {entry["node"]: BecomePassword(**entry) for entry in query_worker(request)["become"] if entry["node"] in wanted}

@@ -29,4 +29,4 @@ def load_bmcs(layers: Sequence[Path], nodes: Sequence[str], *, vault_ids: Sequen
         target=",".join(nodes),
         vault_ids=tuple(vault_ids),
     )
-    return {told["node"]: BmcAccess(**told) for told in query_worker(request)["bmcs"]}
+    return {entry["node"]: BmcAccess(**entry) for entry in query_worker(request)["bmcs"]}

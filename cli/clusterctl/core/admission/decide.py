@@ -115,7 +115,7 @@ def _checks_missing(findings: NodeFindings | None, expected_roles: Collection[st
         what = f"validation ended with {findings.status}"
         yield Reason(kind, f"{what}: {findings.detail}" if findings.detail else what, hint=f"run `clusterctl validate {node}` again")
         return
-    # A role whose failure is told already needs no second reason; a minor failure alone proves nothing and blocks nothing.
+    # A role whose failure is listed already needs no second reason; a minor failure alone proves nothing and blocks nothing.
     seen = {f.role for f in findings.findings if f.outcome in GOOD or f.severity is not Severity.MINOR}
     for role in sorted(r for r in expected_roles if r not in seen):
         yield Reason(K.CHECKS_MISSING, f"no check of role {role} passed", hint=f"is there a validator test_{role}.py?")
@@ -142,9 +142,9 @@ def gate_text(result: GateResult) -> str:
 
 
 def _gates_missing(results: Collection[GateResult], expected_gates: Collection[str], node: str) -> Iterator[Reason]:
-    told = {r.gate for r in results if r.outcome is not Outcome.NOT_APPLICABLE}
+    judged = {r.gate for r in results if r.outcome is not Outcome.NOT_APPLICABLE}
     seen = {r.gate for r in results}
-    for gate in sorted(g for g in expected_gates if g not in told):
+    for gate in sorted(g for g in expected_gates if g not in judged):
         what = "has no passing result" if gate in seen else "has no result since the node was last touched"
         yield Reason(K.GATE_MISSING, f"{gate} {what}", hint=f"run `clusterctl burnin {node}`; its profile expects {gate}")
     if not expected_gates:

@@ -21,6 +21,7 @@ class GrowthLimit:
 _MEMORY = "NVIDIA GPU Memory Error Management: reset or replace before further use"
 _SOAK = "Azure thermal stress test: any thermal slowdown or power brake fails, the software power cap is normal"
 _REPLAYS = "DCGM health watch: more than 8 PCIe replays per minute"
+_CORRECTABLE = "assumed: no public limit; each replay is a correctable error, so the limit of replays"
 _NVLINK = "facebookresearch/gcm check nvlink: 0 for replay, recovery and CRC errors"
 _PORT = "limits of role infiniband (infiniband_counter_limits)"
 _AER = "PCIe: an uncorrectable error loses a transaction"
@@ -40,6 +41,6 @@ DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     "port_xmit_discards": GrowthLimit(1000, _PORT),
     "aer_fatal": GrowthLimit(0, _AER),
     "aer_nonfatal": GrowthLimit(0, _AER),
-    "aer_correctable": GrowthLimit(8, _REPLAYS, per_minute=True),
+    "aer_correctable": GrowthLimit(8, _CORRECTABLE, per_minute=True),
     "ue_count": GrowthLimit(0, _EDAC),
 }

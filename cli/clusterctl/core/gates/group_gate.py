@@ -178,8 +178,8 @@ class GroupGate(Gate[G]):
             return self._group_failed(result, sorted(record.peers), suspects)
         if verdict.outcome is Outcome.COULD_NOT_RUN:
             if suspects:
-                told = f"{result.detail}; {', '.join(suspects)} did not pass"
-                return replace(result, detail=told, hint=self._without(suspects, record.peers))
+                detail = f"{result.detail}; {', '.join(suspects)} did not pass"
+                return replace(result, detail=detail, hint=self._without(suspects, record.peers))
             return replace(result, hint=hint_for(self, verdict.reason, member))
         if verdict.outcome is Outcome.PASS:
             rung = rung_of(record)

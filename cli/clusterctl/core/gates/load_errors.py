@@ -21,7 +21,7 @@ from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the a
 from clusterctl_validators.gpu_vendor import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, LOG_PATTERN, VERSION_COMMAND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
@@ -95,7 +95,7 @@ class LoadErrors(Gate[LoadErrorsSettings]):
                 reason = record.error_code or (GateReason.EXIT_STATUS if record.exit_status else GateReason.UNPARSABLE)
                 missing.append(self._unread(subject, f"snapshot {record.step!r}: {e}", reason))
         before = snapshots.pop(_BEFORE, None)
-        last = max(snapshots.values(), key=lambda s: s.uptime_s, default=None)
+        last = _last(before, snapshots.values())
         judged = subject.node.spec.roles.get("hardware", {})
         allowed = Allowed(subject.profile.settings_of(self).limits(), frozenset(judged.get("hardware_xids_tolerated") or ()))
         found = raised_by_load(self.name, subject.name, before, last, allowed) if before and last else ()
@@ -131,6 +131,11 @@ class LoadErrors(Gate[LoadErrorsSettings]):
             known.format(node=result.node)
             or f"{result.metric} of {result.device} grows under load: drain the node, reseat or replace the part"
         )
+
+
+def _last(before: ErrorSnapshot | None, later: Iterable[ErrorSnapshot]) -> ErrorSnapshot | None:
+    """The latest snapshot, of another boot than `before` if there is one: uptime starts again at a boot."""
+    return max(later, key=lambda s: (before is not None and s.boot_id != before.boot_id, s.uptime_s), default=None)
 
 
 GATE = LoadErrors()

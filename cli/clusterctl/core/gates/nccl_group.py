@@ -145,7 +145,7 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         """The bus bandwidth that the HCAs of a node carry; no limit over NVLink.
 
         The HCAs of a node carry busbw * (k-1)/(n-1) per GPU when each node reduces inside first (k nodes, n GPUs), so
-        busbw <= rate * (n-1)/(k-1); without a number of nodes, two are assumed, the most lenient case.
+        busbw <= rate * (n-1)/(k-1); without a number of nodes, it takes two, the most lenient case.
         """
         if settings.over_nvlink or not hcas or baseline.unit != "GB/s" or gpus <= 0:
             return None

@@ -141,8 +141,8 @@ class NodeSwitch:
                 self._down = False
                 return True
             if asyncio.get_running_loop().time() >= deadline:
-                told = f"boot id is still {boot.boot_id}: it did not reboot" if boot else f"SSH does not answer: {why}"
-                raise _StepError(f"not back after {self.limits.back_s:g} s: {told}")
+                state = f"boot id is still {boot.boot_id}: it did not reboot" if boot else f"SSH does not answer: {why}"
+                raise _StepError(f"not back after {self.limits.back_s:g} s: {state}")
             await asyncio.sleep(self.limits.poll_s)
 
     async def _failed(self, why: str) -> PowerReport:

@@ -21,7 +21,7 @@ _COME_BACK = frozenset({PowerAction.CYCLE, PowerAction.REBOOT})
 async def switch_racks(
     racks: Mapping[str, Sequence[NodeSwitch]], action: PowerAction, budget: str, ended: Callable[[PowerReport], None]
 ) -> dict[str, PowerReport]:
-    """Switch the nodes of each rack; `ended` is told of each node as it ends.
+    """Switch the nodes of each rack; `ended` is called with each node as it ends.
 
     A node that goes down and does not come back keeps its place in the budget, so that a fault of all of them costs no more nodes than that.
     """

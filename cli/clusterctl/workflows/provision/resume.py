@@ -66,7 +66,7 @@ def take_over(store: Store, names: Collection[str]) -> tuple[str, ...]:
 
     A run that died after its last node left none, only its end was not recorded.
     """
-    told: list[str] = []
+    taken_over: list[str] = []
     for run in store.unfinished_runs():
         nodes = store.run_nodes(run.id)
         open_nodes = [n.node for n in nodes if n.phase != Phase.DONE]
@@ -74,7 +74,7 @@ def take_over(store: Store, names: Collection[str]) -> tuple[str, ...]:
         if left or (not open_nodes and any(n.node in names for n in nodes)):
             store.finish_run(run.id, RunStatus.ABANDONED, ExitCode.INTERRUPTED, {"abandoned": left})
         if left:
-            told.append(
+            taken_over.append(
                 f"run {run.id} of {run.operator} was killed and left {len(left)} of these nodes unfinished ({', '.join(left)}); taken over"
             )
-    return tuple(told)
+    return tuple(taken_over)

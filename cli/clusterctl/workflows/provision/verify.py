@@ -47,7 +47,7 @@ def verify_nodes(context: RunContext) -> None:
 
 
 def _record_parts(context: RunContext) -> None:
-    """Record the serials of nodes that are as declared, which have all tools; what is not read is told and keeps no node out."""
+    """Record the serials of nodes that are as declared, which have all tools; a part that cannot be read is reported and keeps no node out."""
     found = context.services.read_parts(context.active_nodes()) if context.active else ()
     for node in found:
         if node.problem:

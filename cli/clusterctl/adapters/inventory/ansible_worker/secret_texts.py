@@ -1,4 +1,4 @@
-"""Render variables of one host that may be secret; what is wrong with one is told without its value."""
+"""Render variables of one host that may be secret; errors never show a value."""
 
 from __future__ import annotations
 
