@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
+from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
@@ -96,6 +97,7 @@ class World:
     plans: list[Plan] = field(default_factory=list)
     answer: bool = True
     saved_plan: SavedPlan | None = None
+    limits: PoolLimits = PoolLimits()  # noqa: RUF009 frozen
 
     @property
     def url(self) -> str:
@@ -156,7 +158,8 @@ class World:
             store, pool, self.play, self.validate, self.burn_in, admitter, self.alone, self.neighbours, self.power_cycle, self.read_parts
         )
         request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
-        return RunContext(services, request, rundir, {n.name: Candidate(n, GATES, ()) for n in nodes}, self.progress.append)
+        candidates = {n.name: Candidate(n, GATES, ()) for n in nodes}
+        return RunContext(services, request, rundir, candidates, self.progress.append, limits=self.limits)
 
     def confirm(self, plan: Plan) -> bool:
         self.plans.append(plan)

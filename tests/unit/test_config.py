@@ -116,4 +116,4 @@ def test_an_empty_file_is_valid(tmp_path: Path) -> None:
     ],
 )
 def test_the_site_sets_the_breaker(tmp_path: Path, text: str, breaker: Breaker) -> None:
-    assert config.read_config(start=write(tmp_path, text)).breaker == breaker
+    assert config.read_config(start=write(tmp_path, text)).limits.breaker == breaker

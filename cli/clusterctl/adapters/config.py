@@ -14,16 +14,19 @@ import yaml
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.core.breaker import Breaker
+from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from clusterctl.core.maintenance_windows import MaintenanceWindows
+
 FILE_NAME = "clusterctl.yml"
 COMMON = "@common"
 REBOOT_BUDGET = "50%"
 CPU_QUOTA_PERCENT = 50
-_DEFAULT_BREAKER = Breaker()
+_NO_LIMITS = PoolLimits()
 _KEYS = {
     "inventory",
     "state_dir",
@@ -39,6 +42,7 @@ _KEYS = {
     "auto_partners",
     "breaker_percent",
     "breaker_minutes",
+    "maintenance_windows",
 }
 
 
@@ -76,7 +80,7 @@ class Config:
         reboot_budget: nodes of one rack down at once: a number, or a share of those to reboot there, at least one.
         drift_policy: what is done about drift: `critical=drain,major=heal`; what is not named is reported.
         auto_partners: how many admitted nodes of its rack a node that would be alone in its burn-in is measured with.
-        breaker: how much of the pool may be taken out in one window.
+        limits: how much of the pool may be taken out in one window, and when planned work may.
         cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
     """
 
@@ -93,7 +97,7 @@ class Config:
     drift_policy: str = ""
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
     auto_partners: int = 0
-    breaker: Breaker = _DEFAULT_BREAKER
+    limits: PoolLimits = _NO_LIMITS
 
     @property
     def plugins(self) -> Path:
@@ -143,7 +147,7 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
         drift_policy=str(data.get("drift_policy", "")),
         cpu_quota_percent=_percent(data.get("cpu_quota_percent", CPU_QUOTA_PERCENT), file),
         auto_partners=_number(data.get("auto_partners", 0), file),
-        breaker=_breaker(data, file),
+        limits=PoolLimits(_breaker(data, file), _windows(data, file)),
     )
 
 
@@ -183,6 +187,14 @@ def _breaker(data: Mapping[str, object], file: Path | None) -> Breaker:
                 file, key, f"{value!r} is no number above 0 and up to {most}", "write 25 for a quarter of the pool, 10 for ten minutes"
             )
     return Breaker(float(str(percent)), 60 * float(str(minutes)))
+
+
+def _windows(data: Mapping[str, object], file: Path | None) -> MaintenanceWindows:
+    if "maintenance_windows" not in data:
+        return _NO_LIMITS.windows
+    from clusterctl.adapters.maintenance_windows import read_windows  # noqa: PLC0415 time zones are for sites with windows
+
+    return read_windows(data["maintenance_windows"], lambda path, message, hint: invalid_key(file, path, message, hint))
 
 
 def _whoami() -> str:

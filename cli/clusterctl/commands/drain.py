@@ -11,7 +11,7 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 @click.command("drain")
 @target_argument
 @click.option("--reason", type=SENTENCE, required=True, metavar="TEXT", help="Why, for the record and the scheduler.")
-@click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once.")
+@click.option("--force", is_flag=True, help="Past the circuit breaker and the maintenance windows.")
 @click.option(
     "--to",
     type=click.Choice(("drained", "quarantined", "rma", "retired")),
@@ -24,6 +24,7 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: str, output: str) -> int:
     """Take the nodes of TARGET out of the pool: for now, for the vendor (rma) or for good (retired).
 
+    Outside of the maintenance windows of clusterctl.yml only `--to quarantined` takes members out: a faulty node need not wait.
     They stay out, with you as owner, until `release` or an explicit --include-drained. Running jobs are the scheduler's to end.
     Nodes that are there already, or cannot go there (exit status 2), stay as they are and are named.
     """
@@ -37,6 +38,7 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
     config = load_config(ctx)
     with Store.open(config.store_url) as store:
         nodes = match(store.nodes(), target)
-        pool, who, limit = load_pool(config.pool, store), config.operator, config.breaker
-        moves = drain(store, pool, nodes, operator=who, reason=reason, force=force, to=State(to), owner=who, breaker=limit)
+        pool, who = load_pool(config.pool, store), config.operator
+        limits = config.limits.unplanned() if to == State.QUARANTINED else config.limits
+        moves = drain(store, pool, nodes, operator=who, reason=reason, force=force, to=State(to), owner=who, limits=limits)
     return view.show_moves("drain", moves, output)

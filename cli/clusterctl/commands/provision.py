@@ -76,4 +76,5 @@ def _options(given: dict[str, Any], more: tuple[str, ...]) -> ProvisionOptions:
     simple: dict[str, Any] = {k: given[k] for k in ("level", "all_roles", "include_drained", "retest", "force", "forks", "diff")}
     lists: dict[str, Any] = {k: tuple(w.strip() for w in given[k].split(",") if w.strip()) for k in ("roles", "partners")}
     args = (*(w for e in given["extra_vars"] for w in ("-e", e)), *more)
+    simple["reason"] = given["reason"] or ""
     return ProvisionOptions(**simple, **lists, reboot=not given["no_reboot"], verbosity=given["verbose"], ansible_args=args)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from clusterctl.commands import complete
+from clusterctl.commands.option_types import SENTENCE
 from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, output_option, vault_option
 
 if TYPE_CHECKING:
@@ -48,14 +49,13 @@ _OWN = (
     click.option("--all-roles", is_flag=True, help="Apply every role, even where all checks pass."),
     click.option("--retest", is_flag=True, help="Try quarantined nodes again although nothing changed."),
     click.option("--include-drained", is_flag=True, help="Also nodes that a person drained or quarantined."),
-    click.option("--force", is_flag=True, help="Even if it takes more than half of the pool out at once."),
+    click.option("--force", is_flag=True, help="Past the circuit breaker, and with a --reason outside of the maintenance windows."),
+    click.option("--reason", type=SENTENCE, metavar="TEXT", help="Why, for the record."),
     click.option(
         "--partners", metavar="NODE,...", default="", help="Admitted nodes to measure with; not changed.", shell_complete=complete.nodes
     ),
     click.option("--no-reboot", is_flag=True, help="Do not reboot; nodes that need it are quarantined."),
-    click.option(
-        "--resume", metavar="RUN", default="", help="Continue a run that was interrupted or killed.", shell_complete=complete.runs
-    ),
+    click.option("--resume", metavar="RUN", default="", help="Continue an interrupted or killed run.", shell_complete=complete.runs),
     click.option("-C", "--check", is_flag=True, help="Show the plan only; exit 8 if something is to be done."),
     click.option("--plan", "plan_file", type=PLAN_FILE, metavar="FILE", help="Refuse if anything differs from this plan (`plan --out`)."),
     click.option("-D", "--diff", is_flag=True, help="Record the differences of changed files."),

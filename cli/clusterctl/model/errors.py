@@ -145,6 +145,12 @@ class BreakerError(PoolError):
     """The circuit breaker: too much of the pool would be out at once. Nothing was touched."""
 
 
+class OutsideWindowError(PoolError):
+    """Planned work outside of the maintenance windows would take nodes out of the pool. Nothing was touched."""
+
+    exit_code = ExitCode.CHANGES_PENDING
+
+
 class SigningError(ClusterctlError):
     """An admission record cannot be signed, or its signature cannot be checked."""
 

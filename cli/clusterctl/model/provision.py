@@ -39,7 +39,8 @@ class ProvisionOptions:
         all_roles: apply every role even where all checks pass.
         include_drained: also nodes that a person drained or quarantined.
         retest: try quarantined nodes again although nothing changed.
-        force: even if it takes more of the pool out at once than the circuit breaker allows.
+        force: past the circuit breaker and the maintenance windows.
+        reason: why, in the words of the operator; may be empty.
         reboot: nodes may be rebooted where a role requires it.
         partners: names of admitted nodes to measure with; they are not changed.
         ansible_args: Ansible's own options, as typed.
@@ -51,6 +52,7 @@ class ProvisionOptions:
     include_drained: bool = False
     retest: bool = False
     force: bool = False
+    reason: str = ""
     reboot: bool = True
     partners: tuple[str, ...] = ()
     forks: int = 25

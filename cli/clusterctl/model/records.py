@@ -172,6 +172,23 @@ class PoolMember:
     changed_at: str
 
 
+class BreakerEventKind(StrEnum):
+    """What happened to the circuit breaker."""
+
+    TRIPPED = "tripped"
+    RESET = "reset"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerEvent:
+    """The circuit breaker tripped, or a person reset it."""
+
+    at: str
+    kind: BreakerEventKind
+    operator: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """The result of checking the newest admission record of a node.

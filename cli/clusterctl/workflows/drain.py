@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.pools.headroom import require_headroom
-from clusterctl.core.breaker import Breaker
+from clusterctl.adapters.pools.headroom import Headroom
 from clusterctl.core.lifecycle import is_legal, next_action
+from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.move import Move, MoveOutcome
 from clusterctl.model.state import State
@@ -32,7 +32,7 @@ def drain(
     force: bool = False,
     to: State = State.DRAINED,
     owner: str = "",
-    breaker: Breaker = Breaker(),  # noqa: B008 frozen
+    limits: PoolLimits = PoolLimits(),  # noqa: B008 frozen
 ) -> tuple[Move, ...]:
     """Take nodes out: first of the pool, then in the record. Killed in between, no node is in the pool without being admitted.
 
@@ -40,7 +40,7 @@ def drain(
     stay out until they are released or explicitly included. Nodes that are there already, or cannot go there, stay as they are.
 
     Raises:
-        PoolError: it would take too much of the pool out at once, and `force` is not given; none was drained.
+        PoolError: `limits` forbid it, and `force` is not given; none was drained.
         LeaseHeldError: a run holds one of them; none was drained.
     """
 
@@ -58,7 +58,8 @@ def drain(
         known = store.nodes([n.name for n in nodes])
         leaving = [n.name for n in known if left(n) is None]
         if leaving and not force:
-            require_headroom(pool, leaving, breaker, doing="draining", hint="drain fewer, wait, or add --force if this is intended")
+            hint = "drain fewer, wait, or add --force if this is intended"
+            Headroom(store, pool, limits).require(leaving, doing="draining", hint=hint)
         return _each(known, left, move)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
-from clusterctl.adapters.pools.headroom import refusal
+from clusterctl.adapters.pools.headroom import Headroom
 from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.validators import ValidationSettings
 from clusterctl.core import check_mode
@@ -63,7 +63,8 @@ def plan_by_validators(
         inputs = plan_inputs(run.store, nodes, {f.node: f for f in results}, partial(_expected_gates, options.level))
         plan = make_plan(inputs, options)
         run.code = check_exit_code(plan)
-        refused = refusal(load_pool(config.pool, run.store), plan.leaving_pool, config.breaker, doing="provisioning")
+        headroom = Headroom(run.store, load_pool(config.pool, run.store), config.limits)
+        refused = headroom.refusal(plan.leaving_pool, doing="provisioning")
         body = {"run_id": run.rundir.id, "target": target, "refused": refused, **plan_body(plan, {n.name: n.spec.digest for n in nodes})}
         run.rundir.write_json("plan.json", body)
     return ValidatorPlan(plan, body, run.code)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.store import Store
-from clusterctl.model.errors import BreakerError, LeaseHeldError
+from clusterctl.model.errors import BreakerError, LeaseHeldError, OutsideWindowError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.provision import ProvisionOptions, ProvisionResult
 from clusterctl.model.state import State
@@ -57,7 +57,12 @@ def provisioner(config: Config, vault_ids: tuple[str, ...], audience: ProgressLi
 
     def provision(names: Sequence[str], partners: Sequence[str]) -> ProvisionResult:
         request = ProvisionRequest(",".join(names), ProvisionOptions(partners=tuple(partners)), vault_ids=vault_ids)
-        return run_provision(config, request, audience)
+        try:
+            return run_provision(config, request, audience)
+        except BreakerError as e:
+            with Store.open(config.store_url) as store:
+                store.trip_breaker(operator=config.operator, reason=f"drift --heal: {e}")
+            raise
 
     return provision
 
@@ -73,7 +78,7 @@ def heal_drift(found: DriftRun, config: Config, options: DriftOptions, provision
 def _one_round(names: Sequence[str], partners: Sequence[str], provision: Provision) -> Healed:
     try:
         result = provision(names, partners)
-    except (BreakerError, LeaseHeldError) as e:  # refused before any node was touched
+    except (BreakerError, LeaseHeldError, OutsideWindowError) as e:  # refused before any node was touched
         return Healed(tuple({"node": n, "action": "left", "detail": str(e)} for n in names), e.exit_code)
     admitted = {n.node for n in result.nodes if n.state is State.ADMITTED and n.exit_code is ExitCode.OK}
     actions = tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -13,6 +14,8 @@ from clusterctl.adapters.config import Config
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings
+from clusterctl.core.maintenance_windows import DatedWindow, MaintenanceWindows
+from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.drift import DriftAction
 from clusterctl.model.errors import PoolError
 from clusterctl.model.exit_codes import ExitCode
@@ -152,3 +155,37 @@ def test_who_was_left_stays_as_it_was_seen(config: Config, monkeypatch: pytest.M
     after = drift_run.update_after_healing(before, config, HEAL, Healed((did(NAMES[0], "left"),), ExitCode.CONFIG))
     assert after.report == before.report
     assert after.code is ExitCode.CONFIG
+
+
+def admitted(config: Config) -> None:
+    with Store.open(config.store_url) as store:
+        for name in NAMES:
+            burn_in(store, a_run(), name)
+            bring(store, name, State.ADMITTED)
+            LocalPool.create(store).admit(name, "good")
+
+
+DRAIN = DriftOptions("rack-12", dict.fromkeys(Severity, DriftAction.DRAIN))
+
+
+def test_drift_on_too_many_nodes_opens_the_breaker_until_a_person_looked(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    admitted(config)
+    found = watch(config, monkeypatch, *(findings(BAD, node=n) for n in NAMES), options=DRAIN)
+    assert {a["action"] for a in found.body["actions"]} == {"drain refused"}
+    again = watch(config, monkeypatch, findings(BAD, node=NAMES[0]), options=DRAIN)
+    assert [a["action"] for a in again.body["actions"]] == ["drain refused"], "one node alone, but nobody looked yet"
+    with Store.open(config.store_url) as store:
+        assert [(e.kind, e.operator) for e in store.breaker_events(9)] == [("tripped", "ada")]
+        assert "draining 3 of 3 pool members" in store.breaker_events(1)[0].reason
+        assert LocalPool.create(store).members() == set(NAMES)
+        store.reset_breaker(operator="bob", reason="a wrong limit")
+    after = watch(config, monkeypatch, findings(BAD, node=NAMES[0]), options=DRAIN)
+    assert [a["action"] for a in after.body["actions"]] == ["drained"]
+
+
+def test_a_node_that_drifted_leaves_the_pool_outside_of_the_maintenance_windows(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    admitted(config)
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+    closed = replace(config, limits=PoolLimits(windows=MaintenanceWindows((DatedWindow(past, past),))))
+    found = watch(closed, monkeypatch, findings(BAD, node=NAMES[0]), options=DRAIN)
+    assert [a["action"] for a in found.body["actions"]] == ["drained"]

@@ -4,15 +4,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.model.errors import BreakerError, ClusterctlError, InterruptedRunError, LeaseHeldError, PoolError
+from clusterctl.adapters.config import Config
+from clusterctl.adapters.store import Store
+from clusterctl.model.errors import BreakerError, ClusterctlError, InterruptedRunError, LeaseHeldError, OutsideWindowError, PoolError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import NodeResult, ProvisionResult
 from clusterctl.model.state import State
+from clusterctl.workflows import remediate
 from clusterctl.workflows.drift.check_drift import Healed
+from clusterctl.workflows.provision.request import ProgressListener
 from clusterctl.workflows.remediate import heal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 
 class Provision:
@@ -111,3 +116,24 @@ def test_an_interruption_is_no_refusal() -> None:
 
     with pytest.raises(InterruptedRunError):
         heal(("n1",), (), stop)
+
+
+def test_healing_that_trips_the_breaker_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_words: object) -> ProvisionResult:
+        raise BreakerError(detail="provisioning 3 of 4 pool members", hint="")
+
+    monkeypatch.setattr(remediate, "run_provision", refuse)
+    config = Config(root=tmp_path, inventory=(), state_dir=tmp_path, operator="ada")
+    listener = ProgressListener(lambda _p: None, lambda _t: None, lambda _p: True)
+    assert said(heal(("n1",), (), remediate.provisioner(config, (), listener))) == [("n1", "left")]
+    with Store.open(config.store_url) as store:
+        assert [e.reason for e in store.breaker_events(9)] == ["drift --heal: provisioning 3 of 4 pool members"]
+
+
+def test_healing_waits_for_a_maintenance_window() -> None:
+    def closed(_names: Sequence[str], _partners: Sequence[str]) -> ProvisionResult:
+        raise OutsideWindowError(detail="no maintenance window is open", hint="wait")
+
+    healed = heal(("n1", "n2"), (), closed)
+    assert said(healed) == [("n1", "left"), ("n2", "left")]
+    assert healed.code is ExitCode.CHANGES_PENDING

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clusterctl.adapters import clock
 from clusterctl.adapters.pools.base import Pool, is_ours, signed
-from clusterctl.adapters.pools.headroom import require_headroom
+from clusterctl.adapters.pools.headroom import Headroom
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.core import timestamps
 from clusterctl.core.breaker import Breaker
@@ -76,9 +76,9 @@ def test_room_is_demanded_of_members_only(store: Store) -> None:
     pool = LocalPool.create(store)
     for name in (NAME, "r12-n02"):
         pool.admit(name, "")
-    require_headroom(pool, [NAME, "r99-n01", "r99-n02"], Breaker(), doing="x", hint="")
+    Headroom(store, pool).require([NAME, "r99-n01", "r99-n02"], doing="x", hint="")
     with pytest.raises(PoolError, match="moving 2 of 2 pool members") as caught:
-        require_headroom(pool, [NAME, "r12-n02"], Breaker(), doing="moving", hint="wait")
+        Headroom(store, pool).require([NAME, "r12-n02"], doing="moving", hint="wait")
     assert caught.value.hint == "wait"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,9 @@ from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.core.breaker import Breaker
-from clusterctl.model.errors import PoolError
+from clusterctl.core.maintenance_windows import DatedWindow, MaintenanceWindows
+from clusterctl.core.pool_limits import PoolLimits
+from clusterctl.model.errors import OutsideWindowError, PoolError, UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.provision import Note, ProvisionOptions
 from clusterctl.model.records import RunStatus
@@ -118,9 +121,35 @@ def test_the_site_says_how_much_may_leave(world: World) -> None:
     nodes = [node(n) for n in world.names]
     with Store.open(world.url) as store:
         context = world.context(store, RunDir("plan", world.state_dir), nodes, ProvisionOptions())
-        context.breaker = Breaker(limit_percent=70)
+        context.limits = PoolLimits(Breaker(limit_percent=70))
         warn(context, check_nodes(context))
         assert not [p for p in world.progress if isinstance(p, Note) and "refused" in p.text]
-        context.breaker = Breaker(limit_percent=60)
+        context.limits = PoolLimits(Breaker(limit_percent=60))
         warn(context, check_nodes(context))
     assert any(isinstance(p, Note) and "more than 60 %" in p.text for p in world.progress)
+
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+CLOSED = PoolLimits(windows=MaintenanceWindows((DatedWindow(PAST, PAST + timedelta(hours=1)),)))
+
+
+def test_members_are_changed_in_a_maintenance_window_or_with_force_and_a_reason(world: World) -> None:
+    world.limits = CLOSED
+    world.run()
+    assert world.members() == {N1, N2, N3}, "fresh nodes need no window"
+    world.bad = {N1: {"kernel"}}
+    with pytest.raises(OutsideWindowError, match="provisioning 1 of 3 pool members is planned work"):
+        world.run()
+    with pytest.raises(UsageProblemError, match="needs a reason"):
+        world.run(force=True)
+    assert world.states()[N1] is State.ADMITTED
+    assert world.run(force=True, reason="CVE of the week").exit_code is ExitCode.OK
+    with Store.open(world.url) as store:
+        assert any("CVE of the week" in step.reason for step in store.history(N1))
+
+
+def test_nothing_to_change_needs_no_window(world: World) -> None:
+    world.limits = CLOSED
+    world.run()
+    assert world.run().exit_code is ExitCode.OK
+    assert world.run(force=True).exit_code is ExitCode.OK

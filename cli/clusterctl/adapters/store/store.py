@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters import clock
 from clusterctl.adapters.store import schema
 from clusterctl.adapters.store.admissions import AdmissionRepository
+from clusterctl.adapters.store.breaker_events import BreakerRepository
 from clusterctl.adapters.store.drift import DriftRepository
 from clusterctl.adapters.store.engine import connect
 from clusterctl.adapters.store.evidence import EvidenceRepository
@@ -31,6 +32,7 @@ class Store(
     AdmissionRepository,
     LeaseRepository,
     MemberRepository,
+    BreakerRepository,
     DriftRepository,
     PartRepository,
 ):

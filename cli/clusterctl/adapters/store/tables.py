@@ -201,6 +201,16 @@ pool_members = Table(
     Column("changed_at", TIMESTAMP, nullable=False),
 )
 
+breaker_events = Table(
+    "breaker_events",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", TIMESTAMP, nullable=False),
+    Column("kind", SHORT_TEXT, nullable=False),
+    Column("operator", NAME, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
 drift = Table(
     "drift",
     metadata,

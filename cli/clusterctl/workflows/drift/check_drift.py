@@ -12,7 +12,7 @@ from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.core.drift import compare, document, memory, policy
 from clusterctl.model.drift import Known
-from clusterctl.model.errors import LeaseHeldError, PoolError
+from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
@@ -209,14 +209,16 @@ def _remembered(store: Store, run_id: str, report: DriftReport) -> DriftReport:
 
 
 def _drain(store: Store, config: Config, names: Sequence[str]) -> list[dict[str, str]]:
-    """Drain; what the circuit breaker, a lease or the pool refuses is reported, each node as it is after an incomplete drain."""
+    """Drain; what circuit breaker (which then stays open), lease or pool refuse is reported, each node as it is after an incomplete drain."""
     if not names:
         return []
     reason = "drift: see `clusterctl drift`"
     try:
         pool = load_pool(config.pool, store)
-        moves = drain(store, pool, store.nodes(names), operator=config.operator, reason=reason, breaker=config.breaker)
+        moves = drain(store, pool, store.nodes(names), operator=config.operator, reason=reason, limits=config.limits.unplanned())
     except (PoolError, LeaseHeldError) as e:
+        if isinstance(e, BreakerError):  # nobody looked at these nodes: one person must
+            store.trip_breaker(operator=config.operator, reason=f"drift: {e}")
         out = {r.name for r in store.nodes(names) if r.state is State.DRAINED}
         return [{"node": n, "action": "drained" if n in out else "drain refused", "detail": reason if n in out else str(e)} for n in names]
     return [{"node": m.node, "action": "drained" if m.to_state is State.DRAINED else "drain refused", "detail": m.detail} for m in moves]

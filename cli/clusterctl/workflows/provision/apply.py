@@ -25,7 +25,7 @@ def un_admit(context: RunContext) -> None:
     """Take every node out of the pool and record that it is being changed, before anything touches it."""
     for name in tuple(context.active):
         plan = context.plans[name]
-        why = f"provisioning: {plan.why}"
+        why = f"provisioning: {plan.why}" + (f" ({context.options.reason})" if context.options.reason else "")
         context.services.pool.remove(name, why)
         if plan.state is State.ADMITTED:
             context.move(name, State.DRAINED, Phase.APPLY, why)

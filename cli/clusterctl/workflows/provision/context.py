@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clusterctl.adapters.config import REBOOT_BUDGET
-from clusterctl.core.breaker import Breaker
+from clusterctl.adapters.pools.headroom import Headroom
+from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
 from clusterctl.model.provision import NodeMoved, NodeResult, Note, Phase, TaskSeen
@@ -86,7 +87,7 @@ class RunContext:
         results: the nodes that have ended.
         rebooted: the roles for which a node was rebooted.
         reboot_budget: nodes of a rack that may be down at once, as playbooks/reboot.yml takes it.
-        breaker: how much of the pool may leave at once.
+        limits: how much of the pool may leave at once, and when.
         playbooks: number of playbook runs so far; numbers their artifacts.
     """
 
@@ -98,7 +99,7 @@ class RunContext:
     lease_lost: Callable[[], bool] = lambda: False
     partners: tuple[Node, ...] = ()
     reboot_budget: str = REBOOT_BUDGET
-    breaker: Breaker = Breaker()  # noqa: RUF009 frozen
+    limits: PoolLimits = PoolLimits()  # noqa: RUF009 frozen
     active: list[str] = field(default_factory=list)
     results: dict[str, NodeResult] = field(default_factory=dict)
     findings: dict[str, NodeFindings] = field(default_factory=dict)
@@ -118,6 +119,11 @@ class RunContext:
     def options(self) -> ProvisionOptions:
         """The options of the request."""
         return self.request.options
+
+    @property
+    def headroom(self) -> Headroom:
+        """What may leave the pool now."""
+        return Headroom(self.services.store, self.services.pool, self.limits)
 
     @property
     def nodes(self) -> tuple[Node, ...]:

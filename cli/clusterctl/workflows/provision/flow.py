@@ -6,9 +6,8 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.pools.headroom import refusal, require_headroom
 from clusterctl.core.lifecycle import IN_PROGRESS
-from clusterctl.model.errors import InterruptedRunError, PoolError
+from clusterctl.model.errors import InterruptedRunError, PoolError, UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.provision import Note, Phase, ProvisionResult
@@ -36,7 +35,7 @@ def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> Provision
     """Take the nodes through all steps. `confirm` sees the plan before any node is touched; it is not called if nothing is to be done.
 
     Raises:
-        PoolError: it would take too much of the pool out at once, and `force` is not given; no node was touched.
+        PoolError: circuit breaker or maintenance windows forbid it, and `force` is not given; no node was touched.
         KeyboardInterrupt: after the state of all nodes was recorded.
     """
     plan = with_partners(context, check_nodes(context))
@@ -101,15 +100,17 @@ def finish(context: RunContext) -> ProvisionResult:
 
 def warn(context: RunContext, plan: Plan) -> None:
     """Report where `provision` would refuse this plan."""
-    why = "" if context.options.force else refusal(context.services.pool, plan.leaving_pool, context.breaker, doing=_DOING)
+    why = "" if context.options.force else context.headroom.refusal(plan.leaving_pool, doing=_DOING)
     if why:
         context.notify(Note(f"would be refused without --force: {why}"))
 
 
 def _require_headroom(context: RunContext, plan: Plan) -> None:
-    if plan.leaving_pool and not context.options.force:
+    if not context.options.force:
         hint = "provision fewer at a time (--limit), wait for those that are out, or add --force if this is intended"
-        require_headroom(context.services.pool, plan.leaving_pool, context.breaker, doing=_DOING, hint=hint)
+        context.headroom.require(plan.leaving_pool, doing=_DOING, hint=hint)
+    elif not context.options.reason and context.headroom.outside_window(plan.leaving_pool):
+        raise UsageProblemError(detail="--force outside of the maintenance windows needs a reason", hint="add --reason WHY, for the record")
 
 
 def _require_leases(context: RunContext) -> None:

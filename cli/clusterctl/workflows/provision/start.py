@@ -216,5 +216,5 @@ def _context(
         listener.notify,
         partners=selected.partners,
         reboot_budget=config.reboot_budget,
-        breaker=config.breaker,
+        limits=config.limits,
     )
