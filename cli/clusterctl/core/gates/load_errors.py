@@ -41,6 +41,7 @@ class LoadErrorsSettings(GateSettings):
 
     Attributes:
         growth_max: counter -> allowed growth, in place of the default limit of that counter. Counters without any limit are recorded only.
+            A node of which no device has such a counter could not run.
     """
 
     timeout_s: Seconds | dict[Level, Seconds] = 300
@@ -97,7 +98,9 @@ class LoadErrors(Gate[LoadErrorsSettings]):
         before = snapshots.pop(_BEFORE, None)
         last = _last(before, snapshots.values())
         judged = subject.node.spec.roles.get("hardware", {})
-        allowed = Allowed(subject.profile.settings_of(self).limits(), frozenset(judged.get("hardware_xids_tolerated") or ()))
+        settings = subject.profile.settings_of(self)
+        tolerated = frozenset(judged.get("hardware_xids_tolerated") or ())
+        allowed = Allowed(settings.limits(), tolerated, required=frozenset(settings.growth_max))
         found = raised_by_load(self.name, subject.name, before, last, allowed) if before and last else ()
         bad = [r for r in found if r.outcome is not Outcome.PASS]
         # A node that failed is left out of the group, so a snapshot after it is not missed.

@@ -22,10 +22,17 @@ _SECONDS_PER_MINUTE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What may happen under load: the growth of counters by name, and codes of the GPU vendor that are tolerated."""
+    """What may happen under load.
+
+    Attributes:
+        limits: counter -> growth.
+        tolerated_codes: codes of the GPU vendor that are tolerated.
+        required: counters that at least one device must have; a misspelt one would otherwise limit nothing.
+    """
 
     limits: Mapping[str, GrowthLimit]
     tolerated_codes: frozenset[int]
+    required: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,9 @@ def _found(this: _Comparison) -> Iterator[GateResult]:
         reason = GateReason.DEVICE_LOST if e.lost else GateReason.UNPARSABLE
         yield this.result(Outcome.FAIL if e.lost else Outcome.COULD_NOT_RUN, "devices", detail=str(e)[:200], reason=reason)
         return
+    for counter in sorted(this.allowed.required - {name for counters in then.values() for name in counters}):
+        detail = f"growth_max limits {counter}, which no device of this node counts"
+        yield this.result(Outcome.COULD_NOT_RUN, "complete", metric=counter, detail=detail, reason=GateReason.INCOMPLETE)
     for device, counters in then.items():
         if device not in now:
             detail = f"{device} counted errors before the load and is gone after it"
