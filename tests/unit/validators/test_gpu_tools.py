@@ -35,7 +35,7 @@ def bad(findings: dict[str, Finding]) -> dict[str, str]:
 def test_every_tool_is_present_and_works(tmp_path: Path) -> None:
     findings = check(tmp_path)
     assert bad(findings) == {}
-    assert len(findings) == 1 + sum(3 if p.get("command") else 2 for p in PACKAGES)
+    assert len(findings) == 2 + sum(3 if p.get("command") else 2 for p in PACKAGES)
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,43 @@ def test_packages_built_from_source(
         write_files(tmp_path, {module.SOURCE: text})
     faults = bad(check(tmp_path, {ASK: answer}, gpu_tools_builds=builds))
     assert faults == {f"gpu_tools.{name}": words for name, words in found.items()}
+
+
+IMAGE = "registry.example.net/gpu-tools@sha256:" + "0123456789abcdef" * 4
+CONTAINER = {
+    "runtime": "podman",
+    "image": IMAGE,
+    "programs": [{"name": "bench", "command": "bench --help", "answers": "^USAGE"}, {"name": "tool"}],
+}
+INSPECT = "podman image inspect --format {{.Id}} " + IMAGE
+LINK = "readlink /usr/local/bin/tool"
+RUNS = {INSPECT: "e6b0c44298fc\n", "bench --help": "USAGE: bench\n", LINK: module.SCRIPT + "\n"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "outputs", "script", "found"),
+    [
+        ({}, {}, f"#!/bin/sh\nimage={IMAGE}\n", {}),
+        ({}, {}, None, {"script.persisted": "absent"}),
+        ({}, {}, "image=registry.example.net/other@sha256:12\n", {"script.persisted": "registry.example.net/other@sha256:12"}),
+        ({}, {INSPECT: CommandResult(1, stderr="no such image")}, f"image={IMAGE}\n", {"image": "absent"}),
+        ({}, {INSPECT: CommandResult(None, error="podman not found")}, f"image={IMAGE}\n", {"image": "podman not found"}),
+        ({}, {LINK: CommandResult(1)}, f"image={IMAGE}\n", {"program[tool].command": "absent"}),
+        ({}, {"bench --help": CommandResult(125, stderr="unresolvable CDI devices nvidia.com/gpu=all")}, f"image={IMAGE}\n",
+         {"program[bench].command": "unresolvable CDI devices nvidia.com/gpu=all"}),
+        ({"gpu_tools_container": {}}, {}, "image=x\n", {"script.persisted": "present"}),
+    ],
+)  # fmt: skip
+def test_tools_in_a_container(
+    changes: dict[str, Any], outputs: dict[str, CommandResult | str], script: str | None, found: dict[str, str], tmp_path: Path
+) -> None:
+    if script is not None:
+        write_files(tmp_path, {module.SCRIPT: script})
+    faults = bad(check(tmp_path, {**RUNS, **outputs}, **{"gpu_tools_container": CONTAINER, **changes}))
+    assert faults == {f"gpu_tools.container.{name}": words for name, words in found.items()}
+
+
+def test_a_second_copy_of_a_program_is_named(tmp_path: Path) -> None:
+    write_files(tmp_path, {module.SCRIPT: f"image={IMAGE}", "/usr/bin/tool": ""})
+    faults = bad(check(tmp_path, {**RUNS}, gpu_tools_container=CONTAINER))
+    assert faults == {"gpu_tools.container.program[tool].copies": "/usr/bin/tool"}
