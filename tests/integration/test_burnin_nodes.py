@@ -173,6 +173,32 @@ def test_the_measurement_survives_broken_ssh_connections(rack: Rack, capsys: pyt
     assert code == 0
 
 
+REBOOT = (
+    "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -qE 'burnin_agent.py ru[n]|dcgmi dia[g]' && kill -9 ${p#/proc/}; done; "
+    "for f in /var/lib/clusterctl/burnin/*/boot_id; do echo before > $f; done; "
+)
+
+
+def test_a_node_that_reboots_in_the_middle_fails_and_its_neighbours_do_not(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
+    one = rack.nodes["b1"]
+    one.shell("echo 20 > /etc/fake-pause")
+
+    def reboot() -> None:
+        deadline = time.monotonic() + 300
+        while time.monotonic() < deadline and "dcgmi diag" not in one.shell("cat /proc/*/cmdline 2>/dev/null | tr '\\0' ' '"):
+            time.sleep(0.1)
+        one.shell(REBOOT + CUT)
+
+    thread = threading.Thread(target=reboot)
+    thread.start()
+    code, data = rack.clusterctl(capsys, "burnin", "rack-b", "--gates", "dcgm_diag")
+    thread.join()
+    assert code == 7
+    assert bad(data) == [("b1", "dcgm_diag", "", "fail"), ("b1", "load_errors", "", "fail")]
+    assert {r["reason"] for n in data["nodes"] for r in n["results"] if r["outcome"] == "fail"} == {"rebooted"}
+    assert one.shell("ls /var/lib/clusterctl/burnin") == ""
+
+
 def test_the_role_changes_nothing_in_check_mode(rack: Rack, tmp_path: Path) -> None:
     variables = {"burnin_plan_dir": str(tmp_path), "burnin_records_dir": str(tmp_path), "burnin_run": "x"}
     argv = ["ansible-playbook", *rack.write(), str(ROOT / "playbooks" / "burnin.yml"), "--check", "-e", json.dumps(variables)]

@@ -1,6 +1,6 @@
 """Selects the reader for the vendor of the GPUs. NVIDIA is the only vendor with a reader."""
 
-from clusterctl_validators import nvidia
+from clusterctl_validators import nvidia, nvidia_processes
 from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.probe import Probe
 
@@ -9,6 +9,9 @@ COUNTER_COMMANDS = nvidia.COUNTER_COMMANDS
 LINK_COUNTER_COMMANDS = nvidia.LINK_COUNTER_COMMANDS
 VERSION_COMMAND = nvidia.VERSION_COMMAND
 LOG_PATTERN = nvidia.LOG_PATTERN
+COMPUTE_DEVICES = nvidia_processes.COMPUTE_DEVICES
+GPU_SERVICES = nvidia_processes.GPU_SERVICES
+DIAGNOSTICS_DAEMON = nvidia_processes.DIAGNOSTICS_DAEMON
 error_counters = nvidia.error_counters
 events_of = nvidia.events_of
 

@@ -14,6 +14,7 @@ class GateReason(StrEnum):
     NODE_UNREACHABLE = "node_unreachable"
     NO_RECORD = "no_record"
     NODE_BUSY = "node_busy"
+    IN_USE = "in_use"
     NOT_INSTALLED = "not_installed"
     PEER_SILENT = "peer_silent"
     PEER_AHEAD = "peer_ahead"
@@ -22,6 +23,7 @@ class GateReason(StrEnum):
     KILLED = "killed"
     INTERRUPTED = "interrupted"
     AGENT_FAILED = "agent_failed"
+    REBOOTED = "rebooted"
 
     # The gate could not be planned on the node.
     NO_PARTNER = "no_partner"
@@ -57,7 +59,6 @@ class GateReason(StrEnum):
     ROW_REMAP = "row_remap"
     RAISED_BY_LOAD = "raised_by_load"
     DEVICE_LOST = "device_lost"
-    REBOOTED = "rebooted"
 
 
 # There is nothing to judge: the next action is about the measurement, not about what it found.
@@ -66,6 +67,7 @@ NOT_MEASURED = frozenset(
         GateReason.NODE_UNREACHABLE,
         GateReason.NO_RECORD,
         GateReason.NODE_BUSY,
+        GateReason.IN_USE,
         GateReason.NOT_INSTALLED,
         GateReason.PEER_SILENT,
         GateReason.PEER_AHEAD,

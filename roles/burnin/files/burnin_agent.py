@@ -2,7 +2,7 @@
 """Runs one node's steps of a burn-in and records the results. It never judges them.
 
     burnin_agent.py run DIR       DIR/plan.json -> DIR/records.jsonl, one record per step; DIR/done when all are written
-    burnin_agent.py wait DIR S    wait for DIR/done, at most S seconds
+    burnin_agent.py wait DIR S    wait for DIR/done, at most S seconds; after a reboot, the steps that it cut off get their records
 
 Steps of one batch run in parallel, batches in sequence. Peers in a batch query each other over TCP (plan: control_port). Standard library, Python 3.8+.
 """
@@ -19,21 +19,23 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from child_process import Output, ended_within, kill_group
+from exclusive_use import NO_RULES, Watch
 from near_device import bind_to_node_of
 from node_lock import lock_node
 from rank_server import Member
 from rank_starter import BATCH_VARIABLE
+from step_records import FILE, new_record, note_boot, rebooted
 
 LOST_AFTER_S = 20.0
 CLIENT_DELAY_S = 0.3
 RETRY_S = 0.5
 RUN_WORDS, WAIT_WORDS, QUERY_WORDS, START_WORDS = 3, 4, 3, 4
 ALL_DONE = 1 << 30
+RUNNING = 3
 NO_ERROR = ("", "")  # (code of clusterctl's GateReason, text)
 PLAN_LIMIT = ("timed_out", "time limit of the node's plan reached")
 NOT_LISTENING = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
@@ -119,7 +121,8 @@ class Agent:
         self.writing = threading.Lock()
         self.versions: dict[tuple[str, ...], tuple[str, bool]] = {}
         self.version_lock = threading.Lock()
-        self.out = (directory / "records.jsonl").open("a", encoding="utf-8")
+        self.watch = Watch(plan.get("exclusive_use", NO_RULES))
+        self.out = (directory / FILE).open("a", encoding="utf-8")
         self.control: Control | None = None
         self.control_error = NO_ERROR
 
@@ -138,17 +141,21 @@ class Agent:
         limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, [PLAN_LIMIT])
         limit.daemon = True
         limit.start()
+        self.watch.start()
         for number in sorted({step["batch"] for step in self.plan["steps"]}):
             if self.control:
                 self.control.batch = number
             steps = [step for step in self.plan["steps"] if step["batch"] == number]
-            error = self.meet(next((s for s in steps if peers_of(s)), None))
-            threads = [threading.Thread(target=self.guarded, args=(step, error if peers_of(step) else NO_ERROR)) for step in steps]
+            used = [(step, self.in_use(step, time.monotonic())) for step in steps]
+            error = self.meet(next((s for s, own in used if own == NO_ERROR and peers_of(s)), None))
+            errors = [(s, error if own == NO_ERROR and peers_of(s) else own) for s, own in used]
+            threads = [threading.Thread(target=self.guarded, args=pair) for pair in errors]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
         limit.cancel()
+        self.watch.over.set()
         if self.control:
             self.control.batch = ALL_DONE
 
@@ -188,18 +195,14 @@ class Agent:
 
     def guarded(self, step: dict[str, Any], error: tuple[str, str]) -> None:
         """Run a step; an error of this agent is recorded for it, and the other steps continue."""
-        started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")  # noqa: UP017 Python 3.8
-        record: dict[str, Any] = {
-            "gate": step["gate"], "step": step["name"], "tool": step["tool"], "node": self.plan["node"], "argv": step["argv"],
-            "started_at": started, "duration_s": 0.0, "stdout": "", "stderr": "",
-            "device": step["device"], "peer": step["peer"], "peer_device": step["peer_device"], "peers": step["peers"],
-            "error_code": error[0], "error": error[1], "exit_status": None, "tool_version": "", "simulated": False, "attempts": 0,
-            "placement": "", "unpinned": False,
-        }  # fmt: skip
+        record = new_record(self.plan["node"], step, error)
         begun = time.monotonic()
         try:
             if error == NO_ERROR:
                 self.execute(step, record)
+                used = self.in_use(step, begun)
+                if used != NO_ERROR:
+                    record["error_code"], record["error"], record["exit_status"] = (*used, None)
         except Exception as e:  # noqa: BLE001 recorded as this step's error, not as a measurement
             record["error_code"], record["error"] = "agent_failed", f"agent: {type(e).__name__}: {e}"
             record["exit_status"] = None
@@ -208,6 +211,11 @@ class Agent:
             self.out.write(json.dumps(record) + "\n")
             self.out.flush()
             os.fsync(self.out.fileno())
+
+    def in_use(self, step: dict[str, Any], since: float) -> tuple[str, str]:
+        """Who computes on the node besides this run, where a step must be alone."""
+        told = self.watch.told(since, step.get("shares_with", [])) if step.get("exclusive") else ""
+        return ("in_use", f"not alone on the node: {told}") if told else NO_ERROR
 
     def execute(self, step: dict[str, Any], record: dict[str, Any]) -> None:
         """Run the step's command, a client until its server answers, and fill in `record`."""
@@ -313,6 +321,7 @@ def run(directory: Path) -> int:
             agent.guarded(step, ("node_busy", f"another burn-in runs on this node ({why})"))
     else:
         os.ftruncate(lock_fd, 0)
+        note_boot(directory)
         os.pwrite(lock_fd, f"owner {plan['owner']}, run {plan['run']}, pid {os.getpid()}".encode(), 0)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: threading.Thread(target=agent.end, args=(("interrupted", "interrupted"),)).start())
@@ -322,19 +331,21 @@ def run(directory: Path) -> int:
 
 
 def wait(directory: Path, limit_s: float) -> int:
-    """Wait for the agent of `directory`. Returns 1 if it died or did not finish in time."""
+    """Wait for the agent of `directory`. Returns RUNNING if it did not finish in time, 1 if it never will."""
     until = time.monotonic() + limit_s
-    while time.monotonic() < until:
+    while True:
         pid = directory / "pid"  # absent: the agent is about to start
         alive = not pid.is_symlink() or Path("/proc", os.readlink(pid)).exists()  # noqa: PTH115 Python 3.8
         if (directory / "done").exists():
             return 0
-        if not alive:
-            sys.stderr.write("the burn-in agent died; the records of finished steps are kept\n")
+        told = rebooted(directory)
+        if told or not alive:
+            sys.stderr.write(f"{told or 'the burn-in agent died'}; the records of finished steps are kept\n")
             return 1
+        if time.monotonic() >= until:
+            sys.stderr.write(f"the burn-in agent did not finish within {limit_s:g} s\n")
+            return RUNNING
         time.sleep(0.2)
-    sys.stderr.write(f"the burn-in agent did not finish within {limit_s:g} s\n")
-    return 1
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ from clusterctl.core.gates.planning.step import BurnInPart, GateStep, Obstacle, 
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.level import LEVELS
 from clusterctl.model.node import Node, Place
-from support.gates import TODAY, gates, node, nodes, plan
+from support.gates import ALL, TODAY, gates, node, nodes, plan
 
 
 def pair_steps(count: int, **how: int) -> list[tuple[str, GateStep]]:
@@ -225,3 +226,17 @@ def test_the_time_limit_holds_all_batches() -> None:
 def test_the_plan_is_a_function_of_its_input() -> None:
     assert plan(nodes(5)) == plan(nodes(5))
     assert replace(plan(nodes(5)), level="full") != plan(nodes(5))
+
+
+def test_measurements_are_exclusive_and_snapshots_are_not() -> None:
+    declared = gates(gates_allowed_programs=["watcher"], gates_levels=dict.fromkeys(LEVELS, ALL))
+    steps = plan(nodes(2, rails=1, declared=declared), [*ALL, "load_errors"]).steps["n1"]
+    told = {s.gate: (s.exclusive, s.shares_with) for s in steps if s.name != "ranks"}
+    assert told == {
+        "dcgm_diag": (True, ("nv-hostengine", "watcher")),
+        "nccl_node": (True, ("watcher",)),
+        "rdma_pair": (True, ("watcher",)),
+        "nccl_group": (True, ("watcher",)),
+        "load_errors": (False, ()),
+    }
+    assert [s.exclusive for s in steps if s.name == "ranks"] == [False]

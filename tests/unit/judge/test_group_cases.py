@@ -38,6 +38,9 @@ def judged(case: dict[str, Any]) -> dict[str, set[tuple[str, ...]]]:
     text = "" if case.get("timed_out") else table
     launched = record("nccl_group", "n1", text, step="group", peers=tuple(names), argv=ARGV, **more)
     records = [launched, *(rank_record(name, i * GPUS, case) for i, name in enumerate(names))]
+    for name, code in case.get("members", {}).items():
+        lost = {"error": "lost", "error_code": GateReason(code), "exit_status": None}
+        records.append(record("nccl_group", name, "", step="member", argv=("orted",), peer="n1", **lost))
     subjects = [subject_of(node(n, rails=8, declared=gates()), TODAY) for n in names]
     results = judge(subjects, records, level="standard", gates=["nccl_group"])
     return {name: {_told(r) for r in results if r.node == name and r.outcome is not Outcome.PASS} or {("pass",)} for name in names}

@@ -211,3 +211,15 @@ def test_each_side_is_pinned_near_its_own_hca(pin: bool, near: set[str]) -> None
     steps = plan(nodes(2, rails=2, declared=declared), ["rdma_pair"]).steps["n1"]
     assert {s.near for s in steps if s.gate == "rdma_pair"} == near
     assert all(s.near in ("", s.device) for s in steps)
+
+
+def test_a_pair_with_a_node_in_use_is_not_measured_and_the_others_are() -> None:
+    names = ["n1", "n2", "n3"]
+    subjects = [subject_of(node(n, rails=1), TODAY) for n in names]
+    records = [r for i, (a, b) in enumerate(combinations(names, 2)) for r in link(a, b, 0, i, 200.0 if "n2" in (a, b) else HEALTHY)]
+    told: dict[str, Any] = {"error": "not alone on the node: pid 7 (train)", "error_code": GateReason.IN_USE, "exit_status": None}
+    found = {r.node: r for r in results_of(subjects, [replace(r, **told) if r.node == "n2" else r for r in records])}
+    assert (found["n2"].outcome, found["n2"].reason) == (Outcome.COULD_NOT_RUN, GateReason.IN_USE)
+    assert "pid 7 (train)" in found["n2"].detail
+    assert "gates_allowed_programs" in found["n2"].hint
+    assert {found[n].outcome for n in ("n1", "n3")} == {Outcome.PASS}

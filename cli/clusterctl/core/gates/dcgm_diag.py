@@ -14,7 +14,7 @@ from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from clusterctl.model.level import LEVELS, Level
-from clusterctl_validators.gpu_vendor import ADVICE
+from clusterctl_validators.gpu_vendor import ADVICE, DIAGNOSTICS_DAEMON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +67,7 @@ class DcgmDiag(NodeGate[DcgmDiagSettings]):
     settings_model = DcgmDiagSettings
     tool = "dcgmi_diag"
     installed_by = "gpu_tools"
+    works_through = (DIAGNOSTICS_DAEMON,)
     default_levels = LEVELS
     needs_floor = False
 

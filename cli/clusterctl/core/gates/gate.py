@@ -50,6 +50,7 @@ class Gate(ABC, Generic[S]):
         installed_by: the role that installs the tool; empty where none does.
         always: it takes part in every burn-in, whatever the profile and the command line name.
         reads_stderr: the tool writes part of its result to stderr.
+        works_through: daemons that compute for the tool.
     """
 
     name: ClassVar[str]
@@ -62,6 +63,7 @@ class Gate(ABC, Generic[S]):
     installed_by: ClassVar[str] = ""
     always: ClassVar[bool] = False
     reads_stderr: ClassVar[bool] = False
+    works_through: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
@@ -78,6 +80,10 @@ class Gate(ABC, Generic[S]):
     @abstractmethod
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """The results of all judged nodes that `evidence` has records of; a node without any is no concern of the gate."""
+
+    def shares_with(self, subject: Subject) -> tuple[str, ...]:
+        """Programs that may compute on the node while it is measured, with what they start."""
+        return (*self.works_through, *subject.profile.allowed_programs)
 
     def version_argv(self, settings: S) -> tuple[str, ...]:  # noqa: ARG002 for gates to override
         """A cheap command that prints the tool's version; empty where the tool has none."""

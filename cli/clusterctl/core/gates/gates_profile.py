@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.settings import GateSettings
     from clusterctl.model.node import Node
 
-_KNOWN = ("gates_levels", "gates_settings", "gates_baselines", "gates_peer_address")
+_KNOWN = ("gates_levels", "gates_settings", "gates_baselines", "gates_peer_address", "gates_allowed_programs")
 _PARTS = ("gates_settings_", "gates_baselines_")
 
 
@@ -59,6 +59,7 @@ class _Document(BaseModel):
     gates_settings: dict[str, Any] = {}
     gates_baselines: list[BaselineEntry] = []
     gates_peer_address: str = ""
+    gates_allowed_programs: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class GatesProfile:
     Attributes:
         levels: burn-in level -> its gates, in order; those that always take part are at the end.
         settings: gate -> its settings; every registered gate has some.
+        allowed_programs: what may compute on the node while it is measured, with what it starts.
         peer_address: the address other nodes measure this one by; empty = the address of its SSH connection.
     """
 
@@ -75,6 +77,7 @@ class GatesProfile:
     settings: Mapping[str, GateSettings]
     baselines: tuple[Baseline, ...]
     peer_address: str = ""
+    allowed_programs: tuple[str, ...] = ()
 
     def settings_of(self, gate: Gate[S]) -> S:
         """The settings of a gate."""
@@ -116,7 +119,7 @@ def profile_of(node: Node, today: date) -> GatesProfile:
         raise _invalid(node.name, problems)
     always = [gate.name for gate in all_gates() if gate.always]
     levels = {level: tuple(dict.fromkeys((*gates, *always))) for level, gates in document.gates_levels.items()}
-    return GatesProfile(levels, settings, entries, document.gates_peer_address)
+    return GatesProfile(levels, settings, entries, document.gates_peer_address, tuple(document.gates_allowed_programs))
 
 
 def _settings(declared: Any) -> tuple[dict[str, GateSettings], list[Problem]]:

@@ -119,7 +119,7 @@ class GroupGate(Gate[G]):
         """A result for every judged member of every run; where a run ended without any, a member's own record may say why."""
         results: list[GateResult] = []
         proved: set[str] = set()
-        for record in (self.with_evidence(r, evidence) for r in evidence.records if r.peers):
+        for record in (self.with_evidence(_undisturbed(r, evidence), evidence) for r in evidence.records if r.peers):
             lead = evidence.subjects.get(record.node)
             if lead is None:
                 continue
@@ -205,6 +205,16 @@ class GroupGate(Gate[G]):
             )
             hint = (halve if len(half) > 1 else "") + self.hint(result)
         return replace(result, outcome=Outcome.COULD_NOT_RUN, detail=detail, hint=hint)
+
+
+def _undisturbed(run: RawRecord, evidence: Evidence) -> RawRecord:
+    """A run that was alone on its launcher was alone only if it was so on every member."""
+    own = [r for r in evidence.records if r.step.startswith(MEMBER) and r.peer == run.node and rung_of(r) == rung_of(run)]
+    others = [r for r in own if r.error_code is GateReason.IN_USE]
+    if not others or run.error_code is GateReason.IN_USE:
+        return run
+    told = "; ".join(f"{r.node}: {r.error}" for r in others)
+    return replace(run, error=told, error_code=GateReason.IN_USE, exit_status=None)
 
 
 def _spoiled(result: GateResult) -> GateResult:

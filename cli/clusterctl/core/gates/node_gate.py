@@ -65,6 +65,8 @@ class NodeGate(Gate[S]):
             timeout_s=at_level(settings.timeout_s, level),
             batch=batch,
             version_argv=self.version_argv(settings),
+            exclusive=True,
+            shares_with=self.shares_with(subject),
         )
 
     def _hint(self, result: GateResult) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from clusterctl.model.task_event import TaskEvent
 
 _PLAYBOOK_MARGIN_S = 300
+# A node that reboots while it is measured: 300 s are too short for bare metal, 900 s work (microsoft/lisa, pull request 3082).
+_RETURN_S = 900
 _FORKS = 50
 _TOKEN_BYTES = 32
 # The agent keeps 512 KiB of each stream of a step; JSON writes a control character as six.
@@ -63,6 +65,7 @@ def measure(
         "burnin_records_dir": str(fetched),
         "burnin_run": run,
         "burnin_limit_s": plan.limit_s + 60,
+        "burnin_return_s": _RETURN_S,
         "burnin_nvlink_groups": {name: list(members) for name, members in plan.nvlink_groups.items()},
     }
     request = PlaybookRequest(
@@ -70,7 +73,7 @@ def measure(
         inventory=config.inventory,
         nodes=busy,
         forks=min(max(len(busy), 1), _FORKS),
-        timeout_s=plan.limit_s + _PLAYBOOK_MARGIN_S,
+        timeout_s=plan.limit_s + _RETURN_S + _PLAYBOOK_MARGIN_S,
         extra_vars_file=rundir.write_json(f"{folder}/variables.json", variables),
     )
     outcome = run_playbook(request, rundir.path_for(f"{folder}/ansible/.keep").parent, on_event)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.inventory.ansible_worker.variables import InventoryVariables
 
 _EXTENSIONS = (".yml", ".yaml", ".json")
-_GATES = ("gates_levels", "gates_settings", "gates_baselines", "gates_peer_address")
+_GATES = ("gates_levels", "gates_settings", "gates_baselines", "gates_peer_address", "gates_allowed_programs")
 
 
 def unknown_variables(entities: Iterable[Mapping[str, Any]], roles: dict[str, Role]) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.evidence import Evidence
+from clusterctl.core.gates.judging.reboots import by_reboots
 from clusterctl.core.gates.registry import all_gates, gate_named
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -52,7 +53,7 @@ def judge(
             own = [r for r in found if r.node in declared]
             missing = sorted(set(declared) - {r.node for r in own})
             results += [*own, *(_without_evidence(gate, n, impossible or {}, failed_before) for n in missing)]
-    return tuple(sorted(results, key=_rank))
+    return tuple(sorted(by_reboots(results, ordered), key=_rank))
 
 
 def not_passed(results: Sequence[GateResult]) -> dict[str, str]:

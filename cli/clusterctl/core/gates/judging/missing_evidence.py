@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 _CHECK_NODE = "check network, SSH and power of the node, then `clusterctl burnin {node}`"
 # In order of importance: where several reasons apply, the first is acted on.
 _ACTIONS = {
+    GateReason.REBOOTED: "find out why in the BMC's event log (`clusterctl bmc {node} log`) and the kernel log of the boot before, then burn in again",
     GateReason.NODE_UNREACHABLE: _CHECK_NODE,
     GateReason.NOT_INSTALLED: "role {role} installs it: `clusterctl provision {node}`",
     GateReason.NODE_BUSY: "wait for that one to end, then run again",
+    GateReason.IN_USE: "end it, or wait for its end, then `clusterctl burnin {node}`; what may run beside a measurement is in gates_allowed_programs",
     GateReason.PEER_SILENT: _CHECK_NODE,
     GateReason.NVLINK_UNUSABLE: f"{ADVICE.unusable_domain}, then `clusterctl burnin {{node}}`",
     GateReason.FABRIC_NOT_READY: f"{ADVICE.fabric_not_ready}, then `clusterctl burnin {{node}}`",

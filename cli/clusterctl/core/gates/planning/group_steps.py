@@ -48,7 +48,7 @@ class GroupPlanner:
         """Those of one member."""
         lead = self.members[0]
         taking = member.name == lead.name or self.gate.member_argv
-        first = (self._launcher(batch) if member.name == lead.name else self._member(batch),) if taking else ()
+        first = (self._launcher(batch) if member.name == lead.name else self._member(member, batch),) if taking else ()
         return (*first, *((self._after(after),) if self.gate.after_argv else ()))
 
     def _launcher(self, batch: int) -> GateStep:
@@ -65,9 +65,11 @@ class GroupPlanner:
             peers=tuple(m.name for m in self.members),
             version_argv=self.gate.version_argv(settings),
             members=others,
+            exclusive=True,
+            shares_with=self.gate.shares_with(self.members[0]),
         )
 
-    def _member(self, batch: int) -> GateStep:
+    def _member(self, member: Subject, batch: int) -> GateStep:
         lead = self.members[0]
         settings = lead.profile.settings_of(self.gate)
         return GateStep(
@@ -81,6 +83,8 @@ class GroupPlanner:
             peer=lead.name,
             peer_address=lead.address,
             version_argv=self.gate.version_argv(settings),
+            exclusive=True,
+            shares_with=self.gate.shares_with(member),
         )
 
     def _after(self, batch: int) -> GateStep:

@@ -1,0 +1,133 @@
+"""Who else computes on this node's GPUs, or runs a job on it, while it is measured. Standard library, Python 3.8+.
+
+Looks at /proc: processes that have a compute device open, and processes of a job scheduler. What is gone between two looks is not seen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+LOOK_S = 5.0
+FRESH_S = 0.5
+NO_RULES: dict[str, Any] = {"devices": [], "services": [], "jobs": ""}
+
+
+class Process(NamedTuple):
+    """A process; `parent` is its parent's pid."""
+
+    pid: int
+    parent: int
+    name: str
+    title: str
+
+
+class Sighting(NamedTuple):
+    """A foreign process, when it was seen, and the names of it and its ancestors."""
+
+    at: float
+    text: str
+    names: frozenset[str]
+
+
+class Watch:
+    """Looks every LOOK_S seconds, and whenever it is asked.
+
+    Attributes:
+        rules: `devices`: files that computing processes have open; `services`: programs that may; `jobs`: what titles of jobs look like.
+    """
+
+    def __init__(self, rules: dict[str, Any], proc: Path = Path("/proc"), own: int = 0) -> None:
+        self.rules = rules
+        self.proc = proc
+        self.own = own or os.getpid()
+        self.seen: list[Sighting] = []
+        self.lock = threading.Lock()
+        self.over = threading.Event()
+        self.looking = threading.Lock()
+        self.looked = 0.0
+
+    def start(self) -> None:
+        """Look in the background until `over` is set."""
+        if self.rules["devices"] or self.rules["jobs"]:
+            threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        while not self.over.wait(LOOK_S):
+            self.look()
+
+    def look(self) -> None:
+        """Note every foreign process; once for steps that begin or end together."""
+        with self.looking:
+            if self.looked and time.monotonic() - self.looked < FRESH_S:
+                return
+            self._look()
+            self.looked = time.monotonic()
+
+    def _look(self) -> None:
+        processes = {p.pid: p for p in self._processes()}
+        found = []
+        for process in processes.values():
+            line = lineage(process, processes)
+            if self.own in {p.pid for p in line}:
+                continue
+            what = self._what(process)
+            if what:
+                names = frozenset(p.name for p in line)
+                found.append(Sighting(time.monotonic(), f"pid {process.pid} ({process.name}) {what}", names))
+        with self.lock:
+            self.seen += found
+
+    def told(self, since: float, shares_with: list[str]) -> str:
+        """The foreign processes seen since a time, now included; those of some programs, and what these started, do not count."""
+        self.look()
+        with self.lock:
+            texts = [s.text for s in self.seen if s.at >= since and not s.names & set(shares_with)]
+        distinct = list(dict.fromkeys(texts))
+        return ", ".join(distinct[:3]) + (f" and {len(distinct) - 3} more" if len(distinct) > 3 else "")  # noqa: PLR2004 a line's length
+
+    def _what(self, process: Process) -> str:
+        """What a process does that a measurement must be without; empty if nothing."""
+        if self.rules["jobs"] and re.search(self.rules["jobs"], process.title):
+            return "runs a job on this node"
+        if process.name in self.rules["services"]:
+            return ""
+        devices = set(self.rules["devices"])
+        with suppress(OSError):
+            for entry in os.scandir(self.proc / str(process.pid) / "fd"):
+                with suppress(OSError):
+                    if os.readlink(entry.path) in devices:  # noqa: PTH115 Python 3.8
+                        return "computes on the GPUs"
+        return ""
+
+    def _processes(self) -> list[Process]:
+        found = []
+        for folder in self.proc.glob("[0-9]*"):
+            with suppress(OSError, ValueError, IndexError):
+                title = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+                stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
+                comm, _, rest = stat.partition("(")[2].rpartition(")")
+                if title:  # a kernel thread has none
+                    found.append(Process(int(folder.name), int(rest.split()[1]), program_name(folder, comm), title))
+        return found
+
+
+def program_name(folder: Path, comm: str) -> str:
+    """The name of a process's program; the kernel's own, of 15 characters, where its file is not known."""
+    try:
+        return os.path.basename(os.readlink(folder / "exe")).partition(" ")[0]  # noqa: PTH115, PTH119 Python 3.8
+    except OSError:
+        return comm
+
+
+def lineage(process: Process, processes: dict[int, Process]) -> list[Process]:
+    """A process and its ancestors."""
+    line = [process]
+    while line[-1].parent in processes and processes[line[-1].parent] not in line:
+        line.append(processes[line[-1].parent])
+    return line
