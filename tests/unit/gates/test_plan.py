@@ -16,7 +16,7 @@ from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import LEVELS
 from clusterctl.model.node import Node, Place
-from support.gates import ALL, TODAY, gates, node, nodes, plan
+from support.gates import ALL, GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, node, nodes, plan
 
 
 def pair_steps(count: int, **how: int) -> list[tuple[str, GateStep]]:
@@ -240,3 +240,29 @@ def test_measurements_are_exclusive_and_snapshots_are_not() -> None:
         "load_errors": (False, ()),
     }
     assert [s.exclusive for s in steps if s.name == "ranks"] == [False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "floor", "expected"),
+    [
+        # 54 runs of 16 GiB, each byte counted twice, at 300 GB/s: 6.19 s; a hundred times that, and two minutes.
+        ({}, 300.0, 739),
+        ({"slowdown": 10}, 300.0, 600),
+        ({"slowdown": 1000}, 300.0, 6305),
+        ({"collective": "all_gather"}, 300.0, 600),
+        ({"iterations": 200}, 300.0, 4862),
+        ({"timeout_s": 3000}, 300.0, 3000),
+        ({"slowdown": 1000, "iterations": 5000}, 50.0, 86400),
+    ],
+)
+def test_a_group_has_time_to_end_at_the_speed_of_tcp(changes: dict[str, Any], floor: float, expected: int) -> None:
+    declared = gates(gates_settings={"nccl_group": changes}, gates_baselines=[RDMA_FLOOR, NODE_FLOOR, {**GROUP_FLOOR, "value": floor}])
+    steps = plan(nodes(2, rails=8, declared=declared), ["nccl_group"]).steps
+    limits = {s.name: s.timeout_s for name in ("n1", "n2") for s in steps[name] if s.name in ("group", "member")}
+    assert limits == {"group": expected, "member": expected + 30}
+
+
+def test_a_group_of_a_size_without_floor_has_its_declared_limit() -> None:
+    floors = [RDMA_FLOOR, NODE_FLOOR, {**GROUP_FLOOR, "nodes": 7}]
+    steps = plan(nodes(2, declared=gates(gates_baselines=floors)), ["nccl_group"]).steps
+    assert [s.timeout_s for s in steps["n1"] if s.name == "group"] == [600]

@@ -14,7 +14,7 @@ from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.judging.reading import not_run, read_record
 from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, GroupPlanner, place_on, rung_of
 from clusterctl.core.gates.planning.step import GateSteps, Obstacle, Rendezvous
-from clusterctl.core.gates.settings import GateSettings, Seconds
+from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
@@ -71,6 +71,10 @@ class GroupGate(Gate[G]):
     def rungs(self, subjects: Sequence[Subject], level: Level) -> tuple[str, ...]:  # noqa: ARG002 for gates to override
         """The sizes of groups to measure, in this order; the last one is `all`."""
         return (ALL,)
+
+    def limit_s(self, settings: G, level: Level, members: Sequence[Subject]) -> int:  # noqa: ARG002 for gates to override
+        """The time limit of a run over `members`."""
+        return at_level(settings.timeout_s, level)
 
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
         """The last rung."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
 
 from clusterctl.core.gates import nccl_rules
 from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
+from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.mpi_options import mpi_options
 from clusterctl.core.gates.nccl_proof import LOG_FILE, LOG_PATTERN, LOG_VARIABLE, Proof, is_by_rank, logs_of
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
     from clusterctl.model.level import Level
 
 _LEAST_NODES = 2
+# Assumed: MPI starts its daemons and NCCL connects within this time.
+_START_S = 120
+_LONGEST_S = 86400
 
 
 class NcclGroupSettings(GroupSettings, NcclSettings):
@@ -34,6 +41,8 @@ class NcclGroupSettings(GroupSettings, NcclSettings):
     Attributes:
         require_gdr: every network channel must use GPUDirect RDMA.
         mpi_arguments: further words for mpirun.
+        slowdown: how many times slower than its floor a run may be before it is cut off; one over TCP should end, and be judged by its
+            transport. Assumed: one port of 25 Gb/s carries 3 GB/s, a hundredth of a floor of 300.
         rungs: the groups that are measured, in this order, each over the nodes that passed the one before. One that would measure
             the same groups as the next, or none of at least two nodes, is left out. The last is always `all`.
     """
@@ -41,6 +50,7 @@ class NcclGroupSettings(GroupSettings, NcclSettings):
     require_transport: str = "NET/IB"
     require_gdr: bool = True
     mpi_arguments: list[str] = []
+    slowdown: Annotated[int, Field(gt=0, le=1000)] = 100
     rungs: list[Literal["leaf", "rack", "scalable_unit", "all"]] = ["rack", "all"]
 
     @property
@@ -70,6 +80,15 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         exported = (word for name, value in variables.items() for word in ("-x", f"{name}={value}"))
         mpi = ("mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, "--bind-to", "numa", *mpi_options(members))
         return (*mpi, *settings.mpi_arguments, *exported, *settings.test_argv(level), "-g", "1")
+
+    def limit_s(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject]) -> int:
+        """The greater of timeout_s and start + slowdown * (the test's time at the floor); see `NcclSettings.seconds_at`."""
+        declared = super().limit_s(settings, level, members)
+        lower = floors(applicable(self.limits_of(members[0], len(members)), len(members)))
+        slowest = min((b.limit for b in lower if b.metric == "busbw" and b.op in ("", settings.collective) and b.limit > 0), default=None)
+        if slowest is None:
+            return declared
+        return min(max(declared, _START_S + math.ceil(settings.slowdown * settings.seconds_at(slowest, level))), _LONGEST_S)
 
     def version_argv(self, settings: NcclGroupSettings) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere
         """Of nccl-tests."""

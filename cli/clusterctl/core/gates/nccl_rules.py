@@ -31,6 +31,7 @@ VERSION_ARGV = ("all_reduce_perf", "--help")
 OVER_NVLINK = "P2P/MNNVL"
 
 _IN_PLACE = "_in_place"
+_WARMUP = 5
 _TRANSPORT_LINES = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,GRAPH,P2P,SHM"}
 _TRANSPORT_HINT = "look at the NCCL INFO lines in the raw output: IB devices, nvidia_peermem or DMA-BUF, NCCL_IB_HCA in /etc/nccl.conf"
 
@@ -62,7 +63,17 @@ class NcclSettings(GateSettings):
     def test_argv(self, level: Level) -> tuple[str, ...]:
         """The program of nccl-tests with its arguments, except for the number of GPUs."""
         size, iterations = str(self.size_bytes), str(at_level(self.iterations, level))
-        return (f"{self.collective}_perf", "-b", size, "-e", size, "-n", iterations, "-w", "5", "-c", "1")
+        return (f"{self.collective}_perf", "-b", size, "-e", size, "-n", iterations, "-w", str(_WARMUP), "-c", "1")
+
+    def seconds_at(self, busbw_gbs: float, level: Level) -> float:
+        """How long the test communicates at a bus bandwidth: runs * size * c / busbw.
+
+        runs = 2 * (iterations + 2) + 2 * warm-up: out of place and in place, each with a run before and a checked one after it; warm-up at
+        the largest and at the smallest size, which are the same here (nccl-tests, src/common.cu: TimeTest, BenchTime). c is the most that
+        the bus bandwidth counts a byte: 2 (n-1)/n for all_reduce, at most 1 for the others (nccl-tests, doc/PERFORMANCE.md).
+        """
+        runs = 2 * (at_level(self.iterations, level) + 2) + 2 * _WARMUP
+        return runs * self.size_bytes * (2 if self.collective == "all_reduce" else 1) / (busbw_gbs * 1e9)
 
 
 def first_warning(record: RawRecord) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.planning.step import GateStep, Side
-from clusterctl.core.gates.settings import at_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +59,7 @@ class GroupPlanner:
             tool=self.gate.tool,
             side=Side.SOLO,
             argv=self.gate.argv(settings, self.level, self.members),
-            timeout_s=at_level(settings.timeout_s, self.level),
+            timeout_s=self.gate.limit_s(settings, self.level, self.members),
             batch=batch,
             peers=tuple(m.name for m in self.members),
             version_argv=self.gate.version_argv(settings),
@@ -78,7 +77,7 @@ class GroupPlanner:
             tool=self.gate.tool,
             side=Side.MEMBER,
             argv=self.gate.member_argv,
-            timeout_s=at_level(settings.timeout_s, self.level) + _MEMBER_MARGIN_S,
+            timeout_s=self.gate.limit_s(settings, self.level, self.members) + _MEMBER_MARGIN_S,
             batch=batch,
             peer=lead.name,
             peer_address=lead.address,
