@@ -60,7 +60,7 @@ def test_status_shows_the_nodes_of_a_rack(rack: tuple[Store, RunRow], capsys: py
 def test_status_prints_a_table(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.call(["status"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "rack_12: 5 admitted, 1 quarantined"
+    assert lines[0] == "rack_12 (degraded): 5 admitted, 1 quarantined"
     assert len(lines) == 7
     assert "✗ quarantined" in lines[4]
     assert "98.1 of 200 Gb/s, expected >= 180 Gb/s" in lines[4]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.core.lifecycle import ABSENT, LEGAL
+from clusterctl.core.lifecycle import ABSENT, LEGAL, MAY_BE_SILENT
 from clusterctl.model.errors import NodesAbsentError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.state import State
@@ -45,7 +45,7 @@ def test_absent_nodes_are_left_out_and_named(store: Store) -> None:
     bring(store, "r12-n03", State.RETIRED)
     messages: list[str] = []
     assert [n.name for n in without_absent_nodes(store, NODES, messages.append)] == ["r12-n02"]
-    assert messages == ["left out, because they are in RMA or retired: r12-n01 (rma), r12-n03 (retired)"]
+    assert messages == ["left out, because they are away: r12-n01 (rma), r12-n03 (retired)"]
 
 
 def test_without_present_nodes_it_is_an_error_with_a_hint(store: Store) -> None:
@@ -58,3 +58,11 @@ def test_without_present_nodes_it_is_an_error_with_a_hint(store: Store) -> None:
 
 def test_unregistered_nodes_are_kept(tmp_path: Path) -> None:
     assert without_absent_nodes(fresh(tmp_path), NODES, print) == tuple(NODES)
+
+
+def test_where_nobody_answers_for_them_nodes_in_maintenance_are_left_out_too(store: Store) -> None:
+    bring(store, "r12-n02", State.MAINTENANCE)
+    messages: list[str] = []
+    kept = without_absent_nodes(store, NODES, messages.append, away=MAY_BE_SILENT)
+    assert [n.name for n in kept] == ["r12-n01", "r12-n03"]
+    assert messages == ["left out, because they are away: r12-n02 (maintenance)"]

@@ -14,7 +14,7 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 @click.option("--force", is_flag=True, help="Past the circuit breaker and the maintenance windows.")
 @click.option(
     "--to",
-    type=click.Choice(("drained", "quarantined", "rma", "retired")),
+    type=click.Choice(("drained", "maintenance", "quarantined", "rma", "retired")),
     default="drained",
     show_default=True,
     help="Where they go; except for `drained`, what proved them good no longer counts.",
@@ -22,7 +22,7 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 @output_option
 @click.pass_context
 def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: str, output: str) -> int:
-    """Take the nodes of TARGET out of the pool: for now, for the vendor (rma) or for good (retired).
+    """Take the nodes of TARGET out of the pool: for now, for work on them (maintenance), for the vendor (rma) or for good (retired).
 
     Outside of the maintenance windows of clusterctl.yml only `--to quarantined` takes members out: a faulty node need not wait.
     They stay out, with you as owner, until `release` or an explicit --include-drained. Running jobs are the scheduler's to end.

@@ -37,6 +37,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     Changes no node unless --heal is given. Exits with 0 if nothing changed, 8 if something did, 6 if a check could not run, 4 if a node was not reached.
     """
     from clusterctl.adapters.validators import ValidationSettings  # noqa: PLC0415
+    from clusterctl.core.lifecycle import MAY_BE_SILENT  # noqa: PLC0415
     from clusterctl.terminal import drift as view  # noqa: PLC0415
     from clusterctl.terminal.validation_progress import validation_progress  # noqa: PLC0415
     from clusterctl.workflows.drift.check_drift import check_drift  # noqa: PLC0415 `--help` must not pay for it
@@ -49,7 +50,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
         return 0
     config = load_config(ctx, given["inventory"], gates=True)
     options = _options(given, config.drift_policy)
-    nodes = load_target(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
+    nodes = load_target(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"], away=MAY_BE_SILENT)
     args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
     settings = ValidationSettings(concurrency=given["forks"], node_timeout_s=given["timeout_s"], ansible_args=args)
     with validation_progress(len(nodes)) as listener:

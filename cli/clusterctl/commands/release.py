@@ -14,7 +14,7 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 @output_option
 @click.pass_context
 def command(ctx: click.Context, target: str, reason: str, output: str) -> int:
-    """Let the quarantined, drained, returned (rma) or retired nodes of TARGET be provisioned again. Admits nothing.
+    """Let the quarantined, drained, maintained, returned (rma) or retired nodes of TARGET be provisioned again. Admits nothing.
 
     Nodes that are registered already, or cannot be released (exit status 2), stay as they are and are named.
     """

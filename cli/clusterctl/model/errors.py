@@ -126,9 +126,9 @@ class IllegalTransitionError(ClusterctlError):
 
 
 class NodesAbsentError(ClusterctlError):
-    """All nodes of a target are in RMA or retired."""
+    """All nodes of a target are away: in RMA, retired, or in maintenance where that matters."""
 
-    template = "all nodes of the target are in RMA or retired: {nodes}"
+    template = "all nodes of the target are away: {nodes}"
     hint_template = "{hint}"
     exit_code = ExitCode.USAGE
 

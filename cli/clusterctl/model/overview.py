@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from clusterctl.model.rack_condition import RackStatus
     from clusterctl.model.records import Lease, NodeRecord, RunRow, Unanswered
 
 
@@ -28,12 +29,14 @@ class Overview:
         held: node -> lease of the run that is changing it now.
         unanswered: node -> its newest validation, of the nodes of which that gave no findings.
         dead_runs: runs whose process is gone.
+        racks: those of the nodes, each with all of its nodes.
     """
 
     nodes: Sequence[NodeRecord]
     held: Mapping[str, Lease]
     unanswered: Mapping[str, Unanswered] = field(default_factory=dict)
     dead_runs: Sequence[Unfinished] = ()
+    racks: Sequence[RackStatus] = ()
 
     @property
     def unfinished(self) -> tuple[Unfinished, ...]:

@@ -16,5 +16,6 @@ class State(StrEnum):
     ADMITTED = "admitted"
     QUARANTINED = "quarantined"
     DRAINED = "drained"
+    MAINTENANCE = "maintenance"
     RMA = "rma"
     RETIRED = "retired"

@@ -17,6 +17,7 @@ SIGNS: dict[State, str] = {
     S.ADMITTED: "●",
     S.QUARANTINED: "✗",
     S.DRAINED: "‖",
+    S.MAINTENANCE: "⚙",
     S.RMA: "↩",
     S.RETIRED: "†",
 }
@@ -29,6 +30,7 @@ _ANSI: dict[State, str] = {
     S.ADMITTED: "32",
     S.QUARANTINED: "1;31",
     S.DRAINED: "33",
+    S.MAINTENANCE: "33",
     S.RMA: "35",
     S.RETIRED: "90",
 }

@@ -7,7 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core import timestamps
-from clusterctl.core.lifecycle import ABSENT
+from clusterctl.core.lifecycle import MAY_BE_SILENT
+from clusterctl.model.rack_condition import RackCondition
 from clusterctl.model.state import State
 from clusterctl.terminal import out
 from clusterctl.terminal.names import fold_names
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # Above this many nodes, the admitted ones of a rack share its heading; the others keep their lines.
 _MANY = 200
+# The other conditions are plain from the states.
+_TOLD = frozenset({RackCondition.DEGRADED, RackCondition.MAINTENANCE})
 
 
 def show_status(overview: Overview, output: str) -> None:
@@ -39,6 +42,7 @@ def status_body(overview: Overview) -> dict[str, Any]:
     return {
         "summary": {s.value: counts[s] for s in State if counts[s]},
         "counts": _counts(overview),
+        "racks": [{"name": r.name, "condition": r.condition.value, "admitted": r.admitted, "nodes": r.nodes} for r in overview.racks],
         "nodes": [
             node_json(n) | {"held_by": _held(held.get(n.name)), "unanswered": _unanswered(overview.unanswered.get(n.name))}
             for n in overview.nodes
@@ -99,15 +103,16 @@ def _unanswered(last: Unanswered | None) -> dict[str, str] | None:
 def _lines(overview: Overview) -> Iterator[str]:
     width = max((len(n.name) for n in overview.nodes), default=0)
     held = overview.held
-    # A node at the vendor's, or gone for good, is not expected to answer.
-    unanswered = {n.name: overview.unanswered[n.name] for n in overview.nodes if n.name in overview.unanswered and n.state not in ABSENT}
+    expected = [n.name for n in overview.nodes if n.state not in MAY_BE_SILENT]
+    unanswered = {name: overview.unanswered[name] for name in expected if name in overview.unanswered}
+    told = {r.name: f" ({r.condition})" for r in overview.racks if r.condition in _TOLD}
     many = len(overview.nodes) > _MANY
     for rack, group in groupby(overview.nodes, key=lambda n: n.rack):
         nodes = tuple(group)
         counts = Counter(n.state for n in nodes)
         silent = sum(n.name in unanswered for n in nodes)
         heading = ", ".join(coloured(f"{counts[s]} {s.value}", s) for s in State if counts[s])
-        yield f"{rack or 'no rack'}: {heading}" + (f" ({silent} gave no answer)" if silent else "")
+        yield f"{rack or 'no rack'}{told.get(rack, '')}: {heading}" + (f" ({silent} gave no answer)" if silent else "")
         for node in nodes:
             if not (many and node.state is State.ADMITTED and not node.spec_moved_on and node.name not in unanswered):
                 yield _line(node, width, held.get(node.name), unanswered.get(node.name))

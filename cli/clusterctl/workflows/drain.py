@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import Headroom
-from clusterctl.core.lifecycle import is_legal, next_action
+from clusterctl.core.lifecycle import OWNABLE, is_legal, next_action
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.move import Move, MoveOutcome
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.records import NodeRecord
 
-RELEASABLE = frozenset({State.QUARANTINED, State.DRAINED, State.RMA, State.RETIRED})
+RELEASABLE = OWNABLE
 
 
 def drain(
@@ -36,7 +36,7 @@ def drain(
 ) -> tuple[Move, ...]:
     """Take nodes out: first of the pool, then in the record. Killed in between, no node is in the pool without being admitted.
 
-    `to` is `drained`; or `quarantined`, `rma` or `retired`: then its evidence no longer counts. With an `owner`, the person who does it, they
+    `to` is `drained`; or `maintenance`, `quarantined`, `rma` or `retired`: then its evidence no longer counts. With an `owner`, the person who does it, they
     stay out until they are released or explicitly included. Nodes that are there already, or cannot go there, stay as they are.
 
     Raises:

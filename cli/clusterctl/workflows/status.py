@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters import clock, processes
 from clusterctl.adapters.store import sqlite_reader
 from clusterctl.adapters.store.match import match
+from clusterctl.core.rack_condition import racks_of
 from clusterctl.model.overview import Overview, Unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
-    from clusterctl.model.records import Lease, Unanswered
+    from clusterctl.model.rack_condition import RackStatus
+    from clusterctl.model.records import Lease, NodeRecord, Unanswered
 
 
 def overview(store_url: str, target: str) -> Overview:
@@ -24,13 +26,20 @@ def overview(store_url: str, target: str) -> Overview:
     """
     found = sqlite_reader.read_snapshot(store_url)
     if found:
-        return Overview(match(found.nodes, target), _held(found.leases, frozenset()), _by_node(found.unanswered))
+        shown = match(found.nodes, target)
+        return Overview(shown, _held(found.leases, frozenset()), _by_node(found.unanswered), racks=_racks(found.nodes, shown))
     from clusterctl.adapters.store import Store  # noqa: PLC0415 SQLAlchemy costs more than all the rest
 
     with Store.open(store_url) as store:
-        recorded = match(store.nodes(), target)
+        nodes = store.nodes()
+        shown = match(nodes, target)
         dead = tuple(Unfinished(r, store.nodes_in_progress(r.id), store.admitted_by(r.id)) for r in store.unfinished_runs())
-        return Overview(recorded, _held(store.leases(), {u.run.id for u in dead}), _by_node(store.unanswered()), dead)
+        held = _held(store.leases(), {u.run.id for u in dead})
+        return Overview(shown, held, _by_node(store.unanswered()), dead, _racks(nodes, shown))
+
+
+def _racks(nodes: Sequence[NodeRecord], shown: Sequence[NodeRecord]) -> tuple[RackStatus, ...]:
+    return racks_of(nodes, {n.rack for n in shown})
 
 
 def _by_node(unanswered: Iterable[Unanswered]) -> dict[str, Unanswered]:

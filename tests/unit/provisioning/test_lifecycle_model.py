@@ -14,9 +14,11 @@ from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
 from clusterctl.core.lifecycle import LEGAL, OWNABLE
 from clusterctl.model.move import MoveOutcome
+from clusterctl.model.rack_condition import RackCondition
 from clusterctl.model.state import State
 from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence
 from clusterctl.workflows.drain import RELEASABLE, drain, release
+from clusterctl.workflows.status import overview
 from clusterctl.workflows.withdraw import withdraw
 from support.provisioning import GATES, World
 from support.stores import fresh
@@ -54,11 +56,13 @@ class Lifecycle(RuleBasedStateMachine):
         bad = bool(self.world.bad.get(NAME))
         self.world.run(NAME, force=True, retest=True, include_drained=include)
         unchanged = self.state in ABSENT or (self.owner and not include) or (self.state is State.ADMITTED and not bad and self.proven)
+        if self.owner and self.state not in ABSENT and bad:
+            self.proven = False  # it was looked at, and what was seen is its newest evidence
         if not unchanged:
             self.proven = not self.world.gate_fails
             self.state, self.owner = State.ADMITTED if self.proven else State.QUARANTINED, ""
 
-    @rule(to=st.sampled_from([State.DRAINED, State.QUARANTINED, State.RMA, State.RETIRED]), person=PERSONS)
+    @rule(to=st.sampled_from([State.DRAINED, State.MAINTENANCE, State.QUARANTINED, State.RMA, State.RETIRED]), person=PERSONS)
     def drain(self, to: State, person: str) -> None:
         with Store.open(self.world.url) as store:
             pool = LocalPool.create(store)
@@ -67,7 +71,8 @@ class Lifecycle(RuleBasedStateMachine):
         expected = MoveOutcome.ALREADY if already else MoveOutcome.MOVED if to in LEGAL[self.state] else MoveOutcome.REFUSED
         assert move.outcome is expected
         if expected is MoveOutcome.MOVED:
-            self.state, self.owner, self.proven = to, person or self.owner, self.proven and to is State.DRAINED
+            someone = "x" if to is State.MAINTENANCE else ""
+            self.state, self.owner, self.proven = to, person or self.owner or someone, self.proven and to is State.DRAINED
 
     @rule()
     def release(self) -> None:
@@ -107,6 +112,16 @@ class Lifecycle(RuleBasedStateMachine):
     def it_is_in_the_pool_only_if_admitted_and_free(self) -> None:
         assert (NAME in self.world.members()) is (self.state is State.ADMITTED)
         assert not (self.owner and self.state not in OWNABLE)
+
+    @invariant()
+    def maintenance_is_somebodys(self) -> None:
+        assert self.state is not State.MAINTENANCE or self.record.owner
+
+    @invariant()
+    def the_rack_serves_only_with_the_node(self) -> None:
+        conditions = {State.ADMITTED: RackCondition.IN_SERVICE, State.MAINTENANCE: RackCondition.MAINTENANCE}
+        (rack,) = overview(self.world.url, "all").racks
+        assert rack.condition is conditions.get(self.state, RackCondition.OUT_OF_SERVICE)
 
     @invariant()
     def nothing_is_held(self) -> None:

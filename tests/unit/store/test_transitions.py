@@ -22,6 +22,7 @@ from support.stores import DIGEST, a_node, a_record, a_run, bring, burn_in, fres
 
 if TYPE_CHECKING:
     from clusterctl.adapters.store import Store
+    from clusterctl.model.records import NodeRecord
 
 NAME = "r12-n01"
 
@@ -63,8 +64,8 @@ def test_only_burned_in_and_drained_lead_to_admitted() -> None:
     assert {s for s in State if State.ADMITTED in LEGAL[s]} == {State.BURNED_IN, State.DRAINED}
 
 
-def test_an_admitted_node_can_only_be_drained_or_quarantined() -> None:
-    assert LEGAL[State.ADMITTED] == {State.DRAINED, State.QUARANTINED}
+def test_an_admitted_node_can_only_be_taken_out() -> None:
+    assert LEGAL[State.ADMITTED] == {State.DRAINED, State.MAINTENANCE, State.QUARANTINED}
 
 
 def test_a_node_with_admission_record_is_admitted(store: Store) -> None:
@@ -118,6 +119,17 @@ def test_quarantine_or_provisioning_voids_the_record(store: Store, detour: tuple
         store.transition(NAME, State.ADMITTED, run_id="", operator="alice")
 
 
+def test_maintenance_is_somebodys_and_ends_only_by_release_or_if_included(store: Store) -> None:
+    bring(store, NAME, State.MAINTENANCE)
+    assert store.nodes()[0].owner == "alice"
+    for to in (State.DRAINED, State.ADMITTED, State.PROVISIONING):
+        with pytest.raises(IllegalTransitionError, match="is maintenance"):
+            bring(store, NAME, to)
+    store.transition(NAME, State.PROVISIONING, run_id="", operator="bob", include_owned=True)
+    assert store.nodes()[0].owner == ""
+    bring(store, NAME, State.MAINTENANCE, State.REGISTERED)
+
+
 def test_an_unknown_node_is_an_error(store: Store) -> None:
     with pytest.raises(IllegalTransitionError, match="r99-n01 is unknown"):
         store.transition("r99-n01", State.PROVISIONING, run_id="", operator="alice")
@@ -135,10 +147,12 @@ class LifecycleMachine(RuleBasedStateMachine):
         self.store.start_run(a_run())
 
     @property
+    def node(self) -> NodeRecord:
+        return self.store.nodes()[0]
+
+    @property
     def state(self) -> State:
-        record = self.store.node(NAME)
-        assert record is not None
-        return record.state
+        return self.node.state
 
     @rule(to=st.sampled_from(State))
     def any_transition(self, to: State) -> None:
@@ -154,12 +168,12 @@ class LifecycleMachine(RuleBasedStateMachine):
             assert to in LEGAL[before]
             assert self.state is to
 
-    @precondition(lambda self: self.state not in {State.ADMITTED, State.RMA, State.RETIRED})
+    @precondition(lambda self: self.state not in {State.ADMITTED, State.RMA, State.RETIRED} and not self.node.owner)
     @rule()
     def passed_burn_in(self) -> None:
         burn_in(self.store, a_run(), digest=self.digest)
 
-    @rule(path=st.lists(st.sampled_from([State.ADMITTED, State.DRAINED, State.QUARANTINED]), min_size=1, max_size=5))
+    @rule(path=st.lists(st.sampled_from([State.ADMITTED, State.DRAINED, State.MAINTENANCE, State.QUARANTINED]), min_size=1, max_size=5))
     def path_through_the_pool(self, path: list[State]) -> None:
         for to in path:
             self.transition(to)
@@ -191,7 +205,7 @@ class LifecycleMachine(RuleBasedStateMachine):
         states = [s.to_state for s in self.store.history(NAME)]
         provisioned = len(states) - 1 - states[::-1].index(State.PROVISIONING)
         assert State.BURNED_IN in states[provisioned:]
-        assert State.QUARANTINED not in states[provisioned:]
+        assert not {State.QUARANTINED, State.MAINTENANCE} & set(states[provisioned:])
         assert self.store.admissions(NAME)
 
     def teardown(self) -> None:

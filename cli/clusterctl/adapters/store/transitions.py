@@ -78,7 +78,7 @@ class TransitionRepository(Repository):
             }
             key = connection.execute(insert(t.transitions).values(**row)).inserted_primary_key
             changes = {"state": to.value, "reason": row["reason"], "spec_digest": digest, "since": row["at"], "epoch": row["epoch"]}
-            changes["owner"] = owner_after(node.owner, to, owner)
+            changes["owner"] = owner_after(node.owner, to, owner, operator)
             if run_id:
                 changes["last_run"] = run_id
             connection.execute(update(t.nodes).where(t.nodes.c.name == name).values(**changes))

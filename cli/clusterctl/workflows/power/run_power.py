@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clusterctl.model.power import PowerReport
 
 # As playbooks/reboot.yml: in any other state a node may run jobs, of the pool or of whoever had it before.
-SWITCHABLE = frozenset({State.DRAINED, State.QUARANTINED})
+SWITCHABLE = frozenset({State.DRAINED, State.MAINTENANCE, State.QUARANTINED})
 _PARTICIPLES = {
     PowerAction.ON: "switched on",
     PowerAction.OFF: "switched off",
@@ -53,7 +53,7 @@ def run_power(
     """The run's id, and how it ended for each node.
 
     Raises:
-        IllegalTransitionError: one of them is neither drained nor quarantined; none was touched.
+        IllegalTransitionError: one of them is neither drained, in maintenance nor quarantined; none was touched.
         LeaseHeldError: a run holds one of them; none was touched.
         ConfigError: the inventory cannot be used.
     """
