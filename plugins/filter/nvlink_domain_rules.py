@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Problem = tuple[str, str]
 
+_SET_BY_TLS = {"IMEX_ENABLE_AUTH_ENCRYPTION", "IMEX_AUTH_SOURCE", "IMEX_SECURITY_TARGET_OVERRIDE"} | {
+    f"IMEX_{end}_{part}" for end in ("SERVER", "CLIENT") for part in ("KEY", "CERT", "CERT_AUTH")
+}
 _PARAMETERS = {"NVreg_ImexChannelCount": "nvlink_domain_imex_channels", "NVreg_CreateImexChannel0": "nvlink_domain_imex_channel0"}
 # Defaults of the module (kernel-open/nvidia/nv-reg.h).
 _MODULE_DEFAULTS = {"NVreg_ImexChannelCount": 2048, "NVreg_CreateImexChannel0": 0}
@@ -22,7 +25,7 @@ _MODULE_DEFAULTS = {"NVreg_ImexChannelCount": 2048, "NVreg_CreateImexChannel0": 
 
 def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
     """Every contradiction as (variable, text). `variables`: those of nvlink_domain and, if the node has the roles, of hardware and nvidia_driver."""
-    return [problem for part in (_numbers, _members, _identity, _settings, _driver, _others) for problem in part(variables)]
+    return [problem for part in (_numbers, _members, _identity, _settings, _encryption, _driver, _others) for problem in part(variables)]
 
 
 def _numbers(v: Mapping[str, Any]) -> Iterator[Problem]:
@@ -65,16 +68,40 @@ def _identity(v: Mapping[str, Any]) -> Iterator[Problem]:
 def _settings(v: Mapping[str, Any]) -> Iterator[Problem]:
     if "IMEX_NODE_CONFIG_FILE" in v["nvlink_domain_imex_settings"]:
         yield "nvlink_domain_imex_settings.IMEX_NODE_CONFIG_FILE", "is set by the role"
-    encryption = str(v["nvlink_domain_imex_settings"].get("IMEX_ENABLE_AUTH_ENCRYPTION", 0)).strip()
-    if encryption != "0":
-        yield (
-            "nvlink_domain_imex_settings.IMEX_ENABLE_AUTH_ENCRYPTION",
-            f"is {encryption}, but the role deploys no keys and certificates (nor keytabs), without which IMEX does not start; only 0 is supported",
-        )
     if v["nvlink_domain_imex"] and str(v["nvlink_domain_imex_settings"].get("IMEX_CMD_ENABLED", 0)) != "1":
         yield (
             "nvlink_domain_imex_settings.IMEX_CMD_ENABLED",
             "is not 1: without the command service the state of the domain cannot be queried",
+        )
+
+
+def _encryption(v: Mapping[str, Any]) -> Iterator[Problem]:
+    settings, tls = v["nvlink_domain_imex_settings"], v.get("nvlink_domain_imex_tls") or {}
+    encryption, mode = str(settings.get("IMEX_ENABLE_AUTH_ENCRYPTION", 0)).strip(), settings.get("IMEX_AUTH_ENCRYPTION_MODE", "SSL_TLS")
+    if mode != "SSL_TLS":
+        yield (
+            "nvlink_domain_imex_settings.IMEX_AUTH_ENCRYPTION_MODE",
+            f"is {mode}, but the role deploys no keytabs; only SSL_TLS is supported",
+        )
+    if encryption != "0" and not tls:
+        yield (
+            "nvlink_domain_imex_settings.IMEX_ENABLE_AUTH_ENCRYPTION",
+            f"is {encryption}, but without keys and certificates IMEX does not start; declare nvlink_domain_imex_tls, which sets it",
+        )
+    if not tls:
+        return
+    for name in sorted(_SET_BY_TLS & set(settings)):
+        yield f"nvlink_domain_imex_settings.{name}", "is set by nvlink_domain_imex_tls"
+    for key in ("certificate", "key", "authority", "target_name"):
+        if not tls.get(key):
+            yield (
+                f"nvlink_domain_imex_tls.{key}",
+                "is not declared; encryption needs key, certificate, authority and the name in the certificates",
+            )
+    if not v["nvlink_domain_imex"]:
+        yield (
+            "nvlink_domain_imex_tls",
+            "is declared, but nvlink_domain_imex is false: the scheduler that starts IMEX brings its configuration",
         )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Mapping, Optional, Tuple
 
-from clusterctl_validators import imex, nvidia_module
+from clusterctl_validators import imex, imex_tls, nvidia_module
 from clusterctl_validators.facts import Unit
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
@@ -97,10 +97,20 @@ def test_files(spec: Spec, record: Record, probe: Probe) -> None:
     written = imex.parse_config(_file(record, probe, "nvlink_domain.imex.config", CONFIG_FILE) or "")
     declared = {str(k): str(v) for k, v in spec["nvlink_domain_imex_settings"].items()}
     declared["IMEX_NODE_CONFIG_FILE"] = NODES_FILE
+    tls = spec["nvlink_domain_imex_tls"]
+    declared.update(imex_tls.settings(tls["target_name"]) if tls else {})
     for name, value in declared.items():
         record.equal("nvlink_domain.imex.setting[{}].persisted".format(name), value, written.get(name, "absent"), hint=_PROVISION)
     others = ", ".join(sorted(set(written) - set(declared)))
     record.equal("nvlink_domain.imex.other_settings.persisted", "none", others or "none", hint=_PROVISION)
+
+
+def test_encryption(spec: Spec, record: Record, probe: Probe) -> None:
+    if spec["nvlink_domain_imex"] and spec["nvlink_domain_imex_tls"]:
+        imex_tls.check(record, probe)
+        return
+    found = "present" if probe.glob(imex_tls.FOLDER + "/*") else "absent"
+    record.equal("nvlink_domain.imex.tls.persisted", "absent", found, hint=_PROVISION)
 
 
 def _file(record: Record, probe: Probe, check: str, path: str) -> Optional[str]:

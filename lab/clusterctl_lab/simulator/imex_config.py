@@ -30,9 +30,10 @@ def read_config(path: str) -> ImexConfig:
     """The settings in a file; defaults if the file does not exist.
 
     Raises:
-        ImexConfigError: a port is invalid.
+        ImexConfigError: a port is invalid, or encryption is on without readable key and certificates.
     """
     found = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in _lines(path))}
+    _require_credentials(found)
     default = ImexConfig()
     return ImexConfig(
         server_port=_port("SERVER_PORT", found.get("SERVER_PORT"), default.server_port),
@@ -40,6 +41,17 @@ def read_config(path: str) -> ImexConfig:
         cmd_port=_port("IMEX_CMD_PORT", found.get("IMEX_CMD_PORT"), default.cmd_port),
         nodes_file=found.get("IMEX_NODE_CONFIG_FILE", default.nodes_file),
     )
+
+
+def _require_credentials(found: dict[str, str]) -> None:
+    if found.get("IMEX_ENABLE_AUTH_ENCRYPTION", "0") != "1":
+        return
+    mode, source = found.get("IMEX_AUTH_ENCRYPTION_MODE", "SSL_TLS"), found.get("IMEX_AUTH_SOURCE", "")
+    if (mode, source) != ("SSL_TLS", "FILE"):
+        raise ImexConfigError(f"authentication by {mode} from {source or 'nothing'} is not simulated")
+    for name in (f"IMEX_{end}_{part}" for end in ("SERVER", "CLIENT") for part in ("KEY", "CERT", "CERT_AUTH")):
+        if "-----BEGIN " not in state.read(found.get(name, "")):
+            raise ImexConfigError(f"{name}: no such file, or not PEM: {found.get(name, '')}")
 
 
 def read_members(path: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_validators import imex
+from clusterctl_validators import imex, imex_tls
 from clusterctl_validators import test_nvlink_domain as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.probe import CommandResult
@@ -251,3 +251,71 @@ def test_a_missing_gpu_is_counted(tmp_path: Path) -> None:
 def test_no_state_of_a_domain_is_an_error(text: str) -> None:
     with pytest.raises(imex.UnreadableImexError):
         imex.parse_domain(text)
+
+
+TLS = {"certificate": "c.pem", "key": "k.pem", "authority": "a.pem", "target_name": "imex.example.net"}
+END = "openssl x509 -noout -enddate -in "
+ENDS = "openssl x509 -noout -checkend {} -in {}"
+PUBLIC, OF_KEY = f"openssl x509 -noout -pubkey -in {imex_tls.CERTIFICATE}", f"openssl pkey -pubout -in {imex_tls.KEY}"
+CHAIN = f"openssl verify -CAfile {imex_tls.AUTHORITY} {imex_tls.CERTIFICATE}"
+MONTH_S = imex_tls.WARN_DAYS * 86400
+ENCRYPTED: dict[str, CommandResult | str] = {
+    f"stat -c %U %a {imex_tls.KEY}": "root 600\n",
+    f"stat -c %U %a {imex_tls.CERTIFICATE}": "root 644\n",
+    f"stat -c %U %a {imex_tls.AUTHORITY}": "root 644\n",
+    **{END + path: "notAfter=Nov 22 21:00:00 2027 GMT\n" for path in (imex_tls.CERTIFICATE, imex_tls.AUTHORITY)},
+    **{ENDS.format(s, path): "Certificate will not expire\n" for s in (0, MONTH_S) for path in (imex_tls.CERTIFICATE, imex_tls.AUTHORITY)},
+    PUBLIC: "-----BEGIN PUBLIC KEY-----\nMIIB\n",
+    OF_KEY: "-----BEGIN PUBLIC KEY-----\nMIIB\n",
+    CHAIN: f"{imex_tls.CERTIFICATE}: OK\n",
+}
+LINES = "".join(f"{k}={v}\n" for k, v in imex_tls.settings("imex.example.net").items())
+
+
+def encrypted(root: Path, outputs: dict[str, CommandResult | str] | None = None, lines: str = LINES) -> dict[str, str]:
+    """What is bad on a tray that should encrypt."""
+    files: dict[str, str | None] = {module.CONFIG_FILE: CONFIG + lines, imex_tls.KEY: ""}
+    return bad(check(root, {**ENCRYPTED, **(outputs or {})}, variables=spec(nvlink_domain_imex_tls=TLS), files=files))
+
+
+def test_an_encrypted_domain_passes(tmp_path: Path) -> None:
+    assert encrypted(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "found"),
+    [
+        ({f"stat -c %U %a {imex_tls.KEY}": "root 644\n"}, {"key.mode": "root 644"}),
+        ({f"stat -c %U %a {imex_tls.KEY}": CommandResult(1)}, {"key.mode": "absent"}),
+        ({ENDS.format(MONTH_S, imex_tls.CERTIFICATE): CommandResult(1)}, {"certificate.renewal": "until Nov 22 21:00:00 2027 GMT"}),
+        (
+            {ENDS.format(s, imex_tls.AUTHORITY): CommandResult(1) for s in (0, MONTH_S)},
+            {"authority.valid": "until Nov 22 21:00:00 2027 GMT", "authority.renewal": "until Nov 22 21:00:00 2027 GMT"},
+        ),
+        ({END + imex_tls.CERTIFICATE: CommandResult(1, stderr="Could not open file")}, {"certificate.valid": "Could not open file"}),
+        ({END + imex_tls.CERTIFICATE: CommandResult(None, error="openssl not found")}, {"certificate.valid": "openssl not found"}),
+        ({OF_KEY: "-----BEGIN PUBLIC KEY-----\nMIIC\n"}, {"pair": "the key of another certificate"}),
+        ({OF_KEY: CommandResult(1, stderr="unable to load key")}, {"pair": "unable to load key"}),
+        (
+            {
+                CHAIN: CommandResult(
+                    2, stderr="CN = x\nerror 20 at 0 depth lookup: unable to get local issuer certificate\nverification failed\n"
+                )
+            },
+            {"chain": "error 20 at 0 depth lookup: unable to get local issuer certificate"},
+        ),
+        ({CHAIN: CommandResult(None, error="timed out")}, {"chain": "timed out"}),
+    ],
+)
+def test_key_and_certificates(outputs: dict[str, CommandResult | str], found: dict[str, str], tmp_path: Path) -> None:
+    assert encrypted(tmp_path, outputs) == {f"imex.tls.{name}": words for name, words in found.items()}
+
+
+def test_a_tray_that_does_not_encrypt_as_declared_is_found(tmp_path: Path) -> None:
+    faults = encrypted(tmp_path, lines="")
+    assert faults["imex.setting[IMEX_ENABLE_AUTH_ENCRYPTION].persisted"] == "absent"
+    assert len(faults) == len(imex_tls.settings(""))
+
+
+def test_left_keys_are_found(tmp_path: Path) -> None:
+    assert bad(check(tmp_path, files={imex_tls.KEY: "x"})) == {"imex.tls.persisted": "present"}

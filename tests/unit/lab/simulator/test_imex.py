@@ -270,3 +270,26 @@ def test_versions_are_marked_as_simulated(ctl: Ctl, tmp_path: Path, capsys: pyte
     assert imex.main(["nvidia-imex", "-v"], VERSION) == 0
     assert capsys.readouterr().out == f"IMEX version is: {VERSION} (simulated)\n"
     assert imex.main(["nvidia-imex", "--nogpu"], VERSION) == 2
+
+
+KEYS = ("IMEX_SERVER_KEY", "IMEX_SERVER_CERT", "IMEX_SERVER_CERT_AUTH", "IMEX_CLIENT_KEY", "IMEX_CLIENT_CERT", "IMEX_CLIENT_CERT_AUTH")
+
+
+@pytest.mark.parametrize(
+    ("lines", "pem", "reason"),
+    [
+        ("IMEX_AUTH_SOURCE=FILE\n", "-----BEGIN X-----\n", ""),
+        ("IMEX_AUTH_SOURCE=FILE\n", "", "IMEX_SERVER_KEY: no such file"),
+        ("", "-----BEGIN X-----\n", "SSL_TLS from nothing"),
+        ("IMEX_AUTH_ENCRYPTION_MODE=GSS_AUTH_ENCRYPT\n", "", "GSS_AUTH_ENCRYPT"),
+    ],
+)
+def test_encryption_needs_key_and_certificates(lines: str, pem: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "x.pem").write_text(pem)
+    files = "".join(f"{key}={tmp_path}/x.pem\n" for key in KEYS)
+    (tmp_path / "config.cfg").write_text(f"IMEX_ENABLE_AUTH_ENCRYPTION=1\n{lines}{files}")
+    if not reason:
+        assert imex_config.read_config(str(tmp_path / "config.cfg")).server_port == 50000
+        return
+    with pytest.raises(imex_config.ImexConfigError, match=reason):
+        imex_config.read_config(str(tmp_path / "config.cfg"))

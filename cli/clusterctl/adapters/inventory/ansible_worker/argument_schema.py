@@ -47,7 +47,12 @@ def check_arguments(options: Options, values: Mapping[str, Any]) -> CheckedArgum
     if result.error_messages:
         return CheckedArguments(breaches=[Breach((), str(m)) for m in result.error_messages])
     typed = plain(result.validated_parameters)
-    return CheckedArguments(values=without_secrets(options, {k: typed.get(k) for k in options}))
+    return CheckedArguments(values=without_secrets(options, {k: _unless_empty(values.get(k), typed.get(k)) for k in options}))
+
+
+def _unless_empty(given: Any, typed: Any) -> Any:
+    """An empty dictionary stays empty: Ansible gives it every option with None, and it would pass for a declared one."""
+    return {} if given == {} and isinstance(typed, dict) and all(v is None for v in typed.values()) else typed
 
 
 def without_secrets(options: Options, values: Any) -> Any:
