@@ -43,12 +43,12 @@ def repair(folder: Path, *words: str, broken: int, configured: int = 0, fixed: i
         text=True,
         timeout=120,
     )
-    return done.returncode, done.stdout, [line.split(" -o ")[0] for line in log.read_text().splitlines()]
+    return done.returncode, done.stdout, [line.split(" -o APT::Install")[0] for line in log.read_text().splitlines()]
 
 
-CHECK = "apt-get check -q"
+CHECK = "apt-get check -q -o DPkg::Lock::Timeout=60"
 CONFIGURE = "dpkg --force-confdef --force-confold --configure --pending"
-FIX = "apt-get --fix-broken --yes --allow-downgrades --allow-change-held-packages"
+FIX = "apt-get --fix-broken --yes --allow-downgrades --allow-change-held-packages -o APT::Ignore-Hold=true"
 
 
 def test_a_healthy_database_is_left_alone(tmp_path: Path) -> None:
