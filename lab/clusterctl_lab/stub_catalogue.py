@@ -30,6 +30,7 @@ class StubPackage:
         commands: installed path -> module of the simulator.
         units: its systemd units -> whether the installation enables and starts them.
         modules: its kernel modules.
+        driver: the version of these, where that is not the package's.
         files: its empty files; `{version}` in a path is the version without its revision.
     """
 
@@ -38,6 +39,7 @@ class StubPackage:
     commands: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, bool] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
+    driver: str = ""
     files: tuple[str, ...] = ()
 
 
@@ -74,5 +76,6 @@ def _package(fact: PackageFact, entry: Mapping[str, Any], versions: Sequence[str
         commands=entry.get("commands", {}),
         units={unit: states[unit] for unit in entry.get("units", ())},
         modules=tuple(entry.get("modules", ())),
+        driver=entry.get("driver", ""),
         files=tuple(entry.get("files", ())),
     )

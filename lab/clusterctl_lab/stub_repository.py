@@ -85,13 +85,16 @@ def build(package: StubPackage, folder: Path) -> Path:
     _write(tree, "/DEBIAN/control", control_text(package))
     _write(tree, f"/usr/lib/clusterctl-lab/packages/{package.fact.name}", f"{upstream}\n")
     for module in package.modules:
-        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(upstream)}\n")
+        _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(package.driver or upstream)}\n")
     for path in package.files:
         _write(tree, path.format(version=upstream), "")
     for path, name in package.commands.items():
         _write(tree, path, _COMMAND.format(module=name, upstream=upstream), mode=0o755)
     for unit in package.units:
-        _write(tree, f"/lib/systemd/system/{unit}", (UNITS / unit).read_text(encoding="utf-8"))
+        text = unit_file(package.fact.repository, unit).read_text(encoding="utf-8")
+        _write(tree, f"/lib/systemd/system/{unit}", text)
+        if "[Install]" not in text:
+            _want(tree, unit)
     if package.units:
         enabled, disabled = (" ".join(u for u, on in package.units.items() if on is state) for state in (True, False))
         _write(tree, "/DEBIAN/postinst", _POSTINST.format(enabled=enabled, disabled=disabled), mode=0o755)
@@ -99,6 +102,19 @@ def build(package: StubPackage, folder: Path) -> Path:
     run_command(["dpkg-deb", "--root-owner-group", "-Znone", "--build", str(tree), str(target)])
     shutil.rmtree(tree)
     return target
+
+
+def _want(tree: Path, unit: str) -> None:
+    """Start a static unit at boot, in place of udev, which a lab node lacks."""
+    link = tree / "lib/systemd/system/multi-user.target.wants" / unit
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(f"../{unit}")
+
+
+def unit_file(repository: str, unit: str) -> Path:
+    """The text of a unit; a repository may have one of its own."""
+    own = UNITS / repository / unit
+    return own if own.exists() else UNITS / unit
 
 
 def _stanza(package: StubPackage, file: Path) -> str:

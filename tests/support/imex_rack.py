@@ -57,7 +57,7 @@ class Tray:
         (self.root / "loaded/nvidia/version").write_text(self.version)
         self.write_nodes(self.nodes)
         (self.root / "config.cfg").write_text(
-            f"# ours\nSERVER_PORT={self.port}\nIMEX_CMD_ENABLED = 1\nIMEX_CMD_PORT={self.cmd_port}\nDAEMONIZE=1\n"
+            f"# ours\nSERVER_PORT={self.port}\nIMEX_CMD_ENABLED = 1\nIMEX_CMD_PORT={self.cmd_port}\nDAEMONIZE=0\n"
             f"IMEX_NODE_CONFIG_FILE={self.root}/nodes.cfg\n"
         )
         self.process = subprocess.Popen(

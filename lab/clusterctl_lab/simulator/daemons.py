@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from . import machine, state
+from . import state
 
 if TYPE_CHECKING:
     from types import FrameType
 
 HOSTENGINE_PORT = 5555
-NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"
 
 
 def run_until_sigterm(name: str) -> int:
@@ -51,7 +49,7 @@ def persistenced(version: str) -> int:
 
 
 def fabricmanager(version: str) -> int:
-    """nv-fabricmanager: requires the driver of its own version, and a subnet manager on boards that need one."""
+    """nv-fabricmanager: requires the driver of its own version, and becomes a daemon, as its configuration says."""
     driver = state.driver_version()
     if not driver:
         print("fabric manager failed to initialize: NVIDIA driver is not loaded", file=sys.stderr)
@@ -63,22 +61,15 @@ def fabricmanager(version: str) -> int:
             file=sys.stderr,
         )
         return 1
-    return _start_subnet_manager() or run_until_sigterm("fabric")
-
-
-def _start_subnet_manager() -> int:
-    """Start the subnet manager on boards that need one, as nvidia-fabricmanager-start.sh does. Returns the exit status."""
-    if not machine.THIS.subnet_manager:
-        return 0
-    if not state.is_module_loaded("ib_umad"):
-        print('Detected NVL5+ system\nKernel module "ib_umad" has not been loaded, fabric manager cannot be started', file=sys.stderr)
-        return 1
-    if not os.path.exists(NVLSM):
-        print(f"Detected NVL5+ system\n{NVLSM}: not found, fabric manager cannot be started", file=sys.stderr)
-        return 1
-    # No parent waits for it: without this a subnet manager that ended would remain as a zombie.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    subprocess.Popen([NVLSM])
+    state.set_flag("fabric", "1")
+    child = os.fork()
+    if not child:
+        return run_until_sigterm("fabric")
+    pid_file = os.environ.get("FM_PID_FILE", "")
+    if pid_file:
+        os.makedirs(os.path.dirname(pid_file), exist_ok=True)
+        with open(pid_file, "w", encoding="ascii") as file:
+            file.write(f"{child}\n")
     return 0
 
 

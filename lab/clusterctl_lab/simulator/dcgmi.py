@@ -9,7 +9,7 @@ from typing import Any
 
 from . import load, machine, state
 from .daemons import HOSTENGINE_PORT
-from .gpus import GpuView, NoDriverError, gpu_views, require_driver, require_no_lost_gpu
+from .gpus import GpuView, NoDriverError, gpu_views, library_version, require_driver, require_no_lost_gpu
 
 # Test -> (category, lowest level that includes it).
 _TESTS = {
@@ -38,7 +38,7 @@ def main(argv: list[str], version: str) -> int:
         print("Error: Unable to connect to host engine. Host engine connection invalid/disconnected.")
         return 255
     try:
-        driver = require_driver(state.installed_version("nvidia-utils-580"))
+        driver = require_driver(library_version())
         views = gpu_views()
         require_no_lost_gpu(views)
     except NoDriverError as e:

@@ -9,7 +9,8 @@ from . import gpu_modes, load, machine, nvlink_fabric, state
 
 # Driver branch -> CUDA version.
 _CUDA = {"570": "12.8", "575": "12.9", "580": "13.0", "590": "13.1"}
-UTILS_PACKAGE = "nvidia-utils-580"
+# The packages with NVML, by their repository: the newest names first.
+LIBRARY_PACKAGES = ("libnvidia-compute-580-server", "libnvidia-compute-580", "nvidia-utils-580")
 
 
 class NoDriverError(Exception):
@@ -41,6 +42,11 @@ class GpuView:
 def cuda_version(driver: str) -> str:
     """The CUDA version that nvidia-smi prints for a driver."""
     return _CUDA.get(driver.partition(".")[0], "13.0")
+
+
+def library_version() -> str:
+    """The version of the installed NVML; empty without one."""
+    return next((v for package in LIBRARY_PACKAGES if (v := state.installed_version(package))), "")
 
 
 def require_driver(library: str) -> str:

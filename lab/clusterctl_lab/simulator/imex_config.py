@@ -24,6 +24,7 @@ class ImexConfig:
     cmd_enabled: bool = False
     cmd_port: int = 50005
     nodes_file: str = "/etc/nvidia-imex/nodes_config.cfg"
+    daemonize: bool = True
 
 
 def read_config(path: str) -> ImexConfig:
@@ -40,6 +41,7 @@ def read_config(path: str) -> ImexConfig:
         cmd_enabled=found.get("IMEX_CMD_ENABLED") == "1",
         cmd_port=_port("IMEX_CMD_PORT", found.get("IMEX_CMD_PORT"), default.cmd_port),
         nodes_file=found.get("IMEX_NODE_CONFIG_FILE", default.nodes_file),
+        daemonize=found.get("DAEMONIZE", "1") != "0",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socketserver
 import threading
 import time
@@ -9,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import daemons
+from . import daemons, state
 from .imex_config import COMMAND_ADDRESS, ImexConfig, ImexConfigError, address_family, own_address, read_members
 from .imex_protocol import (
     CONNECTED,
@@ -139,6 +140,9 @@ def run_daemon(config: ImexConfig, version: str) -> int:
     servers = [_Server(node.address, node.port, node.answer)]
     if config.cmd_enabled:
         servers.append(_Server(COMMAND_ADDRESS, config.cmd_port, node.command))
+    state.set_flag("imex", "1")
+    if config.daemonize and os.fork():
+        return 0
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     return daemons.run_until_sigterm("imex")

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from . import device_variation, gpus, load, machine, state
+from . import device_variation, gpus, load, machine
 
 # Test case -> (description, GB/s, between GPUs).
 _CASES = {
@@ -27,7 +27,7 @@ def main(argv: list[str], version: str) -> int:
         )
         return 0
     try:
-        driver = gpus.require_driver(state.installed_version(gpus.UTILS_PACKAGE))
+        driver = gpus.require_driver(gpus.library_version())
         views = gpus.gpu_views()
         gpus.require_no_lost_gpu(views)
         gpus.require_fabric(views)

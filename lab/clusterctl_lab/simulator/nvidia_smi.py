@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import smi_query, smi_set, smi_text, state
-from .gpus import UTILS_PACKAGE, NoDriverError, cuda_version, gpu_views, require_driver, require_no_lost_gpu
+from .gpus import NoDriverError, cuda_version, gpu_views, library_version, require_driver, require_no_lost_gpu
 
 if TYPE_CHECKING:
     from .gpus import GpuView
@@ -26,7 +26,7 @@ def _run(words: list[str], version: str) -> int:
     if "--version" in words:
         print(smi_text.version_text(version, state.driver_version()), end="")
         return 0
-    driver = require_driver(state.installed_version(UTILS_PACKAGE) or version)
+    driver = require_driver(library_version() or version)
     views = gpu_views()
     if any(w in ("-pm", "--persistence-mode") or w.startswith("--persistence-mode=") for w in words):
         return _persistence(words)

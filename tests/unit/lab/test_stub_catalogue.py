@@ -71,9 +71,13 @@ def test_commands_and_units_of_packages_exist() -> None:
 
 def test_every_unit_has_a_state_with_a_source() -> None:
     states = yaml.safe_load(UNIT_STATES.read_text())
-    assert set(states) == {file.name for file in UNITS.glob("*.service")} == {unit for p in PACKAGES for unit in p.units}
+    assert set(states) == {file.name for file in UNITS.glob("*.*")} == {unit for p in PACKAGES for unit in p.units}
     assert [name for name, unit in states.items() if not unit.get("source")] == []
-    assert {name for name, unit in states.items() if unit["enabled"]} == {"prometheus-node-exporter.service"}
+    assert {name for name, unit in states.items() if unit["enabled"]} == {
+        "prometheus-node-exporter.service",
+        "nvidia-cdi-refresh.path",
+        "nvidia-cdi-refresh.service",
+    }
 
 
 @pytest.mark.parametrize(
@@ -85,3 +89,12 @@ def test_a_name_or_a_version_without_a_fact_is_refused(entries: dict[str, dict[s
     catalogue.write_text(yaml.safe_dump(entries))
     with pytest.raises(ConfigError, match=r"libnccl\d .*no fact"):
         stub_packages(catalogue)
+
+
+def test_the_archive_has_a_driver_of_its_own() -> None:
+    """What nvidia_driver_source: ubuntu installs has the programs, units and modules of the driver."""
+    (modules,) = versions("linux-modules-nvidia-580-server-open-6.8.0-1046-nvidia")
+    assert (modules.driver, "nvidia_peermem" in modules.modules, "nvidia" in modules.modules) == ("580.126.20", False, True)
+    assert "/usr/bin/nvidia-smi" in versions("nvidia-utils-580-server")[0].commands
+    for name in ("nvidia-compute-utils-580-server", "nvidia-fabricmanager-580", "nvidia-imex-580"):
+        assert versions(name)[0].units, name

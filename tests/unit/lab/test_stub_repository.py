@@ -8,7 +8,7 @@ import pytest
 
 from clusterctl_lab.package_facts import PackageFact, upstream_version
 from clusterctl_lab.stub_catalogue import StubPackage
-from clusterctl_lab.stub_repository import build_repositories
+from clusterctl_lab.stub_repository import build_repositories, unit_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,3 +94,30 @@ def test_each_repository_has_an_index_and_its_origin(deb: Path) -> None:
     assert "Package: tool\n" in (cuda / "Packages").read_text()
     assert f"Filename: ./{deb.name}\nSize: {deb.stat().st_size}\n" in (cuda / "Packages").read_text()
     assert [f.name for f in cuda.iterdir() if f.is_dir()] == []
+
+
+def test_a_repository_may_have_its_own_text_of_a_unit() -> None:
+    own = unit_file("ubuntu", "nvidia-persistenced.service").read_text()
+    assert "--no-persistence-mode" in own
+    assert "[Install]" not in own, "static: udev starts it"
+    assert "[Install]" in unit_file("cuda", "nvidia-persistenced.service").read_text()
+    assert unit_file("ubuntu", "nvidia-imex.service") == unit_file("cuda", "nvidia-imex.service")
+
+
+def test_modules_may_have_another_version_than_their_package(tmp_path: Path) -> None:
+    built = StubPackage(fact("linux-modules-x", "6.8.0-1046.49", "ubuntu", "Ubuntu"), modules=("nvidia",), driver="580.126.20")
+    build_repositories([built], tmp_path)
+    (deb,) = tmp_path.rglob("*.deb")
+    subprocess.run(["dpkg-deb", "--extract", str(deb), str(tmp_path / "tree")], check=True)
+    assert (tmp_path / "tree/usr/lib/clusterctl-lab/modules/nvidia").read_text() == "580.126.20\n"
+
+
+def test_a_static_unit_is_wanted_at_boot_as_by_udev(tmp_path: Path) -> None:
+    units = {"nvidia-persistenced.service": False}
+    built = [StubPackage(fact("archive", "1.0-1", "ubuntu", "Ubuntu"), units=units), StubPackage(fact("vendor", "1.0-1"), units=units)]
+    build_repositories(built, tmp_path)
+    for package in ("ubuntu/archive", "cuda/vendor"):
+        dpkg_deb("--extract", str(tmp_path / f"{package}_1.0-1_all.deb"), str(tmp_path / package))
+    link = "lib/systemd/system/multi-user.target.wants/nvidia-persistenced.service"
+    assert (tmp_path / "ubuntu/archive" / link).is_symlink()
+    assert not (tmp_path / "cuda/vendor" / link).is_symlink()

@@ -106,6 +106,7 @@ OTHERS = {
     "nv-hostengine": "a daemon: prints nothing",
     "nvidia-imex": "a daemon: prints nothing",
     "nvidia-persistenced": "a daemon: prints nothing",
+    "nvidia-fabricmanager-start.sh": "prints two lines into the journal; nothing reads them",
     "nvlsm": "a daemon: prints nothing",
     "ib_write_bw": "needs two sides; test_perftest.py parses every format of its table",
 }
