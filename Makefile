@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation chaos fuzz recorded bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation chaos fuzz recorded pools bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -22,7 +22,7 @@ demo-down: ## Remove the lab rack
 
 test: setup tools lint resolve unit integration molecule ## Everything CI runs
 
-tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool) into build/tools; installs nothing
+tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool, Slurm) into build/tools; installs nothing
 	@scripts/test_tools.sh
 
 lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generated files
@@ -64,6 +64,9 @@ recorded: setup ## Read every recorded output in ../shared with the parser of it
 
 chaos: setup ## Kill `provision` at every step boundary and run it again, on SQLite with simulated nodes; writes build/chaos.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m chaos
+
+pools: setup tools ## The pools on the schedulers themselves: Slurm with its daemons; writes build/pools.json
+	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m pool_suites
 
 bench: setup ## Performance suite with two lab nodes and peer tools; writes build/bench.json
 	@$(BIN)/python benchmarks/bench.py

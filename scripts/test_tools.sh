@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Unpacks the programs that some tests need in addition to setup.sh (a subnet manager, PostgreSQL, promtool) into build/tools.
+# Unpacks the programs that some tests need in addition to setup.sh (a subnet manager, PostgreSQL, promtool, Slurm) into build/tools.
 # Installs nothing and starts no service. Without network, the tests that need them are skipped with a message.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,6 +13,10 @@ available() { PATH=$PATH:/usr/sbin:/sbin:$root/usr/bin:$root/usr/sbin command -v
 missing=()
 for pair in ibsim:ibsim-utils opensm:opensm iblinkinfo:infiniband-diags promtool:prometheus; do
   available "${pair%%:*}" || missing+=("${pair##*:}")
+done
+# Without their packages' alternatives, the daemons of Slurm have the suffix -wlm.
+for pair in slurmctld:slurmctld slurmd:slurmd scontrol:slurm-client munged:munge; do
+  available "${pair%%:*}" || available "${pair%%:*}-wlm" || missing+=("${pair##*:}")
 done
 available initdb || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || compgen -G "$root/usr/lib/postgresql/*/bin/initdb" >/dev/null || missing+=(postgresql)
 [ ${#missing[@]} -gt 0 ] || exit 0

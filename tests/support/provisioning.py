@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusterctl.adapters.ansible.runner import PlaybookRequest
+    from clusterctl.adapters.pools.base import Pool
     from clusterctl.adapters.run_directory import RunDir
     from clusterctl.core.saved_plan import SavedPlan
     from clusterctl.model.plan import Plan
@@ -68,6 +69,7 @@ class World:
         gates: replaces the results of burn-in.
         parts: node -> its parts.
         pairs: the gate rdma_pair needs a second node.
+        pool: instead of the pool `local`.
         allowed_partners: admitted nodes that the site allows to measure with.
         before: called before each operation with its name.
         calls: operations and their nodes, in order.
@@ -98,6 +100,7 @@ class World:
     answer: bool = True
     saved_plan: SavedPlan | None = None
     limits: PoolLimits = PoolLimits()  # noqa: RUF009 frozen
+    pool: Pool | None = None
 
     @property
     def url(self) -> str:
@@ -152,7 +155,7 @@ class World:
         return recorded_run(store, start)
 
     def context(self, store: Store, rundir: RunDir, nodes: Sequence[Node], options: ProvisionOptions) -> RunContext:
-        pool = LocalPool.create(store)
+        pool = self.pool or LocalPool.create(store)
         admitter = Admitter(store, pool, "ada", {})
         services = Services(
             store, pool, self.play, self.validate, self.burn_in, admitter, self.alone, self.neighbours, self.power_cycle, self.read_parts

@@ -57,11 +57,11 @@ def test_missing_parts_have_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_pool_that_is_not_installed_is_reported(tmp_path: Path) -> None:
     site = config(tmp_path)
-    found = checks(replace(site, pool=PoolDeclaration("slurm")))["pool"]
+    found = checks(replace(site, pool=PoolDeclaration("pbs")))["pool"]
     assert not found.ok
     assert found.required
-    assert found.found == "no pool backend is called 'slurm'"
-    assert "install the package that offers 'slurm'" in found.hint
+    assert found.found == "no pool backend is called 'pbs'"
+    assert "install the package that offers 'pbs'" in found.hint
     assert "pool.partition: unknown key" in checks(replace(site, pool=PoolDeclaration("local", {"partition": "x"})))["pool"].found
 
 

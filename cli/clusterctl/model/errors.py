@@ -141,6 +141,10 @@ class PoolError(ClusterctlError):
     exit_code = ExitCode.CONFIG
 
 
+class PoolUnreachableError(PoolError):
+    """The scheduler behind the pool does not answer: nothing is known, and nothing entered the pool."""
+
+
 class BreakerError(PoolError):
     """The circuit breaker: too much of the pool would be out at once. Nothing was touched."""
 

@@ -88,7 +88,7 @@ def test_every_wrong_setting_is_named_with_its_line(pool: str, problems: list[st
 @pytest.mark.parametrize(
     ("pool", "error", "says", "hint"),
     [
-        (" slrum", PoolError, "no pool backend is called 'slrum'", "one of: local"),
+        (" slrum", PoolError, "no pool backend is called 'slrum'", "clusterctl.yml to one of: "),
         (" {kind: loca}", PoolError, "did you mean 'local'?", "install the package"),
         (" absent_module:Pool", ConfigError, "no module 'absent_module' is in ", "correct its name"),
         (" MODULE:BatchPol", PoolError, "has no 'BatchPol'; did you mean 'BatchPool'?", "correct `pool:`"),

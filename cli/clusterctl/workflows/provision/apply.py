@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest
+from clusterctl.adapters.pools.vacating import vacate
+from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookStatus
-from clusterctl.model.provision import Phase, PhaseStarted
+from clusterctl.model.provision import Note, Phase, PhaseStarted
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 
@@ -22,14 +24,28 @@ OUT_OF_POOL = ("-e", "provision_out_of_pool=true")
 
 
 def un_admit(context: RunContext) -> None:
-    """Take every node out of the pool and record that it is being changed, before anything touches it."""
+    """Take every node out of the pool, wait for what still runs there, and record that it is being changed, before anything touches it."""
+    pool = context.services.pool
     for name in tuple(context.active):
-        plan = context.plans[name]
-        why = f"provisioning: {plan.why}" + (f" ({context.options.reason})" if context.options.reason else "")
-        context.services.pool.remove(name, why)
-        if plan.state is State.ADMITTED:
-            context.move(name, State.DRAINED, Phase.APPLY, why)
-        context.move(name, State.PROVISIONING, Phase.APPLY, why)
+        pool.remove(name, _why(context, name))
+        if context.plans[name].state is State.ADMITTED:
+            context.move(name, State.DRAINED, Phase.APPLY, _why(context, name))
+    for name, jobs in vacate(pool, tuple(context.active), lambda busy: _tell(context, busy)).items():
+        plan, what = context.plans[name], f"still in use: {jobs}"
+        state = State.DRAINED if plan.state is State.ADMITTED else plan.state
+        hint = "it is out of the pool and was not touched; run the same command again when they have ended"
+        context.end(name, state, ExitCode.CHANGES_PENDING, what, (Reason(ReasonKind.REFUSED, what, hint=hint),))
+    for name in tuple(context.active):
+        context.move(name, State.PROVISIONING, Phase.APPLY, _why(context, name))
+
+
+def _why(context: RunContext, name: str) -> str:
+    given = f" ({context.options.reason})" if context.options.reason else ""
+    return f"provisioning: {context.plans[name].why}{given}"
+
+
+def _tell(context: RunContext, busy: Mapping[str, str]) -> None:
+    context.notify(Note("waiting for what still runs: " + "; ".join(f"{name}: {jobs}" for name, jobs in sorted(busy.items()))))
 
 
 def by_roles(plans: Iterable[NodePlan]) -> dict[tuple[str, ...], tuple[str, ...]]:

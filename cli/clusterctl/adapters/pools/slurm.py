@@ -1,0 +1,159 @@
+"""The pool `slurm`: a node is in while Slurm starts jobs on it, and out while it is drained with a reason of ours."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from clusterctl.adapters.pools.base import is_ours, signed
+from clusterctl.adapters.pools.settings import PoolSettings
+from clusterctl.adapters.pools.slurm_commands import SlurmCommands
+from clusterctl.adapters.pools.slurm_nodes import DYNAMIC, SlurmNode
+from clusterctl.adapters.pools.vacating import wait_until_empty
+from clusterctl.model.errors import PoolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from clusterctl.adapters.store.store import Store
+
+_PAUSE_S = 1.0
+_JOBS_PAUSE_S = 5.0
+
+
+class SlurmSettings(PoolSettings):
+    """`pool:` beside `kind: slurm`.
+
+    Attributes:
+        partition: only nodes of this partition are members; empty = all nodes of Slurm.
+        features: what admitted nodes have in addition, for `--constraint`.
+        conf: path of slurm.conf; empty = where Slurm finds it.
+        timeout_s: how long one command of Slurm may take.
+        answer_s: how long a node that is admitted has to answer slurmctld.
+        wait_minutes: how long `provision` waits for running jobs before it leaves a node alone.
+    """
+
+    partition: str = ""
+    features: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]+$")]] = Field(default_factory=list)
+    conf: str = ""
+    timeout_s: float = Field(default=60.0, gt=0)
+    answer_s: float = Field(default=60.0, ge=0)
+    wait_minutes: float = Field(default=30.0, ge=0)
+
+
+class SlurmPool:
+    """Nodes of Slurm, through scontrol. Slurm must know them; clusterctl creates and deletes none."""
+
+    settings_model: ClassVar[type[PoolSettings]] = SlurmSettings
+
+    def __init__(self, settings: SlurmSettings, commands: SlurmCommands) -> None:
+        self._settings, self._commands = settings, commands
+
+    @classmethod
+    def create(cls, _store: Store, settings: SlurmSettings, /) -> SlurmPool:
+        """A pool on the commands of Slurm."""
+        return cls(settings, SlurmCommands(settings.conf, settings.timeout_s))
+
+    def admit(self, node: str, reason: str) -> bool:
+        """See `Pool.admit`. A node whose slurmd does not answer is refused, and stays drained."""
+        present = self._known(node)
+        _refuse_foreign(present)
+        if present.is_silent:
+            present = self._answering(present, reason)
+        missing = [f for f in self._settings.features if f not in present.active_features]
+        if missing:
+            self._set_features(present, _with(present.features, missing), _with(present.active_features, missing))
+        if present.is_held:
+            self._commands.update(node, {"State": "RESUME"})
+        return present.is_held or bool(missing)
+
+    def remove(self, node: str, reason: str) -> bool:
+        """See `Pool.remove`. A node that is only away is drained, too: else Slurm returns it by itself when its slurmd is back."""
+        present = self._commands.node(node)
+        if present is None:
+            return False
+        surplus = [f for f in self._settings.features if f in present.features]
+        if surplus and (is_ours(present.reason) or present.takes_jobs):
+            self._set_features(present, _without(present.features, surplus), _without(present.active_features, surplus))
+        if "DRAIN" in present.states:
+            return False
+        foreign = present.is_held and present.reason and not present.is_away and not is_ours(present.reason)
+        self._commands.update(node, {"State": "DRAIN", "Reason": present.reason if foreign else signed(reason)})
+        return present.takes_jobs
+
+    def members(self) -> frozenset[str]:
+        """See `Pool.members`."""
+        return frozenset(n.name for n in self._nodes() if n.takes_jobs)
+
+    def removed_since(self, moment: str) -> frozenset[str]:
+        """See `Pool.removed_since`; Slurm keeps whole seconds."""
+        return frozenset(n.name for n in self._nodes() if not n.takes_jobs and is_ours(n.reason) and n.changed_at > moment)
+
+    def vacate(self, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None]) -> Mapping[str, str]:
+        """See `Vacating.vacate`. No job is ended: those that run may finish."""
+        known = [n for n in nodes if self._commands.node(n) is not None]
+        return wait_until_empty(lambda: self._busy(known), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_JOBS_PAUSE_S)
+
+    def _busy(self, nodes: Collection[str]) -> dict[str, str]:
+        jobs = self._commands.jobs(nodes) if nodes else {}
+        return {n: f"job {', '.join(j)}" for n, j in jobs.items()}
+
+    def _nodes(self) -> list[SlurmNode]:
+        return [n for n in self._commands.nodes() if self._settings.partition in ("", *n.partitions)]
+
+    def _known(self, node: str) -> SlurmNode:
+        present = self._commands.node(node)
+        if present is None:
+            raise PoolError(
+                detail=f"Slurm does not know the node {node}", hint="add it to slurm.conf, or start its slurmd with -Z as a dynamic node"
+            )
+        if self._settings.partition not in ("", *present.partitions):
+            raise PoolError(
+                detail=f"{node} is not in the partition {self._settings.partition}",
+                hint="add it to the partition in slurm.conf, or correct `pool:`",
+            )
+        return present
+
+    def _answering(self, present: SlurmNode, reason: str) -> SlurmNode:
+        """The node as soon as its slurmd answers. If it never does, it is drained: else jobs would start when it comes back."""
+        end = time.monotonic() + self._settings.answer_s
+        while present.is_silent:
+            if time.monotonic() > end:
+                self.remove(present.name, f"{reason}, but it does not answer slurmctld")
+                state = "+".join(sorted(present.states))
+                hint = f"see `systemctl status slurmd` and the time on {present.name}"
+                raise PoolError(detail=f"{present.name} does not answer slurmctld ({state})", hint=hint)
+            time.sleep(_PAUSE_S)
+            present = self._known(present.name)
+            _refuse_foreign(present)
+        return present
+
+    def _set_features(self, node: SlurmNode, available: Collection[str], active: Collection[str]) -> None:
+        self._commands.update(node.name, {"AvailableFeatures": ",".join(available), "ActiveFeatures": ",".join(active)})
+
+
+def _refuse_foreign(node: SlurmNode) -> None:
+    if not node.is_held or _may_resume(node):
+        return
+    if node.is_away:
+        hint = f"find out why; `clusterctl provision {node.name}` or `scontrol update nodename={node.name} state=resume` returns it"
+        raise PoolError(detail=f"Slurm itself took {node.name} out: {node.reason}", hint=hint)
+    raise PoolError(
+        detail=f"{node.name} was taken out of Slurm by somebody else: {node.reason or '(no reason)'}",
+        hint="clusterctl undoes only what it did; whoever took it out puts it back",
+    )
+
+
+def _may_resume(node: SlurmNode) -> bool:
+    """Whether we took it out, or it joined drained, as its own configuration has it."""
+    return is_ours(node.reason) or (DYNAMIC in node.states and "DRAIN" in node.states and not node.reason)
+
+
+def _with(features: Collection[str], more: Collection[str]) -> list[str]:
+    return [*features, *(f for f in more if f not in features)]
+
+
+def _without(features: Collection[str], fewer: Collection[str]) -> list[str]:
+    return [f for f in features if f not in fewer]

@@ -1,0 +1,102 @@
+"""Runs scontrol and squeue."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.pools.slurm_nodes import parse_nodes
+from clusterctl.model.errors import PoolError, PoolUnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from clusterctl.adapters.pools.slurm_nodes import SlurmNode
+
+_UNREACHABLE = (
+    "Unable to contact slurm controller",
+    "Zero Bytes were transmitted",
+    "Socket timed out",
+    "slurmctld is not",
+    "Connection refused",
+)
+# every state of a job that holds its nodes
+_HOLDING = "RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,STAGE_OUT,RESIZING,REQUEUE_HOLD"
+_LONGEST_REASON = 400
+
+
+class SlurmCommands:
+    """The commands of Slurm, with the configuration file of the site (empty: the one that Slurm finds itself)."""
+
+    def __init__(self, conf: str, timeout_s: float) -> None:
+        own = {"SLURM_CONF": conf} if conf else {}
+        self._environment = {**os.environ, "TZ": "UTC", "SLURM_TIME_FORMAT": "standard", "LC_ALL": "C", **own}
+        self._timeout_s = timeout_s
+
+    def nodes(self) -> tuple[SlurmNode, ...]:
+        """All nodes."""
+        return _parsed(self._run(["scontrol", "--oneliner", "--all", "show", "node"]))
+
+    def node(self, name: str) -> SlurmNode | None:
+        """One node; None if Slurm does not know it."""
+        try:
+            found = _parsed(self._run(["scontrol", "--oneliner", "--all", "show", "node", name]))
+        except PoolUnreachableError:
+            raise
+        except PoolError as e:
+            if "not found" in str(e) or "Invalid node name" in str(e):
+                return None
+            raise
+        return next((n for n in found if n.name == name), None)
+
+    def update(self, name: str, changes: Mapping[str, str]) -> None:
+        """`scontrol update`; values may hold anything but control characters, which become spaces."""
+        plain = [f"{key}={''.join(c if c.isprintable() else ' ' for c in value)[:_LONGEST_REASON]}" for key, value in changes.items()]
+        self._run(["scontrol", "update", f"NodeName={name}", *plain])
+
+    def jobs(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Node -> the jobs that hold it, `ID of USER`."""
+        text = self._run(["squeue", "--noheader", "--all", f"--states={_HOLDING}", f"--nodelist={','.join(names)}", "--format=%i|%u|%N"])
+        found: dict[str, list[str]] = {n: [] for n in names}
+        for line in text.splitlines():
+            job, user, nodes = [*line.strip().split("|", 2), "", ""][:3]
+            for node in self._hosts(nodes):
+                if node in found:
+                    found[node].append(f"{job} of {user}")
+        return {n: tuple(jobs) for n, jobs in found.items() if jobs}
+
+    def _hosts(self, expression: str) -> list[str]:
+        return self._run(["scontrol", "show", "hostnames", expression]).split() if "[" in expression else expression.split(",")
+
+    def _run(self, argv: list[str]) -> str:
+        try:
+            done = subprocess.run(
+                argv, env=self._environment, capture_output=True, text=True, errors="replace", timeout=self._timeout_s, check=False
+            )
+        except FileNotFoundError as e:
+            raise PoolError(detail=f"{argv[0]} is not installed here", hint="install Slurm's client commands on this machine") from e
+        except subprocess.TimeoutExpired as e:
+            raise PoolUnreachableError(
+                detail=f"Slurm: {argv[0]} gave no answer within {self._timeout_s:.0f} s",
+                hint="`scontrol ping` shows whether slurmctld runs",
+            ) from e
+        if done.returncode == 0:
+            return done.stdout
+        said = " ".join((done.stderr.strip() or done.stdout.strip()).split()) or f"exit status {done.returncode}"
+        if any(text in said for text in _UNREACHABLE):
+            raise PoolUnreachableError(
+                detail=f"slurmctld does not answer: {said}",
+                hint="`scontrol ping` shows whether it runs; no node entered the pool, run the same command again then",
+            )
+        raise PoolError(
+            detail=f"Slurm refused `{' '.join(argv[:3])}`: {said}",
+            hint="the user needs the right to change nodes: operator, root or SlurmUser",
+        )
+
+
+def _parsed(text: str) -> tuple[SlurmNode, ...]:
+    try:
+        return parse_nodes(text)
+    except ValueError as e:
+        raise PoolError(detail=f"the answer of scontrol cannot be read: {e}", hint="report this with the release of Slurm") from e

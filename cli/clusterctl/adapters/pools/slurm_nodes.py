@@ -1,0 +1,100 @@
+"""Reads `scontrol --oneliner show node`: the one form that every release of Slurm prints."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from clusterctl.core.timestamps import FORMAT
+
+# a drain without a reason: scontrol demands one of people, so the node asked for it when it registered
+DYNAMIC = "DYNAMIC_NORM"
+_HELD = frozenset({"DRAIN", "FAIL", "DOWN"})
+_UNUSABLE = frozenset({"UNKNOWN", "FUTURE", "ERROR", "INVALID_REG"})
+_SILENT = frozenset({"UNKNOWN", "NOT_RESPONDING"})
+# what slurmctld itself writes about a node that was away: a state, nobody's decision
+_OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
+_NAME = re.compile(r"NodeName=(\S+) ")
+_FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|State|Partitions)=(\S*)")
+_REASON = re.compile(r" Reason=(?P<text>.*?)(?: \[\S+@(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\])(?: |$)")
+# "idle*" is the old form of IDLE+NOT_RESPONDING; the other marks do not keep jobs away
+_MARKS = "~#!%$@^-+"
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmNode:
+    """A node as slurmctld has it.
+
+    Attributes:
+        states: the base state and its flags.
+        reason: why it is out, with whoever wrote it cut off; empty = none is given.
+        changed_at: when the reason was written (`clusterctl.adapters.clock`); empty = never.
+        features: those it has, and which of them are active.
+    """
+
+    name: str
+    states: frozenset[str]
+    partitions: frozenset[str] = frozenset()
+    reason: str = ""
+    changed_at: str = ""
+    features: tuple[str, ...] = ()
+    active_features: tuple[str, ...] = ()
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether new jobs start on it. One that is not answering counts: they start as soon as it does, as after every resume."""
+        return not self.states & (_HELD | _UNUSABLE)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it stays out until somebody resumes it."""
+        return bool(self.states & _HELD)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether its slurmd does not answer."""
+        return bool(self.states & _SILENT)
+
+    @property
+    def is_away(self) -> bool:
+        """Whether slurmctld itself took it out, because it was away: it may come back without anybody's decision."""
+        return "DRAIN" not in self.states and self.reason.startswith(_OF_SLURM)
+
+
+def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
+    """The nodes of `scontrol --oneliner show node`, printed with TZ=UTC and SLURM_TIME_FORMAT=standard.
+
+    Raises:
+        ValueError: a line is no node.
+    """
+    return tuple(_node(line) for line in text.splitlines() if line.strip() and not line.startswith("No nodes"))
+
+
+def _node(line: str) -> SlurmNode:
+    name = _NAME.match(line)
+    # reasons and comments come last and may hold anything: of each field the first counts
+    fields: dict[str, str] = {}
+    for found in _FIELD.finditer(line):
+        fields.setdefault(found[1], found[2])
+    if name is None or "State" not in fields:
+        raise ValueError(f"not a node of Slurm: {line[:80]!r}")
+    reason = _REASON.search(line)
+    return SlurmNode(
+        name[1],
+        _states(fields["State"]),
+        frozenset(_words(fields.get("Partitions", ""))),
+        reason["text"] if reason else "",
+        datetime.strptime(reason["at"], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC).strftime(FORMAT) if reason else "",
+        _words(fields.get("AvailableFeatures", "")),
+        _words(fields.get("ActiveFeatures", "")),
+    )
+
+
+def _states(text: str) -> frozenset[str]:
+    words = text.upper().replace("*", "+NOT_RESPONDING").split("+")
+    return frozenset(w for word in words if (w := word.strip(_MARKS)))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(w for w in text.split(",") if w and w != "(null)")

@@ -1,0 +1,309 @@
+"""The pool `slurm` on a real slurmctld, slurmd and munged of this test, on loopback."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl.adapters import clock
+from clusterctl.adapters.config import PoolDeclaration
+from clusterctl.adapters.pools.base import Pool
+from clusterctl.adapters.pools.loader import load_pool
+from clusterctl.adapters.pools.slurm import SlurmPool
+from clusterctl.adapters.pools.vacating import Vacating
+from clusterctl.core import timestamps
+from clusterctl.model.errors import PoolError, PoolUnreachableError
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.provision import Note
+from clusterctl.model.state import State
+from support.provisioning import World
+from support.slurm import ABSENT, DYNAMIC, NODES, Slurm, missing_slurm, slurm_environment
+from support.stores import fresh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+MISSING = missing_slurm()
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)}; apt-get install slurmctld slurmd slurm-client munge")
+N1, N2, N3, N4 = NODES
+FOREIGN = "NHC: check_hw_gpu: 7 of 8"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Slurm]:
+    with pytest.MonkeyPatch.context() as patch:
+        for key in ("PATH", "LD_LIBRARY_PATH"):
+            if key in (own := slurm_environment()):
+                patch.setenv(key, own[key])
+        with Slurm() as slurm:
+            yield slurm
+
+
+@pytest.fixture
+def slurm(running: Slurm) -> Slurm:
+    """No node is held, as after a fresh start; those that a test left drained may take ten seconds to answer."""
+    for name in NODES:
+        if running.state(name) & {"DRAIN", "DOWN", "FAIL"}:
+            running.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
+    return running
+
+
+def pool_of(slurm: Slurm, tmp_path: Path, **settings: Any) -> SlurmPool:
+    """The pool as clusterctl.yml declares it."""
+    declared = PoolDeclaration("slurm", {"conf": str(slurm.conf), "wait_minutes": 0, **settings})
+    pool = load_pool(declared, fresh(tmp_path))
+    assert isinstance(pool, SlurmPool)
+    return pool
+
+
+@pytest.fixture
+def pool(slurm: Slurm, tmp_path: Path) -> SlurmPool:
+    return pool_of(slurm, tmp_path)
+
+
+def removed(pool: SlurmPool, moment: str) -> frozenset[str]:
+    return pool.removed_since(moment) - {ABSENT}  # Slurm resumes no node that never answered
+
+
+def is_down(slurm: Slurm, name: str) -> bool:
+    return "DOWN" in slurm.state(name)
+
+
+def drain(slurm: Slurm, name: str, reason: str, state: str = "DRAIN") -> None:
+    slurm.run("scontrol", "update", f"NodeName={name}", f"State={state}", f"Reason={reason}")
+
+
+def test_out_and_in_again(slurm: Slurm, pool: SlurmPool) -> None:
+    assert isinstance(pool, Pool)
+    assert isinstance(pool, Vacating)
+    assert pool.members() == set(NODES)
+    assert pool.remove(N1, "provisioning: 2 roles")
+    assert not pool.remove(N1, "another reason")
+    assert slurm.state(N1) == {"IDLE", "DRAIN"}
+    assert slurm.field(N1, "Reason") == "clusterctl: provisioning: 2 roles"
+    assert pool.members() == set(NODES) - {N1}
+    assert pool.admit(N1, "admitted by ada")
+    assert slurm.state(N1) == {"IDLE"}
+    assert not pool.admit(N1, "admitted by ada")
+    assert slurm.field(N1, "Reason") == ""
+    assert pool.members() == set(NODES)
+
+
+def test_a_reason_is_text(slurm: Slurm, pool: SlurmPool) -> None:
+    for reason in ("a\nState=IDLE", "\"quoted\" 'twice'", "Reason=x [root@2026-01-01T00:00:00]", "x" * 3000, "größer = 4,5"):
+        assert pool.remove(N1, reason)
+        assert slurm.field(N1, "Reason").startswith("clusterctl: ")
+        assert removed(pool, "") == {N1}
+        slurm.run("scontrol", "update", f"NodeName={N1}", "State=UNDRAIN")
+
+
+@pytest.mark.parametrize("state", ["DRAIN", "DOWN", "FAIL"])
+def test_what_others_took_out_stays_as_it_is(slurm: Slurm, pool: SlurmPool, state: str) -> None:
+    drain(slurm, N1, FOREIGN, state)
+    assert pool.members() == set(NODES) - {N1}
+    with pytest.raises(PoolError, match="7 of 8") as caught:
+        pool.admit(N1, "admitted by ada")
+    assert "undoes only what it did" in caught.value.hint
+    assert not pool.remove(N1, "provisioning")
+    assert slurm.field(N1, "Reason") == FOREIGN
+    assert "DRAIN" in slurm.state(N1), "it would return by itself while it is changed"
+    assert removed(pool, "") == frozenset()
+    with pytest.raises(PoolError, match="somebody else"):
+        pool.admit(N1, "admitted by ada")
+
+
+def test_a_node_that_slurm_does_not_know(pool: SlurmPool) -> None:
+    with pytest.raises(PoolError, match="does not know the node r99-n01") as caught:
+        pool.admit("r99-n01", "admitted by ada")
+    assert "slurm.conf" in caught.value.hint
+    assert not pool.remove("r99-n01", "provisioning")
+    assert pool.vacate(["r99-n01"], lambda _busy: None) == {}
+
+
+def test_a_node_without_slurmd_is_not_admitted(slurm: Slurm, tmp_path: Path) -> None:
+    pool = pool_of(slurm, tmp_path, answer_s=2)
+    with pytest.raises(PoolError, match=f"{ABSENT} does not answer slurmctld"):
+        pool.admit(ABSENT, "admitted by ada")
+    assert ABSENT not in pool.members()
+
+
+def test_features_of_admitted_nodes(slurm: Slurm, tmp_path: Path) -> None:
+    pool = pool_of(slurm, tmp_path, features=["validated", "ndr"])
+    assert pool.remove(N2, "x")
+    assert pool.admit(N2, "admitted by ada")
+    assert slurm.field(N2, "ActiveFeatures") == "validated,ndr"
+    pool = pool_of(slurm, tmp_path / "other", features=["validated"])
+    assert pool.admit(N1, "admitted by ada"), "it was a member without the feature"
+    assert slurm.field(N1, "ActiveFeatures") == slurm.field(N1, "AvailableFeatures") == "h100,ndr,validated"
+    assert not pool.admit(N1, "admitted by ada")
+    assert pool.remove(N1, "drift")
+    assert slurm.field(N1, "ActiveFeatures") == slurm.field(N1, "AvailableFeatures") == "h100,ndr"
+    job = slurm.run(
+        "sbatch", "--parsable", "--constraint=validated", "--output=/dev/null", f"--chdir={slurm.folder}", "--wrap=true"
+    ).strip()
+    slurm.wait(lambda: slurm.job_state(job) == "", "a job on the node that has the feature")
+    assert pool_of(slurm, tmp_path / "third", features=["validated", "ndr"]).remove(N2, "x")
+    assert slurm.field(N2, "ActiveFeatures") == ""
+
+
+def test_only_the_nodes_of_the_partition(slurm: Slurm, tmp_path: Path) -> None:
+    pool = pool_of(slurm, tmp_path, partition="small")
+    assert pool.members() == {N1}
+    with pytest.raises(PoolError, match="r12-n02 is not in the partition small"):
+        pool.admit(N2, "admitted by ada")
+    drain(slurm, N2, "clusterctl: by a pool of all")
+    assert removed(pool, "") == frozenset()
+
+
+def test_what_was_removed_lately(slurm: Slurm, pool: SlurmPool) -> None:
+    pool.remove(N1, "x")
+    drain(slurm, N2, FOREIGN)
+    assert removed(pool, timestamps.after(clock.now(), -60)) == {N1}
+    assert removed(pool, timestamps.after(clock.now(), 60)) == frozenset()
+
+
+def test_a_reboot_returns_nothing_by_itself(slurm: Slurm, pool: SlurmPool) -> None:
+    """Slurm takes a silent node out and returns it when its slurmd is back, but not one that we drained."""
+    assert pool.remove(N1, "provisioning")
+    for name in (N1, N2, N3):
+        slurm.stop(name)
+    slurm.write_conf(down_s=10)
+    slurm.run("scontrol", "reconfigure")
+    for name in (N1, N2, N3):
+        slurm.wait(partial(is_down, slurm, name), f"{name} down")
+    slurm.write_conf()
+    slurm.run("scontrol", "reconfigure")
+    assert slurm.field(N2, "Reason") == "Not responding"
+    assert pool.members() == {N4}
+    with pytest.raises(PoolError, match="Slurm itself took r12-n02 out: Not responding"):
+        pool.admit(N2, "admitted by ada")
+    assert not pool.remove(N2, "provisioning"), "no job could start on it"
+    for name in (N1, N2, N3):
+        slurm.start_node(name)
+    for name in (N1, N2, N3):
+        slurm.wait(partial(slurm.answers, name), f"{name} back")
+    slurm.wait(lambda: slurm.state(N3) == {"IDLE"}, "the node that nobody drained")
+    assert {"DRAIN"} <= slurm.state(N1) & slurm.state(N2)
+    assert slurm.field(N2, "Reason") == "clusterctl: provisioning"
+    assert pool.admit(N1, "admitted by ada")
+    assert pool.admit(N2, "admitted by ada")
+    assert pool.members() == set(NODES)
+
+
+def test_a_node_that_rebooted_unexpectedly_is_not_ours_to_resume(slurm: Slurm, pool: SlurmPool) -> None:
+    drain(slurm, N1, "Node unexpectedly rebooted", "DOWN")
+    with pytest.raises(PoolError, match="Slurm itself took r12-n01 out"):
+        pool.admit(N1, "admitted by ada")
+    assert slurm.state(N1) == {"DOWN"}
+
+
+def test_a_dynamic_node_joins_and_leaves(slurm: Slurm, pool: SlurmPool) -> None:
+    slurm.start_node(DYNAMIC, "-Z", "--conf", "CPUs=1 RealMemory=100 State=DRAIN")
+    slurm.wait(lambda: "DYNAMIC_NORM" in slurm.state(DYNAMIC), "the dynamic node")
+    assert slurm.state(DYNAMIC) == {"IDLE", "DRAIN", "DYNAMIC_NORM"}
+    assert DYNAMIC not in pool.members()
+    assert pool.admit(DYNAMIC, "admitted by ada"), "its own configuration drained it, nobody else"
+    assert DYNAMIC in pool.members()
+    assert pool.remove(DYNAMIC, "drift")
+    drain(slurm, DYNAMIC, FOREIGN)
+    with pytest.raises(PoolError, match="somebody else"):
+        pool.admit(DYNAMIC, "admitted by ada")
+    slurm.stop(DYNAMIC)
+    slurm.run("scontrol", "delete", f"NodeName={DYNAMIC}")
+    assert not pool.remove(DYNAMIC, "gone")
+    slurm.start_node(DYNAMIC, "-Z", "--conf", "CPUs=1 RealMemory=100")
+    slurm.wait(lambda: slurm.state(DYNAMIC) == {"IDLE", "DYNAMIC_NORM"}, "the dynamic node, idle")
+    assert DYNAMIC in pool.members(), "jobs may run on it: it counts, and provisioning takes it out first"
+    assert pool.remove(DYNAMIC, "provisioning")
+    slurm.stop(DYNAMIC)
+    slurm.run("scontrol", "delete", f"NodeName={DYNAMIC}")
+
+
+def test_running_jobs_end_by_themselves(slurm: Slurm, tmp_path: Path) -> None:
+    pool = pool_of(slurm, tmp_path, wait_minutes=0)
+    job = slurm.submit(N1, N2)
+    assert pool.remove(N1, "provisioning")
+    assert pool.remove(N3, "provisioning")
+    told: list[dict[str, str]] = []
+    assert set(pool.vacate([N1, N3], lambda busy: told.append(dict(busy)))) == {N1}
+    assert slurm.job_state(job) == "RUNNING"
+    slurm.run("scontrol", "suspend", job)
+    assert job in pool.vacate([N1, N3], lambda _busy: None)[N1], "a suspended job keeps its memory on the node"
+    slurm.run("scontrol", "resume", job)
+    patient = pool_of(slurm, tmp_path / "patient", wait_minutes=5)
+    began = time.monotonic()
+
+    def end_it(busy: Mapping[str, str]) -> None:
+        told.append(dict(busy))
+        slurm.run("scancel", job)
+
+    assert patient.vacate([N1, N3], end_it) == {}
+    assert time.monotonic() - began < 240
+    assert set(told[-1]) == {N1}
+    assert f"job {job} of " in told[-1][N1]
+
+
+def test_a_node_with_a_job_is_left_alone_by_provision(slurm: Slurm, tmp_path: Path) -> None:
+    pool = pool_of(slurm, tmp_path)
+    world = World(tmp_path, pool=pool)
+    assert {n.state for n in world.run(force=True).nodes} == {State.ADMITTED}
+    job = slurm.submit(N1)
+    world.calls.clear()
+    world.bad = {N1: {"kernel"}}
+    result = world.run()
+    (left,) = [n for n in result.nodes if n.node == N1]
+    assert (left.state, left.exit_code) == (State.DRAINED, ExitCode.CHANGES_PENDING)
+    assert f"still in use: job {job} of " in left.reason
+    assert [c[0] for c in world.calls] == ["validate"], "nothing was changed under the job"
+    assert slurm.job_state(job) == "RUNNING"
+    assert N1 not in pool.members()
+    slurm.run("scancel", job)
+    slurm.wait(lambda: slurm.job_state(job) == "", "the end of the job")
+    assert {n.node: n.state for n in world.run(N1).nodes} == {N1: State.ADMITTED}
+    assert "kernel" in str(world.calls)
+    assert N1 in pool.members()
+
+
+def test_provision_waits_for_a_job_and_says_so(slurm: Slurm, tmp_path: Path) -> None:
+    world = World(tmp_path, names=(N1,), pool=pool_of(slurm, tmp_path, wait_minutes=5))
+    job = slurm.submit(N1, seconds=15)
+    assert {n.state for n in world.run().nodes} == {State.ADMITTED}
+    notes = [p.text for p in world.progress if isinstance(p, Note)]
+    assert any(f"waiting for what still runs: {N1}: job {job} of " in n for n in notes)
+
+
+def test_a_controller_that_is_down_admits_nothing(slurm: Slurm, tmp_path: Path) -> None:
+    pool = pool_of(slurm, tmp_path)
+    world = World(tmp_path, names=(N1, N2), pool=pool)
+    down: list[str] = []
+
+    def stop_once(what: str) -> None:
+        if what == "burn_in" and not down:
+            down.append(what)
+            slurm.stop("slurmctld")
+
+    world.before = stop_once
+    result = world.run(force=True)
+    assert {(n.state, n.exit_code) for n in result.nodes} == {(State.DRAINED, ExitCode.CHANGES_PENDING)}
+    assert "slurmctld does not answer" in result.nodes[0].reason
+    try:
+        with pytest.raises(PoolUnreachableError) as caught:
+            pool.members()
+        assert "scontrol ping" in caught.value.hint
+        with pytest.raises(PoolUnreachableError):
+            pool.remove(N3, "x")
+        with pytest.raises(PoolUnreachableError):
+            pool.vacate([N3], lambda _busy: None)
+        world.calls.clear()
+        with pytest.raises(PoolUnreachableError):
+            world.run()
+        assert [c[0] for c in world.calls] == ["validate"], "no node is touched that may run jobs"
+    finally:
+        slurm.start_controller()
+    slurm.wait(lambda: slurm.state(N1) == {"IDLE", "DRAIN"}, "the drain, which slurmctld kept")
+    assert {n.state for n in world.run().nodes} == {State.ADMITTED}, "the same command again"
+    assert {N1, N2} <= pool.members()

@@ -1,0 +1,86 @@
+"""Nodes of Slurm as scontrol prints them."""
+
+from __future__ import annotations
+
+import pytest
+
+from clusterctl.adapters.pools.slurm_nodes import parse_nodes
+
+# printed by Slurm 22.05.8, shortened
+LINE = (
+    "NodeName={name} Arch=x86_64 CoresPerSocket=1  CPUTot=2 AvailableFeatures={features} ActiveFeatures={active} Gres=(null) NodeAddr=127.0.0.1 "
+    "NodeHostName=vm Port=27001 Version=22.05.8 OS=Linux 6.18.44 #1 SMP @0  RealMemory=1000 State={state} ThreadsPerCore=1 Owner=N/A "
+    "MCS_label=N/A Partitions=gpu,all  BootTime=2026-11-22T18:04:32 CfgTRES=cpu=2,mem=1000M,billing=2 AllocTRES= ExtSensorsTemp=n/s{rest}"
+)
+OURS = " Reason=clusterctl: provisioning: 2 roles [root@2026-11-22T21:44:09]"
+
+
+def line(state: str = "IDLE", rest: str = "", features: str = "h100,ndr", active: str = "(null)") -> str:
+    return LINE.format(name="r12-n01", state=state, rest=rest, features=features, active=active)
+
+
+def test_all_that_the_pool_needs() -> None:
+    (node,) = parse_nodes(line("IDLE+DRAIN+DYNAMIC_NORM", OURS) + "\n\n")
+    assert node.name == "r12-n01"
+    assert node.states == {"IDLE", "DRAIN", "DYNAMIC_NORM"}
+    assert node.partitions == {"gpu", "all"}
+    assert (node.reason, node.changed_at) == ("clusterctl: provisioning: 2 roles", "2026-11-22T21:44:09.000000Z")
+    assert (node.features, node.active_features) == (("h100", "ndr"), ())
+
+
+@pytest.mark.parametrize(
+    ("state", "takes_jobs", "held", "silent"),
+    [
+        ("IDLE", True, False, False),
+        ("MIXED+PLANNED", True, False, False),
+        ("ALLOCATED+COMPLETING", True, False, False),
+        ("IDLE+NOT_RESPONDING", True, False, True),
+        ("IDLE*", True, False, True),
+        ("IDLE~", True, False, False),
+        ("IDLE+DRAIN", False, True, False),
+        ("ALLOCATED+DRAIN", False, True, False),
+        ("DOWN*+DRAIN", False, True, True),
+        ("DOWN", False, True, False),
+        ("IDLE+FAIL", False, True, False),
+        ("IDLE+INVALID_REG", False, False, False),
+        ("UNKNOWN+NOT_RESPONDING", False, False, True),
+        ("FUTURE", False, False, False),
+    ],
+)
+def test_states(state: str, takes_jobs: bool, held: bool, silent: bool) -> None:
+    (node,) = parse_nodes(line(state))
+    assert (node.takes_jobs, node.is_held, node.is_silent) == (takes_jobs, held, silent)
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        ("", ""),
+        (f"{OURS} Comment=my comment Reason=hello Extra=more", "clusterctl: provisioning: 2 roles"),
+        (" Reason=NHC: State=IDLE [x] b [root@2026-11-22T21:44:09]", "NHC: State=IDLE [x] b"),
+        (" Reason=NHC: Reason=clusterctl: x [root@2026-11-22T21:44:09]", "NHC: Reason=clusterctl: x"),
+        (" Comment=Reason=clusterctl: x", ""),
+    ],
+)
+def test_a_reason_may_hold_anything(rest: str, reason: str) -> None:
+    (node,) = parse_nodes(line("IDLE+DRAIN", rest))
+    assert node.reason == reason
+    assert node.states == {"IDLE", "DRAIN"}
+
+
+@pytest.mark.parametrize(
+    ("state", "rest", "away"), [("DOWN", "Not responding", True), ("DOWN+DRAIN", "Not responding", False), ("DOWN", "disk", False)]
+)
+def test_slurm_takes_out_what_is_away(state: str, rest: str, away: bool) -> None:
+    (node,) = parse_nodes(line(state, f" Reason={rest} [slurm@2026-11-22T21:44:09]"))
+    assert node.is_away is away
+
+
+def test_no_nodes() -> None:
+    assert parse_nodes("No nodes in the system\n") == ()
+
+
+@pytest.mark.parametrize("text", ["slurm_load_node error", "NodeName=x Arch=y", "State=IDLE", '{"nodes": []}'])
+def test_what_is_no_node_is_not_guessed(text: str) -> None:
+    with pytest.raises(ValueError, match="not a node of Slurm"):
+        parse_nodes(text)
