@@ -46,11 +46,15 @@ def records(rack: DemoRack, gate: str) -> list[dict[str, Any]]:
 
 
 def test_the_group_gate_measured_over_nvlink(admitted: DemoRack) -> None:
-    (record,) = (r for r in records(admitted, "nccl_group") if r["peers"])
+    record, network = (r for r in records(admitted, "nccl_group") if r["peers"])
+    assert (record["step"], network["step"]) == ("group", "group@network")
     assert record["peers"] == [admitted.node(1), admitted.node(2)]
     (ranks,) = (r for r in records(admitted, "nccl_group") if r["step"] == "ranks")
     assert "via P2P/MNNVL" in ranks["stdout"]
     assert "NET/IB/" not in ranks["stdout"]
+    (ranks,) = (r for r in records(admitted, "nccl_group") if r["step"] == "ranks@network")
+    assert "/GDRDMA" in ranks["stdout"]
+    assert "MNNVL" not in ranks["stdout"]
 
 
 def test_the_imex_channel_exists_only_during_the_measurement(admitted: DemoRack) -> None:

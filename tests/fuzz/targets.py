@@ -7,9 +7,9 @@ a false pass. The oracle of a parser target: it returns samples with finite valu
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -18,7 +18,7 @@ from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.core.parsers import UnparsableError, parse_output
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.level import LEVELS
-from support.gates import CASES, SOURCE, TODAY, gates, link, nccl, node, perftest, record, snapshot
+from support.gates import CASES, RDMA_FLOOR, SOURCE, TODAY, gates, link, nccl, node, perftest, record, snapshot
 from support.recorded import RECORDED
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import RawRecord
 
 _LARGEST_BYTES = 60_000
+_IN_GPU = "cuMemAlloc() of a 67108864 bytes GPU buffer\nallocated GPU buffer address at 00007f6eff000000 pointer=0x7f6eff000000\n"
 _STREAM = "Function    Best Rate MB/s  Avg time     Min time     Max time\n{rows}Solution Validates: avg error less than 1.000000e-13 on all three arrays\n"
 
 
@@ -103,7 +104,17 @@ def _judge_targets() -> list[Target]:
         _solo("nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct")]),
         _judge_target("nccl_group", (one, two), group, lambda text: (record("nccl_group", "n1", text, step="group", peers=("n1", "n2")),)),
         _judge_target("rdma_pair", (one, two), [perftest(196.0), perftest(392.0, size=64), perftest(392.0, title="Send BW Test")], _pair),
-        _judge_target("load_errors", (one,), [_after("Yes")], _snapshots),
+        _judge_target(
+            "rdma_pair_gpu", _gpu_pair(), [_IN_GPU + perftest(196.0), perftest(392.0), _IN_GPU + perftest(392.0, size=64)], _on_gpus
+        ),
+        _judge_target(
+            "nccl_group",
+            (one, two),
+            [*group[1:], nccl(386.0, via="NET/IB/0/GDRDMA", ranks=16, wrong="5", closing="5 FAILED")],
+            _ring,
+            name="nccl_group ring",
+        ),
+        _judge_target("load_errors", (one,), [_after("Yes"), _after("No", boot_id="boot-2"), _after("No", xids=12), _grown()], _snapshots),
     ]
 
 
@@ -111,13 +122,32 @@ def _solo(gate: str, subject: Subject, corpus: Sequence[str]) -> Target:
     return _judge_target(gate, (subject,), corpus, lambda text: (record(gate, "n1", text),))
 
 
-def _judge_target(gate: str, subjects: tuple[Subject, ...], corpus: Sequence[str], records: Callable[[str], Sequence[RawRecord]]) -> Target:
+def _judge_target(
+    gate: str, subjects: tuple[Subject, ...], corpus: Sequence[str], records: Callable[[str], Sequence[RawRecord]], name: str = ""
+) -> Target:
     def check(text: str) -> str:
         results = judge(subjects, records(text), level="standard", gates=[gate])
         own = [r for r in results if r.node == "n1"]
         return "" if any(r.outcome is not Outcome.PASS for r in own) else "a bad run passed"
 
-    return Target(f"judge {gate}", corpus, check)
+    return Target(f"judge {name or gate}", corpus, check)
+
+
+def _gpu_pair() -> tuple[Subject, Subject]:
+    floor = {**RDMA_FLOOR, "gate": "rdma_pair_gpu"}
+    declared = gates(gates_levels={level: ["rdma_pair_gpu"] for level in LEVELS}, gates_baselines=[floor])
+    one, two = (subject_of(node(name, declared=declared), TODAY) for name in ("n1", "n2"))
+    return one, two
+
+
+def _on_gpus(text: str) -> tuple[RawRecord, ...]:
+    return tuple(replace(r, gate="rdma_pair_gpu") for r in _pair(text))
+
+
+def _ring(text: str) -> tuple[RawRecord, ...]:
+    """A plain run that is good, and a ring that is not; with its transport only, for the ring has no floor."""
+    plain = record("nccl_group", "n1", nccl(90.0, via="NET/IB/0/GDRDMA", ranks=16), step="group", peers=("n1", "n2"))
+    return (plain, replace(plain, step="group@ring", stdout=text))
 
 
 def _pair(text: str) -> tuple[RawRecord, ...]:
@@ -133,12 +163,17 @@ def _snapshots(text: str) -> tuple[RawRecord, ...]:
     return (record("load_errors", "n1", _after("No", minutes=5), step="before"), record("load_errors", "n1", text, step="after.nodes"))
 
 
-def _after(pending: str, minutes: float = 10) -> str:
+def _grown() -> str:
+    return _after("No", counters={"mlx5_0/1": dict.fromkeys(("symbol_error", "link_downed", "link_error_recovery"), 9)})
+
+
+def _after(pending: str, minutes: float = 10, xids: int = 0, **more: Any) -> str:
     gpu = '<gpu id="00000000:{0:02X}:00.0"><remapped_rows><remapped_row_pending>{1}</remapped_row_pending></remapped_rows></gpu>'
     gpus = "\n".join(gpu.format(16 + i, pending) for i in range(8))
     xml = f"<nvidia_smi_log><driver_version>580.126.20</driver_version><attached_gpus>8</attached_gpus>{gpus}</nvidia_smi_log>"
     text = snapshot(minutes, commands={"nvidia-smi -q -x": {"error": "", "exit_status": 0, "stdout": xml, "stderr": ""}})
-    return json.dumps(json.loads(text), indent=1)
+    lines = [f"[{400 + i}.5] NVRM: Xid (PCI:0000:{16 + i:02x}:00): 79, GPU has fallen off the bus." for i in range(xids)]
+    return json.dumps({**json.loads(text), "log": {"error": "", "lines": lines}, **more}, indent=1)
 
 
 def _diag(status: str, gpus: int = 8) -> str:

@@ -13,30 +13,30 @@ _CHANNELS = 2
 _PID = 4000
 
 
-def info_lines(group: list[tuple[Peer, int]]) -> list[str]:
+def info_lines(group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> list[str]:
     """The lines of all ranks, as they mix on one terminal."""
-    return [line for own in rank_lines(group) for line in own]
+    return [line for own in rank_lines(group, rack_nvlink=rack_nvlink) for line in own]
 
 
-def files(pattern: str, group: list[tuple[Peer, int]]) -> dict[str, dict[str, str]]:
+def files(pattern: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> dict[str, dict[str, str]]:
     """Node -> file -> text, where NCCL_DEBUG_FILE names a file for each rank."""
     written: dict[str, dict[str, str]] = {}
     owners = [d.node for d, count in group for _ in range(count)]
-    for rank, (node, lines) in enumerate(zip(owners, rank_lines(group), strict=True)):
+    for rank, (node, lines) in enumerate(zip(owners, rank_lines(group, rack_nvlink=rack_nvlink), strict=True)):
         name = pattern.replace("%h", node).replace("%p", str(_PID + rank))
         written.setdefault(node, {})[name] = "\n".join(lines) + "\n"
     return written
 
 
-def rank_lines(group: list[tuple[Peer, int]]) -> list[list[str]]:
-    """The bootstrap, network and channel lines of each rank in the format of NCCL 2.2x."""
+def rank_lines(group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> list[list[str]]:
+    """The bootstrap, network and channel lines of each rank in the format of NCCL 2.2x; `rack_nvlink`: nodes are joined by NVLink."""
     layer = "RoCE" if link_type.is_ethernet() else "IB"
     nics = " ".join(f"[{i}]{name}:1/{layer}" for i, name in enumerate(machine.THIS.hca_names))
     ranks = [(d, local) for d, count in group for local in range(count)]
-    return [_lines_of(rank, ranks, nics, nodes=len(group)) for rank in range(len(ranks))]
+    return [_lines_of(rank, ranks, nics, nodes=len(group), rack_nvlink=rack_nvlink) for rank in range(len(ranks))]
 
 
-def _lines_of(rank: int, ranks: list[tuple[Peer, int]], nics: str, *, nodes: int) -> list[str]:
+def _lines_of(rank: int, ranks: list[tuple[Peer, int]], nics: str, *, nodes: int, rack_nvlink: bool) -> list[str]:
     own, local = ranks[rank]
     start = f"{own.node}:{_PID + rank}:{_PID + 100 + rank} [{local}] NCCL INFO "
     lines = [
@@ -53,10 +53,10 @@ def _lines_of(rank: int, ranks: list[tuple[Peer, int]], nics: str, *, nodes: int
     following, before = (rank + 1) % len(ranks), (rank - 1) % len(ranks)
     for channel in range(_CHANNELS):
         name = f"{start}Channel {channel:02d}/0 : "
-        if ranks[before][0].node != own.node and not machine.THIS.rack_nvlink:
+        if ranks[before][0].node != own.node and not rack_nvlink:
             lines.append(f"{name}{before}[{ranks[before][1]}] -> {rank}[{local}] [receive] via {_network(own, local)}")
         there = f"{name}{rank}[{local}] -> {following}[{ranks[following][1]}] "
-        if machine.THIS.rack_nvlink and nodes > 1:
+        if rack_nvlink and nodes > 1:
             lines.append(f"{there}via P2P/MNNVL")
         elif ranks[following][0].node == own.node:
             lines.append(f"{there}via P2P/CUMEM")

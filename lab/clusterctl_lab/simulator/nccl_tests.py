@@ -20,6 +20,8 @@ _BUS_FACTORS = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall
 # Bus bandwidth relative to all-reduce, which the switches accelerate.
 _RELATIVE_TO_ALL_REDUCE = {"all_reduce": 1.0, "all_gather": 0.752, "reduce_scatter": 0.755, "alltoall": 0.74}
 _SUFFIX = {"K": 2**10, "M": 2**20, "G": 2**30}
+# GB300 with NCCL_MNNVL_ENABLE=0, as Azure's NCCL guide expects it; the same is assumed for GB200.
+NETWORK_OF_A_RACK_GBS = 200.0
 _HALF_SPEED_BYTES = 32 * 2**20
 
 
@@ -50,7 +52,8 @@ def run_group(
 ) -> int:
     """Print the output of rank 0. `group` lists each node with its number of ranks; `write` puts node -> file -> text there."""
     print("clusterctl-lab: simulated", file=sys.stderr)
-    problem = _problem(group)
+    rack_nvlink = machine.THIS.rack_nvlink and environment.get("NCCL_MNNVL_ENABLE") != "0"
+    problem = _problem(group, rack_nvlink=rack_nvlink)
     if problem:
         print(problem)
         return 3
@@ -69,11 +72,11 @@ def run_group(
     if environment.get("NCCL_DEBUG", "").upper() in ("INFO", "TRACE"):
         pattern = environment.get("NCCL_DEBUG_FILE", "")
         if pattern and write:
-            write(nccl_debug_log.files(pattern, group))
+            write(nccl_debug_log.files(pattern, group, rack_nvlink=rack_nvlink))
         else:
-            lines += nccl_debug_log.info_lines(group)
+            lines += nccl_debug_log.info_lines(group, rack_nvlink=rack_nvlink)
     lines += [f"NCCL version {nccl}+cuda13.0", "#", *_HEADER]
-    table, average = _table(name, low, high, step, group)
+    table, average = _table(name, low, high, step, group, rack_nvlink=rack_nvlink)
     lines += [
         *table,
         "# Out of bounds values : 0 OK",
@@ -99,20 +102,21 @@ _HEADER = (
 )
 
 
-def bus_bandwidth(name: str, group: list[tuple[Peer, int]]) -> float:
+def bus_bandwidth(name: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> float:
     """The bus bandwidth at large messages in GB/s, limited by the slowest node and HCA of the group."""
     slowest = min(d.nccl_factor for d, _ in group)
     if len(group) == 1:
         ranks = group[0][1]
         return machine.THIS.node_busbw_gbs * (1.0 if ranks > machine.GPUS // 2 else 0.76) * slowest * _RELATIVE_TO_ALL_REDUCE[name]
-    if machine.THIS.rack_nvlink:
+    if rack_nvlink:
         return machine.THIS.group_busbw_gbs * slowest * _RELATIVE_TO_ALL_REDUCE[name]
     network = min(d.slowest_hca for d, _ in group) * (1.0 if all(d.gdr for d, _ in group) else peers.WITHOUT_GDR)
-    return machine.THIS.group_busbw_gbs * network * slowest * _RELATIVE_TO_ALL_REDUCE[name]
+    best = NETWORK_OF_A_RACK_GBS if machine.THIS.rack_nvlink else machine.THIS.group_busbw_gbs
+    return best * network * slowest * _RELATIVE_TO_ALL_REDUCE[name]
 
 
-def _table(name: str, low: int, high: int, step: int, group: list[tuple[Peer, int]]) -> tuple[list[str], float]:
-    best, ranks = bus_bandwidth(name, group), sum(n for _, n in group)
+def _table(name: str, low: int, high: int, step: int, group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> tuple[list[str], float]:
+    best, ranks = bus_bandwidth(name, group, rack_nvlink=rack_nvlink), sum(n for _, n in group)
     rows, bandwidths, size = [], [], low
     reduces = "sum" if name in ("all_reduce", "reduce_scatter") else "none"
     while size <= high:
@@ -142,7 +146,7 @@ def _devices(group: list[tuple[Peer, int]]) -> list[str]:
     return rows
 
 
-def _problem(group: list[tuple[Peer, int]]) -> str:
+def _problem(group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> str:
     for description, ranks in group:
         node = description.node
         if not description.nccl:
@@ -151,7 +155,7 @@ def _problem(group: list[tuple[Peer, int]]) -> str:
             return f"{node}: Test CUDA failure common.cu:1012 'CUDA driver version is insufficient for CUDA runtime version'"
         if not description.fabric:
             return f"{node}: Test CUDA failure common.cu:1012 'system not yet initialized'"
-        if len(group) > 1 and description.rack:
+        if len(group) > 1 and rack_nvlink and description.rack:
             clique = sum(n for _, n in group)
             warning = f"NCCL WARN MNNVL (cliqueSize {clique}) is available but not working on this system. {description.rack}"
             return f"{node}:4000:4100 [0] {warning}\n{node}: Test NCCL failure common.cu:1279 'unhandled system error (run with NCCL_DEBUG=INFO for details)'"

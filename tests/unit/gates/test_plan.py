@@ -18,6 +18,8 @@ from clusterctl.model.level import LEVELS
 from clusterctl.model.node import Node, Place
 from support.gates import ALL, GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, node, nodes, plan
 
+PLAIN: dict[str, Any] = {"nccl_group": {"variants": {}}}
+
 
 def pair_steps(count: int, **how: int) -> list[tuple[str, GateStep]]:
     return [(name, s) for name, own in plan(nodes(count, **how), ["rdma_pair"]).steps.items() for s in own]
@@ -88,7 +90,7 @@ def test_node_gates_come_before_pairs_before_the_group() -> None:
 
 
 def test_a_group_run_starts_on_one_node_and_names_all() -> None:
-    made = plan(nodes(3), ["nccl_group"])
+    made = plan(nodes(3, declared=gates(gates_settings=PLAIN)), ["nccl_group"])
     assert [[s.name for s in own] for own in made.steps.values()] == [["group", "ranks"], ["member", "ranks"], ["member", "ranks"]]
     assert "NCCL_DEBUG_FILE=nccl_rank.%h.%p.log" in made.steps["n1"][0].argv
     assert {(own[1].argv[:2], own[1].batch) for own in made.steps.values()} == {(("python3", "rank_log.py"), made.steps["n1"][0].batch + 1)}
@@ -103,9 +105,27 @@ def test_a_group_run_starts_on_one_node_and_names_all() -> None:
     assert "NCCL_DEBUG=INFO" in step.argv
 
 
+def test_each_variant_is_a_run_after_the_plain_one() -> None:
+    made = plan(nodes(2), ["nccl_group"])
+    assert {n: [s.name for s in own] for n, own in made.steps.items()} == {
+        "n1": ["group", "ranks", "group@ring", "ranks@ring"],
+        "n2": ["member", "ranks", "member@ring", "ranks@ring"],
+    }
+    assert [[s.batch for s in own] for own in made.steps.values()] == [[0, 1, 2, 3]] * 2
+    plain, _, ring, logs = made.steps["n1"]
+    assert set(ring.argv) - set(plain.argv) == {"NCCL_NVLS_ENABLE=0", "NCCL_ALGO=Ring", "NCCL_DEBUG_FILE=nccl_rank-ring.%h.%p.log"}
+    assert logs.argv[-1] == "nccl_rank-ring.*.log"
+
+
+def test_pairs_of_all_nodes_are_a_rung() -> None:
+    found = ladder([Place(rack="a")] * 5, rungs=["pair", "all"])
+    assert found == {"pair": [("n1", "n2"), ("n3", "n4", "n5")], "all": [("n1", "n2", "n3", "n4", "n5")]}
+    assert ladder([Place()] * 2, rungs=["pair", "all"]) == {"all": [("n1", "n2")]}
+
+
 def ladder(places: list[Place], **settings: Any) -> dict[str, list[tuple[str, ...]]]:
     """Rung -> the groups that are measured."""
-    declared = gates(gates_settings={"nccl_group": settings})
+    declared = gates(gates_settings={"nccl_group": {"variants": {}, **settings}})
     subjects = [subject_of(replace(node(f"n{i}", declared=declared), place=p), TODAY) for i, p in enumerate(places, 1)]
     found = {}
     for rung in GROUP.rungs(subjects, "standard"):
@@ -231,7 +251,7 @@ def test_the_plan_is_a_function_of_its_input() -> None:
 def test_measurements_are_exclusive_and_snapshots_are_not() -> None:
     declared = gates(gates_allowed_programs=["watcher"], gates_levels=dict.fromkeys(LEVELS, ALL))
     steps = plan(nodes(2, rails=1, declared=declared), [*ALL, "load_errors"]).steps["n1"]
-    told = {s.gate: (s.exclusive, s.shares_with) for s in steps if s.name != "ranks"}
+    told = {s.gate: (s.exclusive, s.shares_with) for s in steps if not s.name.startswith("ranks")}
     assert told == {
         "dcgm_diag": (True, ("nv-hostengine", "watcher")),
         "nccl_node": (True, ("watcher",)),
@@ -239,7 +259,7 @@ def test_measurements_are_exclusive_and_snapshots_are_not() -> None:
         "nccl_group": (True, ("watcher",)),
         "load_errors": (False, ()),
     }
-    assert [s.exclusive for s in steps if s.name == "ranks"] == [False]
+    assert [s.exclusive for s in steps if s.name.startswith("ranks")] == [False, False]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,8 @@ Run = tuple[SimulatedGroup, "Sequence[GateResult]"]
 def members(count: int, per_rack: int = 0, **settings: Any) -> tuple[Node, ...]:
     floor = {**GROUP_FLOOR, "value": 300.0}
     declared = gates(
-        gates_settings={"nccl_group": {"timeout_s": 60, "peer_wait_s": 60, **settings}}, gates_baselines=[RDMA_FLOOR, NODE_FLOOR, floor]
+        gates_settings={"nccl_group": {"timeout_s": 60, "peer_wait_s": 60, "variants": {}, **settings}},
+        gates_baselines=[RDMA_FLOOR, NODE_FLOOR, floor],
     )
     made = [node(f"n{i}", rails=8, declared=declared, host=address_of(f"n{i}")) for i in range(1, count + 1)]
     return tuple(replace(n, place=Place(rack=f"r{i // per_rack}")) if per_rack else n for i, n in enumerate(made))
@@ -74,3 +75,28 @@ def test_a_ladder_names_the_one_node_that_is_off_gpudirect_and_proves_all_others
 def test_a_node_without_the_program_keeps_the_group_from_running(run: Callable[..., Run]) -> None:
     _, found = run(2, {"n2": {"tests": ""}})
     assert {(r.outcome, r.reason) for r in found} == {(Outcome.COULD_NOT_RUN, GateReason.EXIT_STATUS)}
+
+
+def test_a_ring_without_nvls_is_a_run_of_its_own(run: Callable[..., Run]) -> None:
+    """Its logs are apart from those of the plain run; without a floor it proves its transport."""
+    ring = {"ring": {"environment": {"NCCL_NVLS_ENABLE": "0", "NCCL_ALGO": "Ring"}}}
+    group, found = run(2, {}, variants=ring)
+    assert {(r.node, r.outcome) for r in found} == {("n1", Outcome.PASS), ("n2", Outcome.PASS)}
+    launched = {r.step: r for r in group.records["n1"] if r.peers}
+    assert set(launched) == {"group", "group@ring"}
+    words = launched["group@ring"].argv
+    assert {"NCCL_NVLS_ENABLE=0", "NCCL_ALGO=Ring", "NCCL_DEBUG_FILE=nccl_rank-ring.%h.%p.log"} <= set(words)
+    assert "NCCL_ALGO=Ring" not in launched["group"].argv
+    assert {r.step for r in group.records["n2"]} == {"member", "ranks", "member@ring", "ranks@ring"}
+    assert any(r.detail == "2 nodes together (ring)" for r in found)
+
+
+def test_pairs_are_the_first_rung_and_three_are_measured_together_where_one_is_left(run: Callable[..., Run]) -> None:
+    group, found = run(5, {}, rungs=["pair", "all"])
+    assert {r.outcome for r in found} == {Outcome.PASS}
+    launched = {(r.step, r.peers) for own in group.records.values() for r in own if r.peers}
+    assert launched == {
+        ("group.pair", ("n1", "n2")),
+        ("group.pair", ("n3", "n4", "n5")),
+        ("group", ("n1", "n2", "n3", "n4", "n5")),
+    }

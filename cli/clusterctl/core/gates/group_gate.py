@@ -12,7 +12,7 @@ from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.judging.reading import not_run, read_record
-from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, GroupPlanner, place_on, rung_of
+from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, PAIR, GroupPlanner, in_pairs, of_run, place_on, rung_of, variant_of
 from clusterctl.core.gates.planning.step import GateSteps, Obstacle, Rendezvous
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
@@ -72,6 +72,18 @@ class GroupGate(Gate[G]):
         """The sizes of groups to measure, in this order; the last one is `all`."""
         return (ALL,)
 
+    def variants(self, settings: G) -> Mapping[str, G]:
+        """The runs of a rung, one after the other: name -> settings; the plain one has no name."""
+        return {"": settings}
+
+    def variant_argv(self, settings: G, level: Level, members: Sequence[Subject], variant: str) -> tuple[str, ...]:  # noqa: ARG002 for gates to override
+        """The command line of a variant's run."""
+        return self.argv(settings, level, members)
+
+    def after_variant(self, variant: str) -> tuple[str, ...]:  # noqa: ARG002 for gates to override
+        """`after_argv` for a variant's run."""
+        return self.after_argv
+
     def limit_s(self, settings: G, level: Level, members: Sequence[Subject]) -> int:  # noqa: ARG002 for gates to override
         """The time limit of a run over `members`."""
         return at_level(settings.timeout_s, level)
@@ -85,12 +97,15 @@ class GroupGate(Gate[G]):
         groups = self.groups_of(subjects, rung)
         alone = [(name, g[0]) for name, g in groups.items() if len(g) == 1 and rung == ALL]
         together = [g for g in groups.values() if len(g) > 1]
-        batch, after = (next(batches), next(batches)) if together else (0, 0)
         steps: dict[str, tuple[GateStep, ...]] = {}
+        numbers = [(next(batches), next(batches)) for _ in self.variants(subjects[0].profile.settings_of(self))] if together else []
         for group in together:
-            planner = GroupPlanner(self, group, level, "" if rung == ALL else f".{rung}")
-            for member in group:
-                steps[member.name] = planner.steps(member, batch, after)
+            chosen = self.variants(group[0].profile.settings_of(self)).items()
+            numbers += [(next(batches), next(batches)) for _ in range(len(chosen) - len(numbers))]
+            for (variant, settings), (batch, after) in zip(chosen, numbers, strict=False):
+                planner = GroupPlanner(self, group, level, settings, "" if rung == ALL else f".{rung}", variant)
+                for member in group:
+                    steps[member.name] = (*steps.get(member.name, ()), *planner.steps(member, batch, after))
         return GateSteps(
             steps,
             {s.name: self._alone(s, name) for name, s in alone},
@@ -102,10 +117,10 @@ class GroupGate(Gate[G]):
         """The nodes that a rung measures together, by the name of their group."""
         groups: dict[str, list[Subject]] = {}
         for subject in subjects:
-            part = place_on(rung, subject)
+            part = place_on(ALL if rung == PAIR else rung, subject)
             if part is not None:
                 groups.setdefault(" ".join(word for word in (self.group_of(subject), part) if word), []).append(subject)
-        return groups
+        return {name: pair for group in groups.values() for name, pair in in_pairs(group).items()} if rung == PAIR else groups
 
     def nvlink_groups(self, groups: Sequence[Sequence[Subject]]) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002 for gates to override
         """Node -> the addresses of its group, where the group is joined by NVLink."""
@@ -123,6 +138,7 @@ class GroupGate(Gate[G]):
         """A result for every judged member of every run; where a run ended without any, a member's own record may say why."""
         results: list[GateResult] = []
         proved: set[str] = set()
+        unproved: set[str] = set()
         for record in (self.with_evidence(_undisturbed(r, evidence), evidence) for r in evidence.records if r.peers):
             lead = evidence.subjects.get(record.node)
             if lead is None:
@@ -138,10 +154,10 @@ class GroupGate(Gate[G]):
                 shared = [_spoiled(r) if named and r.outcome is not Outcome.PASS else r for r in shared]
                 found = self._results_of_node(shared, own.get(member), proofs.get(member))
                 results += found
-                if not rung_of(record) and all(r.outcome is Outcome.PASS for r in found):
-                    proved.add(member)
+                if not rung_of(record):
+                    (proved if all(r.outcome is Outcome.PASS for r in found) else unproved).add(member)
         # What another node spoiled on a lower rung was measured again, without that node, on the last one.
-        return tuple(r for r in results if not (r.node in proved and r.reason is GateReason.GROUP_SPOILED))
+        return tuple(r for r in results if not (r.node in proved - unproved and r.reason is GateReason.GROUP_SPOILED))
 
     def _results_of_node(self, shared: Sequence[GateResult], own: GateResult | None, proof: GateResult | None) -> Sequence[GateResult]:
         """What it shows itself comes before what it shares with its group; a proof that is missing matters where nothing else is."""
@@ -155,8 +171,7 @@ class GroupGate(Gate[G]):
     def _own_errors(self, evidence: Evidence, run: RawRecord) -> dict[str, GateResult]:
         """Node -> the reason why nothing could be started there, of those that have one of their own."""
         names = {s.name for s in evidence.judged} & set(run.peers)
-        members = [r for r in evidence.records if r.step.startswith(MEMBER) and r.node in names and r.peer == run.node]
-        members = [r for r in members if rung_of(r) == rung_of(run)]
+        members = [r for r in evidence.records if r.node in names and of_run(r, run, MEMBER)]
         own = [r for r in members if r.error and r.error_code not in ABOUT_THE_PEER]
         return {r.node: replace(not_run(self, r, read_record(self, r)), peers=run.peers) for r in own}
 
@@ -186,8 +201,8 @@ class GroupGate(Gate[G]):
                 return replace(result, detail=detail, hint=self._without(suspects, record.peers))
             return replace(result, hint=hint_for(self, verdict.reason, member))
         if verdict.outcome is Outcome.PASS:
-            rung = rung_of(record)
-            return replace(result, detail=verdict.detail or f"{len(record.peers)} nodes together{f' ({rung})' if rung else ''}")
+            which = ", ".join(word for word in (rung_of(record), variant_of(record)) if word)
+            return replace(result, detail=verdict.detail or f"{len(record.peers)} nodes together{f' ({which})' if which else ''}")
         return result
 
     def _without(self, suspects: Sequence[str], names: Sequence[str]) -> str:
@@ -213,8 +228,7 @@ class GroupGate(Gate[G]):
 
 def _undisturbed(run: RawRecord, evidence: Evidence) -> RawRecord:
     """A run that was alone on its launcher was alone only if it was so on every member."""
-    own = [r for r in evidence.records if r.step.startswith(MEMBER) and r.peer == run.node and rung_of(r) == rung_of(run)]
-    others = [r for r in own if r.error_code is GateReason.IN_USE]
+    others = [r for r in evidence.records if of_run(r, run, MEMBER) and r.error_code is GateReason.IN_USE]
     if not others or run.error_code is GateReason.IN_USE:
         return run
     told = "; ".join(f"{r.node}: {r.error}" for r in others)

@@ -13,9 +13,10 @@ from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
 from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.mpi_options import mpi_options
-from clusterctl.core.gates.nccl_proof import LOG_FILE, LOG_PATTERN, LOG_VARIABLE, Proof, is_by_rank, logs_of
+from clusterctl.core.gates.nccl_proof import LOG_VARIABLE, Proof, is_by_rank, log_file, logs_of
 from clusterctl.core.gates.nccl_rules import NcclSettings
-from clusterctl.core.gates.planning.group_steps import AFTER, ALL, rung_of
+from clusterctl.core.gates.nccl_variants import RING, NcclVariant, VariantName, limits_for, samples_for
+from clusterctl.core.gates.planning.group_steps import AFTER, ALL, of_run, variant_of
 from clusterctl.model.gate_reason import NOT_MEASURED
 
 if TYPE_CHECKING:
@@ -45,13 +46,15 @@ class NcclGroupSettings(GroupSettings, NcclSettings):
             transport. Assumed: one port of 25 Gb/s carries 3 GB/s, a hundredth of a floor of 300.
         rungs: the groups that are measured, in this order, each over the nodes that passed the one before. One that would measure
             the same groups as the next, or none of at least two nodes, is left out. The last is always `all`.
+        variants: further runs on each rung, by name. One without a floor (metric `busbw_<name>`) is judged by its results and its transport.
     """
 
     require_transport: str = "NET/IB"
     require_gdr: bool = True
     mpi_arguments: list[str] = []
     slowdown: Annotated[int, Field(gt=0, le=1000)] = 100
-    rungs: list[Literal["leaf", "rack", "scalable_unit", "all"]] = ["rack", "all"]
+    rungs: list[Literal["pair", "leaf", "rack", "scalable_unit", "all"]] = ["rack", "all"]
+    variants: dict[VariantName, NcclVariant] = {"ring": RING}
 
     @property
     def over_nvlink(self) -> bool:
@@ -70,16 +73,28 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
     default_levels = ("standard", "full")
     reads_stderr = True
     member_argv = ("orted",)
-    after_argv = ("python3", "rank_log.py", LOG_PATTERN)
+    after_argv = ("python3", "rank_log.py", log_file("", "*"))
 
     def argv(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject]) -> tuple[str, ...]:
         """One process per GPU, ranks in the order of the members."""
+        return self.variant_argv(settings, level, members, "")
+
+    def variant_argv(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject], variant: str) -> tuple[str, ...]:
+        """The same for every variant, but for the environment."""
         ranks = sum(m.gpus for m in members)
-        variables = {**settings.variables, LOG_VARIABLE: LOG_FILE}
+        variables = {**settings.variables, LOG_VARIABLE: log_file(variant)}
         hosts = ",".join(f"{m.address}:{m.gpus}" for m in members)
         exported = (word for name, value in variables.items() for word in ("-x", f"{name}={value}"))
         mpi = ("mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, "--bind-to", "numa", *mpi_options(members))
         return (*mpi, *settings.mpi_arguments, *exported, *settings.test_argv(level), "-g", "1")
+
+    def variants(self, settings: NcclGroupSettings) -> Mapping[str, NcclGroupSettings]:
+        """The plain run, then the declared ones."""
+        return {"": settings, **{name: v.applied_to(settings) for name, v in settings.variants.items()}}
+
+    def after_variant(self, variant: str) -> tuple[str, ...]:
+        """The logs of this variant."""
+        return (*self.after_argv[:-1], log_file(variant, "*"))
 
     def limit_s(self, settings: NcclGroupSettings, level: Level, members: Sequence[Subject]) -> int:
         """The greater of timeout_s and start + slowdown * (the test's time at the floor); see `NcclSettings.seconds_at`."""
@@ -106,8 +121,10 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
     def verdicts(self, members: Sequence[Subject], record: RawRecord, reading: Reading) -> Sequence[GateResult]:
         """The rules of NCCL, and the number of ranks that took part."""
         lead = members[0]
-        settings = lead.profile.settings_of(self)
-        limits = self.limits_of(lead, len(record.peers))
+        variant = variant_of(record)
+        settings = self._settings_of(lead, variant)
+        limits = limits_for(self.limits_of(lead, len(record.peers)), len(record.peers), variant, settings.variants)
+        reading = replace(reading, samples=samples_for(reading.samples, variant))
         by_rank = is_by_rank(record)
         gdr = settings.require_gdr
         found = nccl_rules.nccl_verdicts(lead, record, reading, settings, limits, require_gdr=gdr, by_rank=by_rank)
@@ -136,14 +153,17 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
             return {}
         records = self._rank_records(run, evidence)
         ranks = sum(m.gpus for m in members) if len(members) == len(run.peers) else 0
-        settings = evidence.subjects[run.node].profile.settings_of(self)
+        settings = self._settings_of(evidence.subjects[run.node], variant_of(run))
         proof = Proof(run, ranks, finished)
         found = {m.name: proof.of_node(m, records.get(m.name), settings, require_gdr=settings.require_gdr) for m in members}
         return {n: replace(r, hint=hint_for(self, r.reason, n)) if r.reason in NOT_MEASURED else r for n, r in found.items()}
 
     def _rank_records(self, run: RawRecord, evidence: Evidence) -> Mapping[str, RawRecord]:
-        own = [r for r in evidence.records if r.step.startswith(AFTER) and r.peer == run.node and rung_of(r) == rung_of(run)]
-        return {r.node: r for r in own}
+        return {r.node: r for r in evidence.records if of_run(r, run, AFTER)}
+
+    def _settings_of(self, subject: Subject, variant: str) -> NcclGroupSettings:
+        settings = subject.profile.settings_of(self)
+        return self.variants(settings).get(variant, settings)
 
     def _names(self, subjects: Sequence[Subject], rung: str) -> set[tuple[str, ...]]:
         return {tuple(s.name for s in group) for group in self.groups_of(subjects, rung).values() if len(group) > 1}

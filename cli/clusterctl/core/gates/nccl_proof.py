@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.nccl_rules import NcclSettings
     from clusterctl.core.gates.subject import Subject
 
-# Relative to the folder of the run, on each node; host name and process.
-LOG_FILE = "nccl_rank.%h.%p.log"
-LOG_PATTERN = "nccl_rank.*.log"
 LOG_VARIABLE = "NCCL_DEBUG_FILE"
+
+
+def log_file(variant: str, which: str = "%h.%p") -> str:
+    """The logs of a run's ranks, relative to the folder of the run, on each node; host name and process."""
+    return f"nccl_rank{f'-{variant}' if variant else ''}.{which}.log"
 
 
 def is_by_rank(run: RawRecord) -> bool:

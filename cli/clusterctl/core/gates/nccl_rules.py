@@ -92,14 +92,14 @@ def nccl_verdicts(
     record: RawRecord,
     reading: Reading,
     settings: NcclSettings,
-    limits: Sequence[Baseline],
+    limits: Sequence[Baseline] | None,
     *,
     require_gdr: bool = False,
     by_rank: bool = False,
 ) -> tuple[GateResult, ...]:
     """All rules of a run that has samples, without hints; `subject` is the node that started it.
 
-    Both halves of a row, out of place and in place, have to keep the limits.
+    Both halves of a row, out of place and in place, have to keep the limits; without any, the bandwidth is not judged.
     """
     program = next((w for w in record.argv if w.endswith("_perf")), "")
     samples = with_op(reading.samples, program.rsplit("/", 1)[-1].removesuffix("_perf"))
@@ -109,6 +109,8 @@ def nccl_verdicts(
         return (replace(blank, outcome=Outcome.COULD_NOT_RUN, rule=reading.rule, reason=reading.reason, detail=reading.detail),)
     transport = () if by_rank else transport_verdicts(blank, samples, settings, require_gdr=require_gdr)
     if any(t.outcome is Outcome.FAIL for t in transport):
+        return (correct, *transport)
+    if limits is None:
         return (correct, *transport)
     nodes = max(len(record.peers), 1)
     both = [replace(s, metric=s.metric.removesuffix(_IN_PLACE)) for s in samples]

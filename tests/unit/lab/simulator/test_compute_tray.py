@@ -95,7 +95,7 @@ def test_nccl_across_trays_needs_the_imex_channel_and_imex(tray: LabMachine, cap
     assert "via P2P/MNNVL" in output
     assert "NET/IB/" not in output
     me = peers.describe_self()
-    assert nccl_tests.bus_bandwidth("all_reduce", [(me, 4), (me, 4)]) > TRAY.line_rate_gbps / 8 * len(TRAY.hca_addresses)
+    assert nccl_tests.bus_bandwidth("all_reduce", [(me, 4), (me, 4)], rack_nvlink=True) > TRAY.line_rate_gbps / 8 * len(TRAY.hca_addresses)
 
 
 @pytest.mark.usefixtures("tray")

@@ -118,7 +118,7 @@ def test_hgx_a100_has_amd_processors_and_eight_numa_nodes(kind: Hardware) -> Non
     assert memory["devices/system/node/node7/cpulist"] == "112-127,240-255"
     assert sysfs_pci.files(set())[f"{sysfs_pci.device_folder('0000:07:00.0')}/numa_node"] == 3
     assert smi_tree.fabric_tree(joined=True)["state"] == "N/A"
-    assert "NVLS" not in "\n".join(nccl_debug_log.info_lines([(peers.describe_self(), 8)]))
+    assert "NVLS" not in "\n".join(nccl_debug_log.info_lines([(peers.describe_self(), 8)], rack_nvlink=False))
 
 
 @pytest.mark.usefixtures("one")
@@ -137,6 +137,6 @@ def test_hca_names_may_skip_a_number(kind: Hardware) -> None:
     assert machine.hca_index("mlx5_4") == 3
     assert nic_settings.device_of_interface(nic_settings.interface_name(3)) == "mlx5_4"
     assert cabling.switch_port(3, "r20-n01").switch == "leaf-su1-rail3"
-    assert "[3]mlx5_4:1/IB" in nccl_debug_log.info_lines([(peers.describe_self(), 4)])[4]
+    assert "[3]mlx5_4:1/IB" in nccl_debug_log.info_lines([(peers.describe_self(), 4)], rack_nvlink=False)[4]
     with pytest.raises(ValueError, match="tuple"):
         machine.hca_index("mlx5_2")

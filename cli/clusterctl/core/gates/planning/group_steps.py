@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # The last rung of every ladder: all nodes that are joined.
 ALL = "all"
+# Every two nodes; where their number is odd, the last three.
+PAIR = "pair"
 LAUNCHER, MEMBER, AFTER = "group", "member", "ranks"
 _MEMBER_MARGIN_S = 30
 _AFTER_S = 60
@@ -31,17 +33,48 @@ def place_on(rung: str, subject: Subject) -> str | None:
 
 def rung_of(record: RawRecord) -> str:
     """The rung of a record; empty for the last one."""
-    return record.step.partition(".")[2]
+    return record.step.partition("@")[0].partition(".")[2]
+
+
+def variant_of(record: RawRecord) -> str:
+    """The variant of a record's run; empty for the plain one."""
+    return record.step.partition("@")[2]
+
+
+def of_run(record: RawRecord, run: RawRecord, kind: str) -> bool:
+    """Whether a record is the step `kind` of some node for a run."""
+    same = (rung_of(record), variant_of(record)) == (rung_of(run), variant_of(run))
+    return same and record.step.startswith(kind) and record.peer == run.node
+
+
+def in_pairs(subjects: Sequence[Subject]) -> dict[str, list[Subject]]:
+    """The pairs of some nodes, by the names of both."""
+    pairs = [list(subjects[i : i + 2]) for i in range(0, len(subjects), 2)]
+    if len(pairs) > 1 and len(pairs[-1]) == 1:
+        left = pairs.pop()
+        pairs[-1] += left
+    return {" ".join(s.name for s in pair): pair for pair in pairs}
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPlanner:
-    """Plans one group on one rung; its first member is the launcher. `suffix` tells the step names of rungs apart."""
+    """Plans one run of a group on one rung; its first member is the launcher.
+
+    Attributes:
+        settings: of the variant.
+        suffix: tells the step names of rungs apart.
+        variant: the same for several runs of a rung; empty for the plain one.
+    """
 
     gate: GroupGate[Any]
     members: Sequence[Subject]
     level: Level
+    settings: Any
     suffix: str
+    variant: str = ""
+
+    def _name(self, kind: str) -> str:
+        return kind + self.suffix + (f"@{self.variant}" if self.variant else "")
 
     def steps(self, member: Subject, batch: int, after: int) -> tuple[GateStep, ...]:
         """Those of one member."""
@@ -51,14 +84,14 @@ class GroupPlanner:
         return (*first, *((self._after(after),) if self.gate.after_argv else ()))
 
     def _launcher(self, batch: int) -> GateStep:
-        settings = self.members[0].profile.settings_of(self.gate)
+        settings = self.settings
         others = tuple((m.name, m.address) for m in self.members[1:]) if self.gate.member_argv else ()
         return GateStep(
             gate=self.gate.name,
-            name=LAUNCHER + self.suffix,
+            name=self._name(LAUNCHER),
             tool=self.gate.tool,
             side=Side.SOLO,
-            argv=self.gate.argv(settings, self.level, self.members),
+            argv=self.gate.variant_argv(settings, self.level, self.members, self.variant),
             timeout_s=self.gate.limit_s(settings, self.level, self.members),
             batch=batch,
             peers=tuple(m.name for m in self.members),
@@ -70,10 +103,10 @@ class GroupPlanner:
 
     def _member(self, member: Subject, batch: int) -> GateStep:
         lead = self.members[0]
-        settings = lead.profile.settings_of(self.gate)
+        settings = self.settings
         return GateStep(
             gate=self.gate.name,
-            name=MEMBER + self.suffix,
+            name=self._name(MEMBER),
             tool=self.gate.tool,
             side=Side.MEMBER,
             argv=self.gate.member_argv,
@@ -87,13 +120,13 @@ class GroupPlanner:
         )
 
     def _after(self, batch: int) -> GateStep:
-        settings = self.members[0].profile.settings_of(self.gate)
+        settings = self.settings
         return GateStep(
             gate=self.gate.name,
-            name=AFTER + self.suffix,
+            name=self._name(AFTER),
             tool=self.gate.tool,
             side=Side.SOLO,
-            argv=self.gate.after_argv,
+            argv=self.gate.after_variant(self.variant),
             timeout_s=_AFTER_S,
             batch=batch,
             peer=self.members[0].name,

@@ -1,0 +1,65 @@
+"""Further runs of a group by which faults show that the plain run hides. Pure.
+
+In-switch and in-node reduction (NVLS, trees) leave little traffic for the network: two nodes of eight GPUs need about 32 GB/s of each adapter for
+the bandwidth that they reach with NVLS, and hide an adapter at half its rate. A ring sends everything over every adapter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clusterctl.core.gates.judging.limits import applicable, floors
+from clusterctl.core.gates.nccl_rules import UNITS, NcclSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clusterctl.model.gate_result import Baseline, Sample
+
+S = TypeVar("S", bound=NcclSettings)
+
+VariantName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*$")]
+_BANDWIDTHS = ("busbw", "busbw_in_place", "busbw_average")
+
+
+class NcclVariant(BaseModel):
+    """What differs from the plain run.
+
+    Attributes:
+        environment: `NCCL_*` variables, added to those of the gate.
+        require_transport, forbid_transport: in place of those of the gate; None = the same.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    environment: dict[str, str]
+    require_transport: str | None = None
+    forbid_transport: list[str] | None = None
+
+    def applied_to(self, settings: S) -> S:
+        """The settings of the variant's run."""
+        own = {name: value for name, value in self if name != "environment" and value is not None}
+        return settings.model_copy(update={**own, "environment": {**settings.environment, **self.environment}})
+
+
+# NCCL's documentation of its environment variables.
+RING = NcclVariant(environment={"NCCL_NVLS_ENABLE": "0", "NCCL_ALGO": "Ring"})
+
+
+def samples_for(samples: Sequence[Sample], variant: str) -> tuple[Sample, ...]:
+    """The bandwidths of a variant are metrics of their own, so that no floor of the plain run applies to them."""
+    if not variant:
+        return tuple(samples)
+    return tuple(replace(s, metric=s.metric.replace("busbw", f"busbw_{variant}")) if s.metric in _BANDWIDTHS else s for s in samples)
+
+
+def limits_for(limits: Sequence[Baseline], nodes: int, variant: str, variants: Iterable[str]) -> tuple[Baseline, ...] | None:
+    """The limits of a run; None where a variant has no floor, and its bandwidth proves nothing."""
+    metrics = {name: {m.replace("busbw", f"busbw_{name}") for m in UNITS} for name in {*variants, variant} if name}
+    if not variant:
+        return tuple(b for b in limits if not any(b.metric in own for own in metrics.values()))
+    own = tuple(b for b in limits if b.metric in metrics[variant])
+    return own if floors(applicable(own, nodes)) else None

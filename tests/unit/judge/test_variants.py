@@ -1,0 +1,79 @@
+"""Variants of the group's run: each by its own floor, or by its transport where it has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
+from support.rank_logs import GPUS, rank_document
+
+NAMES = ("n1", "n2")
+RING = {"ring": {"environment": {"NCCL_ALGO": "Ring"}}}
+RING_FLOOR = {**GROUP_FLOOR, "metric": "busbw_ring", "value": 40.0}
+
+
+def runs(plain: float, ring: float, way: str = "NET/IB/3/GDRDMA") -> list[RawRecord]:
+    found = []
+    for variant, busbw, used in (("", plain, "NET/IB/3/GDRDMA"), ("@ring", ring, way)):
+        argv = ("mpirun", "-x", "NCCL_DEBUG_FILE=x", "all_reduce_perf", "-g", "1")
+        text = nccl(busbw, via="", ranks=2 * GPUS)
+        found.append(record("nccl_group", "n1", text, step=f"group{variant}", peers=NAMES, argv=argv))
+        for i, name in enumerate(NAMES):
+            ranks = rank_document(name, i * GPUS, GPUS, 2 * GPUS, used)
+            found.append(record("nccl_group", name, ranks, step=f"ranks{variant}", argv=("python3",), peer="n1"))
+    return found
+
+
+def judged(records: list[RawRecord], *floors: dict[str, Any], **settings: Any) -> list[GateResult]:
+    declared = gates(
+        gates_settings={"nccl_group": {"variants": RING, **settings}}, gates_baselines=[RDMA_FLOOR, NODE_FLOOR, GROUP_FLOOR, *floors]
+    )
+    subjects = [subject_of(node(n, rails=8, declared=declared), TODAY) for n in NAMES]
+    return [r for r in judge(subjects, records, level="standard", gates=["nccl_group"]) if r.node == "n1"]
+
+
+def test_a_ring_without_a_floor_is_judged_by_its_transport() -> None:
+    found = judged(runs(90.0, 5.0))
+    assert {r.outcome for r in found} == {Outcome.PASS}
+    assert {r.metric for r in found} == {"wrong", "busbw", "transport"}
+
+
+@pytest.mark.parametrize(("way", "words"), [("NET/IB/3", "without GPUDirect RDMA"), ("NET/Socket/0", "NCCL used NET/Socket")])
+def test_a_ring_on_another_transport_fails(way: str, words: str) -> None:
+    bad = [r for r in judged(runs(90.0, 90.0, way)) if r.outcome is not Outcome.PASS]
+    assert [(r.outcome, r.reason) for r in bad] == [(Outcome.FAIL, GateReason.WRONG_TRANSPORT)]
+    assert words in bad[0].detail
+
+
+@pytest.mark.parametrize(("ring", "outcome"), [(45.0, Outcome.PASS), (35.0, Outcome.COULD_NOT_RUN)])
+def test_a_ring_has_a_floor_of_its_own(ring: float, outcome: Outcome) -> None:
+    found = {r.metric: r for r in judged(runs(90.0, ring), RING_FLOOR)}
+    assert found["busbw"].outcome is Outcome.PASS
+    assert found["busbw_ring"].outcome is outcome
+    assert found["busbw_ring"].value == ring
+
+
+def test_the_plain_run_has_no_excuse_in_the_ring() -> None:
+    found = {r.metric: r for r in judged(runs(30.0, 90.0), RING_FLOOR)}
+    assert found["busbw"].outcome is Outcome.COULD_NOT_RUN
+    assert found["busbw_ring"].outcome is Outcome.PASS
+
+
+def test_wrong_results_of_a_ring_fail() -> None:
+    records = runs(90.0, 90.0)
+    spoiled = [r for r in records if r.step != "group@ring"]
+    bad = record("nccl_group", "n1", nccl(90.0, via="", ranks=2 * GPUS, wrong="3"), step="group@ring", peers=NAMES, argv=records[0].argv)
+    assert GateReason.WRONG_RESULTS in {r.reason for r in judged([*spoiled, bad])}
+
+
+@pytest.mark.parametrize("name", ["Ring", "a b", "ring@all", ""])
+def test_names_are_words(name: str) -> None:
+    with pytest.raises(ConfigError, match="variants"):
+        judged([], variants={name: {"environment": {}}})
