@@ -65,7 +65,8 @@ recorded: setup ## Read every recorded output in ../shared with the parser of it
 chaos: setup ## Kill `provision` at every step boundary and run it again, on SQLite with simulated nodes; writes build/chaos.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m chaos
 
-pools: setup tools ## The pools on the schedulers themselves: Slurm with its daemons; writes build/pools.json
+pools: setup tools ## The pools on real schedulers: Slurm, and a kube-apiserver that is compiled once (ten minutes); writes build/pools.json
+	@scripts/kube_apiserver.sh
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m pool_suites
 
 bench: setup ## Performance suite with two lab nodes and peer tools; writes build/bench.json

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pool_suites.results import Suite, read_junit
 
-SUITES = {"slurm": "tests/integration/test_pool_slurm.py"}
+SUITES = {"slurm": "tests/integration/test_pool_slurm.py", "kubernetes": "tests/integration/test_pool_kubernetes.py"}
 
 
 def main() -> int:

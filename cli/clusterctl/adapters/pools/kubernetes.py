@@ -1,0 +1,147 @@
+"""The pool `kubernetes`: a node is out while it has our taint. Label, condition and annotations say the same to others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from clusterctl.adapters import clock
+from clusterctl.adapters.pools.base import is_ours, signed
+from clusterctl.adapters.pools.kubernetes_nodes import (
+    ADMITTED,
+    REASON,
+    SINCE,
+    KubernetesNode,
+    Patch,
+    condition,
+    keeps_node_busy,
+    owners,
+    taking_in,
+    taking_out,
+)
+from clusterctl.adapters.pools.settings import PoolSettings
+from clusterctl.adapters.pools.vacating import wait_until_empty
+from clusterctl.model.errors import PoolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from clusterctl.adapters.pools.kubernetes_api import KubernetesApi
+    from clusterctl.adapters.store.store import Store
+
+_PAUSE_S = 5.0
+
+
+class KubernetesSettings(PoolSettings):
+    """`pool:` beside `kind: kubernetes`.
+
+    Attributes:
+        kubeconfig, context: how to reach the cluster; empty = KUBECONFIG, ~/.kube/config, or the pod's own account.
+        selector: only nodes with these labels are members; empty = all nodes.
+        cordon: also cordon nodes that are taken out.
+        evict: `provision` evicts pods that have a controller; otherwise it only waits for them.
+        timeout_s: how long one request may take.
+        wait_minutes: how long `provision` waits for pods before it leaves a node alone.
+    """
+
+    kubeconfig: str = ""
+    context: str = ""
+    selector: str = ""
+    cordon: bool = True
+    evict: bool = True
+    timeout_s: float = Field(default=30.0, gt=0)
+    wait_minutes: float = Field(default=30.0, ge=0)
+
+
+class KubernetesPool:
+    """Nodes of Kubernetes, through its API. Taints, labels and cordons of others stay as they are."""
+
+    settings_model: ClassVar[type[PoolSettings]] = KubernetesSettings
+
+    def __init__(self, settings: KubernetesSettings, api: KubernetesApi) -> None:
+        self._settings, self._api = settings, api
+
+    @classmethod
+    def create(cls, _store: Store, settings: KubernetesSettings, /) -> KubernetesPool:
+        """A pool on the API of a cluster."""
+        try:
+            from clusterctl.adapters.pools.kubernetes_api import KubernetesApi  # noqa: PLC0415 the client comes with an extra
+        except ModuleNotFoundError as e:
+            raise PoolError(detail=f"the client of Kubernetes is not installed: {e}", hint="pip install 'clusterctl[kubernetes]'") from e
+        return cls(settings, KubernetesApi(settings.kubeconfig, settings.context, settings.timeout_s))
+
+    def admit(self, node: str, reason: str) -> bool:
+        """See `Pool.admit`. A node whose kubelet is not ready is refused, and stays out."""
+        if self._api.node(node) is None:
+            raise PoolError(detail=f"Kubernetes does not know the node {node}", hint="join it to the cluster: its kubelet registers it")
+
+        def patch(present: KubernetesNode) -> Patch | None:
+            if present.is_cordoned_by_others:
+                raise PoolError(
+                    detail=f"{node} was cordoned by somebody else",
+                    hint="clusterctl undoes only what it did; whoever cordoned it uncordons it",
+                )
+            if not present.ready:
+                raise _NotReadyError(detail=f"the kubelet of {node} is not ready", hint=f"`kubectl describe node {node}` shows why")
+            return None if present.takes_pods and ADMITTED in present.labels else taking_in(present)
+
+        try:
+            changed = self._api.change(node, patch)
+        except _NotReadyError:
+            self.remove(node, f"{reason}, but its kubelet is not ready")
+            raise
+        if changed:
+            self._api.set_status(node, condition(admitted=True, reason=signed(reason), now=clock.now()))
+        return changed
+
+    def remove(self, node: str, reason: str) -> bool:
+        """See `Pool.remove`. A node that others cordoned is tainted, too: else pods start when they uncordon it while it is changed."""
+        text, was = signed(reason), [False]
+
+        def patch(present: KubernetesNode) -> Patch | None:
+            was[0] = present.takes_pods
+            return None if present.is_out else taking_out(present, text, clock.now(), cordon=self._settings.cordon)
+
+        if self._api.change(node, patch):
+            self._api.set_status(node, condition(admitted=False, reason=text, now=clock.now()))
+        return was[0]
+
+    def members(self) -> frozenset[str]:
+        """See `Pool.members`."""
+        return frozenset(n.name for n in self._api.nodes(self._settings.selector) if n.takes_pods)
+
+    def removed_since(self, moment: str) -> frozenset[str]:
+        """See `Pool.removed_since`."""
+        nodes = self._api.nodes(self._settings.selector)
+        return frozenset(
+            n.name for n in nodes if n.is_out and is_ours(n.annotations.get(REASON, "")) and n.annotations.get(SINCE, "") > moment
+        )
+
+    def vacate(self, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None]) -> Mapping[str, str]:
+        """See `Vacating.vacate`. Evicts as PodDisruptionBudgets allow; pods without a controller may finish, for nothing would start them again."""
+        return wait_until_empty(lambda: self._busy(nodes), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_PAUSE_S)
+
+    def _busy(self, nodes: Collection[str]) -> dict[str, str]:
+        """Node -> the pods that are left after another try to evict them."""
+        found = {}
+        for node in nodes:
+            texts = [self._ask_to_leave(p) for p in self._api.pods(node) if keeps_node_busy(p)]
+            if texts:
+                found[node] = "pod " + ", ".join(sorted(texts))
+        return found
+
+    def _ask_to_leave(self, pod: dict[str, Any]) -> str:
+        """Evict a pod that something starts again elsewhere. Returns its name, and why it stays."""
+        metadata = pod["metadata"]
+        name = f"{metadata['namespace']}/{metadata['name']}"
+        if not self._settings.evict or metadata.get("deletionTimestamp"):
+            return name
+        if not owners(pod):
+            return f"{name} (no controller would start it again)"
+        refused = self._api.evict(metadata["namespace"], metadata["name"])
+        return f"{name} ({refused})" if refused else name
+
+
+class _NotReadyError(PoolError):
+    """The kubelet does not say that it is ready."""

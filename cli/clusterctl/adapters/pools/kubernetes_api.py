@@ -1,0 +1,137 @@
+"""Talks to the API server with the official client; what it answers becomes plain JSON, what it refuses a PoolError."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from kubernetes import client, config
+from urllib3.exceptions import HTTPError
+
+from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, read_node
+from clusterctl.model.errors import PoolError, PoolUnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clusterctl.adapters.pools.kubernetes_nodes import Patch
+
+_GONE, _CONFLICT, _TOO_MANY, _SERVER = 404, 409, 429, 500
+_TRIES = 8
+_PAGE = 500
+
+
+class KubernetesApi:
+    """Nodes and pods of one cluster."""
+
+    def __init__(self, kubeconfig: str, context: str, timeout_s: float) -> None:
+        loaded = client.Configuration()
+        try:
+            if kubeconfig or context:
+                config.load_kube_config(kubeconfig or None, context or None, loaded)
+            else:
+                config.load_config(client_configuration=loaded)
+        except (config.ConfigException, yaml.YAMLError, OSError) as e:
+            hint = "check kubeconfig and context of `pool:` in clusterctl.yml, or KUBECONFIG"
+            raise PoolError(detail=f"no access to Kubernetes: {e}", hint=hint) from e
+        loaded.retries = False
+        self._api = client.CoreV1Api(client.ApiClient(loaded))
+        self._timeout_s = timeout_s
+        self._eviction_version = ""
+
+    def nodes(self, selector: str) -> tuple[KubernetesNode, ...]:
+        """The nodes with these labels."""
+        return tuple(read_node(n) for n in self._list(self._api.list_node, label_selector=selector))
+
+    def node(self, name: str) -> KubernetesNode | None:
+        """One node; None if Kubernetes does not know it."""
+        found = self._call(self._api.read_node, name, _preload_content=False, absent_is_none=True)
+        return None if found is None else read_node(json.loads(found.data))
+
+    def change(self, name: str, patch: Callable[[KubernetesNode], Patch | None]) -> bool:
+        """Change a node as it is at that moment; made again if somebody changed it in between. Returns whether there was something to change."""
+        for _ in range(_TRIES):
+            present = self.node(name)
+            wanted = None if present is None else patch(present)
+            if wanted is None:
+                return False
+            try:
+                self._call(self._api.patch_node, name, wanted, _preload_content=False)
+            except PoolError as e:
+                if _status(e) != _CONFLICT:
+                    raise
+            else:
+                return True
+        raise PoolError(detail=f"{name} was changed by others again and again", hint="run the same command again")
+
+    def set_status(self, name: str, patch: Patch) -> None:
+        """Change the status of a node."""
+        self._call(self._api.patch_node_status, name, patch, _preload_content=False)
+
+    def pods(self, node: str) -> list[dict[str, Any]]:
+        """All pods of a node."""
+        return self._list(self._api.list_pod_for_all_namespaces, field_selector=f"spec.nodeName={node}")
+
+    def evict(self, namespace: str, name: str) -> str:
+        """Ask for the eviction of a pod. Returns why it is refused now, as by a PodDisruptionBudget; empty = it is ending or gone."""
+        body = client.V1Eviction(
+            api_version=self._eviction(), kind="Eviction", metadata=client.V1ObjectMeta(name=name, namespace=namespace)
+        )
+        try:
+            self._call(self._api.create_namespaced_pod_eviction, name, namespace, body, _preload_content=False)
+        except PoolError as e:
+            if _status(e) == _GONE:
+                return ""
+            # 500: more than one budget covers it; nothing is evicted then
+            if _status(e) in (_TOO_MANY, _SERVER):
+                return str(e)
+            raise
+        return ""
+
+    def _eviction(self) -> str:
+        """policy/v1, or what the server has: up to 1.21 that is policy/v1beta1."""
+        if not self._eviction_version:
+            resources = json.loads(self._call(self._api.get_api_resources, _preload_content=False).data)["resources"]
+            found: dict[str, Any] = next((r for r in resources if r["name"] == "pods/eviction"), {})
+            self._eviction_version = f"{found.get('group', 'policy')}/{found.get('version', 'v1')}"
+        return self._eviction_version
+
+    def _list(self, call: Callable[..., Any], **words: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        position = ""
+        while True:
+            more: dict[str, Any] = {"_continue": position} if position else {}
+            page = json.loads(self._call(call, _preload_content=False, limit=_PAGE, **more, **words).data)
+            found += page["items"]
+            position = page["metadata"].get("continue", "")
+            if not position:
+                return found
+
+    def _call(self, call: Callable[..., Any], *args: Any, absent_is_none: bool = False, **words: Any) -> Any:
+        try:
+            return call(*args, _request_timeout=self._timeout_s, **words)
+        except client.ApiException as e:
+            if e.status == _GONE and absent_is_none:
+                return None
+            raise _error(e) from e
+        except HTTPError as e:
+            hint = "`kubectl get --raw /readyz` shows whether it runs; no node entered the pool, run the same command again then"
+            raise PoolUnreachableError(detail=f"the API server of Kubernetes does not answer: {e}", hint=hint) from e
+
+
+def _status(error: PoolError) -> int:
+    return error.__cause__.status if isinstance(error.__cause__, client.ApiException) else 0
+
+
+def _error(error: Any) -> PoolError:
+    try:
+        said = json.loads(error.body)["message"]
+    except (TypeError, ValueError, KeyError):
+        said = str(error.reason)
+    if error.status in {502, 503, 504}:
+        return PoolUnreachableError(
+            detail=f"the API server of Kubernetes is not ready: {said}", hint="run the same command again when it is"
+        )
+    hint = "`kubectl auth can-i patch nodes` shows the rights; docs/reference/configuration.md lists those that are needed"
+    return PoolError(detail=f"Kubernetes refused ({error.status}): {said}", hint=hint)

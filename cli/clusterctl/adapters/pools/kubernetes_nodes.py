@@ -1,0 +1,104 @@
+"""Nodes of Kubernetes: what marks one as ours, and the patches that take it out and in. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+TAINT = "clusterctl/out-of-pool"
+ADMITTED = "clusterctl/admitted"
+CORDONED = "clusterctl/cordoned"
+REASON = "clusterctl/reason"
+SINCE = "clusterctl/since"
+CONDITION = "ClusterctlAdmitted"
+Patch = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesNode:
+    """A node as the API server has it.
+
+    Attributes:
+        taints: all of them, as the API has them; only the one of `TAINT` is ours.
+        version: its resourceVersion: a patch that names it fails if somebody changed the node since.
+        ready: whether its kubelet says so.
+    """
+
+    name: str
+    taints: tuple[dict[str, Any], ...]
+    unschedulable: bool
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    ready: bool
+    version: str
+
+    @property
+    def is_out(self) -> bool:
+        """Whether we took it out."""
+        return any(t["key"] == TAINT for t in self.taints)
+
+    @property
+    def is_cordoned_by_others(self) -> bool:
+        """Whether somebody else cordoned it."""
+        return self.unschedulable and CORDONED not in self.annotations
+
+    @property
+    def takes_pods(self) -> bool:
+        """Whether new pods start on it. One that is not ready counts: they start as soon as it is."""
+        return not self.unschedulable and not self.is_out
+
+
+def read_node(found: dict[str, Any]) -> KubernetesNode:
+    """A node of the API."""
+    metadata, spec = found["metadata"], found.get("spec") or {}
+    conditions = (found.get("status") or {}).get("conditions") or []
+    return KubernetesNode(
+        metadata["name"],
+        tuple(spec.get("taints") or ()),
+        bool(spec.get("unschedulable")),
+        metadata.get("labels") or {},
+        metadata.get("annotations") or {},
+        any(c["type"] == "Ready" and c["status"] == "True" for c in conditions),
+        metadata["resourceVersion"],
+    )
+
+
+def taking_out(node: KubernetesNode, reason: str, now: str, *, cordon: bool) -> Patch:
+    """Taint it, cordon it unless somebody has, and take the label away."""
+    ours = cordon and not node.unschedulable
+    taint = {"key": TAINT, "value": "true", "effect": "NoSchedule"}
+    annotations = {REASON: reason, SINCE: now} | ({CORDONED: "true"} if ours else {})
+    return {
+        "metadata": {"resourceVersion": node.version, "labels": {ADMITTED: None}, "annotations": annotations},
+        "spec": {"taints": [*node.taints, taint]} | ({"unschedulable": True} if ours else {}),
+    }
+
+
+def taking_in(node: KubernetesNode) -> Patch:
+    """Undo what `taking_out` did, and nothing else, and label it."""
+    annotations = dict.fromkeys((REASON, SINCE, CORDONED))
+    return {
+        "metadata": {"resourceVersion": node.version, "labels": {ADMITTED: "true"}, "annotations": annotations},
+        "spec": {"taints": [t for t in node.taints if t["key"] != TAINT]}
+        | ({"unschedulable": None} if CORDONED in node.annotations else {}),
+    }
+
+
+def condition(*, admitted: bool, reason: str, now: str) -> Patch:
+    """The condition that says why, for `kubectl describe node`."""
+    status, word = ("True", "Admitted") if admitted else ("False", "OutOfPool")
+    at = f"{now[:19]}Z"
+    found = {"type": CONDITION, "status": status, "reason": word, "message": reason, "lastTransitionTime": at, "lastHeartbeatTime": at}
+    return {"status": {"conditions": [found]}}
+
+
+def keeps_node_busy(pod: dict[str, Any]) -> bool:
+    """Whether a pod is work: neither ended, nor of a DaemonSet, nor the mirror of a static one."""
+    ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+    mirror = "kubernetes.io/config.mirror" in (pod["metadata"].get("annotations") or {})
+    return not (ended or mirror or any(o["kind"] == "DaemonSet" for o in owners(pod)))
+
+
+def owners(pod: dict[str, Any]) -> list[dict[str, Any]]:
+    """Who would start it again elsewhere: a pod without an owner would be lost."""
+    return [o for o in pod["metadata"].get("ownerReferences") or [] if o.get("controller")]

@@ -1,0 +1,80 @@
+"""Nodes and pods of Kubernetes: what is ours, what keeps a node busy. All else is tested on an API server (tests/integration/test_pool_kubernetes.py)."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl.adapters.pools import loader
+from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSettings
+from clusterctl.adapters.pools.kubernetes_nodes import keeps_node_busy, read_node, taking_in, taking_out
+from clusterctl.model.errors import PoolError
+from support.roles import ROOT
+from support.stores import fresh
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = "2026-11-22T21:44:09.000000Z"
+GPU = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
+
+
+def node(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "n1", "resourceVersion": "7"}, "spec": spec}
+
+
+def after(found: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """What a merge patch makes of a node."""
+    merged = {key: {**found.get(key, {}), **patch.get(key, {})} for key in ("metadata", "spec")}
+    for key in ("labels", "annotations"):
+        both = {**found["metadata"].get(key, {}), **patch["metadata"].get(key, {})}
+        merged["metadata"][key] = {k: v for k, v in both.items() if v is not None}
+    merged["spec"] = {k: v for k, v in merged["spec"].items() if v is not None}
+    return merged
+
+
+@pytest.mark.parametrize("cordon", [True, False])
+@pytest.mark.parametrize("spec", [{}, {"taints": [GPU]}, {"unschedulable": True, "taints": [GPU]}])
+def test_in_undoes_what_out_did_and_nothing_else(spec: dict[str, Any], cordon: bool) -> None:
+    before = node(**spec)
+    out = after(before, taking_out(read_node(before), "clusterctl: x", NOW, cordon=cordon))
+    assert not read_node(out).takes_pods
+    assert out["metadata"]["resourceVersion"] == "7", "a change of others in between is refused"
+    back = after(out, taking_in(read_node(out)))
+    assert back["spec"] == {"taints": [], **spec}
+    assert read_node(back).is_cordoned_by_others is bool(spec.get("unschedulable"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "phase", "annotations", "busy"),
+    [
+        ("ReplicaSet", "Running", {}, True),
+        ("", "Pending", {}, True),
+        ("Job", "Succeeded", {}, False),
+        ("Job", "Failed", {}, False),
+        ("DaemonSet", "Running", {}, False),
+        ("Node", "Running", {"kubernetes.io/config.mirror": "x"}, False),
+    ],
+)
+def test_which_pods_are_work(kind: str, phase: str, annotations: dict[str, str], busy: bool) -> None:
+    owners = [{"kind": kind, "controller": True}] if kind else None
+    pod = {"metadata": {"name": "p", "ownerReferences": owners, "annotations": annotations}, "status": {"phase": phase}}
+    assert keeps_node_busy(pod) is busy
+
+
+def test_it_is_installed_under_its_name() -> None:
+    offered = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][loader.GROUP]
+    assert EntryPoint("kubernetes", offered["kubernetes"], loader.GROUP).load() is KubernetesPool
+
+
+def test_without_access_it_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("kubernetes")
+    for text in (None, "{}", "a: [", "apiVersion: v1\nkind: Config\n"):
+        if text is not None:
+            (tmp_path / "kubeconfig").write_text(text)
+        with pytest.raises(PoolError, match="no access to Kubernetes") as caught:
+            KubernetesPool.create(fresh(tmp_path / "state"), KubernetesSettings(kubeconfig=str(tmp_path / "kubeconfig")))
+        assert "clusterctl.yml" in caught.value.hint
