@@ -7,6 +7,8 @@ import pytest
 
 from clusterctl.adapters import config
 from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.pools.kubernetes import KubernetesSettings
+from clusterctl.adapters.pools.slurm import SlurmSettings
 from clusterctl.core.breaker import Breaker
 from clusterctl.model.errors import ConfigError
 from support.roles import ROOT
@@ -98,9 +100,17 @@ def test_a_named_file_that_does_not_exist_is_an_error(tmp_path: Path, monkeypatc
         config.read_config(start=tmp_path)
 
 
+def listed(text: str) -> list[str]:
+    """The names in the first column of the tables of a page."""
+    return [name for row in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", text, re.MULTILINE) for name in re.findall(r"\w+", row)]
+
+
 def test_the_reference_lists_every_key() -> None:
     page = (ROOT / "docs" / "reference" / "configuration.md").read_text()
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == config._KEYS
+    keys, pools = page.split("\n## ")[:2]
+    assert set(listed(keys)) == config._KEYS
+    settings = [*SlurmSettings.model_fields, *KubernetesSettings.model_fields]
+    assert sorted(listed(pools)) == sorted(settings)
 
 
 def test_an_empty_file_is_valid(tmp_path: Path) -> None:

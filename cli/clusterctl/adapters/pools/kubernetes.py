@@ -14,7 +14,7 @@ from clusterctl.adapters.pools.kubernetes_nodes import (
     SINCE,
     KubernetesNode,
     Patch,
-    condition,
+    admission_condition,
     keeps_node_busy,
     owners,
     taking_in,
@@ -92,7 +92,7 @@ class KubernetesPool:
             self.remove(node, f"{reason}, but its kubelet is not ready")
             raise
         if changed:
-            self._api.set_status(node, condition(admitted=True, reason=signed(reason), now=clock.now()))
+            self._api.set_status(node, admission_condition(admitted=True, reason=signed(reason), now=clock.now()))
         return changed
 
     def remove(self, node: str, reason: str) -> bool:
@@ -104,7 +104,7 @@ class KubernetesPool:
             return None if present.is_out else taking_out(present, text, clock.now(), cordon=self._settings.cordon)
 
         if self._api.change(node, patch):
-            self._api.set_status(node, condition(admitted=False, reason=text, now=clock.now()))
+            self._api.set_status(node, admission_condition(admitted=False, reason=text, now=clock.now()))
         return was[0]
 
     def members(self) -> frozenset[str]:

@@ -84,7 +84,7 @@ def taking_in(node: KubernetesNode) -> Patch:
     }
 
 
-def condition(*, admitted: bool, reason: str, now: str) -> Patch:
+def admission_condition(*, admitted: bool, reason: str, now: str) -> Patch:
     """The condition that says why, for `kubectl describe node`."""
     status, word = ("True", "Admitted") if admitted else ("False", "OutOfPool")
     at = f"{now[:19]}Z"
