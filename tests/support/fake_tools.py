@@ -86,20 +86,22 @@ def perftest(words: list[str]) -> int:
 
 
 def write_rank_logs(words: list[str]) -> None:
-    """The logs of the eight ranks of one node; the last words are its number and that of the nodes."""
-    node, nodes = (int(w) for w in words[-2:])
+    """The logs of the eight ranks of one node; the last words are the beginning of their names, its number and that of the nodes."""
+    prefix, node, nodes = words[-3], int(words[-2]), int(words[-1])
     for rank in range(8 * node, 8 * node + 8):
         start = f"{socket.gethostname()}:{rank}:{rank} [{rank % 8}] NCCL INFO "
         comm = f"{start}ncclCommInitRankConfig comm 0x1 rank {rank} nranks {8 * nodes} cudaDev {rank % 8} nvmlDev {rank % 8} busId 1b000"
         way = f"{start}Channel 00/0 : {rank}[{rank % 8}] -> {rank + 1}[0] [send] via NET/IB/0/GDRDMA"
-        Path(f"nccl_rank.{socket.gethostname()}.{rank}.log").write_text(f"{comm} commId 0x4a - Init COMPLETE\n{way}\n")
+        Path(f"{prefix}.{socket.gethostname()}.{rank}.log").write_text(f"{comm} commId 0x4a - Init COMPLETE\n{way}\n")
 
 
 def start_daemons(words: list[str]) -> bool:
     """Start `orted` on the nodes after the first, with the launch agent, as mpirun does."""
     hosts = [host.rpartition(":")[0] for host in words[words.index("--host") + 1].split(",")]
     agent = words[words.index("plm_rsh_agent") + 1].split()
-    starts = [[" orted", "-mca", "ess", '"env"', str(i), str(len(hosts))] for i in range(len(hosts))]
+    (names,) = (word.partition("=")[2] for word in words if word.startswith("NCCL_DEBUG_FILE="))
+    start = [" orted", "-mca", "ess", '"env"', names.partition(".")[0]]
+    starts = [[*start, str(i), str(len(hosts))] for i in range(len(hosts))]
     daemons = [subprocess.Popen([*agent, host, *starts[i]]) for i, host in enumerate(hosts) if i]
     write_rank_logs(starts[0])
     statuses = [d.wait() for d in daemons]
