@@ -13,6 +13,8 @@ from ansible.utils.display import Display
 
 # `burnin_agent.py wait` ends so while the agent is still at work.
 RUNNING = 3
+# A shell reports a command that a signal ended as this and more; a node that goes down ends all of them.
+KILLED = 128
 # One command on the node is short, so that a node that is gone is noticed.
 SLICE_S = 30
 PAUSE_S = 5
@@ -57,6 +59,8 @@ class ActionModule(ActionBase):
     def _ask(self, folder: str, slice_s: float) -> dict[str, Any]:
         command = f"python3 burnin_agent.py wait . {slice_s:.0f}"
         answer: dict[str, Any] = self._low_level_execute_command(f"cd {shlex.quote(folder)} && {command}")
+        if answer["rc"] >= KILLED:
+            raise AnsibleConnectionFailure(f"the command was ended: {answer['stderr'].strip()}")
         return answer
 
     def _keep_alive(self) -> None:
