@@ -23,7 +23,7 @@ def command(ctx: click.Context, node: str, limit: int, output: str) -> None:
     with Store.open(load_config(ctx).store_url) as store:
         found = match(store.nodes(), node)
         if len(found) != 1:
-            raise UsageProblemError(detail=f"{node} is {len(found)} nodes; history tells of one", hint=f"for example {found[0].name}")
+            raise UsageProblemError(detail=f"{node} is {len(found)} nodes; history shows one", hint=f"for example {found[0].name}")
         name = found[0].name
         story = view.Story(
             node=found[0],

@@ -1,4 +1,4 @@
-"""What the BMC of a node tells: its log, sensors, protocols and consoles."""
+"""What the BMC of a node reports: its log, sensors, protocols and consoles."""
 
 from __future__ import annotations
 

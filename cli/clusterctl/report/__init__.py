@@ -1,1 +1,1 @@
-"""One self-contained HTML page that tells the story of a run."""
+"""One self-contained HTML page about one run: what was done, found and decided."""

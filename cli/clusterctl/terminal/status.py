@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # Above this many nodes, the admitted ones of a rack share its heading; the others keep their lines.
 _MANY = 200
-# The other conditions are plain from the states.
-_TOLD = frozenset({RackCondition.DEGRADED, RackCondition.MAINTENANCE})
+# The other conditions follow from the counts beside them.
+_SHOWN = frozenset({RackCondition.DEGRADED, RackCondition.MAINTENANCE})
 
 
 def show_status(overview: Overview, output: str) -> None:
@@ -105,14 +105,14 @@ def _lines(overview: Overview) -> Iterator[str]:
     held = overview.held
     expected = [n.name for n in overview.nodes if n.state not in MAY_BE_SILENT]
     unanswered = {name: overview.unanswered[name] for name in expected if name in overview.unanswered}
-    told = {r.name: f" ({r.condition})" for r in overview.racks if r.condition in _TOLD}
+    conditions = {r.name: f" ({r.condition})" for r in overview.racks if r.condition in _SHOWN}
     many = len(overview.nodes) > _MANY
     for rack, group in groupby(overview.nodes, key=lambda n: n.rack):
         nodes = tuple(group)
         counts = Counter(n.state for n in nodes)
         silent = sum(n.name in unanswered for n in nodes)
         heading = ", ".join(coloured(f"{counts[s]} {s.value}", s) for s in State if counts[s])
-        yield f"{rack or 'no rack'}{told.get(rack, '')}: {heading}" + (f" ({silent} gave no answer)" if silent else "")
+        yield f"{rack or 'no rack'}{conditions.get(rack, '')}: {heading}" + (f" ({silent} gave no answer)" if silent else "")
         for node in nodes:
             if not (many and node.state is State.ADMITTED and not node.spec_moved_on and node.name not in unanswered):
                 yield _line(node, width, held.get(node.name), unanswered.get(node.name))

@@ -29,7 +29,7 @@ _NODE_S = 150.0
 
 
 def read_all_parts(nodes: Sequence[Node], inventory: Sequence[Path], ansible_args: Sequence[str] = ()) -> tuple[NodeParts, ...]:
-    """What each node tells, in the order of `nodes`; a node that cannot be asked has its problem.
+    """What each node reports, in the order of `nodes`; a node that cannot be reached has its problem.
 
     Raises:
         ConfigError: the ssh arguments of a node are not supported, or the inventory cannot be read.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from child_process import Output, ended_within, kill_group
-from exclusive_use import NO_RULES, Watch
+from exclusive_use import NO_RULES, RUN_VARIABLE, Watch
 from near_device import bind_to_node_of
 from node_lock import lock_node
 from rank_server import Member
@@ -121,7 +121,8 @@ class Agent:
         self.writing = threading.Lock()
         self.versions: dict[tuple[str, ...], tuple[str, bool]] = {}
         self.version_lock = threading.Lock()
-        self.watch = Watch(plan.get("exclusive_use", NO_RULES))
+        self.watch = Watch(plan.get("exclusive_use", NO_RULES), plan["run"])
+        self.environment = {**ENVIRONMENT, RUN_VARIABLE: plan["run"]}
         self.out = (directory / FILE).open("a", encoding="utf-8")
         self.control: Control | None = None
         self.control_error = NO_ERROR
@@ -132,7 +133,7 @@ class Agent:
             try:
                 self.control = Control(self.plan["run"], self.plan["node"], self.plan["listen"], self.plan["control_port"])
                 self.control.members = {
-                    s["batch"]: Member(self.plan, s, self.directory, ENVIRONMENT, self.lock_fd)
+                    s["batch"]: Member(self.plan, s, self.directory, self.environment, self.lock_fd)
                     for s in self.plan["steps"]
                     if s["side"] == "member"
                 }
@@ -214,8 +215,13 @@ class Agent:
 
     def in_use(self, step: dict[str, Any], since: float) -> tuple[str, str]:
         """Who computes on the node besides this run, where a step must be alone."""
-        told = self.watch.told(since, step.get("shares_with", [])) if step.get("exclusive") else ""
-        return ("in_use", f"not alone on the node: {told}") if told else NO_ERROR
+        if not step.get("exclusive"):
+            return NO_ERROR
+        try:
+            foreign = self.watch.foreign(since, step.get("shares_with", []))
+        except Exception as e:  # noqa: BLE001 recorded as this step's error, not as a measurement
+            return "agent_failed", f"agent: {type(e).__name__}: {e}"
+        return ("in_use", f"not alone on the node: {foreign}") if foreign else NO_ERROR
 
     def execute(self, step: dict[str, Any], record: dict[str, Any]) -> None:
         """Run the step's command, a client until its server answers, and fill in `record`."""
@@ -252,7 +258,7 @@ class Agent:
         with self.writing:
             process = subprocess.Popen(  # children inherit the lock: remains of a killed agent keep the node locked
                 step["argv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env={**ENVIRONMENT, BATCH_VARIABLE: str(step["batch"])}, cwd=self.directory, start_new_session=True, pass_fds=[self.lock_fd],
+                env={**self.environment, BATCH_VARIABLE: str(step["batch"])}, cwd=self.directory, start_new_session=True, pass_fds=[self.lock_fd],
             )  # fmt: skip
             self.processes.add(process)
         out, err = Output(process.stdout), Output(process.stderr)
@@ -274,17 +280,17 @@ class Agent:
         key = tuple(argv)
         with self.version_lock:
             if key not in self.versions:
-                self.versions[key] = tool_version(argv)
+                self.versions[key] = tool_version(argv, self.environment)
             return self.versions[key]
 
 
-def tool_version(argv: list[str]) -> tuple[str, bool]:
+def tool_version(argv: list[str], environment: dict[str, str]) -> tuple[str, bool]:
     """The version output of a tool; empty if it does not return within ten seconds."""
     if not argv or shutil.which(argv[0], path=SEARCH) is None:
         return "", False
     try:
         process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT, start_new_session=True
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, start_new_session=True
         )
     except OSError:
         return "", False
@@ -338,9 +344,9 @@ def wait(directory: Path, limit_s: float) -> int:
         alive = not pid.is_symlink() or Path("/proc", os.readlink(pid)).exists()  # noqa: PTH115 Python 3.8
         if (directory / "done").exists():
             return 0
-        told = rebooted(directory)
-        if told or not alive:
-            sys.stderr.write(f"{told or 'the burn-in agent died'}; the records of finished steps are kept\n")
+        reboot = rebooted(directory)
+        if reboot or not alive:
+            sys.stderr.write(f"{reboot or 'the burn-in agent died'}; the records of finished steps are kept\n")
             return 1
         if time.monotonic() >= until:
             sys.stderr.write(f"the burn-in agent did not finish within {limit_s:g} s\n")

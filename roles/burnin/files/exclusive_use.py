@@ -1,6 +1,7 @@
 """Who else computes on this node's GPUs, or runs a job on it, while it is measured. Standard library, Python 3.8+.
 
 Looks at /proc: processes that have a compute device open, and processes of a job scheduler. What is gone between two looks is not seen.
+A run's own processes are the agent's descendants and, because a container's parent is its runtime, those with RUN_VARIABLE in their environment.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 LOOK_S = 5.0
 FRESH_S = 0.5
+RUN_VARIABLE = "CLUSTERCTL_BURNIN_RUN"
 NO_RULES: dict[str, Any] = {"devices": [], "services": [], "jobs": ""}
 
 
@@ -35,15 +37,21 @@ class Sighting(NamedTuple):
     names: frozenset[str]
 
 
+class WatchEndedError(Exception):
+    """The background thread has ended, so nobody knows who used the node since."""
+
+
 class Watch:
-    """Looks every LOOK_S seconds, and whenever it is asked.
+    """Looks every LOOK_S seconds, and at the begin and end of each step.
 
     Attributes:
         rules: `devices`: files that computing processes have open; `services`: programs that may; `jobs`: what titles of jobs look like.
+        run: the value of RUN_VARIABLE in the environment of what this run starts.
     """
 
-    def __init__(self, rules: dict[str, Any], proc: Path = Path("/proc"), own: int = 0) -> None:
+    def __init__(self, rules: dict[str, Any], run: str, proc: Path = Path("/proc"), own: int = 0) -> None:
         self.rules = rules
+        self.run = run
         self.proc = proc
         self.own = own or os.getpid()
         self.seen: list[Sighting] = []
@@ -51,13 +59,15 @@ class Watch:
         self.over = threading.Event()
         self.looking = threading.Lock()
         self.looked = 0.0
+        self.thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Look in the background until `over` is set."""
         if self.rules["devices"] or self.rules["jobs"]:
-            threading.Thread(target=self._run, daemon=True).start()
+            self.thread = threading.Thread(target=self._look_often, daemon=True)
+            self.thread.start()
 
-    def _run(self) -> None:
+    def _look_often(self) -> None:
         while not self.over.wait(LOOK_S):
             self.look()
 
@@ -77,15 +87,21 @@ class Watch:
             if self.own in {p.pid for p in line}:
                 continue
             what = self._what(process)
-            if what:
+            if what and not self._is_of_run(process):
                 names = frozenset(p.name for p in line)
                 found.append(Sighting(time.monotonic(), f"pid {process.pid} ({process.name}) {what}", names))
         with self.lock:
             self.seen += found
 
-    def told(self, since: float, shares_with: list[str]) -> str:
-        """The foreign processes seen since a time, now included; those of some programs, and what these started, do not count."""
+    def foreign(self, since: float, shares_with: list[str]) -> str:
+        """The foreign processes seen since a time, now included; those of some programs, and what these started, do not count.
+
+        Raises:
+            WatchEndedError: nobody looked in between.
+        """
         self.look()
+        if self.thread and not self.thread.is_alive() and not self.over.is_set():
+            raise WatchEndedError("nobody watched who else used the node")
         with self.lock:
             texts = [s.text for s in self.seen if s.at >= since and not s.names & set(shares_with)]
         distinct = list(dict.fromkeys(texts))
@@ -104,6 +120,13 @@ class Watch:
                     if os.readlink(entry.path) in devices:  # noqa: PTH115 Python 3.8
                         return "computes on the GPUs"
         return ""
+
+    def _is_of_run(self, process: Process) -> bool:
+        try:
+            environment = (self.proc / str(process.pid) / "environ").read_bytes()
+        except OSError:
+            return False
+        return f"{RUN_VARIABLE}={self.run}".encode() in environment.split(b"\0")
 
     def _processes(self) -> list[Process]:
         found = []

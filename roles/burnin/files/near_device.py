@@ -54,6 +54,6 @@ def bind_memory(node: int) -> str:
     mask = (ctypes.c_ulong * words)()
     mask[node // WORD_BITS] = 1 << (node % WORD_BITS)
     libc = ctypes.CDLL(None, use_errno=True)
-    # The kernel reads one bit less than it is told (get_nodes in mm/mempolicy.c).
+    # The kernel reads one bit less than maxnode says (get_nodes in mm/mempolicy.c).
     done = libc.syscall(ctypes.c_long(number), ctypes.c_int(MPOL_BIND), mask, ctypes.c_ulong(words * WORD_BITS + 1))
     return "" if done == 0 else os.strerror(ctypes.get_errno())

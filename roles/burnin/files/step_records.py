@@ -1,4 +1,4 @@
-"""The file of a run's records, one line for each step, and what it says after a reboot of the node. Standard library, Python 3.8+."""
+"""The file of a run's records, one line for each step, and how it is completed after a reboot of the node. Standard library, Python 3.8+."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def note_boot(directory: Path, boot_id: Path = BOOT_ID) -> None:
 
 
 def rebooted(directory: Path, boot_id: Path = BOOT_ID) -> str:
-    """What is told of a reboot during the run; empty if there was none. Every step that has no record gets one that says so."""
+    """The error text of a reboot during the run; empty if there was none. Every step that has no record gets one with it."""
     with suppress(FileNotFoundError):
         began = (directory / BOOT_FILE).read_text(encoding="ascii").strip()
         now = boot_id.read_text(encoding="ascii").strip()
         if began == now:
             return ""
-        told = f"the node rebooted during the measurement: boot {began or 'unknown'}, then {now}"
+        error = f"the node rebooted during the measurement: boot {began or 'unknown'}, then {now}"
         plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
         written = finished(directory)
         with (directory / FILE).open("a", encoding="utf-8") as file:
             for step in plan["steps"]:
                 if (step["gate"], step["name"]) not in written:
                     # The line before may be incomplete.
-                    file.write("\n" + json.dumps(new_record(plan["node"], step, ("rebooted", told))) + "\n")
-        return told
+                    file.write("\n" + json.dumps(new_record(plan["node"], step, ("rebooted", error))) + "\n")
+        return error
     return ""
 
 

@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,47 @@ def test_what_the_run_itself_starts_is_not_foreign(tmp_path: Path, device: str) 
     assert (found.error, found.exit_status) == ("", 0)
 
 
+@pytest.mark.parametrize(("variable", "code"), [("CLUSTERCTL_BURNIN_RUN", None), ("NO_VARIABLE_OF_THE_RUN", GateReason.IN_USE)])
+def test_what_a_container_runtime_starts_for_the_run_is_not_foreign(
+    tmp_path: Path, device: str, variable: str, code: GateReason | None
+) -> None:
+    held = f'exec 3<"{device}"; touch held; while [ ! -e over ]; do sleep 0.05; done'
+    daemon = ["setsid", "--fork", "env", "-u", "CLUSTERCTL_BURNIN_RUN", f"{variable}=$CLUSTERCTL_BURNIN_RUN", "sh", "-c", f"'{held}'"]
+    argv = ["sh", "-c", f"{' '.join(daemon)}; while [ ! -e held ]; do sleep 0.05; done"]
+    node = AgentNode(tmp_path, "n1", free_port(), [step("s", argv, exclusive=True)], **rules(device)).start()
+    found = node.end()["s"]
+    (node.folder / "over").touch()
+    assert found.error_code == code, found.error
+
+
+def test_processes_of_another_run_are_foreign(tmp_path: Path) -> None:
+    folder = proc(tmp_path, (20, 1, "all_reduce_perf", "all_reduce_perf"))
+    (folder / "20" / "fd" / "3").symlink_to("/dev/nvidia-uvm")
+    (folder / "20" / "environ").write_bytes(b"A=1\0CLUSTERCTL_BURNIN_RUN=r10\0")
+    assert watch(folder).foreign(0.0, []) == "pid 20 (all_reduce_perf) computes on the GPUs"
+    (folder / "20" / "environ").write_bytes(b"A=1\0CLUSTERCTL_BURNIN_RUN=r1\0")
+    assert watch(folder).foreign(0.0, []) == ""
+
+
+def test_without_looks_in_between_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exclusive_use, "LOOK_S", 0.01)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    watched = watch(proc(tmp_path, (20, 1, "train", "train x")))
+    found = [RuntimeError("can't read"), []]
+
+    def processes() -> list[Any]:
+        answer = found.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(watched, "_processes", processes)
+    watched.start()
+    watched.thread.join()
+    with pytest.raises(exclusive_use.WatchEndedError):
+        watched.foreign(0.0, [])
+
+
 @pytest.mark.parametrize(("services", "shared"), [([PYTHON], []), ([], [PYTHON])])
 def test_programs_that_may_run_beside_a_measurement(
     tmp_path: Path, device: str, hold: Callable[[], subprocess.Popen[bytes]], services: list[str], shared: list[str]
@@ -101,27 +143,27 @@ def proc(folder: Path, *processes: tuple[int, int, str, str]) -> Path:
 
 
 def watch(folder: Path, device: str = "/dev/nvidia-uvm") -> Any:
-    return exclusive_use.Watch(rules(device)["exclusive_use"], folder, own=10)
+    return exclusive_use.Watch(rules(device)["exclusive_use"], "r1", folder, own=10)
 
 
 def test_a_job_is_seen_and_the_holder_of_a_cgroup_is_none(tmp_path: Path) -> None:
     holder, job = (50, 1, "slurmstepd", "/usr/sbin/slurmstepd infinity"), (60, 1, "slurmstepd", "slurmstepd: [4711.batch]")
-    assert watch(proc(tmp_path / "a", holder)).told(0.0, []) == ""
-    assert watch(proc(tmp_path / "b", holder, job)).told(0.0, []) == "pid 60 (slurmstepd) runs a job on this node"
+    assert watch(proc(tmp_path / "a", holder)).foreign(0.0, []) == ""
+    assert watch(proc(tmp_path / "b", holder, job)).foreign(0.0, []) == "pid 60 (slurmstepd) runs a job on this node"
 
 
 def test_children_of_a_daemon_count_only_where_the_gate_does_not_work_through_it(tmp_path: Path) -> None:
     folder = proc(tmp_path, (20, 1, "nv-hostengine", "nv-hostengine -n"), (21, 20, "nvvs", "nvvs --config x"))
     (folder / "21" / "fd" / "3").symlink_to("/dev/nvidia-uvm")
-    assert watch(folder).told(0.0, ["nv-hostengine"]) == ""
-    assert watch(folder).told(0.0, []) == "pid 21 (nvvs) computes on the GPUs"
+    assert watch(folder).foreign(0.0, ["nv-hostengine"]) == ""
+    assert watch(folder).foreign(0.0, []) == "pid 21 (nvvs) computes on the GPUs"
 
 
 def test_many_are_counted(tmp_path: Path) -> None:
     folder = proc(tmp_path, *((pid, 1, "train", "train x") for pid in range(20, 25)))
     for pid in range(20, 25):
         (folder / str(pid) / "fd" / "3").symlink_to("/dev/nvidia-uvm")
-    assert watch(folder).told(0.0, []).endswith(" and 2 more")
+    assert watch(folder).foreign(0.0, []).endswith(" and 2 more")
 
 
 def test_what_ended_before_the_step_does_not_count(tmp_path: Path) -> None:
@@ -131,7 +173,7 @@ def test_what_ended_before_the_step_does_not_count(tmp_path: Path) -> None:
     watched.look()
     (folder / "20" / "fd" / "3").unlink()
     time.sleep(exclusive_use.FRESH_S + 0.1)
-    assert watched.told(time.monotonic(), []) == ""
+    assert watched.foreign(time.monotonic(), []) == ""
 
 
 def test_a_group_does_not_start_where_a_member_is_locked_by_another_run(tmp_path: Path) -> None:

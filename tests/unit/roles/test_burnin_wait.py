@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RUNNING = {"rc": 3, "stdout": "", "stderr": "the burn-in agent did not finish within 30 s\n"}
 DONE = {"rc": 0, "stdout": "", "stderr": ""}
+KILLED = {"rc": 137, "stdout": "", "stderr": "Shared connection to n1 closed.\n"}
 GONE = AnsibleConnectionFailure("Connection refused")
 
 
@@ -78,17 +79,31 @@ def test_a_run_is_waited_for_in_short_commands(monkeypatch: pytest.MonkeyPatch) 
     assert node.options["ssh_extra_args"] == "-v -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 
 
-def test_a_node_that_comes_back_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"rc": 1, "stdout": "", "stderr": "the node rebooted during the measurement\n"}
-    node = Node(monkeypatch, RUNNING, *[GONE] * 12, told)
+def test_a_node_that_comes_back_is_waited_on_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rebooted = {"rc": 1, "stdout": "", "stderr": "the node rebooted during the measurement\n"}
+    node = Node(monkeypatch, RUNNING, *[GONE] * 12, rebooted)
     found = node.action.run()
-    assert (found["rc"], found["stderr"]) == (1, told["stderr"])
+    assert (found["rc"], found["stderr"]) == (1, rebooted["stderr"])
     assert node.resets == 13
 
 
 def test_a_node_that_does_not_come_back_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     node = Node(monkeypatch, RUNNING, GONE)
     with pytest.raises(AnsibleConnectionFailure, match="stopped answering during the measurement and was not back after 2"):
+        node.action.run()
+    assert node.now < 300
+
+
+def test_a_wait_that_the_shutdown_of_the_node_ended_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    rebooted = {"rc": 1, "stdout": "", "stderr": "the node rebooted during the measurement\n"}
+    node = Node(monkeypatch, RUNNING, KILLED, GONE, rebooted)
+    found = node.action.run()
+    assert (found["rc"], found["stderr"]) == (1, rebooted["stderr"])
+
+
+def test_a_wait_that_is_ended_for_ever_leaves_the_node_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Node(monkeypatch, RUNNING, KILLED)
+    with pytest.raises(AnsibleConnectionFailure, match="the command was ended: Shared connection to n1 closed"):
         node.action.run()
     assert node.now < 300
 

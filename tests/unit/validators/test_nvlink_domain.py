@@ -256,6 +256,7 @@ def test_no_state_of_a_domain_is_an_error(text: str) -> None:
 TLS = {"certificate": "c.pem", "key": "k.pem", "authority": "a.pem", "target_name": "imex.example.net"}
 END = "openssl x509 -noout -enddate -in "
 ENDS = "openssl x509 -noout -checkend {} -in {}"
+EXPIRES = CommandResult(1, "Certificate will expire\n")
 PUBLIC, OF_KEY = f"openssl x509 -noout -pubkey -in {imex_tls.CERTIFICATE}", f"openssl pkey -pubout -in {imex_tls.KEY}"
 CHAIN = f"openssl verify -CAfile {imex_tls.AUTHORITY} {imex_tls.CERTIFICATE}"
 MONTH_S = imex_tls.WARN_DAYS * 86400
@@ -287,11 +288,13 @@ def test_an_encrypted_domain_passes(tmp_path: Path) -> None:
     [
         ({f"stat -c %U %a {imex_tls.KEY}": "root 644\n"}, {"key.mode": "root 644"}),
         ({f"stat -c %U %a {imex_tls.KEY}": CommandResult(1)}, {"key.mode": "absent"}),
-        ({ENDS.format(MONTH_S, imex_tls.CERTIFICATE): CommandResult(1)}, {"certificate.renewal": "until Nov 22 21:00:00 2027 GMT"}),
+        ({ENDS.format(MONTH_S, imex_tls.CERTIFICATE): EXPIRES}, {"certificate.renewal": "until Nov 22 21:00:00 2027 GMT"}),
         (
-            {ENDS.format(s, imex_tls.AUTHORITY): CommandResult(1) for s in (0, MONTH_S)},
+            {ENDS.format(s, imex_tls.AUTHORITY): EXPIRES for s in (0, MONTH_S)},
             {"authority.valid": "until Nov 22 21:00:00 2027 GMT", "authority.renewal": "until Nov 22 21:00:00 2027 GMT"},
         ),
+        ({ENDS.format(0, imex_tls.CERTIFICATE): CommandResult(None, error="timed out")}, {"certificate.valid": "timed out"}),
+        ({ENDS.format(MONTH_S, imex_tls.AUTHORITY): CommandResult(1, stderr="no memory\n")}, {"authority.renewal": "no memory"}),
         ({END + imex_tls.CERTIFICATE: CommandResult(1, stderr="Could not open file")}, {"certificate.valid": "Could not open file"}),
         ({END + imex_tls.CERTIFICATE: CommandResult(None, error="openssl not found")}, {"certificate.valid": "openssl not found"}),
         ({OF_KEY: "-----BEGIN PUBLIC KEY-----\nMIIC\n"}, {"pair": "the key of another certificate"}),

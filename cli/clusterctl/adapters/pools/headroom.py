@@ -1,4 +1,4 @@
-"""What may leave a pool now: the circuit breaker and the maintenance windows, asked before anything changes. Changes nothing."""
+"""What may leave a pool now: the circuit breaker and the maintenance windows, checked before anything changes. Changes nothing."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Vacating(Protocol):
     def vacate(self, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None], /) -> Mapping[str, str]:
         """Wait until nothing runs on nodes that were taken out. Returns node -> what still runs when the limit of the pool is reached.
 
-        `waiting` hears what still runs, whenever that changes.
+        `waiting` is called with what still runs, whenever that changes.
 
         Raises:
             PoolError: the scheduler does not say what runs: then nothing is known to be empty.
@@ -34,14 +34,14 @@ def vacate(pool: Pool, nodes: Collection[str], waiting: Callable[[Mapping[str, s
 def wait_until_empty(
     busy: Callable[[], Mapping[str, str]], waiting: Callable[[Mapping[str, str]], None], *, limit_s: float, pause_s: float
 ) -> Mapping[str, str]:
-    """Ask again and again what still runs, until nothing does or the limit is reached."""
-    end, told = time.monotonic() + limit_s, None
+    """Poll what still runs, until nothing does or the limit is reached."""
+    end, reported = time.monotonic() + limit_s, None
     while found := busy():
         left_s = end - time.monotonic()
         if left_s <= 0:
             return found
-        if found != told:
+        if found != reported:
             waiting(found)
-            told = found
+            reported = found
         time.sleep(min(pause_s, left_s))
     return {}

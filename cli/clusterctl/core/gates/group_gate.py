@@ -231,8 +231,8 @@ def _undisturbed(run: RawRecord, evidence: Evidence) -> RawRecord:
     others = [r for r in evidence.records if of_run(r, run, MEMBER) and r.error_code is GateReason.IN_USE]
     if not others or run.error_code is GateReason.IN_USE:
         return run
-    told = "; ".join(f"{r.node}: {r.error}" for r in others)
-    return replace(run, error=told, error_code=GateReason.IN_USE, exit_status=None)
+    error = "; ".join(f"{r.node}: {r.error}" for r in others)
+    return replace(run, error=error, error_code=GateReason.IN_USE, exit_status=None)
 
 
 def _spoiled(result: GateResult) -> GateResult:

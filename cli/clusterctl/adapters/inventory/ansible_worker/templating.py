@@ -25,7 +25,7 @@ class Rendered:
 
 
 def render_variables(loader: Any, raw: Mapping[str, Any], variables: Mapping[str, Any], place: Callable[[str], Place]) -> Rendered:
-    """Render each of `raw` under `variables`; `place` tells where a name is written."""
+    """Render each of `raw` under `variables`; `place` gives the file and line of a name."""
     result = Rendered()
     engine: Any = None
     for name, value in raw.items():

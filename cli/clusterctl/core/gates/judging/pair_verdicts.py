@@ -128,8 +128,8 @@ def _seen(end: End, good: Sequence[Link], links: Sequence[Link]) -> str:
 
 def _unpinned(links: Sequence[Link]) -> str:
     """What was not bound to the NUMA node of its HCA, which may be why it is slow."""
-    told = dict.fromkeys(f"{node}: {why}" for link in links for (node, _), why in link.unpinned)
-    return "".join(f"; {text}" for text in list(told)[:_PAIR])
+    texts = dict.fromkeys(f"{node}: {why}" for link in links for (node, _), why in link.unpinned)
+    return "".join(f"; {text}" for text in list(texts)[:_PAIR])
 
 
 def _some(names: Sequence[str]) -> str:

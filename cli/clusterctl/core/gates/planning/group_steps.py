@@ -62,7 +62,7 @@ class GroupPlanner:
 
     Attributes:
         settings: of the variant.
-        suffix: tells the step names of rungs apart.
+        suffix: makes the step names of a rung unique.
         variant: the same for several runs of a rung; empty for the plain one.
     """
 

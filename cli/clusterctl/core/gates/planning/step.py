@@ -43,7 +43,7 @@ class GateStep:
         peer_address: where the peer's agent and its server are.
         peers: the nodes that one run measures together, on the step of its launcher.
         members: (node, address) of the others of `peers`, whose agents start the launcher's processes there.
-        version_argv: a cheap command that tells the tool's version.
+        version_argv: a cheap command that prints the tool's version.
         exclusive: nobody else may compute on the node meanwhile.
         shares_with: programs that may all the same, with what they start.
         near: the RDMA device whose NUMA node the command's CPUs and memory are bound to; empty = not bound.
