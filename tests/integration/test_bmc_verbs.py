@@ -74,7 +74,7 @@ def test_off_on_and_reboot_of_a_drained_node(site: Site) -> None:
     assert (code, site.bmc.resets) == (ExitCode.USAGE, [])
     assert "n1 is registered: it cannot become switched off" in err
     assert "clusterctl drain n1 --reason" in err
-    assert site.run("drain", "n1", "--reason", "test", "--force", layers=False)[0] == 0
+    assert site.run("drain", "n1", "--reason", "test", "--force", "--wait", layers=False)[0] == 0
     (off,) = site.json("power", "off", "n1")["nodes"]
     assert (off["outcome"], off["power"], off["reachable"]) == ("done", "off", False)
     (on,) = site.json("power", "on", "n1")["nodes"]

@@ -166,7 +166,7 @@ def test_a_node_that_kubernetes_does_not_know(pool: KubernetesPool) -> None:
     with pytest.raises(PoolError, match="does not know the node r99-n01"):
         pool.admit("r99-n01", "admitted by ada")
     assert not pool.remove("r99-n01", "provisioning")
-    assert pool.vacate(["r99-n01"], lambda _busy: None) == {}
+    assert pool.vacate(["r99-n01"], lambda _busy: None) == pool.busy(["r99-n01"]) == {}
 
 
 def test_a_node_whose_kubelet_is_not_ready_is_not_admitted(kube: Kube, pool: KubernetesPool) -> None:
@@ -197,6 +197,8 @@ def test_pods_are_evicted_as_their_budget_allows(kube: Kube, pool: KubernetesPoo
     kube.add_pod("elsewhere", N2)
     budget(kube, 1)
     pool.remove(N1, "provisioning")
+    assert pool.busy([N1, N2]) == {N1: "pod default/train-0, default/train-1", N2: "pod default/elsewhere"}
+    assert not any(kube.pods().values()), "to ask ends nothing"
     left = pool.vacate([N1], lambda _busy: None)[N1]
     assert "default/train-0" in left
     assert "default/train-1 (" in left

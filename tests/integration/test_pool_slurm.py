@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters import clock
-from clusterctl.adapters.config import PoolDeclaration
+from clusterctl.adapters.config import Config, PoolDeclaration
 from clusterctl.adapters.pools.base import Pool
 from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.pools.slurm import SlurmPool
 from clusterctl.adapters.pools.vacating import Vacating
 from clusterctl.core import timestamps
-from clusterctl.model.errors import PoolError, PoolUnreachableError
+from clusterctl.model.errors import ConfigError, JobsRunError, PoolError, PoolUnreachableError
 from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.power import PowerAction
 from clusterctl.model.provision import Note
 from clusterctl.model.state import State
-from support.provisioning import World
+from clusterctl.workflows.drain import drain as drain_nodes
+from clusterctl.workflows.drain import still_running
+from clusterctl.workflows.power.run_power import run_power
+from clusterctl.workflows.power.switch import PowerLimits
+from support.provisioning import World, node
 from support.slurm import ABSENT, DYNAMIC, NODES, Slurm, missing_slurm, slurm_environment
 from support.stores import fresh
 
@@ -121,7 +126,7 @@ def test_a_node_that_slurm_does_not_know(pool: SlurmPool) -> None:
         pool.admit("r99-n01", "admitted by ada")
     assert "slurm.conf" in caught.value.hint
     assert not pool.remove("r99-n01", "provisioning")
-    assert pool.vacate(["r99-n01"], lambda _busy: None) == {}
+    assert pool.vacate(["r99-n01"], lambda _busy: None) == pool.busy(["r99-n01"]) == {}
 
 
 def test_a_node_without_slurmd_is_not_admitted(slurm: Slurm, tmp_path: Path) -> None:
@@ -245,6 +250,32 @@ def test_running_jobs_end_by_themselves(slurm: Slurm, tmp_path: Path) -> None:
     assert time.monotonic() - began < 240
     assert set(told[-1]) == {N1}
     assert f"job {job} of " in told[-1][N1]
+
+
+def test_a_drained_node_is_not_switched_off_under_its_job(slurm: Slurm, tmp_path: Path) -> None:
+    declared = PoolDeclaration("slurm", {"conf": str(slurm.conf)})
+    config = Config(tmp_path, (), tmp_path, operator="ada", pool=declared)
+    store = fresh(tmp_path)
+    pool = load_pool(declared, store)
+    job = slurm.submit(N1)
+    nodes = [node(N1), node("r99-n01")]
+    store.register(nodes)
+    moves = drain_nodes(store, pool, store.nodes(), operator="ada", reason="new power feed", force=True)
+    assert set(still_running(pool, moves).jobs) == {N1}
+    switch = partial(run_power, config, store, nodes, PowerAction.OFF, PowerLimits(), target=N1, ended=lambda _report: None)
+    with pytest.raises(JobsRunError, match=f"not switched off: {N1}: job {job} of "):
+        switch()
+    assert slurm.job_state(job) == "RUNNING"
+    slurm.stop("slurmctld")
+    try:
+        with pytest.raises(JobsRunError, match="not known what runs there: slurmctld does not answer"):
+            switch()
+    finally:
+        slurm.start_controller()
+    slurm.run("scancel", job)
+    slurm.wait(lambda: slurm.job_state(job) == "", "the end of the job")
+    with pytest.raises(ConfigError):  # nothing runs there any more: next it reads the inventory, and this site has none
+        switch()
 
 
 def test_a_node_with_a_job_is_left_alone_by_provision(slurm: Slurm, tmp_path: Path) -> None:

@@ -19,21 +19,25 @@ from clusterctl.commands.options import load_config, output_option, target_argum
     show_default=True,
     help="Where they go; except for `drained`, what proved them good no longer counts.",
 )
+@click.option(
+    "--wait", is_flag=True, help="Wait for what still runs there, as `provision` does and as long; exits with 8 if it has not ended."
+)
 @output_option
 @click.pass_context
-def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: str, output: str) -> int:
+def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: str, wait: bool, output: str) -> int:
     """Take the nodes of TARGET out of the pool: for now, for work on them (maintenance), for the vendor (rma) or for good (retired).
 
     Outside of the maintenance windows of clusterctl.yml only `--to quarantined` takes members out: a faulty node need not wait.
-    They stay out, with you as owner, until `release` or an explicit --include-drained. Running jobs are the scheduler's to end.
+    They stay out, with you as owner, until `release` or an explicit --include-drained. Jobs that run there go on, and are named.
     Nodes that are there already, or cannot go there (exit status 2), stay as they are and are named.
     """
     from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.adapters.store.match import match  # noqa: PLC0415
-    from clusterctl.model.state import State  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.model.exit_codes import ExitCode, worst  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.model.state import State  # noqa: PLC0415
     from clusterctl.terminal import moves as view  # noqa: PLC0415
-    from clusterctl.workflows.drain import drain  # noqa: PLC0415
+    from clusterctl.workflows.drain import drain, still_running  # noqa: PLC0415
 
     config = load_config(ctx)
     with Store.open(config.store_url) as store:
@@ -41,4 +45,7 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
         pool, who = load_pool(config.pool, store), config.operator
         limits = config.limits.unplanned() if to == State.QUARANTINED else config.limits
         moves = drain(store, pool, nodes, operator=who, reason=reason, force=force, to=State(to), owner=who, limits=limits)
-    return view.show_moves("drain", moves, output)
+        running = still_running(pool, moves, view.note_waiting if wait else None)
+    unknown = ExitCode.CONFIG if running.problem else ExitCode.OK
+    left = ExitCode.CHANGES_PENDING if running.jobs else unknown
+    return int(worst([view.show_moves("drain", moves, output, running), left if wait else ExitCode.OK]))

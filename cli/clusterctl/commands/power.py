@@ -13,7 +13,7 @@ from clusterctl.commands.options import inventory_option, limit_option, load_con
 @inventory_option
 @limit_option
 @vault_option
-@click.option("--force", is_flag=True, help="Without asking the operating system; what it has not written is lost.")
+@click.option("--force", is_flag=True, help="Query neither pool nor operating system: jobs are killed, data that is not written is lost.")
 @click.option("--timeout", "back_s", type=click.FloatRange(1), default=1200.0, show_default=True, help="Seconds until SSH must answer.")
 @click.option("--off-timeout", "off_s", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds until it must be off.")
 @output_option
@@ -34,7 +34,8 @@ def command(
     """Switch the drained nodes of TARGET by their BMCs: on, off, cycle (off, then on: cold) or reboot (warm).
 
     A node that must come back has to answer by SSH with a new boot id. `cycle` and `reboot` take down no more of a rack at once than the
-    reboot budget. Exits with 0 if all nodes are as requested, 4 if a BMC refused or a node did not come back, 8 if nodes were left out for it.
+    reboot budget. Nodes on which the pool says that jobs still run are refused (2), except for `on`.
+    Exits with 0 if all nodes are as requested, 4 if a BMC refused or a node did not come back, 8 if nodes were left out for it.
     """
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415

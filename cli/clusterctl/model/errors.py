@@ -125,6 +125,14 @@ class IllegalTransitionError(ClusterctlError):
     exit_code = ExitCode.USAGE
 
 
+class JobsRunError(ClusterctlError):
+    """The pool says that jobs still run on nodes, or does not say that none does. No node was touched."""
+
+    template = "{detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.USAGE
+
+
 class NodesAbsentError(ClusterctlError):
     """All nodes of a target are away: in RMA, retired, or in maintenance where that matters."""
 
@@ -168,14 +176,6 @@ class StoreError(ClusterctlError):
 
     template = "cannot use the state in {path}: {detail}"
     hint_template = "{hint}"
-    exit_code = ExitCode.UNEXPECTED
-
-
-class RunDirectoryGoneError(ClusterctlError):
-    """The raw records of a run were deleted, or lost with the controller's disk."""
-
-    template = "run {run}: the run directory no longer exists"
-    hint_template = "its results are still in the database (`clusterctl history NODE`); `clusterctl provision NODE` measures again"
     exit_code = ExitCode.UNEXPECTED
 
 

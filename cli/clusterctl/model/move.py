@@ -1,4 +1,4 @@
-"""A node's change of state by drain or release."""
+"""A node's change of state by drain or release, and what still runs on it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from clusterctl.model.state import State
 
 
@@ -27,4 +29,19 @@ class Move:
     to_state: State
     detail: str = ""
     outcome: MoveOutcome = MoveOutcome.MOVED
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StillRunning:
+    """What the pool says that still runs on nodes that were taken out.
+
+    Attributes:
+        jobs: node -> its jobs; a node on which nothing runs is left out.
+        problem: why the pool does not say; then nothing is known of any node.
+        hint: what to do about that.
+    """
+
+    jobs: Mapping[str, str]
+    problem: str = ""
     hint: str = ""

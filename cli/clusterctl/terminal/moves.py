@@ -1,8 +1,8 @@
-"""The result of `drain` and `release`: a line per node, or the document named after the verb; what was refused on stderr, too."""
+"""The result of `drain` and `release`: a line per node, or the document named after the verb; on stderr what was refused, and what still runs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.move import MoveOutcome
@@ -10,30 +10,50 @@ from clusterctl.terminal import messages, out
 from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from clusterctl.model.move import Move
+    from clusterctl.model.move import Move, StillRunning
 
 _WORDS = {MoveOutcome.MOVED: "", MoveOutcome.ALREADY: "already ", MoveOutcome.REFUSED: "still "}
 
 
-def show_moves(verb: str, moves: Sequence[Move], output: str) -> int:
-    """Print it; returns the exit code: 2 if a node was refused."""
+def note_waiting(found: Mapping[str, str]) -> None:
+    """What is waited for now."""
+    for node, jobs in sorted(found.items()):
+        messages.note(f"{node}: waiting for {jobs}")
+
+
+def show_moves(verb: str, moves: Sequence[Move], output: str, running: StillRunning | None = None) -> ExitCode:
+    """Print it, with what still runs there if that was asked; returns the exit code: 2 if a node was refused."""
     if output == "table":
         rows = [(m.node, m.from_state.value, f"{_WORDS[m.outcome]}{m.to_state.value}", printable(_reason(m))) for m in moves]
         out.table(("NODE", "WAS", "IS", "REASON"), rows)
     else:
-        out.emit(output, verb, {"nodes": [_json(m) for m in moves]})
+        out.emit(output, verb, {"nodes": [_json(m) | ({"running": _jobs(m, running)} if running else {}) for m in moves]})
+    if running:
+        _note_running(running)
     refused = [m for m in moves if m.outcome is MoveOutcome.REFUSED]
     for move in refused:
         messages.failure(move.detail, move.hint)
     return ExitCode.USAGE if refused else ExitCode.OK
 
 
+def _note_running(running: StillRunning) -> None:
+    if running.problem:
+        messages.failure(f"what still runs there is not known: {running.problem}", running.hint)
+    for node, jobs in sorted(running.jobs.items()):
+        messages.note(f"{node}: still in use: {jobs}")
+
+
+def _jobs(move: Move, running: StillRunning) -> str | None:
+    """Empty = none; None = not known, or not asked because the node stayed where it was."""
+    return None if running.problem or move.outcome is MoveOutcome.REFUSED else running.jobs.get(move.node, "")
+
+
 def _reason(move: Move) -> str:
     return "refused" if move.outcome is MoveOutcome.REFUSED else move.detail
 
 
-def _json(move: Move) -> dict[str, str]:
+def _json(move: Move) -> dict[str, Any]:
     states = {"from": move.from_state.value, "state": move.to_state.value}
     return {"name": move.node, **states, "outcome": move.outcome.value, "reason": move.detail}

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import Headroom
+from clusterctl.adapters.pools.vacating import busy, vacate
 from clusterctl.core.lifecycle import OWNABLE, is_legal, next_action
 from clusterctl.core.pool_limits import PoolLimits
-from clusterctl.model.errors import IllegalTransitionError
-from clusterctl.model.move import Move, MoveOutcome
+from clusterctl.model.errors import IllegalTransitionError, PoolError
+from clusterctl.model.move import Move, MoveOutcome, StillRunning
 from clusterctl.model.state import State
 from clusterctl.workflows.lease import lease_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from clusterctl.adapters.pools.base import Pool
     from clusterctl.adapters.store.store import Store
@@ -61,6 +62,15 @@ def drain(
             hint = "drain fewer, wait, or add --force if this is intended"
             Headroom(store, pool, limits).require(leaving, doing="draining", hint=hint)
         return _each(known, left, move)
+
+
+def still_running(pool: Pool, moves: Sequence[Move], waiting: Callable[[Mapping[str, str]], None] | None = None) -> StillRunning:
+    """What still runs on the nodes that are out now; with `waiting`, after waiting for it up to the limit of the pool, as `provision` does."""
+    names = [m.node for m in moves if m.outcome is not MoveOutcome.REFUSED]
+    try:
+        return StillRunning(vacate(pool, names, waiting) if waiting else busy(pool, names))
+    except PoolError as e:
+        return StillRunning({}, str(e), e.hint)
 
 
 def release(store: Store, nodes: Sequence[NodeRecord], *, operator: str, reason: str) -> tuple[Move, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -17,6 +18,8 @@ from support.stores import fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from clusterctl.adapters.pools.kubernetes_api import KubernetesApi
 
 NOW = "2026-11-22T21:44:09.000000Z"
 GPU = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
@@ -63,6 +66,24 @@ def test_which_pods_are_work(kind: str, phase: str, annotations: dict[str, str],
     owners = [{"kind": kind, "controller": True}] if kind else None
     pod = {"metadata": {"name": "p", "ownerReferences": owners, "annotations": annotations}, "status": {"phase": phase}}
     assert keeps_node_busy(pod) is busy
+
+
+@dataclass(frozen=True)
+class PodsOnly:
+    """An API that lists pods; whatever else is asked of it fails."""
+
+    found: dict[str, list[dict[str, Any]]]
+
+    def pods(self, node: str) -> list[dict[str, Any]]:
+        return self.found.get(node, [])
+
+
+def test_to_ask_what_runs_evicts_nothing() -> None:
+    owned = [{"kind": "ReplicaSet", "controller": True}]
+    training = [{"metadata": {"namespace": "ml", "name": n, "ownerReferences": owned}} for n in ("train-1", "train-0")]
+    done = [{"metadata": {"namespace": "ml", "name": "done"}, "status": {"phase": "Succeeded"}}]
+    api = PodsOnly({"n1": training, "n2": done})
+    assert KubernetesPool(KubernetesSettings(), cast("KubernetesApi", api)).busy(["n1", "n2", "n3"]) == {"n1": "pod ml/train-0, ml/train-1"}
 
 
 def test_it_is_installed_under_its_name() -> None:

@@ -40,6 +40,16 @@ class NoPool:
     settings_model = BatchSettings
 
 
+class BlindPool(BatchPool):
+    def vacate(self, nodes, waiting):
+        return {}
+
+
+class HastyPool(BatchPool):
+    def busy(self, nodes):
+        return {}
+
+
 class UntypedPool(LocalPool):
     settings_model = dict
 """
@@ -98,6 +108,8 @@ def test_every_wrong_setting_is_named_with_its_line(pool: str, problems: list[st
             "it has no create, no admit, no remove, no members, no removed_since",
             "own-role-validator-gate-pool",
         ),
+        (" MODULE:BlindPool", PoolError, "it has no busy", "own-role-validator-gate-pool"),
+        (" MODULE:HastyPool", PoolError, "it has no vacate", "own-role-validator-gate-pool"),
         (" MODULE:UntypedPool", PoolError, "it has no settings_model, a class derived from PoolSettings", "own-role-validator-gate-pool"),
         (" {partition: gpu}", ConfigError, "clusterctl.yml:2: pool.kind: is missing", "write pool: local"),
         (" {kind: 3}", ConfigError, "clusterctl.yml:2: pool.kind: 3 is not the name of a pool", "write pool: local"),

@@ -1,11 +1,11 @@
-"""Waiting for what still runs on nodes that were taken out."""
+"""What still runs on nodes that were taken out, and waiting for it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.local import LocalPool
-from clusterctl.adapters.pools.vacating import vacate, wait_until_empty
+from clusterctl.adapters.pools.vacating import busy, busy_text, vacate, wait_until_empty
 from support.stores import fresh
 
 if TYPE_CHECKING:
@@ -28,4 +28,9 @@ def test_at_the_limit_it_names_what_still_runs() -> None:
 
 
 def test_a_pool_without_jobs_has_nothing_to_wait_for(tmp_path: Path) -> None:
-    assert vacate(LocalPool.create(fresh(tmp_path)), ["r12-n01"], lambda _busy: None) == {}
+    pool = LocalPool.create(fresh(tmp_path))
+    assert vacate(pool, ["r12-n01"], lambda _busy: None) == busy(pool, ["r12-n01"]) == {}
+
+
+def test_the_text_of_what_runs_is_sorted() -> None:
+    assert busy_text({"n2": "job 2 of bob", "n1": "job 1 of eve, 3 of eve"}) == "n1: job 1 of eve, 3 of eve; n2: job 2 of bob"

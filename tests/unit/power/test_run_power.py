@@ -11,13 +11,14 @@ from clusterctl import main
 from clusterctl.adapters.bmc.access import BmcAccess
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.store import Store
-from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError
+from clusterctl.model.errors import IllegalTransitionError, JobsRunError, LeaseHeldError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.node import Place
 from clusterctl.model.power import Boot, PowerAction, PowerOutcome
 from clusterctl.model.state import State
 from clusterctl.workflows.power import run_power as power_run
 from clusterctl.workflows.power.switch import PowerLimits
+from support.busy_pool import BusyPool
 from support.provisioning import node
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import invented
@@ -56,13 +57,16 @@ def bmc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         yield running
 
 
-def run(config: Config, action: PowerAction, *nodes: Node, state: State | None = State.DRAINED) -> tuple[str, list[Any]]:
+def run(
+    config: Config, action: PowerAction, *nodes: Node, state: State | None = State.DRAINED, force: bool = False
+) -> tuple[str, list[Any]]:
     with Store.open(config.store_url) as store:
         store.register(nodes)
         for one in nodes:
             if state:
                 store.transition(one.name, state, run_id="", operator="ada", reason="for the test")
-        run_id, reports = power_run.run_power(config, store, nodes, action, QUICK, target="rack-12", ended=lambda _r: None)
+        limits = replace(QUICK, force=force)
+        run_id, reports = power_run.run_power(config, store, nodes, action, limits, target="rack-12", ended=lambda _r: None)
     return run_id, list(reports)
 
 
@@ -99,6 +103,65 @@ def test_only_drained_nodes_are_switched(config: Config, bmc: Bmc, action: Power
     assert f"r12-n01 is {current}: it cannot become {power_run._PARTICIPLES[action]}" in str(refused.value)
     assert ("clusterctl release" if state is State.RMA else "clusterctl drain r12-n01 --reason") in refused.value.hint
     assert bmc.requests == []
+
+
+def jobs_of(monkeypatch: pytest.MonkeyPatch, jobs: dict[str, str], *, silent: bool = False) -> None:
+    """The site has a pool with these jobs."""
+    monkeypatch.setattr(power_run, "load_pool", lambda _declared, store: BusyPool(store, jobs, silent=silent))
+
+
+GOES_DOWN = (PowerAction.OFF, PowerAction.CYCLE, PowerAction.REBOOT)
+
+
+@pytest.mark.parametrize("action", GOES_DOWN)
+@pytest.mark.parametrize("state", [State.DRAINED, State.MAINTENANCE, State.QUARANTINED])
+def test_no_job_is_killed(config: Config, bmc: Bmc, monkeypatch: pytest.MonkeyPatch, action: PowerAction, state: State) -> None:
+    jobs_of(monkeypatch, {NAMES[1]: "job 17 of eve", "r12-n09": "job 18 of bob"})
+    with pytest.raises(JobsRunError) as refused:
+        run(config, action, *map(node, NAMES), state=state)
+    assert refused.value.exit_code is ExitCode.USAGE
+    assert str(refused.value) == f"nodes on which jobs still run are not {power_run._PARTICIPLES[action]}: r12-n02: job 17 of eve"
+    assert "wait" in refused.value.hint
+    assert "--force" in refused.value.hint
+    assert bmc.requests == []
+    with Store.open(config.store_url) as store:
+        assert store.leases() == ()
+
+
+@pytest.mark.parametrize("action", GOES_DOWN)
+def test_a_pool_that_does_not_answer_may_have_jobs(config: Config, bmc: Bmc, monkeypatch: pytest.MonkeyPatch, action: PowerAction) -> None:
+    jobs_of(monkeypatch, {}, silent=True)
+    with pytest.raises(JobsRunError, match="not known what runs there: slurmctld does not answer") as refused:
+        run(config, action, node(NAMES[0]))
+    assert refused.value.exit_code is ExitCode.USAGE
+    assert refused.value.hint.startswith("`scontrol ping`")
+    assert "--force" in refused.value.hint
+    assert bmc.requests == []
+
+
+@pytest.mark.parametrize("silent", [False, True])
+@pytest.mark.parametrize(
+    ("action", "resets"),
+    [(PowerAction.OFF, ["ForceOff"]), (PowerAction.CYCLE, ["ForceOff", "On"]), (PowerAction.REBOOT, ["ForceRestart"])],
+)
+def test_force_does_not_ask_the_pool(
+    config: Config, bmc: Bmc, monkeypatch: pytest.MonkeyPatch, silent: bool, action: PowerAction, resets: list[str]
+) -> None:
+    jobs_of(monkeypatch, {NAMES[0]: "job 17 of eve"}, silent=silent)
+    _, (report,) = run(config, action, node(NAMES[0]), force=True)
+    assert (report.outcome, bmc.resets) == (PowerOutcome.DONE, resets)
+
+
+def test_switching_on_kills_no_job(config: Config, bmc: Bmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs_of(monkeypatch, {NAMES[0]: "job 17 of eve"}, silent=True)
+    _, (report,) = run(config, PowerAction.ON, node(NAMES[0]))
+    assert report.outcome is PowerOutcome.UNCHANGED
+
+
+def test_jobs_of_other_nodes_do_not_matter(config: Config, bmc: Bmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs_of(monkeypatch, {NAMES[1]: "job 17 of eve"})
+    _, (report,) = run(config, PowerAction.OFF, node(NAMES[0]))
+    assert report.outcome is PowerOutcome.DONE
 
 
 def test_a_node_that_a_run_holds_is_not_touched(config: Config, bmc: Bmc) -> None:

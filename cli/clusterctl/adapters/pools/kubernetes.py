@@ -40,9 +40,9 @@ class KubernetesSettings(PoolSettings):
         kubeconfig, context: how to reach the cluster; empty = KUBECONFIG, ~/.kube/config, or the pod's own account.
         selector: only nodes with these labels are members; empty = all nodes.
         cordon: also cordon nodes that are taken out.
-        evict: `provision` evicts pods that have a controller; otherwise it only waits for them.
+        evict: `provision` and `drain --wait` evict pods that have a controller; otherwise they only wait for them.
         timeout_s: how long one request may take.
-        wait_minutes: how long `provision` waits for pods before it leaves a node alone.
+        wait_minutes: how long `provision` and `drain --wait` wait for pods.
     """
 
     kubeconfig: str = ""
@@ -118,29 +118,38 @@ class KubernetesPool:
             n.name for n in nodes if n.is_out and is_ours(n.annotations.get(REASON, "")) and n.annotations.get(SINCE, "") > moment
         )
 
+    def busy(self, nodes: Collection[str]) -> Mapping[str, str]:
+        """See `Vacating.busy`. It evicts nothing."""
+        return self._pods(nodes, _pod_name)
+
     def vacate(self, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None]) -> Mapping[str, str]:
         """See `Vacating.vacate`. Evicts as PodDisruptionBudgets allow; pods without a controller may finish, for nothing would start them again."""
-        return wait_until_empty(lambda: self._busy(nodes), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_PAUSE_S)
+        return wait_until_empty(
+            lambda: self._pods(nodes, self._ask_to_leave), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_PAUSE_S
+        )
 
-    def _busy(self, nodes: Collection[str]) -> dict[str, str]:
-        """Node -> the pods that are left after another try to evict them."""
+    def _pods(self, nodes: Collection[str], text: Callable[[dict[str, Any]], str]) -> dict[str, str]:
+        """Node -> the pods that keep it busy, each as `text` has it."""
         found = {}
         for node in nodes:
-            texts = [self._ask_to_leave(p) for p in self._api.pods(node) if keeps_node_busy(p)]
+            texts = [text(p) for p in self._api.pods(node) if keeps_node_busy(p)]
             if texts:
                 found[node] = "pod " + ", ".join(sorted(texts))
         return found
 
     def _ask_to_leave(self, pod: dict[str, Any]) -> str:
         """Evict a pod that something starts again elsewhere. Returns its name, and why it stays."""
-        metadata = pod["metadata"]
-        name = f"{metadata['namespace']}/{metadata['name']}"
+        metadata, name = pod["metadata"], _pod_name(pod)
         if not self._settings.evict or metadata.get("deletionTimestamp"):
             return name
         if not owners(pod):
             return f"{name} (no controller would start it again)"
         refused = self._api.evict(metadata["namespace"], metadata["name"])
         return f"{name} ({refused})" if refused else name
+
+
+def _pod_name(pod: dict[str, Any]) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 class _NotReadyError(PoolError):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 GROUP = "clusterctl.pools"
 _METHODS = ("create", "admit", "remove", "members", "removed_since")
+# of `Vacating`: with one of them alone, jobs would be waited for and then killed, or seen and not waited for
+_OF_VACATING = ("busy", "vacate")
 
 
 def load_pool(declared: PoolDeclaration, store: Store) -> Pool:
@@ -42,7 +44,8 @@ def check_pool(declared: PoolDeclaration) -> tuple[type[Pool], PoolSettings]:
         ConfigError: a setting is unknown, missing or of the wrong type; all of them are named.
     """
     backend = _backend(declared)
-    missing = [name for name in _METHODS if not callable(getattr(backend, name, None))]
+    wanted = (*_METHODS, *(_OF_VACATING if any(hasattr(backend, name) for name in _OF_VACATING) else ()))
+    missing = [name for name in wanted if not callable(getattr(backend, name, None))]
     model = getattr(backend, "settings_model", None)
     if missing or not (isinstance(model, type) and issubclass(model, PoolSettings)):
         lacks = ", no ".join(missing) or "settings_model, a class derived from PoolSettings"

@@ -32,7 +32,7 @@ class SlurmSettings(PoolSettings):
         conf: path of slurm.conf; empty = where Slurm finds it.
         timeout_s: how long one command of Slurm may take.
         answer_s: how long a node that is admitted has to answer slurmctld.
-        wait_minutes: how long `provision` waits for running jobs before it leaves a node alone.
+        wait_minutes: how long `provision` and `drain --wait` wait for running jobs.
     """
 
     partition: str = ""
@@ -91,14 +91,15 @@ class SlurmPool:
         """See `Pool.removed_since`; Slurm keeps whole seconds."""
         return frozenset(n.name for n in self._nodes() if not n.takes_jobs and is_ours(n.reason) and n.changed_at > moment)
 
+    def busy(self, nodes: Collection[str]) -> Mapping[str, str]:
+        """See `Vacating.busy`. squeue rejects names that Slurm does not know."""
+        known = {n.name for n in self._commands.nodes()} & set(nodes)
+        jobs = self._commands.jobs(sorted(known)) if known else {}
+        return {n: f"job {', '.join(j)}" for n, j in jobs.items()}
+
     def vacate(self, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None]) -> Mapping[str, str]:
         """See `Vacating.vacate`. No job is ended: those that run may finish."""
-        known = [n for n in nodes if self._commands.node(n) is not None]
-        return wait_until_empty(lambda: self._busy(known), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_JOBS_PAUSE_S)
-
-    def _busy(self, nodes: Collection[str]) -> dict[str, str]:
-        jobs = self._commands.jobs(nodes) if nodes else {}
-        return {n: f"job {', '.join(j)}" for n, j in jobs.items()}
+        return wait_until_empty(lambda: self.busy(nodes), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_JOBS_PAUSE_S)
 
     def _nodes(self) -> list[SlurmNode]:
         return [n for n in self._commands.nodes() if self._settings.partition in ("", *n.partitions)]

@@ -1,4 +1,4 @@
-"""Pools whose nodes may still run jobs after they were taken out: waits for these, up to a limit."""
+"""Pools whose nodes may still run jobs after they were taken out: names these, and waits for them up to a limit."""
 
 from __future__ import annotations
 
@@ -15,15 +15,33 @@ if TYPE_CHECKING:
 class Vacating(Protocol):
     """What a pool offers in addition if jobs outlast `Pool.remove`. A pool without it has nothing to wait for."""
 
+    def busy(self, nodes: Collection[str], /) -> Mapping[str, str]:
+        """Node -> what runs on it now, `job 17 of eve`; ends nothing. Nodes on which nothing runs are left out.
+
+        Raises:
+            PoolError: the scheduler does not say what runs: then nothing is known to be empty.
+        """
+        ...
+
     def vacate(self, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None], /) -> Mapping[str, str]:
         """Wait until nothing runs on nodes that were taken out. Returns node -> what still runs when the limit of the pool is reached.
 
         `waiting` is called with what still runs, whenever that changes.
 
         Raises:
-            PoolError: the scheduler does not say what runs: then nothing is known to be empty.
+            PoolError: as `busy`.
         """
         ...
+
+
+def busy(pool: Pool, nodes: Collection[str]) -> Mapping[str, str]:
+    """`Vacating.busy`, where the pool has it."""
+    return pool.busy(nodes) if isinstance(pool, Vacating) else {}
+
+
+def busy_text(found: Mapping[str, str]) -> str:
+    """`n1: job 17 of eve; n2: job 18 of bob`."""
+    return "; ".join(f"{node}: {jobs}" for node, jobs in sorted(found.items()))
 
 
 def vacate(pool: Pool, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None]) -> Mapping[str, str]:
@@ -32,11 +50,11 @@ def vacate(pool: Pool, nodes: Collection[str], waiting: Callable[[Mapping[str, s
 
 
 def wait_until_empty(
-    busy: Callable[[], Mapping[str, str]], waiting: Callable[[Mapping[str, str]], None], *, limit_s: float, pause_s: float
+    left: Callable[[], Mapping[str, str]], waiting: Callable[[Mapping[str, str]], None], *, limit_s: float, pause_s: float
 ) -> Mapping[str, str]:
     """Poll what still runs, until nothing does or the limit is reached."""
     end, reported = time.monotonic() + limit_s, None
-    while found := busy():
+    while found := left():
         left_s = end - time.monotonic()
         if left_s <= 0:
             return found

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.bmc.host_power import BmcLimits, HostPower
 from clusterctl.adapters.inventory.bmcs import load_bmcs
+from clusterctl.adapters.pools.loader import load_pool
+from clusterctl.adapters.pools.vacating import busy, busy_text
 from clusterctl.adapters.ssh.boot import read_boot
 from clusterctl.adapters.ssh.ssh import SshClient
 from clusterctl.core.lifecycle import ABSENT, next_action
-from clusterctl.model.errors import IllegalTransitionError
+from clusterctl.model.errors import IllegalTransitionError, JobsRunError, PoolError
 from clusterctl.model.exit_codes import worst
 from clusterctl.model.power import EXIT_CODES, PowerAction
 from clusterctl.model.state import State
@@ -54,12 +56,15 @@ def run_power(
 
     Raises:
         IllegalTransitionError: one of them is neither drained, in maintenance nor quarantined; none was touched.
+        JobsRunError: jobs still run on one of them, or the pool does not say that none does, and `limits` do not force it; none was touched.
         LeaseHeldError: a run holds one of them; none was touched.
         ConfigError: the inventory cannot be used.
     """
     store.register(nodes)
     _refuse(store, nodes, action)
     names = [n.name for n in nodes]
+    if not (limits.force or action is PowerAction.ON):
+        _refuse_busy(config, store, names, action)
     accesses = load_bmcs(config.inventory, names, vault_ids=vault_ids)
     start = RunStart("power", f"{action.value} {target}", config.operator, config.state_dir, names, leased=names)
     with recorded_run(store, start) as run:
@@ -106,3 +111,16 @@ def _refuse(store: Store, nodes: Sequence[Node], action: PowerAction) -> None:
         drain = f"only drained nodes are switched: `clusterctl drain {record.name} --reason WHY` first"
         hint = next_action(record.name, record.state) if record.state in ABSENT else drain
         raise IllegalTransitionError(node=record.name, current=record.state.value, wanted=_PARTICIPLES[action], hint=hint)
+
+
+def _refuse_busy(config: Config, store: Store, names: Sequence[str], action: PowerAction) -> None:
+    """Jobs may outlast the drain of their node."""
+    verb = _PARTICIPLES[action]
+    try:
+        found = busy(load_pool(config.pool, store), names)
+    except PoolError as e:
+        what = f"nodes are not {verb} while it is not known what runs there: {e}"
+        raise JobsRunError(detail=what, hint=f"{e.hint}; --force does not query the pool") from e
+    if found:
+        hint = "wait until they have ended (`clusterctl drain` has --wait), or end them; --force kills them"
+        raise JobsRunError(detail=f"nodes on which jobs still run are not {verb}: {busy_text(found)}", hint=hint)

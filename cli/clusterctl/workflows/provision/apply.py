@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest
-from clusterctl.adapters.pools.vacating import vacate
+from clusterctl.adapters.pools.vacating import busy_text, vacate
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookStatus
 from clusterctl.model.provision import Note, Phase, PhaseStarted
@@ -30,7 +30,7 @@ def un_admit(context: RunContext) -> None:
         pool.remove(name, _why(context, name))
         if context.plans[name].state is State.ADMITTED:
             context.move(name, State.DRAINED, Phase.APPLY, _why(context, name))
-    for name, jobs in vacate(pool, tuple(context.active), lambda busy: _tell(context, busy)).items():
+    for name, jobs in vacate(pool, tuple(context.active), lambda found: _tell(context, found)).items():
         plan, what = context.plans[name], f"still in use: {jobs}"
         state = State.DRAINED if plan.state is State.ADMITTED else plan.state
         hint = "it is out of the pool and was not touched; run the same command again when they have ended"
@@ -44,8 +44,8 @@ def _why(context: RunContext, name: str) -> str:
     return f"provisioning: {context.plans[name].why}{given}"
 
 
-def _tell(context: RunContext, busy: Mapping[str, str]) -> None:
-    context.notify(Note("waiting for what still runs: " + "; ".join(f"{name}: {jobs}" for name, jobs in sorted(busy.items()))))
+def _tell(context: RunContext, found: Mapping[str, str]) -> None:
+    context.notify(Note(f"waiting for what still runs: {busy_text(found)}"))
 
 
 def by_roles(plans: Iterable[NodePlan]) -> dict[tuple[str, ...], tuple[str, ...]]:
