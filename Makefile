@@ -62,7 +62,7 @@ fuzz: setup ## A million hostile inputs for parsers and judge; writes build/fuzz
 recorded: setup ## Read every recorded output in ../shared with the parser of its tool; writes build/recorded.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m recorded_outputs
 
-chaos: setup ## Kill `provision` at every step boundary and run it again, on SQLite with simulated nodes; writes build/chaos.json
+chaos: setup tools ## Kill `provision` at every step boundary, also with the power of the controller, on SQLite and PostgreSQL; writes build/chaos.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m chaos
 
 pools: setup tools ## The pools on real schedulers: Slurm, and a kube-apiserver that is compiled once (ten minutes); writes build/pools.json

@@ -7,11 +7,18 @@ import json
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from chaos.databases import PostgresDatabases, SqliteFiles
 from chaos.rack import SCENARIOS
 from chaos.rounds import Score, chosen, play, prepare
+from support.postgres import binaries, server
+
+if TYPE_CHECKING:
+    from chaos.databases import Databases
 
 
 def main() -> int:
@@ -19,21 +26,42 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
     parser.add_argument("--points", type=int, default=0, help="boundaries per scenario (default: all)")
     parser.add_argument("--scenario", action="append", choices=sorted(SCENARIOS), help="only these (repeat)")
+    parser.add_argument("--database", action="append", choices=["sqlite", "postgresql"], help="only these (repeat)")
     parser.add_argument("--out", type=Path, default=Path("build/chaos.json"))
     args = parser.parse_args()
-    began, score, boundaries = time.monotonic(), Score(), {}
-    with tempfile.TemporaryDirectory(prefix="clusterctl-chaos-") as folder:
-        for name in args.scenario or SCENARIOS:
-            scenario = prepare(name, Path(folder))
-            boundaries[name] = len(scenario.boundaries)
-            for point in chosen(len(scenario.boundaries), args.points):
-                play(scenario, point, score)
-            print(f"{name}: {score.kill_points} kill points so far, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    document = asdict(score) | {"boundaries": boundaries, "database": "sqlite", "nodes": "simulated"}
+    began, score, boundaries = time.monotonic(), Score(), dict[str, dict[str, int]]()
+    with ExitStack() as stack:
+        for name in args.database or _available():
+            databases = _databases(name, stack)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="clusterctl-chaos-")))
+            boundaries[name] = {}
+            for scenario in (prepare(scenario, folder, databases) for scenario in args.scenario or SCENARIOS):
+                boundaries[name][scenario.name] = len(scenario.boundaries)
+                for point in chosen(len(scenario.boundaries), args.points):
+                    for power_loss in (False, True):
+                        play(scenario, point, score, power_loss=power_loss)
+                print(f"{scenario.title}: {score.kill_points} kills so far, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    document = asdict(score) | {"boundaries": boundaries, "nodes": "simulated", "duration_s": round(time.monotonic() - began)}
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(document | {"duration_s": round(time.monotonic() - began)}, indent=2) + "\n")
+    args.out.write_text(json.dumps(document, indent=2) + "\n")
     print(json.dumps({k: len(v) if isinstance(v, list) else v for k, v in asdict(score).items()}))
     return 0 if score.clean else 1
+
+
+def _available() -> list[str]:
+    if binaries():
+        return ["sqlite", "postgresql"]
+    print("PostgreSQL's initdb is not installed (apt-get install postgresql): only SQLite is tested", file=sys.stderr)
+    return ["sqlite"]
+
+
+def _databases(name: str, stack: ExitStack) -> Databases:
+    if name == "sqlite":
+        return SqliteFiles()
+    tools = binaries()
+    if tools is None:
+        raise SystemExit("PostgreSQL's initdb is not installed: apt-get install postgresql")
+    return PostgresDatabases(stack.enter_context(server(tools)))
 
 
 if __name__ == "__main__":

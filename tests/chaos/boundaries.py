@@ -23,15 +23,18 @@ class Boundaries:
     Attributes:
         kill_at: number of the boundary at which the process kills itself; 0 = never.
         names: the boundaries so far.
+        before_kill: what happens to the machine at the moment of the kill.
     """
 
     kill_at: int = 0
     names: list[str] = field(default_factory=list)
+    before_kill: Callable[[], None] = lambda: None
 
     def reached(self, name: str) -> None:
         """Count one; does not return at the chosen one."""
         self.names.append(name)
         if len(self.names) == self.kill_at:
+            self.before_kill()
             os.kill(os.getpid(), signal.SIGKILL)
 
     def install(self) -> None:

@@ -20,25 +20,34 @@ if TYPE_CHECKING:
     from clusterctl.model.provision import ProvisionResult
 
 NAMES = ("r12-n01", "r12-n02", "r12-n03", "r12-n04")
-_FILE = "nodes.json"
+NODES_FILE = "nodes.json"
 
 
 @dataclass
 class DiskRack(World):
-    """A rack whose nodes keep their state on disk; `r12-n04` fails a gate."""
+    """A rack whose nodes keep their state on disk; `r12-n04` fails a gate.
+
+    Attributes:
+        address: of the database.
+    """
 
     names: tuple[str, ...] = NAMES
+    address: str = ""
+
+    @property
+    def url(self) -> str:
+        return self.address
 
     def __post_init__(self) -> None:
         self.gate_fails, self.reboot, self.pairs = {NAMES[3]}, {"kernel"}, True
-        file = self.state_dir / _FILE
+        file = self.state_dir / NODES_FILE
         if file.exists():
             self.bad = {n: set(roles) for n, roles in json.loads(file.read_text()).items()}
 
     def save(self) -> None:
         """Write what is wrong on each node."""
         self.state_dir.mkdir(parents=True, exist_ok=True)
-        (self.state_dir / _FILE).write_text(json.dumps({n: sorted(roles) for n, roles in self.bad.items()}))
+        (self.state_dir / NODES_FILE).write_text(json.dumps({n: sorted(roles) for n, roles in self.bad.items()}))
 
     def _played(self, name: str, *rest: Any) -> HostOutcome:
         outcome = super()._played(name, *rest)
@@ -48,9 +57,8 @@ class DiskRack(World):
 
     def provision(self) -> ProvisionResult:
         """The same command again: closes what a killed run left, and goes on. `force`: the pool is the rack."""
-        if (self.state_dir / "clusterctl.db").exists():
-            with Store.open(self.url) as store:
-                take_over(store, self.names)
+        with Store.open(self.url) as store:
+            take_over(store, self.names)
         return self.run(force=True)
 
 

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chaos.boundaries import Boundaries
-from chaos.rack import SCENARIOS, DiskRack
+from chaos.power_loss import PowerLoss
+from chaos.rack import NODES_FILE, SCENARIOS, DiskRack
 from chaos.snapshot import Snapshot, lost_rows, take, wrong_admissions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from chaos.databases import Databases
 
 
 @dataclass
@@ -24,6 +27,7 @@ class Score:
     """The results so far; the lists name scenario, boundary and what is wrong."""
 
     kill_points: int = 0
+    power_losses: int = 0
     lost_rows: int = 0
     wrong_admissions: list[str] = field(default_factory=list)
     divergent_final_states: list[str] = field(default_factory=list)
@@ -43,35 +47,49 @@ class Scenario:
     """A prepared rack, its boundaries, and the state that a run of it reaches undisturbed."""
 
     name: str
+    databases: Databases
     folder: Path
     before: Snapshot
     boundaries: tuple[str, ...]
     expected: Snapshot
 
+    @property
+    def title(self) -> str:
+        """Scenario and database."""
+        return f"{self.name} on {self.databases.name}"
 
-def prepare(name: str, folder: Path) -> Scenario:
+    def rack(self, folder: Path) -> DiskRack:
+        """The rack of a folder as it is now."""
+        return DiskRack(folder, address=self.databases.url(folder))
+
+
+def prepare(name: str, folder: Path, databases: Databases) -> Scenario:
     """Prepare a rack and run it once undisturbed, on a copy."""
-    template = folder / name / "template"
-    in_child(lambda: SCENARIOS[name](DiskRack(template)))
-    before = take(DiskRack(template))
-    undisturbed = _copy(template, folder / name / "undisturbed")
+    template, undisturbed = folder / name / "template", folder / name / "undisturbed"
+    databases.create(template)
+    _in_child_or_raise(lambda: SCENARIOS[name](DiskRack(template, address=databases.url(template))))
+    before = take(DiskRack(template, address=databases.url(template)))
+    _copy(databases, template, undisturbed)
     counted = folder / name / "boundaries.json"
-    in_child(lambda: counted.write_text(json.dumps(_run(undisturbed, 0))))
-    return Scenario(name, template, before, tuple(json.loads(counted.read_text())), take(DiskRack(undisturbed)))
+    _in_child_or_raise(lambda: counted.write_text(json.dumps(_run(databases, undisturbed))))
+    expected = take(DiskRack(undisturbed, address=databases.url(undisturbed)))
+    return Scenario(name, databases, template, before, tuple(json.loads(counted.read_text())), expected)
 
 
-def play(scenario: Scenario, kill_at: int, score: Score) -> None:
-    """Kill at one boundary, run again, and score what is left."""
-    work = _copy(scenario.folder, scenario.folder.parent / "work")
-    where = f"{scenario.name} {kill_at} ({scenario.boundaries[kill_at - 1]})"
-    in_child(lambda: _run(work, kill_at), killed=True)
+def play(scenario: Scenario, kill_at: int, score: Score, *, power_loss: bool = False) -> None:
+    """Kill at one boundary, with or without the power of the machine; run again, and score what is left."""
+    work = scenario.folder.parent / "work"
+    _copy(scenario.databases, scenario.folder, work)
+    where = f"{scenario.title} {kill_at} ({scenario.boundaries[kill_at - 1]}{', power lost' if power_loss else ''})"
+    in_child(lambda: _run(scenario.databases, work, kill_at, power_loss=power_loss), killed=True)
     score.kill_points += 1
-    rack = DiskRack(work)
+    score.power_losses += power_loss
+    rack = scenario.rack(work)
     killed = take(rack)
     score.wrong_admissions += [f"{where}: {n} when killed" for n in wrong_admissions(killed, scenario.before, rack.gate_fails)]
-    if in_child(lambda: _run(work, 0)):
+    if in_child(lambda: _run(scenario.databases, work)):
         score.failed_recoveries.append(where)
-    rack = DiskRack(work)
+    rack = scenario.rack(work)
     end = take(rack)
     score.wrong_admissions += [f"{where}: {n} at the end" for n in wrong_admissions(end, scenario.before, rack.gate_fails)]
     score.lost_rows += lost_rows(killed, end)
@@ -105,15 +123,24 @@ def in_child(work: Callable[[], object], *, killed: bool = False) -> int:
     return os.WEXITSTATUS(status) if not killed else 0
 
 
-def _run(folder: Path, kill_at: int) -> list[str]:
+def _in_child_or_raise(work: Callable[[], object]) -> None:
+    if in_child(work):
+        raise RuntimeError("the undisturbed run failed: its traceback is above")
+
+
+def _run(databases: Databases, folder: Path, kill_at: int = 0, *, power_loss: bool = False) -> list[str]:
     boundaries = Boundaries(kill_at)
-    rack = DiskRack(folder, before=boundaries.reached)
+    rack = DiskRack(folder, before=boundaries.reached, address=databases.url(folder))
+    if power_loss:
+        loss = PowerLoss(folder, kept=(NODES_FILE,))
+        loss.install()
+        boundaries.before_kill = loss.happen
     boundaries.install()
     rack.provision()
     return boundaries.names
 
 
-def _copy(template: Path, to: Path) -> Path:
+def _copy(databases: Databases, template: Path, to: Path) -> None:
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(template, to)
-    return to
+    databases.copy(template, to)

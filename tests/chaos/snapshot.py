@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from sqlalchemy import NullPool, create_engine, text
 
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
@@ -14,11 +14,13 @@ from clusterctl.model.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from chaos.rack import DiskRack
 
 _KEYS = {"transitions": "id", "validations": "id", "gate_results": "id", "admissions": "id", "runs": "id", "nodes": "name"}
+
+_NEWEST = """SELECT n.name, a.run_id, a.document FROM nodes n
+JOIN admissions a ON a.id = (SELECT max(id) FROM admissions WHERE node = n.name) WHERE a.epoch = n.epoch"""
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class Snapshot:
 
     Attributes:
         rows: table -> keys of its rows.
-        proven: admitted nodes whose newest admission record is of the present epoch.
-        sound: what SQLite says of its file.
+        proven: nodes whose newest admission record is of the present epoch, and also a file of the run.
+        sound: whether SQLite finds its file intact; a PostgreSQL server outlives its clients.
     """
 
     states: Mapping[str, State]
@@ -49,7 +51,7 @@ class Snapshot:
 
 def take(rack: DiskRack) -> Snapshot:
     """The rack as it is now; `rack` was made after the process that worked on it ended."""
-    rows, proven, sound = _read(rack.state_dir / "clusterctl.db")
+    rows, proven, sound = _read(rack)
     with Store.open(rack.url) as store:
         nodes = store.nodes()
         return Snapshot(
@@ -83,10 +85,14 @@ def lost_rows(now: Snapshot, later: Snapshot) -> int:
     return sum(len(keys - later.rows[table]) for table, keys in now.rows.items()) + (not later.sound)
 
 
-def _read(file: Path) -> tuple[dict[str, frozenset[str]], frozenset[str], bool]:
-    with closing(sqlite3.connect(file)) as database:
-        sound = database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        queries = {table: f"SELECT {key} FROM {table}" for table, key in _KEYS.items()}  # noqa: S608 names of ours
-        rows = {table: frozenset(str(key) for (key,) in database.execute(query)) for table, query in queries.items()}
-        newest = "SELECT n.name FROM nodes n JOIN admissions a ON a.id = (SELECT max(id) FROM admissions WHERE node = n.name) WHERE a.epoch = n.epoch"
-        return rows, frozenset(name for (name,) in database.execute(newest)), sound
+def _read(rack: DiskRack) -> tuple[dict[str, frozenset[str]], frozenset[str], bool]:
+    with create_engine(rack.url, poolclass=NullPool).connect() as database:
+        sound = database.dialect.name != "sqlite" or database.execute(text("PRAGMA integrity_check")).scalar() == "ok"
+        queries = {table: text(f"SELECT {key} FROM {table}") for table, key in _KEYS.items()}  # noqa: S608 names of ours
+        rows = {table: frozenset(str(key) for key in database.execute(query).scalars()) for table, query in queries.items()}
+        return rows, frozenset(n for n, run, document in database.execute(text(_NEWEST)) if _is_written(rack, n, run, document)), sound
+
+
+def _is_written(rack: DiskRack, node: str, run: str, document: str) -> bool:
+    file = rack.state_dir / "runs" / run / "admission" / f"{node}.json"
+    return file.is_file() and file.read_text() == document

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.model.errors import StoreError
+from clusterctl.model.errors import RunDirectoryGoneError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,7 +51,7 @@ class RunDir:
         run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{verb}-{secrets.token_hex(2)}"
         path = state_dir / _FOLDER / run_id
         with _store_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.parent)
             path.mkdir(mode=0o700)
             _sync_folder(path.parent)
         return cls(run_id, path)
@@ -61,14 +61,10 @@ class RunDir:
         """An existing run directory.
 
         Raises:
-            StoreError: it does not exist.
+            RunDirectoryGoneError: it does not exist.
         """
         if not path.is_dir():
-            raise StoreError(
-                path=path,
-                detail="the run directory no longer exists",
-                hint="its results are still in the database: `clusterctl history NODE`",
-            )
+            raise RunDirectoryGoneError(run=path.name)
         return cls(path.name, path)
 
     def path_for(self, relative: str) -> Path:
@@ -79,7 +75,7 @@ class RunDir:
         """
         path = self._inside(relative)
         with _store_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.parent)
         return path
 
     def write_text(self, relative: str, content: str) -> Path:
@@ -153,6 +149,15 @@ def _write(path: Path, parts: Iterable[str]) -> None:
 def _sha256(path: Path) -> str:
     with _store_errors(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _make_folder(path: Path) -> None:
+    """Like `mkdir -p`; after a power failure it is still there."""
+    if path.is_dir():
+        return
+    _make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    _sync_folder(path.parent)
 
 
 def _sync_folder(path: Path) -> None:

@@ -29,6 +29,10 @@ _ABSENT = frozenset({ReasonKind.GATE_MISSING, ReasonKind.CHECKS_MISSING, ReasonK
 _DONE_BY_A_RUN = frozenset({PlannedAction.PROVISION, PlannedAction.ADMIT})
 # Left between burn-in and admission by a run that was killed or interrupted.
 _MEASURED = frozenset({State.VALIDATED, State.BURNED_IN})
+_BURN_IN_WHY = {
+    False: "no role has anything to do; burn-in is missing",
+    True: "measured before, but the run directory with the raw records is gone: burn-in is missing",
+}
 # About the other trays of a rack: no role changes it on this node, and those trays have findings of their own.
 _OF_OTHER_NODES = frozenset({"nvlink_domain.imex.complete"})
 
@@ -41,6 +45,7 @@ class PlanInput:
         findings: of this run's round trip.
         last_findings, last_results: the evidence of the run that last changed the node; needed only where `needs_history`.
         expected_gates: of the chosen level.
+        records_gone: a run that gathered its current evidence has lost its directory: nobody could check an admission on it.
     """
 
     node: Node
@@ -49,6 +54,7 @@ class PlanInput:
     last_findings: NodeFindings | None = None
     last_results: tuple[GateResult, ...] = ()
     expected_gates: tuple[str, ...] = ()
+    records_gone: bool = False
 
 
 def needs_history(record: NodeRecord) -> bool:
@@ -134,7 +140,7 @@ def _left_quarantined(known: PlanInput, options: ProvisionOptions) -> NodePlan |
 
 def _proven(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:
     """A node with complete current evidence that an earlier run did not get to admit."""
-    if not was_measured(known.record) or roles or options.all_roles or options.retest:
+    if not was_measured(known.record) or known.records_gone or roles or options.all_roles or options.retest:
         return None
     name = known.node.name
     verdict = decide_admission(
@@ -160,7 +166,7 @@ def _unrepairable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOp
 
 def _to_provision(known: PlanInput, roles: tuple[str, ...]) -> NodePlan:
     failing = sum(f.outcome not in GOOD for f in known.findings.findings)
-    why = f"{failing} failing checks" if failing else ("all roles" if roles else "no role has anything to do; burn-in is missing")
+    why = f"{failing} failing checks" if failing else ("all roles" if roles else _BURN_IN_WHY[known.records_gone])
     return _plan(known, PlannedAction.PROVISION, why, roles=roles)
 
 

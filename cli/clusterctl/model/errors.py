@@ -179,6 +179,14 @@ class StoreError(ClusterctlError):
     exit_code = ExitCode.UNEXPECTED
 
 
+class RunDirectoryGoneError(ClusterctlError):
+    """The raw records of a run were deleted, or lost with the controller's disk."""
+
+    template = "run {run}: the run directory no longer exists"
+    hint_template = "its results are still in the database (`clusterctl history NODE`); `clusterctl provision NODE` measures again"
+    exit_code = ExitCode.UNEXPECTED
+
+
 class InterruptedRunError(ClusterctlError):
     """Ctrl-C, a signal or a time limit ended the run."""
 

@@ -13,7 +13,7 @@ from clusterctl.adapters.signing import unsigned
 from clusterctl.core.admission.decide import decide_admission
 from clusterctl.core.admission.record import build_record
 from clusterctl.core.lifecycle import is_legal, next_action
-from clusterctl.model.errors import ClusterctlError, IllegalTransitionError, PoolError
+from clusterctl.model.errors import ClusterctlError, IllegalTransitionError, PoolError, RunDirectoryGoneError
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Admission, NodeVerdict, Reason, ReasonKind
@@ -161,7 +161,7 @@ def _admit(admitter: Admitter, candidate: Candidate, *, include_owned: bool) -> 
     try:
         evidence = stored_evidence(store, name, findings, results) if record.state in _STEPS else None
         admitter.enter_pool(candidate, verdict, evidence, record.state, step)
-    except (IllegalTransitionError, PoolError) as e:
+    except (IllegalTransitionError, PoolError, RunDirectoryGoneError) as e:
         return Admission(refused(verdict, e), record.state)
     return Admission(verdict, record.state)
 
@@ -173,7 +173,11 @@ def _applied(store: Store, record: NodeRecord) -> HostOutcome | None:
 
 
 def stored_evidence(store: Store, name: str, findings: NodeFindings | None, results: Sequence[GateResult]) -> AdmissionEvidence | None:
-    """The current evidence of a node with the directories of the runs that gathered it; None without findings."""
+    """The current evidence of a node with the directories of the runs that gathered it; None without findings.
+
+    Raises:
+        RunDirectoryGoneError: of one of these runs.
+    """
     if findings is None:
         return None
     folders = tuple(RunDir.open(Path(store.run(run_id).directory)) for run_id in store.evidence_runs(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,20 @@ def test_good_evidence_by_hand_is_enough(store: Store, run: RunRow) -> None:
     assert admission_record.is_intact(record)
     assert list(json.loads(record.document)["evidence"]) == [f"{run.id}/gates/rdma_pair/r12-n01.json"]
     assert RunDir.open(Path(run.directory)).read_text(f"admission/{NAME}.json") == record.document
+
+
+def test_evidence_whose_raw_records_are_gone_is_not_enough(store: Store, run: RunRow) -> None:
+    _applied(store, run)
+    store.save_findings(run.id, findings())
+    store.save_gate_results(run.id, [a_result()])
+    shutil.rmtree(run.directory)
+    admission = _admit(store)
+    reason = admission.verdict.reasons[0]
+    assert (admission.verdict.admit, reason.kind) == (False, ReasonKind.REFUSED)
+    assert f"{run.id}: the run directory no longer exists" in reason.text
+    assert "provision" in reason.hint
+    assert LocalPool(store).members() == frozenset()
+    assert store.node(NAME).state is State.PROVISIONED  # type: ignore[union-attr]
 
 
 def test_again_changes_nothing(store: Store, run: RunRow) -> None:

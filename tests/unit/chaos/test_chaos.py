@@ -6,27 +6,34 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chaos.databases import PostgresDatabases, SqliteFiles
 from chaos.rack import SCENARIOS
 from chaos.rounds import Score, chosen, in_child, play, prepare
+from clusterctl.adapters import run_directory
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store.leases import LeaseRepository
 from clusterctl.workflows.provision import flow
+from support.postgres import binaries, server
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
+TOOLS = binaries()
 
-def score(folder: Path, name: str, points: int) -> Score:
+
+def score(folder: Path, name: str, points: int, *, power_loss: bool = False) -> Score:
     found = Score()
-    scenario = prepare(name, folder)
+    scenario = prepare(name, folder, SqliteFiles())
     for point in chosen(len(scenario.boundaries), points):
-        play(scenario, point, found)
+        play(scenario, point, found, power_loss=power_loss)
     return found
 
 
+@pytest.mark.parametrize("power_loss", [False, True])
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_killed_anywhere_the_same_command_reaches_the_same_state(tmp_path: Path, name: str) -> None:
-    found = score(tmp_path, name, 12)
+def test_killed_anywhere_the_same_command_reaches_the_same_state(tmp_path: Path, name: str, *, power_loss: bool) -> None:
+    found = score(tmp_path, name, 12, power_loss=power_loss)
     assert found.kill_points == 12
     assert found.clean, found
 
@@ -36,13 +43,36 @@ def test_a_node_that_is_changed_in_the_pool_is_noticed(tmp_path: Path, monkeypat
     assert score(tmp_path, "drifted", 12).wrong_admissions
 
 
+@pytest.mark.skipif(TOOLS is None, reason="PostgreSQL's initdb is not installed: apt-get install postgresql")
+def test_on_postgresql(tmp_path: Path) -> None:
+    assert TOOLS is not None
+    found = Score()
+    with server(TOOLS) as url:
+        scenario = prepare("fresh", tmp_path, PostgresDatabases(url))
+        for point in chosen(len(scenario.boundaries), 4):
+            play(scenario, point, found)
+    assert found.kill_points == 4
+    assert found.clean, found
+
+
+def unsynced_write(path: Path, parts: Iterable[str]) -> None:
+    path.write_text("".join(parts))
+    run_directory._sync_folder(path.parent)
+
+
+@pytest.mark.parametrize(("name", "worse"), [("_sync_folder", lambda _: None), ("_write", unsynced_write)])
+def test_records_that_are_not_synced_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, worse: object) -> None:
+    monkeypatch.setattr(run_directory, name, worse)
+    assert score(tmp_path, "fresh", 12, power_loss=True).wrong_admissions
+
+
 def test_leases_that_stay_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LeaseRepository, "release", lambda *_: 0)
     assert score(tmp_path, "fresh", 1).stale_leases
 
 
 def test_another_end_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = prepare("fresh", tmp_path)
+    scenario = prepare("fresh", tmp_path, SqliteFiles())
     monkeypatch.setattr(flow, "quarantine_unrepairable", lambda context, _plan: context.active.clear())
     found = Score()
     play(scenario, 1, found)

@@ -109,7 +109,7 @@ def test_without_looks_in_between_nothing_is_known(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(exclusive_use, "LOOK_S", 0.01)
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     watched = watch(proc(tmp_path, (20, 1, "train", "train x")))
-    found = [RuntimeError("can't read"), []]
+    found: list[Exception | list[Any]] = [RuntimeError("can't read"), []]
 
     def processes() -> list[Any]:
         answer = found.pop(0)

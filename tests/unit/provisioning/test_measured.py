@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -95,6 +96,17 @@ def test_a_disk_that_fills_while_verdicts_are_written_admits_no_further_node(wor
     monkeypatch.undo()
     assert world.run().exit_code is ExitCode.OK
     assert world.members() == {N1, N2, N3}
+
+
+def test_evidence_whose_raw_records_are_gone_is_measured_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped_in_admission(world, monkeypatch, KilledError, State.VALIDATED)
+    shutil.rmtree(world.state_dir / "runs")
+    world.calls.clear()
+    assert world.run().exit_code is ExitCode.OK
+    assert ("burn_in", (N2, N3)) in world.calls
+    assert world.members() == {N1, N2, N3}
+    why = {p.node: p.why for p in world.plans[-1].nodes}
+    assert why[N2] == why[N3] == "measured before, but the run directory with the raw records is gone: burn-in is missing"
 
 
 def test_what_drifted_meanwhile_is_measured_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

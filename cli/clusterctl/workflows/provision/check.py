@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.core.plan import PlanInput, make_plan, needs_history, was_measured
@@ -45,7 +46,9 @@ def plan_inputs(
     for node in nodes:
         record, found = records[node.name], findings[node.name]
         if was_measured(record):
-            inputs.append(PlanInput(node, record, found, None, store.gate_results(node.name, current=True), expected_gates(node)))
+            results = store.gate_results(node.name, current=True)
+            gone = not all(Path(store.run(run_id).directory).is_dir() for run_id in store.evidence_runs(node.name))
+            inputs.append(PlanInput(node, record, found, None, results, expected_gates(node), records_gone=gone))
             continue
         steps = store.history(node.name) if needs_history(record) else ()
         last = steps[-1].run_id if steps else ""
