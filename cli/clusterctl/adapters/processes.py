@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clusterctl.core.timestamps import after
 from clusterctl.model.holder import Holder
+
+if TYPE_CHECKING:
+    from clusterctl.model.records import Lease
 
 # A run on another host without a lease counts as dead after a day, because its process cannot be checked from here.
 _FOREIGN_RUN_S = 86_400
@@ -20,14 +24,13 @@ def current() -> Holder:
 
 def is_gone(holder: Holder) -> bool:
     """Whether the process has certainly ended. False if that cannot be determined (another host, another container)."""
-    here = current()
-    if holder.host != here.host or not holder.mark or not here.mark:
-        return False
-    boot, namespace, _ = holder.mark.split("/")
-    our_boot, our_namespace, _ = here.mark.split("/")
-    if boot != our_boot:
-        return True
-    return namespace == our_namespace and not _runs_here(holder)
+    return _is_running(holder) is False
+
+
+def is_held(lease: Lease, now: str) -> bool:
+    """Whether a run still holds a node. The time decides only where its process cannot be seen, because the clock of this host may jump."""
+    running = _is_running(lease.process)
+    return lease.expires_at > now if running is None else running
 
 
 def is_dead(holder: Holder, started_at: str, lease_expires_at: str, now: str) -> bool:
@@ -37,6 +40,18 @@ def is_dead(holder: Holder, started_at: str, lease_expires_at: str, now: str) ->
     if holder.host == socket.gethostname():
         return False
     return now > (lease_expires_at or after(started_at, _FOREIGN_RUN_S))
+
+
+def _is_running(holder: Holder) -> bool | None:
+    """None if that cannot be determined."""
+    here = current()
+    if holder.host != here.host or not holder.mark or not here.mark:
+        return None
+    boot, namespace, _ = holder.mark.split("/")
+    our_boot, our_namespace, _ = here.mark.split("/")
+    if boot != our_boot:
+        return False
+    return _runs_here(holder) if namespace == our_namespace else None
 
 
 def _runs_here(holder: Holder) -> bool:

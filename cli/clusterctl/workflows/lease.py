@@ -53,5 +53,5 @@ class Holders:
         return {
             x.node: f"{x.holder} (run {x.run_id}) since {timestamps.short(x.acquired_at)}"
             for x in self._store.leases()
-            if x.expires_at > now and not processes.is_gone(x.process)
+            if processes.is_held(x, now)
         }

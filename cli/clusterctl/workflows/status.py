@@ -48,4 +48,4 @@ def _by_node(unanswered: Iterable[Unanswered]) -> dict[str, Unanswered]:
 
 def _held(leases: Iterable[Lease], dead_runs: Collection[str]) -> dict[str, Lease]:
     now = clock.now()
-    return {x.node: x for x in leases if x.run_id not in dead_runs and x.expires_at > now and not processes.is_gone(x.process)}
+    return {x.node: x for x in leases if x.run_id not in dead_runs and processes.is_held(x, now)}

@@ -63,9 +63,17 @@ def test_acquiring_again_renews(tmp_path: Path) -> None:
     assert store.leases()[0].expires_at > timestamps.after(clock.now(), 900)
 
 
-def test_an_expired_lease_is_taken_over(tmp_path: Path) -> None:
+def test_a_living_process_keeps_its_nodes_whatever_the_clock_says(tmp_path: Path) -> None:
     store = fresh(tmp_path)
     store.acquire(NAMES, run_id="run-1", holder="alice", ttl_s=-1)
+    with pytest.raises(LeaseHeldError):
+        store.acquire(NAMES, run_id="run-2", holder="bob")
+
+
+def test_an_expired_lease_of_another_host_is_taken_over(tmp_path: Path) -> None:
+    store = fresh(tmp_path)
+    store.acquire(NAMES, run_id="run-1", holder="alice", ttl_s=-1)
+    _other_process(store, host="elsewhere")
     store.acquire(NAMES, run_id="run-2", holder="bob")
     assert store.renew("run-1") == 0
     assert {x.holder for x in store.leases()} == {"bob"}

@@ -1,4 +1,4 @@
-"""Leases: only one run changes a node at a time. A run gets all of its nodes or none; the lease of a dead process is taken over."""
+"""Leases: only one run changes a node at a time. A run gets all of its nodes or none; the lease of a dead process is taken over, that of a living one never."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LeaseRepository(Repository):
             for row in connection.execute(select(t.leases).where(t.leases.c.node.in_(part)).order_by(t.leases.c.node).with_for_update())
         ]
         for lease in seen:
-            if lease.run_id != run_id and lease.expires_at > now and not processes.is_gone(lease.process):
+            if lease.run_id != run_id and processes.is_held(lease, now):
                 raise LeaseHeldError(
                     node=lease.node,
                     holder=lease.holder,
