@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.model.exit_codes import ExitCode
 from clusterctl_lab.bmc import server_process
 from clusterctl_lab.inventory_layer import bmc_credentials
 from clusterctl_lab.layout import lab_node
@@ -175,6 +176,24 @@ def test_an_xid_is_in_the_kernel_log_until_the_next_boot(rack: DemoRack, ssh: La
     assert ssh(N2, seen, check=False) == "0"
     assert ssh(N2, "nvidia-smi -L | grep -c UUID") == "8"
     assert rack.ok("lab", "status", "-o", "json").json["nodes"][1]["faults"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("training", "(sleep) computes on the GPUs"), ("slurm_step", "(sleep) runs a job on this node")]
+)
+def test_a_node_on_which_a_foreign_program_runs_is_not_measured(rack: DemoRack, ssh: LabSsh, kind: str, words: str) -> None:
+    rack.ok("lab", "fault", N2, "foreign_program", "--option", kind)
+    try:
+        ssh(N2, "for i in $(seq 100); do pgrep -f 'infinit[y]' > /dev/null && exit 0; sleep 0.1; done; exit 1")
+        done = rack.clusterctl("burnin", N2, "--level", "quick", "--gates", "dcgm_diag", "-o", "json")
+        found = next(r for r in done.json["nodes"][0]["results"] if r["gate"] == "dcgm_diag")
+        assert (found["outcome"], found["reason"]) == ("could_not_run", "in_use")
+        assert words in found["detail"]
+        assert "gates_allowed_programs" in found["hint"]
+        assert (done.code, done.json["nodes"][0]["passed"]) == (ExitCode.GATE_FAILED, False)
+    finally:
+        rack.ok("lab", "fault", N2, "foreign_program", "--clear")
+    ssh(N2, "for i in $(seq 100); do pgrep -f 'infinit[y]' > /dev/null || exit 0; sleep 0.1; done; exit 1")
 
 
 def test_the_bmc_resets_its_node(ssh: LabSsh) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+import signal
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from clusterctl.core.gates.mpi_options import mpi_options
 from clusterctl.core.gates.subject import subject_of
-from support.agents import address_of, group_of, sleeper, sleepers, until
+from support.agents import AgentNode, address_of, free_port, group_of, sleeper, sleepers, until
 from support.gates import TODAY, gates, node
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [
     pytest.mark.slow,
@@ -60,3 +59,39 @@ def test_ranks_end_when_an_agent_is_killed(tmp_path: Path, victim: int) -> None:
     finally:
         for one in made:
             one.kill()
+
+
+def test_ranks_that_lost_agent_and_daemon_end_before_the_next_run_measures(tmp_path: Path) -> None:
+    word = f"{tmp_path.name}-lost"
+    made = group_of(tmp_path, NODES, mpirun(sleeper(word)), os.environ)
+    for one in made:
+        one.start()
+    following: list[AgentNode] = []
+    try:
+        until(lambda: len(sleepers(word)) == 2 * NODES)
+        for one in made:
+            one.kill()
+        for pid in daemons(tmp_path):
+            os.kill(pid, signal.SIGKILL)
+        assert len(sleepers(word)) == 2 * NODES
+        later = tmp_path / "later"
+        later.mkdir()
+        following = [AgentNode(later, one.name, free_port(), [], lock=str(tmp_path / f"{one.name}.lock"), run="r2") for one in made]
+        for one in following:
+            one.start()
+        for one in following:
+            one.end()
+        assert sleepers(word) == []
+    finally:
+        for one in (*made, *following):
+            one.kill()
+
+
+def daemons(folder: Path) -> list[int]:
+    """mpirun and its daemons in the nodes' folders."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            if link.readlink().parent == folder and (link.parent / "comm").read_text().strip() in ("mpirun", "orted"):
+                found.append(int(link.parts[2]))
+    return found

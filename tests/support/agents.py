@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shlex
 import shutil
 import socket
 import subprocess
@@ -83,6 +84,16 @@ class AgentNode:
         (self.folder / "plan.json").write_text(json.dumps({**plan, "token": TOKEN, "lock": lock, "steps": steps, **more}))
         self.process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What the agent reads."""
+        read: dict[str, Any] = json.loads((self.folder / "plan.json").read_text())
+        return read
+
+    def change(self, **fields: Any) -> None:
+        """Replace parts of the plan, before the agent starts."""
+        (self.folder / "plan.json").write_text(json.dumps({**self.plan, **fields}))
+
     def start(self) -> AgentNode:
         """Start the agent."""
         argv = [sys.executable, "burnin_agent.py", "run", "."]
@@ -120,6 +131,13 @@ def group_of(
     made = [AgentNode(folder, "n1", port, [lead, later], environment, **more)]
     member = step("member", [daemon], side="member", peer="n1", peer_address=address_of("n1"), timeout_s=25)
     return [*made, *(AgentNode(folder, name, port, [member], environment, **more) for name in names[1:])]
+
+
+def launcher(command: str, addresses: tuple[str, ...] = ("127.0.0.2",)) -> list[str]:
+    """Starts a command on nodes as mpirun does, and waits for all."""
+    starts = [f"{sys.executable} rank_starter.py {a} {shlex.quote(command)} & p{i}=$!" for i, a in enumerate(addresses)]
+    waits = [f"wait $p{i} || code=$?" for i in range(len(addresses))]
+    return ["sh", "-c", "\n".join(["code=0", *starts, *waits, "exit $code"])]
 
 
 def until(condition: Callable[[], bool]) -> None:

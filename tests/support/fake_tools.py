@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fake burn-in tools for containers: print the output of a healthy H100 node. Lines `DEVICE GB/S` in /etc/fake-slow reduce the rate of a device."""
+"""Fake burn-in tools for containers: print the output of a healthy H100 node. Lines `DEVICE GB/S` in /etc/fake-slow reduce the rate of a device; with seconds in
+/etc/fake-ranks the ranks of a group take that long."""
 
 from __future__ import annotations
 
@@ -95,6 +96,13 @@ def write_rank_logs(words: list[str]) -> None:
         Path(f"{prefix}.{socket.gethostname()}.{rank}.log").write_text(f"{comm} commId 0x4a - Init COMPLETE\n{way}\n")
 
 
+def run_ranks() -> int:
+    """The ranks of this node, in a process group of their own and without the files of the daemon, as Open MPI starts them."""
+    file = Path("/etc/fake-ranks")
+    seconds = file.read_text().strip() if file.exists() else "0"
+    return subprocess.Popen(["sleep", seconds], process_group=0).wait()
+
+
 def start_daemons(words: list[str]) -> bool:
     """Start `orted` on the nodes after the first, with the launch agent, as mpirun does."""
     hosts = [host.rpartition(":")[0] for host in words[words.index("--host") + 1].split(",")]
@@ -104,7 +112,7 @@ def start_daemons(words: list[str]) -> bool:
     starts = [[*start, str(i), str(len(hosts))] for i in range(len(hosts))]
     daemons = [subprocess.Popen([*agent, host, *starts[i]]) for i, host in enumerate(hosts) if i]
     write_rank_logs(starts[0])
-    statuses = [d.wait() for d in daemons]
+    statuses = [run_ranks(), *(d.wait() for d in daemons)]
     return not any(statuses)
 
 
@@ -128,6 +136,7 @@ def main(name: str, words: list[str]) -> int:
         return perftest(words)
     if name == "orted":
         write_rank_logs(words)
+        run_ranks()
     if name == "orted" or (name == "mpirun" and not start_daemons(words)):
         return int(name != "orted")
     ranks = int(words[words.index("-np") + 1]) if name == "mpirun" else 8

@@ -262,12 +262,17 @@ def test_hca_affinity(spec: Spec, record: Record, probe: Probe) -> None:
         return
     for name, gpu in near.items():
         path = topology.get(name, {}).get(gpu)
+        if path is None:
+            record.could_not_run(
+                "hardware.hca[{}].gpu".format(name), "{} shows no path between {} and GPU {}".format(reader.tool, name, gpu)
+            )
+            continue
         hint = "{} and GPU {} should share a PCIe switch: check slots and cabling, or correct hardware_hcas".format(name, gpu)
         record.ok(
             "hardware.hca[{}].gpu".format(name),
             path in reader.near_paths,
             expected=" or ".join(sorted(reader.near_paths)),
-            found=path or "not listed",
+            found=path,
             hint=hint,
         )
 

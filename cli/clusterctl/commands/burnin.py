@@ -61,8 +61,11 @@ def command(
     only = tuple(g.strip() for g in gates.split(",") if g.strip()) or None
     subjects = subjects_of(nodes, others)
     names = [n.name for n in (*nodes, *others)]
-    with burnin_run(target, nodes, others, config, in_service=in_service) as run, burnin_progress(names, level) as on_event:
-        run.results = run_burnin(subjects, run.rundir, config, level, gates=only, on_event=on_event)
+    with burnin_run(target, nodes, others, config, in_service=in_service) as run:
+        for text in run.notes:
+            messages.note(text)
+        with burnin_progress(names, level) as on_event:
+            run.results = run_burnin(subjects, run.rundir, config, level, gates=only, on_event=on_event)
     header = read_header(run.rundir.path)
     body = {"run": run.rundir.id, "directory": str(run.rundir.path), "level": level, "gates": list(header.gates)}
     view.show_results("burnin", output, {**body, "pair_coverage": header.pair_coverage}, run.results, [n.name for n in nodes])

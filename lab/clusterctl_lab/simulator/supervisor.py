@@ -8,6 +8,7 @@ import socket
 
 from . import ethernet_rails, fault_effects, link_type, load, peers, state
 from .file_watcher import POLL_S, FileWatcher
+from .foreign_programs import ForeignPrograms
 from .kernel_log import KMSG, KernelLog
 from .memory_files import MemoryFiles
 
@@ -33,6 +34,8 @@ def _serve() -> None:
         watcher.watch(path)
     _log_first_lines(log)
     faults = state.read_faults()
+    foreign = ForeignPrograms()
+    foreign.update(faults)
     raised: list[state.Fault] = []
     with socket.create_server(("", peers.PORT)) as server:
         inputs = [server.fileno()] + ([] if watcher.fd is None else [watcher.fd])
@@ -44,6 +47,7 @@ def _serve() -> None:
             for path in watcher.changed():
                 if path == SEED:
                     faults = _apply_new_faults(faults, log)
+                    foreign.update(faults)
                     raised = load.raised_faults(faults)
                     load.keep_raised(raised)
                 elif path == load.FOLDER:

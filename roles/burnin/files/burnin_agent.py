@@ -25,7 +25,7 @@ from typing import Any
 from child_process import Output, ended_within, kill_group
 from exclusive_use import NO_RULES, RUN_VARIABLE, Watch
 from near_device import bind_to_node_of
-from node_lock import lock_node
+from node_lock import lock_node, marked
 from rank_server import Member
 from rank_starter import BATCH_VARIABLE
 from step_records import FILE, new_record, note_boot, rebooted
@@ -122,7 +122,7 @@ class Agent:
         self.versions: dict[tuple[str, ...], tuple[str, bool]] = {}
         self.version_lock = threading.Lock()
         self.watch = Watch(plan.get("exclusive_use", NO_RULES), plan["run"])
-        self.environment = {**ENVIRONMENT, RUN_VARIABLE: plan["run"]}
+        self.environment = {**marked(ENVIRONMENT, plan["lock"], plan["owner"]), RUN_VARIABLE: plan["run"]}
         self.out = (directory / FILE).open("a", encoding="utf-8")
         self.control: Control | None = None
         self.control_error = NO_ERROR

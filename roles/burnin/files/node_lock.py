@@ -11,13 +11,20 @@ from pathlib import Path
 
 from child_process import GRACE_S
 
+MARK = "CLUSTERCTL_BURNIN_LOCK"
+
+
+def marked(environment: dict[str, str], path: str, owner: str) -> dict[str, str]:
+    """The environment of a run's commands: by it, what they start is known as this run's, also where it lacks the lock, as MPI's ranks do."""
+    return {**environment, MARK: f"{owner}:{path}"}
+
 
 def lock_node(path: str, owner: str) -> tuple[int, str]:
     """The node's lock, or its holder. An owner has one run at a time on a node, so remains of its previous run are ended."""
     lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     for number in (signal.SIGTERM, signal.SIGKILL):
         if take(lock_fd, 0.0):
-            return lock_fd, ""
+            break
         holder = os.pread(lock_fd, 500, 0).decode("utf-8", "replace")
         if not holder.startswith(f"owner {owner}, "):
             return lock_fd, holder.partition(", ")[2] or "unknown"
@@ -25,7 +32,38 @@ def lock_node(path: str, owner: str) -> tuple[int, str]:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
         take(lock_fd, 3 * GRACE_S)
-    return lock_fd, "" if take(lock_fd, 0.0) else "its previous run cannot be ended"
+    return lock_fd, "" if take(lock_fd, 0.0) and without_remains(path, owner) else "its previous run cannot be ended"
+
+
+def without_remains(path: str, owner: str) -> bool:
+    """Whether nothing is left of what the owner's previous run started, now that its agent is gone. What does not end by itself is ended."""
+    if gone(path, owner):  # a container of that run is removed by its guard, which needs a moment
+        return True
+    for pid in remains(path, owner):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return gone(path, owner)
+
+
+def gone(path: str, owner: str) -> bool:
+    """Whether nothing is left within GRACE_S."""
+    until = time.monotonic() + GRACE_S
+    while remains(path, owner):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def remains(path: str, owner: str) -> list[int]:
+    """The processes that bear the owner's mark."""
+    word = f"{MARK}={owner}:{path}".encode()
+    found = []
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # gone, or another user's
+            if word in file.read_bytes().split(b"\0"):
+                found.append(int(file.parent.name))
+    return [pid for pid in found if pid != os.getpid()]
 
 
 def take(lock_fd: int, patience_s: float) -> bool:

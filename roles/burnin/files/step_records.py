@@ -28,10 +28,15 @@ def new_record(node: str, step: dict[str, Any], error: tuple[str, str]) -> dict[
 
 def note_boot(directory: Path, boot_id: Path = BOOT_ID) -> None:
     """Remember in which boot a run began; on the disk, for a node may lose power at any time."""
-    with (directory / BOOT_FILE).open("w", encoding="ascii") as file:
+    incomplete = directory / f"{BOOT_FILE}.new"
+    with incomplete.open("w", encoding="ascii") as file:
         file.write(boot_id.read_text(encoding="ascii"))
         file.flush()
         os.fsync(file.fileno())
+    incomplete.rename(directory / BOOT_FILE)  # an agent that was killed before has not rebooted the node
+    folder = os.open(directory, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
 
 
 def rebooted(directory: Path, boot_id: Path = BOOT_ID) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.model.gate_reason import GateReason
-from support.agents import FILES, TOKEN, AgentNode, address_of, group_of, sleeper, sleepers, until
+from support.agents import FILES, TOKEN, AgentNode, address_of, group_of, launcher, sleeper, sleepers, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,13 +31,6 @@ def environment(tmp_path: Path) -> dict[str, str]:
     orted.write_text('#!/bin/sh\nexec "$@"\n')
     orted.chmod(0o755)
     return {**os.environ, "PATH": f"{orted.parent}{os.pathsep}{os.environ['PATH']}"}
-
-
-def launcher(command: str, addresses: tuple[str, ...] = ("127.0.0.2",)) -> list[str]:
-    """Starts a command on nodes as mpirun does, and waits for all."""
-    starts = [f"{sys.executable} rank_starter.py {a} {shlex.quote(command)} & p{i}=$!" for i, a in enumerate(addresses)]
-    waits = [f"wait $p{i} || code=$?" for i in range(len(addresses))]
-    return ["sh", "-c", "\n".join(["code=0", *starts, *waits, "exit $code"])]
 
 
 @pytest.fixture

@@ -66,6 +66,16 @@ def test_an_agent_that_died_in_the_same_boot_did_not_reboot(tmp_path: Path) -> N
     assert list(node.records) == ["first"]
 
 
+def test_an_agent_that_is_killed_as_it_begins_did_not_reboot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(_fd: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(records.os, "fsync", killed)
+    with pytest.raises(KeyboardInterrupt):
+        records.note_boot(tmp_path)
+    assert records.rebooted(tmp_path) == ""
+
+
 def test_a_reboot_after_the_end_changes_nothing(tmp_path: Path) -> None:
     node = AgentNode(tmp_path, "n1", free_port(), [step("only", ["true"])])
     node.start().end()

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clusterctl.core.gates import rdma_pair_gpu
 from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.planning.devices import read_hcas
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
@@ -166,6 +168,13 @@ def test_gpu_memory_is_judged_by_its_own_floor() -> None:
     good, slow = CUDA + perftest(391.0), CUDA + perftest(160.0)
     assert {r.outcome for r in gpu_pair(good, good)} == {Outcome.PASS}
     assert {r.outcome for r in gpu_pair(slow, slow)} != {Outcome.PASS}
+
+
+@pytest.mark.parametrize(("gpu", "told"), [(0, False), (None, True)])
+def test_the_hint_names_a_gpu_that_nobody_declared(gpu: int | None, told: bool) -> None:
+    (hca,) = read_hcas({"hardware_hcas": [{"name": "mlx5_0", "rail": 0, "rate_gbps": 400, "gpu": gpu}]}, "n1")
+    hint = rdma_pair_gpu.GATE.slow_hint(hca, [160.0], "again")
+    assert ("hardware_hcas declares no gpu for mlx5_0, so GPU 0 was taken by its rail" in hint) == told
 
 
 def test_a_run_in_host_memory_proves_nothing_about_gpu_memory() -> None:

@@ -15,6 +15,7 @@ from support.recorded import recorded
 from support.roles import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 CASES = sorted((ROOT / "tests" / "cases" / "gpu_faults").iterdir())
@@ -205,6 +206,22 @@ def test_an_absent_hca_and_pinned_firmware(tmp_path: Path) -> None:
 def test_an_hca_on_another_pcie_switch_than_its_gpu(tmp_path: Path) -> None:
     found = bad(check(tmp_path, topo=topology({4: 7})))
     assert {k: f.found for k, f in found.items()} == {"hardware.hca[mlx5_4].gpu": "SYS"}
+
+
+def without_row(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("NIC4\t"))
+
+
+def cut_off(text: str) -> str:
+    return "\n".join(line[:20] if line.startswith("NIC4\t") else line for line in text.splitlines())
+
+
+@pytest.mark.parametrize("edit", [without_row, cut_off])
+def test_a_path_that_is_not_printed_is_unknown(edit: Callable[[str], str], tmp_path: Path) -> None:
+    found = bad(check(tmp_path, topo=edit(topology())))
+    assert {k: (f.outcome, f.reason) for k, f in found.items()} == {
+        "hardware.hca[mlx5_4].gpu": (Outcome.COULD_NOT_RUN, "nvidia-smi shows no path between mlx5_4 and GPU 4")
+    }
 
 
 def xid_lines(name: str) -> str:

@@ -67,6 +67,8 @@ class RdmaPairGpu(RdmaPair):
     def slow_hint(self, hca: Hca, values: Sequence[float], again: str) -> str:  # noqa: ARG002 the path is the same for all
         """The path between HCA and GPU: the cable has rdma_pair to itself."""
         path = f"see ACS (`lspci -vvv`, ACSCtl) on the switches between {hca.name} and GPU {hca.gpu}, `nvidia-smi topo -m` and the PCIe link of both"
+        if hca.gpu_assumed:
+            path = f"hardware_hcas declares no gpu for {hca.name}, so GPU {hca.gpu} was taken by its rail: declare the nearest one; {path}"
         return f"if rdma_pair passes on {hca.name}, the cable is good and GPU memory is slow: {path}, then `{again}`"
 
     @staticmethod

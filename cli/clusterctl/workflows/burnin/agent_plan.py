@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.planning.gate_plan import GatePlan
 
 # As slurmstepd titles itself for a step of a job; `slurmstepd infinity` only holds a cgroup (Slurm, cgroup/v2).
-_JOBS = r"^slurmstepd: \["
+JOBS = r"^slurmstepd: \["
 LOCK = "/run/lock/clusterctl-burnin.lock"
 
 
@@ -42,6 +42,6 @@ def plan_for(plan: GatePlan, node: str, run: str, owner: str, token: str) -> dic
         "peer_wait_s": plan.rendezvous.peer_wait_s,
         "limit_s": plan.limit_s,
         "lock": LOCK,
-        "exclusive_use": {"devices": list(COMPUTE_DEVICES), "services": list(GPU_SERVICES), "jobs": _JOBS},
+        "exclusive_use": {"devices": list(COMPUTE_DEVICES), "services": list(GPU_SERVICES), "jobs": JOBS},
         "steps": [asdict(step) for step in plan.steps[node]],
     }

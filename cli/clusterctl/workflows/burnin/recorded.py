@@ -8,26 +8,34 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.store import Store
 from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.gate_result import gates_exit_code
+from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
-    from clusterctl.model.exit_codes import ExitCode
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.node import Node
+
+_VERB = "burnin"
 
 
 @dataclass(slots=True)
 class BurninRun:
-    """A burn-in in progress; `results` are recorded at its end."""
+    """A burn-in in progress; `results` are recorded at its end.
+
+    Attributes:
+        notes: what it found of burn-ins before it.
+    """
 
     rundir: RunDir
+    notes: tuple[str, ...] = ()
     results: tuple[GateResult, ...] = field(default=())
 
     @property
@@ -53,7 +61,7 @@ def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], con
             _refuse_admitted(store, nodes)
         names = tuple(dict.fromkeys(n.name for n in everyone))
         start = RunStart(
-            "burnin",
+            _VERB,
             target,
             config.operator,
             config.state_dir,
@@ -63,12 +71,20 @@ def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], con
             hint="commands on the nodes end by themselves at their time limits; then run it again",
         )
         with recorded_run(store, start) as recorded:
-            run = BurninRun(recorded.rundir)
+            run = BurninRun(recorded.rundir, _close_killed(store, names))
             yield run
             judged = {n.name for n in nodes}
             store.save_gate_results(recorded.rundir.id, [r for r in run.results if r.node in judged])
             bad = sorted({r.node for r in run.results if r.outcome not in GOOD})
             recorded.code, recorded.summary = run.code, {"nodes": len(judged), "not_passed": bad}
+
+
+def _close_killed(store: Store, names: Collection[str]) -> tuple[str, ...]:
+    """Close burn-ins of these nodes whose controller was killed; there is nothing to continue. Returns one line for each."""
+    killed = [r for r in store.unfinished_runs() if r.verb == _VERB and {n.node for n in store.run_nodes(r.id)} & set(names)]
+    for run in killed:
+        store.finish_run(run.id, RunStatus.ABANDONED, ExitCode.INTERRUPTED, {"error": "killed"})
+    return tuple(f"run {r.id} of {r.operator} was killed; what it left on the nodes is ended, and nothing of it counts" for r in killed)
 
 
 def _refuse_admitted(store: Store, nodes: Sequence[Node]) -> None:

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Hca:
-    """One RDMA device. HCAs of equal `rail` (from 0) are measured against each other; `rate_gbps` is the line rate, `gpu` the near GPU."""
+    """One RDMA device. HCAs of equal `rail` (from 0) are measured against each other; `rate_gbps` is the line rate, `gpu` the near GPU.
+
+    Attributes:
+        gpu_assumed: nobody declared the near GPU, so it is the one with the number of the rail; the role `hardware` checks declared ones only.
+    """
 
     name: str
     rail: int
     rate_gbps: float
     gpu: int = 0
+    gpu_assumed: bool = False
 
 
 def hcas_of(node: Node) -> tuple[Hca, ...]:
@@ -51,7 +56,7 @@ def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
         # What a profile leaves out, the role's argument specification has as null.
         rail = len(found) if entry.get("rail") is None else int(entry["rail"])
         gpu = rail if entry.get("gpu") is None else int(entry["gpu"])
-        found.append(Hca(str(entry["name"]), rail, float(rate), gpu))
+        found.append(Hca(str(entry["name"]), rail, float(rate), gpu, entry.get("gpu") is None))
     twice = [h for h in found if sum(o.rail == h.rail for o in found) > 1]
     if twice:
         raise _wrong(owner, "hardware_hcas", f"rail {twice[0].rail} occurs twice ({twice[0].name})")
