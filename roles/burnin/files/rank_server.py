@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 REQUEST_LIMIT = 1 << 20
 SEND_S = 30
-ASK_S = 0.5
+ASK_S, RARELY_ASK_S = 0.5, 5.0
 END_S = 1.0  # an MPI daemon that loses its launcher ends by itself
 
 HANGS = "what was started here cannot be ended: it hangs in the kernel"
@@ -148,11 +148,15 @@ class Member:
     def wait(self, progress: Callable[[], int | None], stop: threading.Event, until: float, lost_after_s: float) -> dict[str, Any]:
         """The fields of the step's record, once the command has ended or the launcher has left the batch; `progress` asks it for its own."""
         seen = time.monotonic()
+        next_query = 0.0
         while not self.finished.is_set() and not stop.is_set() and time.monotonic() < until:
-            theirs = progress()
-            seen = time.monotonic() if theirs is not None else seen
-            if (theirs is not None and theirs > self.step["batch"]) or time.monotonic() - seen > lost_after_s:
-                break
+            if time.monotonic() >= next_query:
+                theirs = progress()
+                seen = time.monotonic() if theirs is not None else seen
+                if (theirs is not None and theirs > self.step["batch"]) or time.monotonic() - seen > lost_after_s:
+                    break
+                # The connection shows a launcher that ends; hundreds of members would disturb what it measures.
+                next_query = time.monotonic() + (RARELY_ASK_S if self.claimed else 0.0)
             self.finished.wait(ASK_S)
         with self.claim:
             self.stop.set()

@@ -9,12 +9,14 @@ import shlex
 import socket
 import subprocess
 import sys
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clusterctl.model.gate_reason import GateReason
-from support.agents import FILES, TOKEN, AgentNode, address_of, group_of, launcher, sleeper, sleepers, until
+from support.agents import FILES, TOKEN, AgentNode, address_of, group_of, launcher, program, sleeper, sleepers, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -92,6 +94,17 @@ def test_what_the_killed_agent_of_a_member_left_is_ended_by_its_next_run(
     later = AgentNode(folder, "n2", 1, [], environment, lock=str(tmp_path / "n2.lock")).start()
     later.end()
     assert sleepers(word) == []
+
+
+@pytest.mark.parametrize(("claimed", "least", "most"), [(True, 1, 1), (False, 3, 6)])
+def test_a_launcher_is_queried_rarely_once_it_has_started_its_ranks(claimed: bool, least: int, most: int, tmp_path: Path) -> None:
+    """It is measuring, and a group may have hundreds of members."""
+    member = program("rank_server").Member({}, {"batch": 0, "peer": "n1"}, tmp_path, {}, 0)
+    member.claimed = claimed
+    queries: list[int] = []
+    threading.Timer(1.8, member.finished.set).start()
+    member.wait(lambda: queries.append(0) or 0, threading.Event(), time.monotonic() + 10, 20.0)
+    assert least <= len(queries) <= most
 
 
 def test_a_member_on_which_nothing_is_started_says_so(run: Callable[..., Group]) -> None:
