@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as real
+import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,10 +24,10 @@ def test_the_clock_jumps_during_burn_in(tmp_path: Path, monkeypatch: pytest.Monk
     world = World(tmp_path, bad={"r12-n01": {"kernel"}})
     refused: list[LeaseHeldError] = []
 
-    class Jumped(real.datetime):
+    class Jumped(dt.datetime):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
-            return real.datetime.now(tz) + real.timedelta(days=days)
+            return dt.datetime.now(tz) + dt.timedelta(days=days)
 
     def jump(what: str) -> None:
         if what == "burn_in":
