@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation chaos fuzz recorded pools bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation chaos drill fuzz recorded pools bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -64,6 +64,9 @@ recorded: setup ## Read every recorded output in ../shared with the parser of it
 
 chaos: setup tools ## Kill `provision` at every step boundary, also with the power of the controller, on SQLite and PostgreSQL; writes build/chaos.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m chaos
+
+drill: setup ## Let a node of a lab rack fail in the middle of runs: stopped, paused, without sshd, other host key, full disk, rebooted; writes build/drill.json
+	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m drill
 
 pools: setup tools ## The pools on real schedulers: Slurm, and a kube-apiserver that is compiled once (ten minutes); writes build/pools.json
 	@scripts/kube_apiserver.sh

@@ -1,0 +1,61 @@
+"""What happens to a node in the middle of a run, and how it ends. Each happens to a real container with a real sshd and systemd."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.model.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SESSIONS = "for p in /proc/[0-9]*; do grep -q '^sshd: root' $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true"
+# Where Ansible and the burn-in write.
+_FOLDERS = "/tmp /var/tmp ~/.ansible /var/lib/clusterctl"
+_FULL = f"for f in {_FOLDERS}; do mkdir -p $f && mount -t tmpfs -o size=16k,mode=1777 tmpfs $f && head -c 1M /dev/zero > $f/full; done 2>/dev/null; true"
+
+
+@dataclass(frozen=True)
+class NodeFault:
+    """One kind of failure.
+
+    Attributes:
+        begin, end: shell commands on the node, or `podman WORD` of it where the node itself cannot.
+        exit_codes: that a run with such a node may end with.
+    """
+
+    begin: str
+    end: str
+    exit_codes: frozenset[ExitCode] = frozenset(
+        {ExitCode.UNREACHABLE, ExitCode.ROLE_FAILED, ExitCode.GATE_FAILED, ExitCode.VALIDATOR_FAILED}
+    )
+
+    def happen(self, node: str) -> None:
+        """Begin it."""
+        _do(node, self.begin)
+
+    def stop(self, node: str) -> None:
+        """End it, also if it never began."""
+        _do(node, self.end)
+
+
+FAULTS: Mapping[str, NodeFault] = {
+    "stopped": NodeFault("podman stop --time 0", "podman start"),
+    "paused": NodeFault("podman pause", "podman unpause"),
+    "sshd_killed": NodeFault(f"systemctl stop ssh.socket ssh; {_SESSIONS}", "systemctl start ssh"),
+    "host_key_changed": NodeFault(
+        "cd /etc/ssh && mkdir -p kept && cp -p ssh_host_* kept && rm ssh_host_* && ssh-keygen -qt ed25519 -N '' -f ssh_host_ed25519_key"
+        f" && systemctl restart ssh; {_SESSIONS}",
+        "cd /etc/ssh && mv -f kept/* . && rmdir kept && systemctl restart ssh",
+    ),
+    "disk_full": NodeFault(_FULL, f"for f in {_FOLDERS}; do umount $f; done; true"),
+    "rebooted": NodeFault("podman restart --time 0", "true"),
+}
+
+
+def _do(node: str, what: str) -> None:
+    program, _, rest = what.partition(" ")
+    words = ["podman", *rest.split(), node] if program == "podman" else ["podman", "exec", node, "sh", "-c", what]
+    subprocess.run(words, check=True, capture_output=True, timeout=120)

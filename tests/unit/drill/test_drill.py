@@ -1,0 +1,50 @@
+"""What the drill takes for wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterctl.model.exit_codes import ExitCode
+from drill.faults import FAULTS
+from drill.rounds import wrong_states
+
+GOOD = {
+    "n1": {"state": "admitted", "reason": "", "held_by": None},
+    "n2": {"state": "quarantined", "reason": "no connection", "held_by": None},
+}
+
+
+def wrong(unfinished: tuple[str, ...] = (), **changed: Any) -> list[str]:
+    nodes = [{"name": name, **values, **(changed if name == "n2" else {})} for name, values in GOOD.items()]
+    return list(wrong_states({"nodes": nodes, "unfinished_runs": unfinished}, "n2"))
+
+
+def test_a_node_that_is_out_with_a_reason_is_right() -> None:
+    assert wrong() == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"state": "admitted"}, "n2 is admitted"),
+        ({"reason": ""}, "n2 has no reason"),
+        ({"held_by": "ada"}, "n2 is still held by ada"),
+        ({"unfinished": ("r1",)}, "a run has no end"),
+    ],
+)
+def test_what_is_wrong(changed: dict[str, Any], text: str) -> None:
+    assert wrong(**changed) == [text]
+
+
+def test_another_node_that_did_not_come_in_is_wrong() -> None:
+    status = {
+        "nodes": [{"name": "n1", "state": "drained", "reason": "x", "held_by": None}, {"name": "n2", **GOOD["n2"]}],
+        "unfinished_runs": [],
+    }
+    assert list(wrong_states(status, "n2")) == ["n1 is drained: x"]
+
+
+def test_no_fault_may_end_well() -> None:
+    assert all(ExitCode.OK not in fault.exit_codes for fault in FAULTS.values())
