@@ -45,6 +45,18 @@ PLAYBOOK = """
       changed_when: true
 """
 
+HIDDEN = """
+    - name: Fail with the secret in the message
+      ansible.builtin.fail: {msg: "login with {{ bmc_password }} failed"}
+      no_log: true
+      ignore_errors: true
+      loop: [1, 2]
+    - name: Fail in one step
+      ansible.builtin.fail: {msg: "login with {{ bmc_password }} failed"}
+      no_log: true
+      ignore_errors: true
+"""
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
@@ -76,7 +88,7 @@ def test_each_node_has_its_own_outcome(site: Path) -> None:
 
 
 def test_the_record_is_small_and_contains_no_secret(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLANTED_TOKEN", SECRET)
+    monkeypatch.setenv("PLANTED_TOKEN", f"environment-{VAULT_PASSWORD}")
     password = site / "vault-password"
     password.write_text(VAULT_PASSWORD)
     vaulted = subprocess.run(
@@ -87,12 +99,14 @@ def test_the_record_is_small_and_contains_no_secret(site: Path, monkeypatch: pyt
     ).stdout
     (site / "group_vars").mkdir()
     (site / "group_vars" / "all.yml").write_text(vaulted)
+    (site / "play.yml").write_text(PLAYBOOK + HIDDEN)
     outcome = run(site, "n1", extra_args=("--vault-password-file", str(password)), verbosity=3)
     assert outcome.hosts["n1"].status is HostStatus.OK
     files = [p for p in (site / "artifacts").rglob("*") if p.is_file()]
     assert {p.name for p in files} == {"ansible.log", "events.jsonl"}
     text = "".join(p.read_text() for p in files)
     assert "Show the secret" in text
+    assert text.count("...ignoring") == 2
     assert SECRET not in text
     assert VAULT_PASSWORD not in text
     assert "PLANTED_TOKEN" not in text

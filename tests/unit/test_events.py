@@ -35,6 +35,39 @@ def test_a_recorded_event_parses_as_expected(case: Path) -> None:
     assert ({k: asdict(v) for k, v in stats.items()} if stats is not None else None) == expected["stats"]
 
 
+def test_of_a_task_with_no_log_only_the_result_is_printed() -> None:
+    event = load(ROOT / "tests" / "cases" / "events" / "failed_no_log" / "event.json")
+    assert "hunter2" in event["stdout"], "as ansible-core 2.19 prints it"
+    text = events.printed(event)
+    assert [line.split("=>")[0] for line in text.splitlines()] == ["\x1b[0;31mfatal: [r12-n01]: FAILED! ", "\x1b[0;36m...ignoring\x1b[0m"]
+    lines = [
+        "",
+        "TASK [marker : Secret] ***",
+        "[ERROR]: hunter2",
+        "fatal: [n1]: FAILED! => {",
+        '    "censored": "x",',
+        '    "changed": true',
+        "}",
+    ]
+    verbose = {"event": "runner_on_failed", "stdout": "\r\n".join(lines), "event_data": {"res": {"censored": "x"}}}
+    assert events.printed(verbose).split("\n") == [line for line in lines if line and "hunter2" not in line]
+    item = {
+        "event": "runner_item_on_failed",
+        "stdout": "[ERROR]: hunter2\r\nfailed: [n1] (item=x)",
+        "event_data": {"res": {"censored": "x"}},
+    }
+    assert events.printed(item) == "failed: [n1] (item=x)"
+    loop = {"stdout": "[ERROR]: hunter2", "event_data": {"res": {"results": [{"censored": "x"}]}}}
+    assert events.printed(loop) == ""
+
+
+def test_other_events_are_printed_as_they_are() -> None:
+    for case in CASES:
+        event = load(case / "event.json")
+        if case.name != "failed_no_log":
+            assert events.printed(event) == (event.get("stdout") or "")
+
+
 def test_cases_cover_every_status() -> None:
     seen = {load(c / "expected.json")["task"]["status"] for c in CASES if load(c / "expected.json")["task"]}
     assert seen == {s.value for s in TaskStatus}

@@ -42,6 +42,13 @@ class CheckMode:
         if event.status is TaskStatus.OK and event.changed:
             self.changes.append(TaskChange(event.node, event.role, event.task, event.diff))
 
+    def add_hidden(self, outcome: PlaybookResult) -> None:
+        """Record what only the recap counts: the events of tasks with no_log do not say whether they changed something."""
+        for host in outcome.hosts.values():
+            hidden = host.changed - sum(c.node == host.node for c in self.changes)
+            if hidden > 0:
+                self.changes.append(TaskChange(host.node, "", f"{hidden} {'task' if hidden == 1 else 'tasks'} with no_log", ""))
+
     @property
     def summary(self) -> str:
         """The last line."""

@@ -81,6 +81,7 @@ def plan_by_check_mode(config: Config, target: str, nodes: Sequence[Node], ansib
     asked = PlaybookRequest("provision.yml", config.inventory, names, check=True, diff=True, extra_args=ansible_args)
     with read_only_run("plan", target, nodes, config) as run:
         outcome = run_playbook(asked, run.rundir.path_for("ansible/log").parent, found.add)
+        found.add_hidden(outcome)
         run.code = check_mode.check_mode_exit_code(found, outcome)
         body = {"run_id": run.rundir.id, "target": target, **check_mode.check_mode_body(found, outcome)}
         run.rundir.write_json("plan.json", body)

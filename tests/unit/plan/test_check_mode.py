@@ -37,6 +37,17 @@ def test_only_changes_count() -> None:
     assert [(c.node, c.role, c.task) for c in collected(CHANGED, QUIET, STARTED).changes] == [("n1", "hugepages", "Write the mounts")]
 
 
+def test_changes_of_tasks_with_no_log_count() -> None:
+    run = outcome(HostOutcome("n1", HostStatus.OK, changed=3), HostOutcome("n2", HostStatus.OK, changed=1))
+    found = collected(CHANGED, QUIET)
+    found.add_hidden(run)
+    assert [(c.node, c.role, c.task) for c in found.changes[1:]] == [("n1", "", "2 tasks with no_log"), ("n2", "", "1 task with no_log")]
+    assert check_mode.check_mode_exit_code(found, run) is ExitCode.CHANGES_PENDING
+    found = collected(CHANGED)
+    found.add_hidden(outcome(HostOutcome("n1", HostStatus.OK, changed=1)))
+    assert len(found.changes) == 1
+
+
 @pytest.mark.parametrize(
     ("events", "run", "code"),
     [

@@ -86,6 +86,19 @@ def test_a_malformed_url_is_an_error(url: str) -> None:
     assert "postgresql+psycopg" in caught.value.hint
 
 
+@pytest.mark.parametrize("password", ["hun@ter2", "hun@ter2/x", "hun/@ter2", "h:un@ter:2"])
+def test_a_password_that_is_not_percent_encoded_is_an_error_that_shows_no_part_of_it(password: str) -> None:
+    with pytest.raises(StoreError, match="not percent-encoded") as caught:
+        Store.open(f"postgresql+psycopg://alice:{password}@127.0.0.1:1/none")
+    assert "ter" not in str(caught.value)
+    assert "%40" in caught.value.hint
+
+
+def test_a_port_that_is_no_number_is_an_error() -> None:
+    with pytest.raises(StoreError, match="no-port"):
+        Store.open("postgresql+psycopg://alice:hunter2@host:no-port/none")
+
+
 def test_no_message_contains_the_password() -> None:
     with pytest.raises(StoreError) as caught:
         Store.open("martian://alice:hunter2@host/db")

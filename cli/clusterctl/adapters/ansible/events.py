@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.task_event import HostStats, TaskEvent, TaskStatus
@@ -15,7 +16,10 @@ REBOOT_SUFFIX = "_reboot_required"
 AGAIN_SUFFIX = "_apply_again"
 _MESSAGE_LIMIT = 600
 _HEAD = 150
-
+# of a task with no_log: its banner and its censored result
+_HARMLESS_LINE = re.compile(
+    r"(?:\x1b\[[\d;]*m)*(?:TASK \[|RUNNING HANDLER \[|task path: |(?:changed|fatal|failed|ok|skipping): \[|\s+\"(?:censored|changed)\": |}|\.\.\.ignoring)"
+)
 
 _STATUS = {
     "runner_on_start": TaskStatus.STARTED,
@@ -25,6 +29,19 @@ _STATUS = {
     "runner_on_unreachable": TaskStatus.UNREACHABLE,
     "runner_retry": TaskStatus.RETRY,
 }
+
+
+def printed(event: Mapping[str, Any]) -> str:
+    """What Ansible printed; of a task with no_log only its banner and its result.
+
+    ansible-core 2.19 also prints the error message of such a task, with whatever secret it contains.
+    """
+    text = str(event.get("stdout") or "")
+    data = event.get("event_data")
+    result = data.get("res") if isinstance(data, dict) else None
+    if not isinstance(result, dict) or not any("censored" in one for one in _results(result)):
+        return text
+    return "\n".join(line for line in text.splitlines() if _HARMLESS_LINE.match(line))
 
 
 def parse_event(event: Mapping[str, Any]) -> TaskEvent | None:

@@ -218,7 +218,7 @@ class _Run:
             (self.artifacts / "events.jsonl").open("a", encoding="utf-8") as record,
         ):
             while (event := self.events.get()) is not None:
-                if text := self.redact(str(event.get("stdout") or "")):
+                if text := self.redact(events.printed(event)):
                     log.write(text.replace("\r\n", "\n") + "\n")
                     self.last_lines = [*self.last_lines[-9:], text.strip()]
                     if self.on_output:

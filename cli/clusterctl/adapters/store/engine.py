@@ -34,16 +34,22 @@ def connect(url: str) -> Engine:
         StoreError: malformed URL, missing driver, or the directory cannot be created.
     """
     try:
-        parsed = make_url(url)
+        parsed = _parse(url)
         if parsed.get_backend_name() == "sqlite":
             return _sqlite(parsed)
         return create_engine(parsed, pool_pre_ping=True)
-    except (ArgumentError, NoSuchModuleError) as e:
-        hint = "write database_url as sqlite:////absolute/path.db or postgresql+psycopg://user@host/name"
+    except (ArgumentError, NoSuchModuleError, ValueError) as e:
+        hint = "write database_url as sqlite:////absolute/path.db or postgresql+psycopg://user@host/name; in a password, @ is %40"
         raise StoreError(path=url.rsplit("@", maxsplit=1)[-1], detail=str(e).splitlines()[0], hint=hint) from e
     except ImportError as e:
         hint = "install the driver: pip install 'clusterctl[postgres]'"
         raise StoreError(path=without_password(url), detail=f"the database driver is missing ({e.name})", hint=hint) from e
+
+
+def _parse(url: str) -> URL:
+    if not url.startswith("sqlite") and url.count("@") > 1:  # part of the password would be taken for the host, and shown
+        raise ArgumentError("more than one @: the password is not percent-encoded")
+    return make_url(url)
 
 
 def _sqlite(url: URL) -> Engine:
