@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest
 from clusterctl.adapters.pools.vacating import busy_text, vacate
+from clusterctl.core.parsers.ssh_messages import read_ssh_failure
 from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.findings import HINTS
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookStatus
 from clusterctl.model.provision import Note, Phase, PhaseStarted
 from clusterctl.model.state import State
@@ -91,16 +93,16 @@ def failed(context: RunContext, run: PlaybookResult, name: str) -> tuple[Reason,
     """Why a playbook failed on a node."""
     host, hint = run.hosts[name], f"Ansible's full output: {context.rundir.path}/ansible"
     if host.status is HostStatus.UNREACHABLE:
-        message = host.failures[-1].message if host.failures else "no message"
-        return (Reason(ReasonKind.UNREACHABLE, f"unreachable while it was changed: {message}", hint="check its power, network and SSH"),)
+        status, why = read_ssh_failure(host.failures[-1].message if host.failures else "no message")
+        return (Reason(ReasonKind.UNREACHABLE, f"unreachable while it was changed: {why}", hint=HINTS[status]),)
     if host.failures:
         last = host.failures[-1]
         where = f"role {last.role}: {last.task}" if last.role else last.task
         return (Reason(ReasonKind.ROLE_FAILED, f"{where}: {last.message}", hint=hint),)
-    why: Mapping[PlaybookStatus, str] = {
+    ends: Mapping[PlaybookStatus, str] = {
         PlaybookStatus.TIMED_OUT: "the playbook ran out of time",
         PlaybookStatus.CANCELLED: "the playbook was cancelled",
         PlaybookStatus.COULD_NOT_START: f"the playbook could not start: {run.detail}",
         PlaybookStatus.COMPLETED: "the playbook ended without reaching it",
     }
-    return (Reason(ReasonKind.ROLE_FAILED, why[run.status], hint=hint),)
+    return (Reason(ReasonKind.ROLE_FAILED, ends[run.status], hint=hint),)

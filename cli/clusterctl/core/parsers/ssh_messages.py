@@ -1,0 +1,18 @@
+"""What OpenSSH's client says when it does not get into a node, as Ansible passes it on."""
+
+from __future__ import annotations
+
+from clusterctl.model.findings import NodeStatus
+
+# sshconnect.c and sshconnect2.c of OpenSSH 9; `Permission denied (publickey,password).` lists the methods that are left.
+_STATUSES = {"Host key verification failed": NodeStatus.HOST_KEY_CHANGED, ": Permission denied (": NodeStatus.AUTH_FAILED}
+_TEXTS = {
+    NodeStatus.HOST_KEY_CHANGED: "its host key differs from known_hosts: it was reinstalled, or another host answers",
+    NodeStatus.AUTH_FAILED: "it refused the login",
+}
+
+
+def read_ssh_failure(message: str) -> tuple[NodeStatus, str]:
+    """Why a node could not be reached: its status, and a short text where the message is known, else the message."""
+    status = next((status for text, status in _STATUSES.items() if text in message), NodeStatus.UNREACHABLE)
+    return status, _TEXTS.get(status, message)
