@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from child_process import Output, ended_within, kill_group
-from exclusive_use import NO_RULES, RUN_VARIABLE, Watch
+from exclusive_use import NO_RULES, Watch
 from near_device import bind_to_node_of
-from node_lock import lock_node, marked
+from node_lock import MARK, lock_node, mark_of
 from rank_server import Member
 from rank_starter import BATCH_VARIABLE
 from step_records import FILE, new_record, note_boot, rebooted
@@ -121,8 +121,9 @@ class Agent:
         self.writing = threading.Lock()
         self.versions: dict[tuple[str, ...], tuple[str, bool]] = {}
         self.version_lock = threading.Lock()
-        self.watch = Watch(plan.get("exclusive_use", NO_RULES), plan["run"])
-        self.environment = {**marked(ENVIRONMENT, plan["lock"], plan["owner"]), RUN_VARIABLE: plan["run"]}
+        mark = mark_of(plan["lock"], plan["owner"])
+        self.watch = Watch(plan.get("exclusive_use", NO_RULES), mark)
+        self.environment = {**ENVIRONMENT, MARK: mark}
         self.out = (directory / FILE).open("a", encoding="utf-8")
         self.control: Control | None = None
         self.control_error = NO_ERROR

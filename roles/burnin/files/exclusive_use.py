@@ -1,7 +1,7 @@
 """Who else computes on this node's GPUs, or runs a job on it, while it is measured. Standard library, Python 3.8+.
 
 Looks at /proc: processes that have a compute device open, and processes of a job scheduler. What is gone between two looks is not seen.
-A run's own processes are the agent's descendants and, because a container's parent is its runtime, those with RUN_VARIABLE in their environment.
+A run's own processes are the agent's descendants and, because a container's parent is its runtime, those that bear its mark.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from node_lock import bears
+
 LOOK_S = 5.0
 FRESH_S = 0.5
-RUN_VARIABLE = "CLUSTERCTL_BURNIN_RUN"
 NO_RULES: dict[str, Any] = {"devices": [], "services": [], "jobs": ""}
 
 
@@ -46,12 +47,12 @@ class Watch:
 
     Attributes:
         rules: `devices`: files that computing processes have open; `services`: programs that may; `jobs`: what titles of jobs look like.
-        run: the value of RUN_VARIABLE in the environment of what this run starts.
+        mark: of this run (node_lock.mark_of).
     """
 
-    def __init__(self, rules: dict[str, Any], run: str, proc: Path = Path("/proc"), own: int = 0) -> None:
+    def __init__(self, rules: dict[str, Any], mark: str, proc: Path = Path("/proc"), own: int = 0) -> None:
         self.rules = rules
-        self.run = run
+        self.mark = mark
         self.proc = proc
         self.own = own or os.getpid()
         self.seen: list[Sighting] = []
@@ -87,7 +88,7 @@ class Watch:
             if self.own in {p.pid for p in line}:
                 continue
             what = self._what(process)
-            if what and not self._is_of_run(process):
+            if what and not bears(self.proc / str(process.pid), self.mark):
                 names = frozenset(p.name for p in line)
                 found.append(Sighting(time.monotonic(), f"pid {process.pid} ({process.name}) {what}", names))
         with self.lock:
@@ -120,13 +121,6 @@ class Watch:
                     if os.readlink(entry.path) in devices:  # noqa: PTH115 Python 3.8
                         return "computes on the GPUs"
         return ""
-
-    def _is_of_run(self, process: Process) -> bool:
-        try:
-            environment = (self.proc / str(process.pid) / "environ").read_bytes()
-        except OSError:
-            return False
-        return f"{RUN_VARIABLE}={self.run}".encode() in environment.split(b"\0")
 
     def _processes(self) -> list[Process]:
         found = []

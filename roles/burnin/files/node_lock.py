@@ -1,4 +1,4 @@
-"""The lock of a node: one burn-in at a time. Standard library, Python 3.8+."""
+"""The lock of a node: one burn-in at a time; and the mark of what a burn-in started. Standard library, Python 3.8+."""
 
 from __future__ import annotations
 
@@ -14,9 +14,19 @@ from child_process import GRACE_S
 MARK = "CLUSTERCTL_BURNIN_LOCK"
 
 
-def marked(environment: dict[str, str], path: str, owner: str) -> dict[str, str]:
-    """The environment of a run's commands: by it, what they start is known as this run's, also where it lacks the lock, as MPI's ranks do."""
-    return {**environment, MARK: f"{owner}:{path}"}
+def mark_of(path: str, owner: str) -> str:
+    """The value of MARK in the environment of a run's commands.
+
+    By it, what they start is known as the run's, also where it lacks the lock, as MPI's ranks do, or has another parent, as in containers.
+    """
+    return f"{owner}:{path}"
+
+
+def bears(process: Path, mark: str) -> bool:
+    """Whether a process (its folder in /proc) has the mark."""
+    with suppress(OSError):  # gone, or another user's
+        return f"{MARK}={mark}".encode() in (process / "environ").read_bytes().split(b"\0")
+    return False
 
 
 def lock_node(path: str, owner: str) -> tuple[int, str]:
@@ -57,13 +67,8 @@ def gone(path: str, owner: str) -> bool:
 
 def remains(path: str, owner: str) -> list[int]:
     """The processes that bear the owner's mark."""
-    word = f"{MARK}={owner}:{path}".encode()
-    found = []
-    for file in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # gone, or another user's
-            if word in file.read_bytes().split(b"\0"):
-                found.append(int(file.parent.name))
-    return [pid for pid in found if pid != os.getpid()]
+    mark = mark_of(path, owner)
+    return [int(p.name) for p in Path("/proc").glob("[0-9]*") if bears(p, mark) and int(p.name) != os.getpid()]
 
 
 def take(lock_fd: int, patience_s: float) -> bool:

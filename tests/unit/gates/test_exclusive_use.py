@@ -83,12 +83,12 @@ def test_what_the_run_itself_starts_is_not_foreign(tmp_path: Path, device: str) 
     assert (found.error, found.exit_status) == ("", 0)
 
 
-@pytest.mark.parametrize(("variable", "code"), [("CLUSTERCTL_BURNIN_RUN", None), ("NO_VARIABLE_OF_THE_RUN", GateReason.IN_USE)])
+@pytest.mark.parametrize(("variable", "code"), [("CLUSTERCTL_BURNIN_LOCK", None), ("NO_MARK_OF_THE_RUN", GateReason.IN_USE)])
 def test_what_a_container_runtime_starts_for_the_run_is_not_foreign(
     tmp_path: Path, device: str, variable: str, code: GateReason | None
 ) -> None:
     held = f'exec 3<"{device}"; touch held; while [ ! -e over ]; do sleep 0.05; done'
-    daemon = ["setsid", "--fork", "env", "-u", "CLUSTERCTL_BURNIN_RUN", f"{variable}=$CLUSTERCTL_BURNIN_RUN", "sh", "-c", f"'{held}'"]
+    daemon = ["setsid", "--fork", "env", "-u", "CLUSTERCTL_BURNIN_LOCK", f"{variable}=$CLUSTERCTL_BURNIN_LOCK", "sh", "-c", f"'{held}'"]
     argv = ["sh", "-c", f"{' '.join(daemon)}; while [ ! -e held ]; do sleep 0.05; done"]
     node = AgentNode(tmp_path, "n1", free_port(), [step("s", argv, exclusive=True)], **rules(device)).start()
     found = node.end()["s"]
@@ -99,9 +99,9 @@ def test_what_a_container_runtime_starts_for_the_run_is_not_foreign(
 def test_processes_of_another_run_are_foreign(tmp_path: Path) -> None:
     folder = proc(tmp_path, (20, 1, "all_reduce_perf", "all_reduce_perf"))
     (folder / "20" / "fd" / "3").symlink_to("/dev/nvidia-uvm")
-    (folder / "20" / "environ").write_bytes(b"A=1\0CLUSTERCTL_BURNIN_RUN=r10\0")
+    (folder / "20" / "environ").write_bytes(b"A=1\0CLUSTERCTL_BURNIN_LOCK=o2:/run/lock\0")
     assert watch(folder).foreign(0.0, []) == "pid 20 (all_reduce_perf) computes on the GPUs"
-    (folder / "20" / "environ").write_bytes(b"A=1\0CLUSTERCTL_BURNIN_RUN=r1\0")
+    (folder / "20" / "environ").write_bytes(b"A=1\0CLUSTERCTL_BURNIN_LOCK=o1:/run/lock\0")
     assert watch(folder).foreign(0.0, []) == ""
 
 
@@ -143,7 +143,7 @@ def proc(folder: Path, *processes: tuple[int, int, str, str]) -> Path:
 
 
 def watch(folder: Path, device: str = "/dev/nvidia-uvm") -> Any:
-    return exclusive_use.Watch(rules(device)["exclusive_use"], "r1", folder, own=10)
+    return exclusive_use.Watch(rules(device)["exclusive_use"], "o1:/run/lock", folder, own=10)
 
 
 def test_a_job_is_seen_and_the_holder_of_a_cgroup_is_none(tmp_path: Path) -> None:
