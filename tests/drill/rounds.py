@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from support.demo_rack import DemoRack
 
-# Phase -> (how its line begins, seconds after it at which the node fails).
-PHASES = {"apply": ("] apply: r", 3.0), "burn_in": ("] burn in: r", 15.0)}
+# Phase -> (how its line begins, the process on the node that shows that it has come to the node).
+PHASES = {"apply": ("] apply: r", "AnsiballZ"), "burn_in": ("] burn in: r", "burnin_agent.py run")}
+_COMES_S = 180
 NODES = 3
 _DRIFT = "rm /etc/nccl.conf"
 # The folder of a burn-in that could not end stays until it is older than a run can last (roles/burnin/tasks/stale.yml).
@@ -69,18 +70,26 @@ def _run_into(rack: DemoRack, fault: str, phase: str, bad: str) -> tuple[int, st
         argv, cwd=rack.site, env=rack.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as run:
         assert run.stdout is not None
-        begins, delay_s = PHASES[phase]
+        begins, process = PHASES[phase]
         pending = True
         for line in run.stdout:
             lines.append(line)
             if pending and begins in line:
-                time.sleep(delay_s)
+                _wait_for(bad, process)
                 FAULTS[fault].happen(bad)
                 pending = False
         code = run.wait()
     if pending:
         raise RuntimeError(f"the run never came to {phase}:\n{''.join(lines)}")
     return code, "".join(lines)
+
+
+def _wait_for(node: str, process: str) -> None:
+    deadline = time.monotonic() + _COMES_S
+    while subprocess.run(["podman", "exec", node, "pgrep", "-f", process], check=False, capture_output=True).returncode:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{process} did not run on {node} within {_COMES_S} s")
+        time.sleep(0.2)
 
 
 def wrong_states(status: dict[str, Any], bad: str) -> Iterator[str]:
