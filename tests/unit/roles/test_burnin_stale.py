@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.local_play import run_play
 from support.roles import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from pathlib import Path
 
 LIMIT_S = 600
 
 
 def play(tmp_path: Path, folder: Path, *words: str) -> None:
     tasks = [{"ansible.builtin.include_tasks": str(ROOT / "roles/burnin/tasks/stale.yml")}]
-    variables = {"burnin_agent_dir": str(folder), "burnin_limit_s": LIMIT_S, "ansible_python_interpreter": sys.executable}
-    book = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}]
-    (tmp_path / "play.json").write_text(json.dumps(book))
-    argv: Sequence[str] = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", str(tmp_path / "play.json"), *words]
-    done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_play(tmp_path, tasks, *words, variables={"burnin_agent_dir": str(folder), "burnin_limit_s": LIMIT_S})
+    assert done.code == 0, done.output
 
 
 @pytest.mark.parametrize("words", [(), ("--check",)])

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +11,11 @@ import pytest
 from ansible.errors import AnsibleConnectionFailure
 
 from support.agents import AgentNode, free_port, step
-from support.roles import ROLES_ENVIRONMENT, ROOT
+from support.local_play import run_play
+from support.roles import ROOT
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
 RUNNING = {"rc": 3, "stdout": "", "stderr": "the burn-in agent did not finish within 30 s\n"}
@@ -135,19 +133,8 @@ def test_as_the_role_uses_it(tmp_path: Path, boot: str, rc: int, words: str) -> 
         "failed_when": False,
     }
     shown = {"ansible.builtin.copy": {"content": "{{ found | to_json }}", "dest": str(tmp_path / "found.json"), "mode": "0600"}}
-    book = [
-        {
-            "hosts": "localhost",
-            "connection": "local",
-            "gather_facts": False,
-            "vars": {"ansible_python_interpreter": sys.executable},
-            "tasks": [wait, shown],
-        }
-    ]
-    (tmp_path / "play.json").write_text(json.dumps(book))
-    argv = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", str(tmp_path / "play.json")]
-    done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=120, env={**os.environ, **ROLES_ENVIRONMENT})
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_play(tmp_path, [wait, shown])
+    assert done.code == 0, done.output
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["rc"] == rc
     assert words in found["stderr"]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from support.roles import ROLES_ENVIRONMENT
+from support.local_play import run_play
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TOOL = shutil.which("update-alternatives", path=f"{os.environ.get('PATH', '')}:/usr/bin:/usr/sbin")
 pytestmark = pytest.mark.skipif(TOOL is None, reason="no update-alternatives on this machine")
@@ -78,15 +79,8 @@ def play(root: Path, folders: list[Path], *options: str) -> tuple[int, str]:
         }
         for folder in folders
     ]
-    variables = {"ansible_python_interpreter": sys.executable}
-    content = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "tasks": tasks}]
-    (root / "play.json").write_text(json.dumps(content))
-    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_HOME": str(root), "ANSIBLE_PIPELINING": "1"}
-    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", *options, str(root / "play.json")]
-    done = subprocess.run(argv, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    changed = re.search(r"changed=(\d+)", done.stdout)
-    assert changed, done.stdout + done.stderr
-    return int(changed.group(1)), done.stdout + done.stderr
+    done = run_play(root, tasks, *options, environment={"ANSIBLE_PIPELINING": "1"})
+    return done.changed, done.output
 
 
 @pytest.fixture

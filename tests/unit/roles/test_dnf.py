@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.roles import ROLES_ENVIRONMENT
+from support.local_play import role_tasks, run_play
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,20 +20,10 @@ def apply(root: Path, role: str, tasks: str, variables: dict[str, Any], answers:
     cases = "".join(f"  *'{words}') printf '%s\\n' '{text}' ;;\n" for words, text in answers.items())
     (root / "dnf").write_text(f'#!/bin/sh\ncase "$*" in\n{cases}  *) echo "dnf $*" >> "$LOG" ;;\nesac\n')
     (root / "dnf").chmod(0o755)
-    play = [{"ansible.builtin.include_role": {"name": role, "tasks_from": tasks}}]
-    (root / "play.json").write_text(json.dumps([{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": play}]))
-    environment = {"PATH": f"{root}:{os.environ['PATH']}", "LOG": str(root / "log"), "ANSIBLE_HOME": str(root), "ANSIBLE_NOCOLOR": "1"}
-    argv = ["ansible-playbook", "-i", "localhost,", "-e", json.dumps({**variables, "ansible_python_interpreter": sys.executable})]
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible.cli.playbook", *argv[1:], str(root / "play.json")],
-        env=os.environ | ROLES_ENVIRONMENT | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
     log = root / "log"
-    return done.returncode, done.stdout + done.stderr, log.read_text().splitlines() if log.exists() else []
+    environment = {"PATH": f"{root}:{os.environ['PATH']}", "LOG": str(log)}
+    done = run_play(root, role_tasks(role, tasks), variables=variables, environment=environment)
+    return done.code, done.output, log.read_text().splitlines() if log.exists() else []
 
 
 @pytest.mark.parametrize(

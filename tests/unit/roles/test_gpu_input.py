@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from support.gpu_node import GROUP_VARS, declared
-from support.roles import ROLES_ENVIRONMENT
+from support.local_play import run_play
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DRIVER = declared("nvidia_driver")
 BLACKWELL = DRIVER | yaml.safe_load((GROUP_VARS / "profile_hgx_b200" / "nvidia_driver.yml").read_text())
@@ -131,23 +131,10 @@ def play(root: Path, attempts: list[dict[str, Any]], *, os_family: str, path: st
         *attempts,
         keep,
     ]
-    content = [
-        {
-            "hosts": "localhost",
-            "connection": "local",
-            "gather_facts": False,
-            "vars": {**catalogue, "ansible_python_interpreter": sys.executable},
-            "environment": {"PATH": path},
-            "tasks": tasks,
-        }
-    ]
-    (root / "play.json").write_text(json.dumps(content))
-    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_HOME": str(root), "ANSIBLE_NOCOLOR": "1", "PATH": path}
-    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "--check", str(root / "play.json")]
-    done = subprocess.run(argv, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    done = run_play(root, tasks, "--check", environment={"PATH": path}, keywords={"vars": catalogue, "environment": {"PATH": path}})
+    assert done.code == 0, done.output[-5000:]
     result: dict[str, str] = json.loads((root / "refusals.json").read_text())
-    return result | {"output": done.stdout}
+    return result | {"output": done.output}
 
 
 @pytest.fixture(scope="module")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from support.filters import filter_plugin
-from support.roles import ROLES_ENVIRONMENT, ROOT
+from support.local_play import role_tasks, run_play
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 plugin = filter_plugin("gpu_tools_builds")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -67,25 +67,13 @@ def source(tmp_path: Path) -> tuple[Path, str]:
 
 def play(root: Path, builds: list[dict[str, Any]]) -> tuple[int, str]:
     """Run the role's task file build on this machine; folders and cache are below `root`."""
-    tasks = [{"ansible.builtin.include_role": {"name": "gpu_tools", "tasks_from": "build"}}]
-    (root / "play.json").write_text(json.dumps([{"hosts": "localhost", "connection": "local", "gather_facts": True, "tasks": tasks}]))
     variables = {
         "gpu_tools_builds": builds,
         "gpu_tools_build_dir": str(root / "node"),
         "gpu_tools_cache_dir": str(root / "cache"),
-        "ansible_python_interpreter": sys.executable,
     }
-    argv = [
-        str(Path(sys.executable).with_name("ansible-playbook")),
-        "-i",
-        "localhost,",
-        "-e",
-        json.dumps(variables),
-        str(root / "play.json"),
-    ]
-    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_HOME": str(root)}
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=180)
-    return done.returncode, done.stdout + done.stderr
+    done = run_play(root, role_tasks("gpu_tools", "build"), variables=variables, keywords={"gather_facts": True})
+    return done.code, done.output
 
 
 def test_a_package_is_built_once_from_the_pinned_commit(tmp_path: Path, source: tuple[Path, str]) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
-import sys
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from support.filters import filter_plugin
-from support.roles import ROLES_ENVIRONMENT
+from support.local_play import role_tasks, run_play
 from support.tool_container import GROUP, IMAGE, container, script
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 plugin = filter_plugin("gpu_tools_container")
 
@@ -123,25 +123,13 @@ def test_the_container_ends_with_a_killed_script(tmp_path: Path) -> None:
 def play(root: Path, declared: dict[str, Any]) -> tuple[int, str]:
     """Run the role's tasks for containers on this machine, with the runtime of `root`; script and programs are below it."""
     names = ("container_leftovers", "container") if declared else ("container_leftovers",)
-    tasks = [{"ansible.builtin.include_role": {"name": "gpu_tools", "tasks_from": name}} for name in names]
-    (root / "play.json").write_text(json.dumps([{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}]))
     variables = {
         "gpu_tools_container": declared,
         "__gpu_tools_script": str(root / "lib" / "run"),
         "__gpu_tools_bin": str(root / "bin"),
-        "ansible_python_interpreter": sys.executable,
     }
-    argv = [
-        str(Path(sys.executable).with_name("ansible-playbook")),
-        "-i",
-        "localhost,",
-        "-e",
-        json.dumps(variables),
-        str(root / "play.json"),
-    ]
-    more = ROLES_ENVIRONMENT | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_HOME": str(root)}
-    done = subprocess.run(argv, env=environment_of(root, **more), capture_output=True, text=True, check=False, timeout=180)
-    return done.returncode, done.stdout + done.stderr
+    done = run_play(root, role_tasks("gpu_tools", *names), variables=variables, environment={"PATH": f"{root}:{os.environ['PATH']}"})
+    return done.code, done.output
 
 
 def runtime(root: Path, version: str) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.roles import ROLES_ENVIRONMENT
+from support.local_play import role_tasks, run_play
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the role gives its file to root")
 
@@ -32,8 +29,6 @@ def apply(root: Path, *, version: str, loaded: bool = True, pgrep: int = 0, chec
     for name, text in TOOLS.items():
         (root / name).write_text(f"#!/bin/sh\n{text}\n")
         (root / name).chmod(0o755)
-    tasks = [{"ansible.builtin.include_role": {"name": "nvidia_driver", "tasks_from": name}} for name in ("nvlsm", "services")]
-    (root / "play.json").write_text(json.dumps([{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}]))
     variables: dict[str, Any] = {
         "nvidia_driver_nvlsm_version": version,
         "__nvidia_driver_is_loaded": loaded,
@@ -42,28 +37,13 @@ def apply(root: Path, *, version: str, loaded: bool = True, pgrep: int = 0, chec
         "__nvidia_driver_fabric_services": {},
         "__nvidia_driver_services": [],
         "__nvidia_driver_package_differences": [],
-        "ansible_python_interpreter": sys.executable,
     }
     log = root / "log"
     log.unlink(missing_ok=True)
-    environment = {"PATH": f"{root}:{os.environ['PATH']}", "LOG": str(log), "PGREP": str(pgrep), "ANSIBLE_HOME": str(root)}
-    argv = [
-        str(Path(sys.executable).with_name("ansible-playbook")),
-        "-i",
-        "localhost,",
-        "-e",
-        json.dumps(variables),
-        str(root / "play.json"),
-    ]
-    done = subprocess.run(
-        [*argv, *(["--check"] if check else [])],
-        env=os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_NOCOLOR": "1"} | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    return done.returncode, done.stdout + done.stderr, log.read_text().splitlines() if log.exists() else []
+    environment = {"PATH": f"{root}:{os.environ['PATH']}", "LOG": str(log), "PGREP": str(pgrep)}
+    words = ["--check"] if check else []
+    done = run_play(root, role_tasks("nvidia_driver", "nvlsm", "services"), *words, variables=variables, environment=environment)
+    return done.code, done.output, log.read_text().splitlines() if log.exists() else []
 
 
 @pytest.mark.skipif(Path("/sys/module/ib_umad").exists(), reason="this machine has ib_umad loaded")

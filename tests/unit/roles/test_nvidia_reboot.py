@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from support.roles import ROLES_ENVIRONMENT
+from support.local_play import role_tasks, run_play
 
-PLAY = [
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TASKS = [
+    *role_tasks("nvidia_driver", "reboot"),
     {
-        "hosts": "localhost",
-        "connection": "local",
-        "gather_facts": False,
-        "tasks": [
-            {"ansible.builtin.include_role": {"name": "nvidia_driver", "tasks_from": "reboot"}},
-            {
-                "ansible.builtin.copy": {
-                    "content": "{{ {'reboot': nvidia_driver_reboot_required, 'again': nvidia_driver_apply_again} | to_json }}",
-                    "dest": "{{ out }}",
-                    "mode": "0600",
-                }
-            },
-        ],
-    }
+        "ansible.builtin.copy": {
+            "content": "{{ {'reboot': nvidia_driver_reboot_required, 'again': nvidia_driver_apply_again} | to_json }}",
+            "dest": "{{ out }}",
+            "mode": "0600",
+        }
+    },
 ]
 
 
@@ -40,7 +33,6 @@ PLAY = [
     ],
 )
 def test_reboot_and_second_run(loaded: bool, ecc: str, asked: dict[str, bool], tmp_path: Path) -> None:
-    (tmp_path / "play.yml").write_text(json.dumps(PLAY))
     given = {
         "out": str(tmp_path / "out.json"),
         "nvidia_driver_ecc": ecc,
@@ -50,8 +42,6 @@ def test_reboot_and_second_run(loaded: bool, ecc: str, asked: dict[str, bool], t
         "__nvidia_driver_parameters": {},
         "__nvidia_driver_params": {},
     }
-    argv = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", "-e", json.dumps(given), str(tmp_path / "play.yml")]
-    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_PYTHON_INTERPRETER": sys.executable}
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_play(tmp_path, TASKS, variables=given)
+    assert done.code == 0, done.output
     assert json.loads((tmp_path / "out.json").read_text()) == asked

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from support.roles import ROLES_ENVIRONMENT
+from support.local_play import role_tasks, run_play
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("openssl"), reason="needs root, which owns the files, and openssl")
 # The handler is called, and does nothing: no driver is loaded here.
@@ -56,9 +57,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def play(root: Path, made: Made, *, key: str = "tray", authority: str = "ca") -> tuple[int, str]:
     """Run the task file tls of the role on this machine, with its folder below `root`."""
-    tasks = [{"ansible.builtin.include_role": {"name": "nvlink_domain", "tasks_from": "tls"}}]
-    text = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}]
-    (root / "play.json").write_text(json.dumps(text))
     variables = {
         "__nvlink_domain_tls": str(root / "tls"),
         "nvlink_domain_imex_tls": {
@@ -67,12 +65,9 @@ def play(root: Path, made: Made, *, key: str = "tray", authority: str = "ca") ->
             "authority": str(made.folder / f"{authority}.pem"),
             "target_name": "imex.example.net",
         },
-        "ansible_python_interpreter": sys.executable,
     }
-    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "--diff", "-i", "localhost,", "-e", json.dumps(variables)]
-    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_HOME": str(root)}
-    done = subprocess.run([*argv, str(root / "play.json")], env=environment, capture_output=True, text=True, check=False, timeout=180)
-    return done.returncode, done.stdout + done.stderr
+    done = run_play(root, role_tasks("nvlink_domain", "tls"), "--diff", variables=variables)
+    return done.code, done.output
 
 
 def test_they_are_installed_once_and_no_secret_is_printed(tmp_path: Path, made: Made) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clusterctl_validators.test_ofed import _RENAMED
 from support.filters import filter_plugin
-from support.roles import ROLES_ENVIRONMENT
+from support.local_play import role_tasks, run_play
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 plugin = filter_plugin("ofed_names")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="the role gives its file to root")
@@ -90,21 +90,16 @@ def play(root: Path, tasks_from: str, *, check: bool = False, **variables: Any) 
     """Run one task file of the role; the number of changed tasks and the output. Facts for provision are in facts.json."""
     told = "{{ {'reboot': ofed_reboot_required | default(none), 'again': ofed_apply_again | default(none)} | to_json }}"
     tasks = [
-        {"ansible.builtin.include_role": {"name": "ofed", "tasks_from": tasks_from}},
+        *role_tasks("ofed", tasks_from),
         {
             "ansible.builtin.copy": {"content": told, "dest": str(root / "facts.json"), "mode": "0600"},
             "check_mode": False,
             "changed_when": False,
         },
     ]
-    (root / "play.json").write_text(json.dumps([{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}]))
-    given = {"ansible_python_interpreter": sys.executable, **variables}
-    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "-e", json.dumps(given), str(root / "play.json")]
-    environment = os.environ | ROLES_ENVIRONMENT | {"ANSIBLE_NOCOLOR": "1", "ANSIBLE_HOME": str(root / "ansible")}
-    argv += ["--check"] if check else []
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return int(done.stdout.rpartition("changed=")[2].split()[0]), done.stdout
+    done = run_play(root, tasks, *(["--check"] if check else []), variables=variables)
+    assert done.code == 0, done.output
+    return done.changed, done.output
 
 
 @needs_root

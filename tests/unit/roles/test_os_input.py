@@ -1,18 +1,17 @@
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from support.filters import filter_plugin
-from support.roles import ROLES_ENVIRONMENT, ROOT, load_role
+from support.local_play import run_play
+from support.roles import ROOT, load_role
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CASES = {
     f"{role}-{name}": (role, case)
@@ -60,21 +59,8 @@ def test_bad_input_is_refused_by_its_path(name: str) -> None:
 
 @pytest.mark.parametrize(("role", "variables", "message"), ASSERTED, ids=lambda v: v if isinstance(v, str) else "")
 def test_a_role_refuses_before_it_changes_anything(role: str, variables: dict[str, Any], message: str, tmp_path: Path) -> None:
-    play = [
-        {
-            "hosts": "localhost",
-            "connection": "local",
-            "gather_facts": False,
-            "roles": [role],
-            "vars": {"ansible_python_interpreter": sys.executable},
-        }
-    ]
-    (tmp_path / "play.yml").write_text(json.dumps(play))
-    (tmp_path / "vars.json").write_text(json.dumps(variables))
-    shown = {"ANSIBLE_HOME": str(tmp_path), "ANSIBLE_CALLBACK_RESULT_FORMAT": "json", "ANSIBLE_NOCOLOR": "1"}
-    environment = os.environ | ROLES_ENVIRONMENT | shown
-    argv = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "-e", f"@{tmp_path}/vars.json", "--check"]
-    done = subprocess.run([*argv, str(tmp_path / "play.yml")], capture_output=True, text=True, env=environment, check=False, timeout=120)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert message in done.stdout + done.stderr
-    assert "changed=0" in done.stdout
+    environment = {"ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
+    done = run_play(tmp_path, [], "--check", variables=variables, environment=environment, keywords={"roles": [role]})
+    assert done.code == 2, done.output
+    assert message in done.output
+    assert done.changed == 0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from support.local_play import run_play
 from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TASKS = ROOT / "roles" / "shared" / "tasks" / "repair_Debian.yml"
 _APT = """#!/bin/sh
@@ -33,17 +34,8 @@ def repair(folder: Path, *words: str, broken: int, configured: int = 0, fixed: i
         (folder / name).write_text(text.format(log=log, broken=broken, configured=configured, fixed=fixed))
         (folder / name).chmod(0o755)
     tasks = [{"ansible.builtin.import_tasks": str(TASKS)}]
-    (folder / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "connection": "local", "tasks": tasks}]))
-    path = f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["ansible-playbook", "-i", "localhost,", "-e", f"ansible_python_interpreter={sys.executable}", *words, str(folder / "play.yml")],
-        env=os.environ | {"PATH": path, "ANSIBLE_NOCOLOR": "1"},
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    return done.returncode, done.stdout, [line.split(" -o APT::Install")[0] for line in log.read_text().splitlines()]
+    done = run_play(folder, tasks, *words, environment={"PATH": f"{folder}:{os.environ['PATH']}"})
+    return done.code, done.output, [line.split(" -o APT::Install")[0] for line in log.read_text().splitlines()]
 
 
 CHECK = "apt-get check -q -o DPkg::Lock::Timeout=60"

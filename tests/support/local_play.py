@@ -1,0 +1,77 @@
+"""Runs tasks on this machine with ansible-playbook and the roles of the tree."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from support.roles import ROLES_ENVIRONMENT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LIMIT_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedPlay:
+    """Its exit status, and what it printed."""
+
+    code: int
+    output: str
+
+    @property
+    def changed(self) -> int:
+        """How many tasks changed something, by the recap."""
+        found = re.search(r"changed=(\d+)", self.output)
+        assert found, self.output
+        return int(found[1])
+
+
+def role_tasks(role: str, *names: str) -> list[dict[str, Any]]:
+    """Tasks that include task files of a role."""
+    return [{"ansible.builtin.include_role": {"name": role, "tasks_from": name}} for name in names]
+
+
+def run_play(
+    folder: Path,
+    tasks: Sequence[Mapping[str, Any]],
+    *words: str,
+    variables: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    keywords: Mapping[str, Any] | None = None,
+) -> FinishedPlay:
+    """Run `tasks` on localhost from `folder`.
+
+    Args:
+        words: more arguments of ansible-playbook.
+        variables: extra variables: they win over all others.
+        environment: in addition to that of this process.
+        keywords: more keywords of the play.
+    """
+    play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": list(tasks), **(keywords or {})}
+    (folder / "play.json").write_text(json.dumps([play]))
+    given = json.dumps({"ansible_python_interpreter": sys.executable, **(variables or {})})
+    program = str(Path(sys.executable).with_name("ansible-playbook"))
+    done = subprocess.run(
+        [program, "-i", "localhost,", "-e", given, *words, str(folder / "play.json")],
+        env={
+            **os.environ,
+            **ROLES_ENVIRONMENT,
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_HOME": str(folder / "ansible-home"),
+            **(environment or {}),
+        },
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_LIMIT_S,
+    )
+    return FinishedPlay(done.returncode, done.stdout + done.stderr)
