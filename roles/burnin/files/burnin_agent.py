@@ -36,6 +36,8 @@ RETRY_S = 0.5
 RUN_WORDS, WAIT_WORDS, QUERY_WORDS, START_WORDS = 3, 4, 3, 4
 ALL_DONE = 1 << 30
 RUNNING = 3
+# The start takes a second; an interpreter on a node under full load takes longer.
+START_S = 120.0
 NO_ERROR = ("", "")  # (code of clusterctl's GateReason, text)
 PLAN_LIMIT = ("timed_out", "time limit of the node's plan reached")
 NOT_LISTENING = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
@@ -320,6 +322,7 @@ def run(directory: Path) -> int:
         (directory / "pid").symlink_to(str(os.getpid()))  # atomic: a link has its content from the start
     except FileExistsError:
         return 0
+    note_boot(directory)
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
     lock_fd, why = lock_node(plan["lock"], plan["owner"])
     agent = Agent(directory, plan, lock_fd)
@@ -328,7 +331,6 @@ def run(directory: Path) -> int:
             agent.guarded(step, ("node_busy", f"another burn-in runs on this node ({why})"))
     else:
         os.ftruncate(lock_fd, 0)
-        note_boot(directory)
         os.pwrite(lock_fd, f"owner {plan['owner']}, run {plan['run']}, pid {os.getpid()}".encode(), 0)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: threading.Thread(target=agent.end, args=(("interrupted", "interrupted"),)).start())
@@ -341,18 +343,26 @@ def wait(directory: Path, limit_s: float) -> int:
     """Wait for the agent of `directory`. Returns RUNNING if it did not finish in time, 1 if it never will."""
     until = time.monotonic() + limit_s
     while True:
-        pid = directory / "pid"  # absent: the agent is about to start
-        alive = not pid.is_symlink() or Path("/proc", os.readlink(pid)).exists()  # noqa: PTH115 Python 3.8
+        why = why_gone(directory)
         if (directory / "done").exists():
             return 0
-        reboot = rebooted(directory)
-        if reboot or not alive:
-            sys.stderr.write(f"{reboot or 'the burn-in agent died'}; the records of finished steps are kept\n")
+        why = rebooted(directory) or why
+        if why:
+            sys.stderr.write(f"{why}; the records of finished steps are kept\n")
             return 1
         if time.monotonic() >= until:
             sys.stderr.write(f"the burn-in agent did not finish within {limit_s:g} s\n")
             return RUNNING
         time.sleep(0.2)
+
+
+def why_gone(directory: Path) -> str:
+    """Why the agent of `directory` is not at work; empty if it is, or may be about to start."""
+    pid = directory / "pid"
+    if pid.is_symlink():
+        return "" if Path("/proc", os.readlink(pid)).exists() else "the burn-in agent died"  # noqa: PTH115 Python 3.8
+    waited_s = time.time() - (directory / "plan.json").stat().st_mtime
+    return "the burn-in agent never started: did the node reboot?" if waited_s > START_S else ""
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,6 +65,14 @@ def test_an_agent_that_died_in_the_same_boot_did_not_reboot(tmp_path: Path) -> N
     done = wait(node)
     assert (done.returncode, done.stderr) == (1, "the burn-in agent died; the records of finished steps are kept\n")
     assert list(node.records) == ["first"]
+
+
+@pytest.mark.parametrize(("age_s", "code", "text"), [(0, 3, "did not finish within 1 s"), (300, 1, "never started: did the node reboot?")])
+def test_an_agent_that_a_reboot_kept_from_starting_is_not_waited_for(tmp_path: Path, age_s: int, code: int, text: str) -> None:
+    node = AgentNode(tmp_path, "n1", free_port(), [step("first", ["true"])])
+    os.utime(node.folder / "plan.json", (time.time() - age_s,) * 2)
+    done = wait(node, 1)
+    assert (done.returncode, text in done.stderr) == (code, True), done.stderr
 
 
 def test_an_agent_that_is_killed_as_it_begins_did_not_reboot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
