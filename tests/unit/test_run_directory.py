@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters.run_directory import RunDir, write_atomically
-from clusterctl.model.errors import StoreError
+from clusterctl.model.errors import RunDirectoryGoneError, StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,7 @@ def test_a_state_dir_that_is_a_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_missing_run_directory_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no longer exists"):
+    with pytest.raises(RunDirectoryGoneError, match="no longer exists"):
         RunDir.open(tmp_path / "absent")
 
 
