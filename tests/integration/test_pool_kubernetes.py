@@ -264,14 +264,7 @@ def test_a_node_with_a_pod_is_left_alone_by_provision(kube: Kube, tmp_path: Path
 def test_an_api_server_that_is_down_admits_nothing(kube: Kube, tmp_path: Path) -> None:
     pool = pool_of(kube, tmp_path)
     world = World(tmp_path, names=(N1, N2), pool=pool)
-    down: list[str] = []
-
-    def stop_once(what: str) -> None:
-        if what == "burn_in" and not down:
-            down.append(what)
-            kube.stop("kube-apiserver")
-
-    world.before = stop_once
+    world.once_before("burn_in", lambda: kube.stop("kube-apiserver"))
     result = world.run(force=True)
     assert {(n.state, n.exit_code) for n in result.nodes} == {(State.DRAINED, ExitCode.CHANGES_PENDING)}
     assert "API server of Kubernetes does not answer" in result.nodes[0].reason

@@ -310,14 +310,7 @@ def test_provision_waits_for_a_job_and_says_so(slurm: Slurm, tmp_path: Path) -> 
 def test_a_controller_that_is_down_admits_nothing(slurm: Slurm, tmp_path: Path) -> None:
     pool = pool_of(slurm, tmp_path)
     world = World(tmp_path, names=(N1, N2), pool=pool)
-    down: list[str] = []
-
-    def stop_once(what: str) -> None:
-        if what == "burn_in" and not down:
-            down.append(what)
-            slurm.stop("slurmctld")
-
-    world.before = stop_once
+    world.once_before("burn_in", lambda: slurm.stop("slurmctld"))
     result = world.run(force=True)
     assert {(n.state, n.exit_code) for n in result.nodes} == {(State.DRAINED, ExitCode.CHANGES_PENDING)}
     assert "slurmctld does not answer" in result.nodes[0].reason

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import socket
 import ssl
 import subprocess
-import tempfile
 import time
 import urllib.request
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from support.daemons import Daemons, free_ports
 from support.roles import ROOT
 from support.unpacked_tools import which
 
@@ -48,29 +44,16 @@ def missing_kube() -> list[str]:
     return [name for name, found in (("kube-apiserver", apiserver()), ("etcd", etcd())) if not found]
 
 
-class Kube:
+class Kube(Daemons):
     """A running API server; a context manager."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="clusterctl-kube-"))
+        super().__init__("clusterctl-kube-")
         self.kubeconfig = self.folder / "kubeconfig"
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._api, self._client, self._peer = _free_ports(3)
+        self._api, self._client, self._peer = free_ports(3)
 
-    def __enter__(self) -> Self:
-        try:
-            self._start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for name in ("kube-apiserver", "etcd"):
-            self.stop(name)
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _start(self) -> None:
+    def start(self) -> None:
+        """See `Daemons.start`."""
         key = self.folder / "sa.key"
         subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True, timeout=_LIMIT_S)
         (self.folder / "tokens.csv").write_text(f'{_TOKEN},admin,1,"system:masters"\n')
@@ -79,7 +62,7 @@ class Kube:
         client, peer = (f"http://127.0.0.1:{p}" for p in (self._client, self._peer))
         words = {"data-dir": "etcd", "listen-client-urls": client, "advertise-client-urls": client, "listen-peer-urls": peer}
         more = {"initial-advertise-peer-urls": peer, "initial-cluster": f"default={peer}"}
-        self._spawn("etcd", [etcd() or "", *(f"--{k}={v}" for k, v in (words | more).items()), "--unsafe-no-fsync"])
+        self.spawn("etcd", [etcd() or "", *(f"--{k}={v}" for k, v in (words | more).items()), "--unsafe-no-fsync"])
         self.start_apiserver()
 
     def start_apiserver(self) -> None:
@@ -98,25 +81,13 @@ class Kube:
             "service-account-issuer": "https://test.invalid",
             "disable-admission-plugins": "ServiceAccount",
         }
-        self._spawn("kube-apiserver", [apiserver() or "", *(f"--{k}={v}" for k, v in words.items())])
+        self.spawn("kube-apiserver", [apiserver() or "", *(f"--{k}={v}" for k, v in words.items())])
         end = time.monotonic() + _LIMIT_S
         while not self._ready():
-            dead = [n for n, p in self._processes.items() if p.poll() is not None]
+            dead = self.ended()
             if dead or time.monotonic() > end:
                 raise RuntimeError(f"{dead} ended, or not ready in time: {(self.folder / 'kube-apiserver.log').read_text()[-3000:]}")
             time.sleep(0.3)
-
-    def stop(self, name: str) -> None:
-        """End kube-apiserver or etcd."""
-        process = self._processes.pop(name, None)
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(90)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(90)
 
     def request(self, method: str, path: str, body: dict[str, Any] | None = None, kind: str = "application/json") -> Any:
         """A request without clusterctl's client: what other programs do."""
@@ -176,19 +147,6 @@ class Kube:
         except OSError:
             return False
 
-    def _spawn(self, name: str, argv: Sequence[str]) -> None:
-        with (self.folder / f"{name}.log").open("ab") as log:
-            self._processes[name] = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, env={**os.environ, "NO_PROXY": "127.0.0.1"}
-            )
-
-
-def _free_ports(count: int) -> list[int]:
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(p.getsockname()[1]) for p in probes]
-    finally:
-        for probe in probes:
-            probe.close()
+    def environment(self) -> dict[str, str]:
+        """See `Daemons.environment`."""
+        return super().environment() | {"NO_PROXY": "127.0.0.1"}

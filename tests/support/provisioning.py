@@ -130,6 +130,17 @@ class World:
                 run.code, run.summary = result.exit_code, context.summary(result)
             return result
 
+    def once_before(self, operation: str, action: Callable[[], None]) -> None:
+        """Call `action` before the first operation of this name."""
+        done: list[str] = []
+
+        def call(what: str) -> None:
+            if what == operation and not done:
+                done.append(what)
+                action()
+
+        self.before = call
+
     def node(self, name: str) -> Node:
         """A node as the inventory declares it."""
         return node(name, self.digest)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import getpass
 import os
 import secrets
-import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from support.daemons import Daemons, free_ports
 from support.unpacked_tools import environment as tool_environment
 from support.unpacked_tools import which
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 NODES = ("r12-n01", "r12-n02", "r12-n03", "r12-n04")
 # known to slurmctld, without a slurmd
@@ -68,38 +67,30 @@ def slurm_environment() -> dict[str, str]:
     return own | {"LD_LIBRARY_PATH": os.pathsep.join(p for p in (own.get("LD_LIBRARY_PATH", ""), str(private)) if p)} if private else own
 
 
-class Slurm:
+class Slurm(Daemons):
     """A running Slurm; a context manager. `r12-n01` has the features h100 and ndr."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="clusterctl-slurm-"))  # short: the socket of munged lies in it
+        super().__init__("clusterctl-slurm-")
         self.conf = self.folder / "slurm.conf"
-        self._ports = _free_ports(len(NODES) + 2)
-        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
-
-    def __enter__(self) -> Self:
-        try:
-            self._start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+        self._ports = free_ports(len(NODES) + 2)
 
     def __exit__(self, *_: object) -> None:
-        if "slurmctld" in self._daemons:
-            self._end_jobs()
-        for name in reversed(tuple(self._daemons)):
-            self.stop(name)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            if self.is_running("slurmctld"):
+                self._end_jobs()
+        finally:
+            super().__exit__()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """See `Daemons.start`."""
         (self.folder / "state").mkdir()
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(1024))
         key.chmod(0o400)
         self.write_conf()
         files = {"key-file": "munge.key", "socket": "munge.sock", "pid-file": "munged.pid", "log-file": "munged.log", "seed-file": "seed"}
-        self._spawn("munged", [which("munged") or "", "--foreground", "--force", *(f"--{k}={self.folder / v}" for k, v in files.items())])
+        self.spawn("munged", [which("munged") or "", "--foreground", "--force", *(f"--{k}={self.folder / v}" for k, v in files.items())])
         self.wait((self.folder / "munge.sock").exists, "munged")
         self.start_controller("-c")
         for name in NODES:
@@ -132,30 +123,18 @@ class Slurm:
 
     def start_controller(self, *words: str) -> None:
         """Start slurmctld; with its saved state, unless `-c` is given."""
-        self._spawn("slurmctld", [_daemon("slurmctld") or "", "-D", "-f", str(self.conf), *words])
+        self.spawn("slurmctld", [_daemon("slurmctld") or "", "-D", "-f", str(self.conf), *words])
         self.wait(lambda: "is UP" in self.run("scontrol", "ping", check=False), "slurmctld")
 
     def start_node(self, name: str, *words: str) -> None:
         """Start the slurmd of a node."""
         argv = [_daemon("slurmd") or "", "-D", "-N", name, "-f", str(self.conf), "-d", _daemon("slurmstepd") or "", *words]
-        self._spawn(name, argv)
-
-    def stop(self, name: str) -> None:
-        """End slurmctld, munged or the slurmd of a node."""
-        process = self._daemons.pop(name)
-        process.terminate()
-        try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(60)
+        self.spawn(name, argv)
 
     def run(self, *argv: str, check: bool = True) -> str:
         """Run a command of Slurm."""
-        env = slurm_environment() | {"SLURM_CONF": str(self.conf)}
-        done = subprocess.run(
-            [which(argv[0]) or argv[0], *argv[1:]], check=False, capture_output=True, text=True, env=env, timeout=_LIMIT_S
-        )
+        words = [which(argv[0]) or argv[0], *argv[1:]]
+        done = subprocess.run(words, check=False, capture_output=True, text=True, env=self.environment(), timeout=_LIMIT_S)
         if check and done.returncode:
             raise RuntimeError(f"{argv}: {done.stdout}{done.stderr}")
         return done.stdout + done.stderr
@@ -195,7 +174,7 @@ class Slurm:
         """Wait for a condition."""
         end = time.monotonic() + _LIMIT_S
         while not done():
-            dead = [n for n, p in self._daemons.items() if p.poll() is not None]
+            dead = self.ended()
             if dead or time.monotonic() > end:
                 logs = "\n".join(f"{f.name}: {f.read_text(errors='replace')[-1500:]}" for f in sorted(self.folder.glob("*.log")))
                 raise RuntimeError(f"{what}: {f'{dead} ended' if dead else 'took too long'}\n{logs}")
@@ -206,10 +185,9 @@ class Slurm:
         self.run("scancel", "--full", f"--user={getpass.getuser()}", check=False)
         self.wait(lambda: not self.run("squeue", "--noheader", check=False).strip(), "the end of all jobs")
 
-    def _spawn(self, name: str, argv: Sequence[str]) -> None:
-        env = slurm_environment() | {"SLURM_CONF": str(self.conf)}
-        with (self.folder / f"{name}.log").open("ab") as log:
-            self._daemons[name] = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, cwd=self.folder)
+    def environment(self) -> dict[str, str]:
+        """See `Daemons.environment`."""
+        return slurm_environment() | {"SLURM_CONF": str(self.conf)}
 
 
 def _daemon(name: str) -> str | None:
@@ -222,14 +200,3 @@ def _private_libraries() -> Path | None:
     scontrol = which("scontrol")
     found = sorted(Path(scontrol).parents[1].glob("lib/*/slurm-wlm")) if scontrol else []
     return found[0] if found and scontrol and not scontrol.startswith("/usr/") else None
-
-
-def _free_ports(count: int) -> list[int]:
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(p.getsockname()[1]) for p in probes]
-    finally:
-        for probe in probes:
-            probe.close()
