@@ -140,9 +140,10 @@ def run_daemon(config: ImexConfig, version: str) -> int:
     servers = [_Server(node.address, node.port, node.answer)]
     if config.cmd_enabled:
         servers.append(_Server(COMMAND_ADDRESS, config.cmd_port, node.command))
-    state.set_flag("imex", "1")
-    if config.daemonize and os.fork():
-        return 0
+    if config.daemonize:
+        state.set_flag("imex", "1")  # whoever waited for this command finds it running
+        if os.fork():
+            return 0
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     return daemons.run_until_sigterm("imex")

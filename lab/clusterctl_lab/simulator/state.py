@@ -120,7 +120,8 @@ def flag(name: str) -> str:
 def set_flag(name: str, value: str) -> None:
     """Set a flag; an empty value clears it."""
     if value:
-        with open(f"{RUN}/{name}", "w", encoding="utf-8") as file:
+        with open(f"{RUN}/.{name}", "w", encoding="utf-8") as file:
             file.write(value + "\n")
+        os.replace(f"{RUN}/.{name}", f"{RUN}/{name}")  # nobody reads it empty
     elif os.path.exists(f"{RUN}/{name}"):
         os.unlink(f"{RUN}/{name}")
