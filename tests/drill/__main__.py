@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from drill.controller import NAME, play_killed_controller
 from drill.faults import FAULTS
 from drill.rounds import NODES, PHASES, play
 from support.demo_rack import DemoRack
@@ -17,7 +18,7 @@ from support.roles import ROOT
 def main() -> int:
     """Run it. Returns 0 if nothing was wrong."""
     parser = argparse.ArgumentParser(prog="python -m drill", description=__doc__)
-    parser.add_argument("--fault", action="append", choices=sorted(FAULTS), help="only these (repeat)")
+    parser.add_argument("--fault", action="append", choices=sorted([*FAULTS, NAME]), help="only these (repeat)")
     parser.add_argument("--phase", action="append", choices=sorted(PHASES), help="only in these (repeat)")
     parser.add_argument("--rack", type=int, default=98, help="number of the lab rack")
     parser.add_argument("--site", type=Path, default=ROOT / "build" / "drill", help="folder of the site and its state")
@@ -29,9 +30,9 @@ def main() -> int:
     try:
         rack.lab_up("--nodes", str(NODES))
         rack.ok("provision", rack.target, "--yes")
-        for fault in args.fault or FAULTS:
-            for phase in args.phase or PHASES:
-                rounds.append(play(rack, fault, phase))
+        for fault in args.fault or [*FAULTS, NAME]:
+            for phase in args.phase or PHASES if fault in FAULTS else ["group"]:
+                rounds.append(play(rack, fault, phase) if fault in FAULTS else play_killed_controller(rack))
                 print(json.dumps(asdict(rounds[-1])), flush=True)
     finally:
         rack.clusterctl("lab", "down", rack.target)

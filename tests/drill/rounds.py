@@ -24,7 +24,7 @@ NODES = 3
 _DRIFT = "rm /etc/nccl.conf"
 # The folder of a burn-in that could not end stays until it is older than a run can last (roles/burnin/tasks/stale.yml).
 _LEFT = "pgrep -af 'burnin_agent|AnsiballZ' | grep -v pgrep; true"
-_PROVISION = ("--yes", "--force", "--roles", "nccl", "--retest")
+PROVISION = ("--yes", "--force", "--roles", "nccl", "--retest")
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,16 @@ class Round:
     wrong: tuple[str, ...]
 
 
+def drift(rack: DemoRack, names: list[str]) -> None:
+    """Give every node something to apply."""
+    for name in names:
+        LabSsh(rack.state_dir)(name, _DRIFT)
+
+
 def play(rack: DemoRack, fault: str, phase: str) -> Round:
     """Play one round on an admitted rack; the second node fails."""
     names, ssh, bad = [rack.node(i) for i in range(1, NODES + 1)], LabSsh(rack.state_dir), rack.node(2)
-    for name in names:
-        ssh(name, _DRIFT)
+    drift(rack, names)
     began = time.monotonic()
     code, text = _run_into(rack, fault, phase, bad)
     duration_s = time.monotonic() - began
@@ -59,12 +64,12 @@ def play(rack: DemoRack, fault: str, phase: str) -> Round:
     if code not in FAULTS[fault].exit_codes:
         wrong.append(f"exit status {code}")
     FAULTS[fault].stop(bad)
-    wrong += _after(rack, ssh, names, bad)
+    wrong += after(rack, ssh, names, "--partners", ",".join(n for n in names if n != bad), target=bad)
     return Round(fault, phase, code, round(duration_s, 1), found[bad]["state"], found[bad]["reason"], tuple(wrong))
 
 
 def _run_into(rack: DemoRack, fault: str, phase: str, bad: str) -> tuple[int, str]:
-    argv = [CLUSTERCTL, "provision", rack.target, *_PROVISION]
+    argv = [CLUSTERCTL, "provision", rack.target, *PROVISION]
     lines = []
     with subprocess.Popen(
         argv, cwd=rack.site, env=rack.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -108,17 +113,17 @@ def wrong_states(status: dict[str, Any], bad: str) -> Iterator[str]:
         yield "a run has no end"
 
 
-def _after(rack: DemoRack, ssh: LabSsh, names: list[str], bad: str) -> Iterator[str]:
-    """What is wrong once the node is mended: it must be admitted with the others as partners, and no process of a run may be left on any."""
+def after(rack: DemoRack, ssh: LabSsh, names: list[str], *words: str, target: str = "") -> Iterator[str]:
+    """What is wrong once all is mended: `provision` must admit the node or the rack, and no process of a run may be left on any node."""
     deadline = time.monotonic() + 120
     while any(ssh.run(name, "systemctl is-system-running --wait").stdout.strip() not in {"running", "degraded"} for name in names):
         if time.monotonic() > deadline:
             yield "the node did not come back within 120 s"
             return
         time.sleep(1)
-    again = rack.clusterctl("provision", bad, "--yes", "--retest", "--partners", ",".join(n for n in names if n != bad))
+    again = rack.clusterctl("provision", target or rack.target, "--yes", "--retest", *words)
     if again.code != ExitCode.OK or set(rack.states().values()) != {"admitted"}:
-        yield f"the mended node: provision ended {again.code}: {again.out[-2000:]}{again.err[-500:]}"
+        yield f"mended: provision ended {again.code}: {again.out[-2000:]}{again.err[-500:]}"
     for name in names:
         left = ssh(name, _LEFT)
         if left:
