@@ -41,7 +41,7 @@ unit: ## Fast tests without containers
 	$(BIN)/pytest -n 2 tests/unit tests/contract
 
 integration: ## Tests with containers and real processes, and the demo flow; two files in parallel
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder tests/e2e tests/integration
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 tests/e2e tests/integration
 
 e2e: ## Tests of the demo flow only
 	$(BIN)/pytest tests/e2e
