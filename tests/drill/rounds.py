@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from support.demo_rack import DemoRack
 
-# Phase -> (how its line begins, the process on the node that shows that it has come to the node).
-PHASES = {"apply": ("] apply: r", "AnsiballZ"), "burn_in": ("] burn in: r", "burnin_agent.py run")}
+# Phase -> (how its line begins, how to see that it has come to the node). Ansible pipes its modules, so they have no name there.
+PHASES = {"apply": ("] apply: r", "pgrep -f 'sshd: root'"), "burn_in": ("] burn in: r", "pgrep -f 'burnin_agent.py ru[n]'")}
 _COMES_S = 180
 NODES = 3
 _DRIFT = "rm /etc/nccl.conf"
 # The folder of a burn-in that could not end stays until it is older than a run can last (roles/burnin/tasks/stale.yml).
-_LEFT = "pgrep -af 'burnin_agent|AnsiballZ' | grep -v pgrep; true"
+_LEFT = "pgrep -af 'burnin_agen[t]'; true"
 PROVISION = ("--yes", "--force", "--roles", "nccl", "--retest")
 
 
@@ -75,12 +75,12 @@ def _run_into(rack: DemoRack, fault: str, phase: str, bad: str) -> tuple[int, st
         argv, cwd=rack.site, env=rack.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as run:
         assert run.stdout is not None
-        begins, process = PHASES[phase]
+        begins, has_come = PHASES[phase]
         pending = True
         for line in run.stdout:
             lines.append(line)
             if pending and begins in line:
-                _wait_for(bad, process)
+                _wait_for(bad, has_come)
                 FAULTS[fault].happen(bad)
                 pending = False
         code = run.wait()
@@ -89,11 +89,11 @@ def _run_into(rack: DemoRack, fault: str, phase: str, bad: str) -> tuple[int, st
     return code, "".join(lines)
 
 
-def _wait_for(node: str, process: str) -> None:
+def _wait_for(node: str, has_come: str) -> None:
     deadline = time.monotonic() + _COMES_S
-    while subprocess.run(["podman", "exec", node, "pgrep", "-f", process], check=False, capture_output=True).returncode:
+    while subprocess.run(["podman", "exec", node, "sh", "-c", has_come], check=False, capture_output=True).returncode:
         if time.monotonic() > deadline:
-            raise RuntimeError(f"{process} did not run on {node} within {_COMES_S} s")
+            raise RuntimeError(f"nothing came to {node} within {_COMES_S} s: {has_come}")
         time.sleep(0.2)
 
 

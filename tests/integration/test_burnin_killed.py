@@ -14,7 +14,7 @@ import pytest
 from clusterctl.adapters.store import Store
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.records import RunStatus
-from support.burnin_rack import BurninRack, burnin_nodes
+from support.burnin_rack import BurninRack
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -31,16 +31,10 @@ RANKS = f"sleep {RANK_S}"
 RUNNING = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null; echo; done | grep -E '{pattern}' || true"
 
 
-@pytest.fixture(scope="module")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ContainerNode]]:
-    with burnin_nodes(tmp_path_factory.mktemp("nodes")) as running:
-        yield running
-
-
 @pytest.fixture
-def rack(nodes: dict[str, ContainerNode], tmp_path: Path) -> Iterator[BurninRack]:
-    yield BurninRack(nodes, tmp_path / "site", tmp_path / "state", {"nccl_group": {"variants": {}}})
-    for one in nodes.values():
+def rack(burnin_containers: dict[str, ContainerNode], tmp_path: Path) -> Iterator[BurninRack]:
+    yield BurninRack(burnin_containers, tmp_path / "site", tmp_path / "state", {"nccl_group": {"variants": {}}})
+    for one in burnin_containers.values():
         one.shell("rm -f /etc/fake-ranks; pkill -9 -f burnin_agen[t]; pkill -9 -f 'sleep 360[0]'; true")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.burnin_rack import BurninRack, burnin_nodes
+from support.burnin_rack import BurninRack
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -26,16 +26,10 @@ pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not s
 CUT = "for p in /proc/[0-9]*; do grep -q '^sshd: root' $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true"
 
 
-@pytest.fixture(scope="module")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ContainerNode]]:
-    with burnin_nodes(tmp_path_factory.mktemp("nodes")) as running:
-        yield running
-
-
 @pytest.fixture
-def rack(nodes: dict[str, ContainerNode], tmp_path: Path) -> Iterator[BurninRack]:
-    yield BurninRack(nodes, tmp_path / "site", tmp_path / "state")
-    for one in nodes.values():
+def rack(burnin_containers: dict[str, ContainerNode], tmp_path: Path) -> Iterator[BurninRack]:
+    yield BurninRack(burnin_containers, tmp_path / "site", tmp_path / "state")
+    for one in burnin_containers.values():
         one.shell("rm -f /etc/fake-slow /etc/fake-pause /etc/fake-remap /run/fake-load")
 
 

@@ -113,7 +113,7 @@ class LeaseHeldError(ClusterctlError):
     """Another run holds a node."""
 
     template = "{node} is held by {holder} (run {run_id}) since {since}"
-    hint_template = "wait for that run, or see `clusterctl history {node}`; a dead run's lease expires at {expires}"
+    hint_template = "wait for that run, or see `clusterctl history {node}`; the lease of a dead run ends at once on its own host, elsewhere at {expires}"
     exit_code = ExitCode.CONFIG
 
 

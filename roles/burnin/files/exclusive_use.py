@@ -43,7 +43,7 @@ class WatchEndedError(Exception):
 
 
 class Watch:
-    """Looks every LOOK_S seconds, and at the begin and end of each step.
+    """Looks every LOOK_S seconds, and at the beginning and end of each step.
 
     Attributes:
         rules: `devices`: files that computing processes have open; `services`: programs that may; `jobs`: what titles of jobs look like.
