@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from mutation.rules import CASES
+from support.certificates import Certificates
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +26,7 @@ class NodeKind(BaseModel):
         hardware: simulated hardware, as for `clusterctl lab up --hardware`.
         nodes: number of nodes in the rack, all with the same declarations. Only the first is changed; the others are its partners in burn-in.
         together: findings of a node depend on the others, so all are validated together.
+        imex_tls: the members of its NVLink domain authenticate each other, with certificates made for this test.
         like: another kind; settings that it has with the same expected value are not tested again.
     """
 
@@ -35,6 +37,7 @@ class NodeKind(BaseModel):
     hardware: str = "hgx_h100"
     nodes: int = 2
     together: bool = False
+    imex_tls: bool = False
     like: str = ""
 
     def write_layer(self, rack: DemoRack, path: Path) -> Path:
@@ -42,8 +45,17 @@ class NodeKind(BaseModel):
         names = [rack.node(slot) for slot in range(1, self.nodes + 1)]
         children: dict[str, Any] = {group: {"hosts": {name: {} for name in names}} for group in self.groups}
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"all": {"hosts": dict.fromkeys(names, self.vars), "children": children}}))
+        declared = self.vars | (_imex_tls(rack.site / "certificates") if self.imex_tls else {})
+        path.write_text(json.dumps({"all": {"hosts": dict.fromkeys(names, declared), "children": children}}))
         return path
+
+
+def _imex_tls(folder: Path) -> dict[str, Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    made = Certificates(folder)
+    made.authority()
+    made.tray("tray", days=90)
+    return {"nvlink_domain_imex_tls": made.imex_tls(certificate="tray", key="tray", authority="ca")}
 
 
 def load_kinds() -> dict[str, NodeKind]:

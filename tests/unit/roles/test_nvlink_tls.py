@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.certificates import Certificates
 from support.local_play import role_tasks, run_play
 
 if TYPE_CHECKING:
@@ -20,57 +19,26 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("openssl")
 RESTART = "skipped=1"
 
 
-@dataclass(frozen=True)
-class Made:
-    """An authority, and key and certificate of a tray."""
-
-    folder: Path
-
-    def openssl(self, *words: str) -> None:
-        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True)
-
-    def authority(self, name: str) -> None:
-        """A self-signed certificate."""
-        self.openssl(
-            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}"
-        )
-
-    def tray(self, name: str, *more: str) -> None:
-        """A certificate that the authority `ca` signed."""
-        self.openssl(
-            "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", "/CN=imex.example.net"
-        )
-        more = more or ("-days", "7")
-        self.openssl(
-            "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{name}.pem", *more
-        )
-
-
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    found = Made(tmp_path_factory.mktemp("made"))
-    found.authority("ca")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    found = Certificates(tmp_path_factory.mktemp("made"))
+    found.authority()
     found.authority("other")
-    found.tray("tray")
+    found.tray("tray", days=7)
     return found
 
 
-def play(root: Path, made: Made, *, key: str = "tray", authority: str = "ca") -> tuple[int, str]:
+def play(root: Path, made: Certificates, *, key: str = "tray", authority: str = "ca") -> tuple[int, str]:
     """Run the task file tls of the role on this machine, with its folder below `root`."""
     variables = {
         "__nvlink_domain_tls": str(root / "tls"),
-        "nvlink_domain_imex_tls": {
-            "certificate": str(made.folder / "tray.pem"),
-            "key": str(made.folder / f"{key}.key"),
-            "authority": str(made.folder / f"{authority}.pem"),
-            "target_name": "imex.example.net",
-        },
+        "nvlink_domain_imex_tls": made.imex_tls(certificate="tray", key=key, authority=authority),
     }
     done = run_play(root, role_tasks("nvlink_domain", "tls"), "--diff", variables=variables)
     return done.code, done.output
 
 
-def test_they_are_installed_once_and_no_secret_is_printed(tmp_path: Path, made: Made) -> None:
+def test_they_are_installed_once_and_no_secret_is_printed(tmp_path: Path, made: Certificates) -> None:
     code, output = play(tmp_path, made)
     assert code == 0, output
     assert RESTART in output
@@ -89,7 +57,7 @@ def test_they_are_installed_once_and_no_secret_is_printed(tmp_path: Path, made: 
     ],
 )
 def test_what_does_not_belong_together_is_refused_before_imex_restarts(
-    changes: dict[str, str], reason: str, tmp_path: Path, made: Made
+    changes: dict[str, str], reason: str, tmp_path: Path, made: Certificates
 ) -> None:
     code, output = play(tmp_path, made, **changes)
     assert code != 0
@@ -97,13 +65,13 @@ def test_what_does_not_belong_together_is_refused_before_imex_restarts(
     assert RESTART not in output
 
 
-def test_an_expired_certificate_replaces_nothing(tmp_path: Path, made: Made) -> None:
+def test_an_expired_certificate_replaces_nothing(tmp_path: Path, made: Certificates) -> None:
     assert play(tmp_path, made)[0] == 0
     kept = (tmp_path / "tls" / "certificate.pem").read_text()
-    old = Made(tmp_path)
+    old = Certificates(tmp_path)
     for name in ("ca.pem", "ca.key"):
         shutil.copy(made.folder / name, tmp_path / name)
-    old.tray("tray", "-days", "-1")
+    old.tray("tray", days=-1)
     code, output = play(tmp_path, old)
     assert code != 0
     assert "failed to validate" in output
