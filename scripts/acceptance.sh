@@ -13,7 +13,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 command -v apt-get >/dev/null || die "apt-get not found" "the VM image is built from the packages of a Debian 12 machine"
 
-packages=(qemu-system-x86 qemu-utils mmdebstrap fdisk e2fsprogs openssh-client)
+packages=(qemu-system-x86 qemu-utils ovmf sbsigntool openssl mmdebstrap fdisk e2fsprogs openssh-client)
 missing=()
 for p in "${packages[@]}"; do
   dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || missing+=("$p")

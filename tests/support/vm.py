@@ -42,7 +42,7 @@ class Vm:
         folder: gets console.log and known_hosts.
         key: private key for root.
         host_key: public host key as `type key`.
-        direct: additional QEMU arguments that start a kernel without a boot loader.
+        direct: additional QEMU arguments: those that start a kernel without a boot loader, or another machine.
     """
 
     disk: Path
@@ -124,6 +124,14 @@ class Vm:
         if check and done.returncode:
             raise VmError(f"exit {done.returncode} of {script}\n{done.stdout}{done.stderr}")
         return done.stdout
+
+    def get(self, path: str) -> bytes:
+        """The contents of a file."""
+        return subprocess.run([*self.ssh_argv(), "root@127.0.0.1", f"cat {path}"], check=True, capture_output=True, timeout=60).stdout
+
+    def put(self, path: str, contents: bytes) -> None:
+        """Replace a file."""
+        subprocess.run([*self.ssh_argv(), "root@127.0.0.1", f"cat > {path}"], input=contents, check=True, timeout=60)
 
     def boot_id(self) -> str:
         return self.shell("cat /proc/sys/kernel/random/boot_id").strip()

@@ -2,7 +2,7 @@
 
 from typing import Any, Mapping, Optional, Tuple
 
-from clusterctl_validators import boot_log, machine_errors, pcie, rdma_sysfs
+from clusterctl_validators import boot_log, machine_errors, pcie, rdma_sysfs, secure_boot
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import Gpu, GpuReader, UnreadableGpuError
 from clusterctl_validators.gpu_health import Limits, memory_rules
@@ -317,6 +317,10 @@ def test_iommu_and_acs(spec: Spec, record: Record, probe: Probe) -> None:
     present = {h["name"]: _hca_device(h["name"]) for h in spec["hardware_hcas"]}
     judge_iommu(spec["hardware_iommu"], probe, record, {n: d for n, d in present.items() if probe.read(d + "/vendor") is not None})
     judge_acs(spec["hardware_pcie_acs"], probe, record)
+
+
+def test_secure_boot(spec: Spec, record: Record, probe: Probe) -> None:
+    secure_boot.judge_state(spec["hardware_secure_boot"], probe, record)
 
 
 def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Mapping, Optional, Sequence
 
-from clusterctl_validators import driver_pins, gpu_modes, nvidia_module, nvlsm
+from clusterctl_validators import driver_pins, gpu_modes, nvidia_module, nvlsm, secure_boot
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuLog, UnreadableGpuError
@@ -100,6 +100,7 @@ def test_installed_module(spec: Spec, record: Record, probe: Probe) -> None:
     record.equal(
         "nvidia_driver.kernel_module.persisted", spec["nvidia_driver_kernel_module"], flavour, severity=Severity.CRITICAL, hint=hint
     )
+    secure_boot.judge_module("nvidia_driver.kernel_module.signature", "nvidia", probe, record)
 
 
 def test_nvidia_smi(spec: Spec, record: Record, probe: Probe) -> None:

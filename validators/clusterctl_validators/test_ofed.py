@@ -3,7 +3,7 @@
 import re
 from typing import Any, Dict, List, Mapping, Optional
 
-from clusterctl_validators import adapter_tools, nv_config
+from clusterctl_validators import adapter_tools, nv_config, secure_boot
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.nv_config import UnreadableToolError
@@ -94,6 +94,7 @@ def test_driver(spec: Spec, record: Record, probe: Probe) -> None:
     found = "the kernel's own" if own else version.stdout.strip() or "this kernel has no mlx5_core"
     hint = "dkms status; the headers of the running kernel must be installed"
     record.equal("ofed.driver.persisted", expected, found, severity=Severity.CRITICAL, hint=hint)
+    secure_boot.judge_module("ofed.driver.signature", "mlx5_core", probe, record)
 
 
 def test_release(spec: Spec, record: Record, probe: Probe) -> None:
@@ -203,6 +204,7 @@ def test_rebuilt_modules(spec: Spec, record: Record, probe: Probe) -> None:
         found = words[0] if words else "this kernel has no such module"
         hint = "the module does not load because it was built for another kernel: dkms autoinstall -k " + kernel
         record.equal(check + ".vermagic", kernel, found, severity=Severity.CRITICAL, hint=hint)
+        secure_boot.judge_module(check + ".signature", item["module"], probe, record)
         if item.get("dkms"):
             _dkms(record, probe, check + ".dkms", item["dkms"], kernel)
 

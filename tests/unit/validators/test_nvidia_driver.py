@@ -76,6 +76,7 @@ def test_a_healthy_node_passes_every_check(tmp_path: Path) -> None:
     findings = check(tmp_path)
     assert bad(findings) == {}
     assert [f.check for f in findings.values() if f.outcome is not Outcome.PASS] == [
+        "nvidia_driver.kernel_module.signature",
         "nvidia_driver.imex",
         "nvidia_driver.nvlsm",
         "nvidia_driver.stream",
