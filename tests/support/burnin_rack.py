@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +34,18 @@ SETTINGS = {
 
 @dataclass
 class BurninRack:
-    """Nodes b1 to b3 in rack_b; `settings` of gates besides SETTINGS."""
+    """Nodes b1, b2 ... of group rack_b.
+
+    Attributes:
+        settings: of gates, besides SETTINGS.
+        per_rack: nodes that stand in one rack; 0 = all in rack b.
+    """
 
     nodes: dict[str, ContainerNode]
     folder: Path
     state_dir: Path
     settings: dict[str, Any] = field(default_factory=dict)
+    per_rack: int = 0
 
     @property
     def url(self) -> str:
@@ -54,10 +61,10 @@ class BurninRack:
                 "ansible_ssh_private_key_file": f"{n.folder}/key",
                 "ansible_ssh_common_args": f"-o UserKnownHostsFile={n.folder}/known_hosts",
                 "ansible_python_interpreter": "/usr/bin/python3",
-                "rack": "b",
+                "rack": f"b{i // self.per_rack}" if self.per_rack else "b",
                 "gates_settings_site": SETTINGS | self.settings,
             }
-            for name, n in self.nodes.items()
+            for i, (name, n) in enumerate(self.nodes.items())
         }
         self.folder.mkdir(exist_ok=True)
         groups = {"rack_b": {"hosts": hosts}, "profile_hgx_h100_ib": {"hosts": {name: {} for name in hosts}}}
@@ -75,17 +82,19 @@ class BurninRack:
 
 
 @contextmanager
-def burnin_nodes(folder: Path) -> Iterator[dict[str, ContainerNode]]:
-    """Three nodes b1 to b3 with all tools."""
-    running = {f"b{i}": ContainerNode(folder / f"b{i}", f"ct-burnin-{os.getpid()}-{i}") for i in (1, 2, 3)}
-    started: list[ContainerNode] = []
-    try:
-        for one in running.values():
-            started.append(one.__enter__())
-            for tool in TOOLS:
-                podman("cp", str(ROOT / "tests" / "support" / "fake_tools.py"), f"{one.name}:/usr/local/bin/{tool}")
-                one.shell(f"chmod 755 /usr/local/bin/{tool}")
-        yield running
-    finally:
-        for one in started:
-            one.__exit__(None, None, None)
+def burnin_nodes(folder: Path, count: int = 3) -> Iterator[dict[str, ContainerNode]]:
+    """Nodes b1, b2 ... with all tools, started two at a time."""
+    made = {f"b{i}": ContainerNode(folder / f"b{i}", f"ct-burnin-{os.getpid()}-{i}") for i in range(1, count + 1)}
+    with ExitStack() as running:
+        for one in made.values():
+            running.push(one)
+        with ThreadPoolExecutor(2) as starts:
+            list(starts.map(_start, made.values()))
+        yield made
+
+
+def _start(one: ContainerNode) -> None:
+    one.__enter__()
+    podman("cp", str(ROOT / "tests" / "support" / "fake_tools.py"), f"{one.name}:/usr/local/bin/{TOOLS[0]}")
+    others = " ".join(f"/usr/local/bin/{tool}" for tool in TOOLS[1:])
+    one.shell(f"cd /usr/local/bin && chmod 755 {TOOLS[0]} && for tool in {others}; do cp {TOOLS[0]} $tool; done")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fake burn-in tools for containers: print the output of a healthy H100 node. Lines `DEVICE GB/S` in /etc/fake-slow reduce the rate of a device; with seconds in
-/etc/fake-ranks the ranks of a group take that long."""
+/etc/fake-ranks the ranks of a group take that long; with /etc/fake-no-gdr they do without GPUDirect RDMA."""
 
 from __future__ import annotations
 
@@ -89,10 +89,11 @@ def perftest(words: list[str]) -> int:
 def write_rank_logs(words: list[str]) -> None:
     """The logs of the eight ranks of one node; the last words are the beginning of their names, its number and that of the nodes."""
     prefix, node, nodes = words[-3], int(words[-2]), int(words[-1])
+    via = "NET/IB/0" if Path("/etc/fake-no-gdr").exists() else "NET/IB/0/GDRDMA"
     for rank in range(8 * node, 8 * node + 8):
         start = f"{socket.gethostname()}:{rank}:{rank} [{rank % 8}] NCCL INFO "
         comm = f"{start}ncclCommInitRankConfig comm 0x1 rank {rank} nranks {8 * nodes} cudaDev {rank % 8} nvmlDev {rank % 8} busId 1b000"
-        way = f"{start}Channel 00/0 : {rank}[{rank % 8}] -> {rank + 1}[0] [send] via NET/IB/0/GDRDMA"
+        way = f"{start}Channel 00/0 : {rank}[{rank % 8}] -> {rank + 1}[0] [send] via {via}"
         Path(f"{prefix}.{socket.gethostname()}.{rank}.log").write_text(f"{comm} commId 0x4a - Init COMPLETE\n{way}\n")
 
 
