@@ -52,10 +52,10 @@ def test_the_role_keeps_rules_and_routes_across_a_restart(role_applied: Vm) -> N
 
 
 def test_without_the_role_networkd_removes_the_rule(role_applied: Vm) -> None:
-    role_applied.shell(f"mv {DROPIN} /root/dropin.conf; {RESTART}; {LAY}")
+    role_applied.shell(f"mv {DROPIN} /var/tmp/dropin.conf; {RESTART}; {LAY}")
     try:
         assert laid(role_applied) == (True, True)
         role_applied.shell(RESTART)
         assert laid(role_applied)[0] is False
     finally:
-        role_applied.shell(f"mv /root/dropin.conf {DROPIN}; systemctl restart systemd-networkd")
+        role_applied.shell(f"mv /var/tmp/dropin.conf {DROPIN}; systemctl restart systemd-networkd")
