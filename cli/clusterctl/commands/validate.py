@@ -16,7 +16,7 @@ from clusterctl.terminal.validation_progress import validation_progress
 @inventory_option
 @limit_option
 @vault_option
-@click.option("-k", "--only", default="", metavar="GLOB", help="Only checks whose id matches, e.g. 'hugepages.*'.")
+@click.option("-k", "--only", multiple=True, metavar="GLOB", help="Only checks whose id matches, e.g. 'hugepages.*'; may be repeated.")
 @click.option("--forks", type=click.IntRange(1, 1024), default=64, show_default=True, help="Nodes validated at the same time.")
 @click.option("--timeout", "timeout_s", type=TIMEOUT_S, default=180.0, show_default=True, help="Seconds per node.")
 @click.option("--check-timeout", "check_s", type=click.FloatRange(0.1), default=20.0, show_default=True, help="Seconds per check.")
@@ -29,7 +29,7 @@ def command(
     inventory: tuple[str, ...],
     limit: str | None,
     vault_ids: tuple[str, ...],
-    only: str,
+    only: tuple[str, ...],
     forks: int,
     timeout_s: float,
     check_s: float,

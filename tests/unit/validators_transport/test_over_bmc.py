@@ -91,7 +91,7 @@ def test_a_password_without_its_vault_is_a_check_that_could_not_run(bmc: Bmc, tm
 
 def test_nodes_without_such_a_role_are_not_queried(bmc: Bmc, tmp_path: Path) -> None:
     assert bmc_outcomes([node(kernel={})], layer(tmp_path, bmc)) == {"v1-n01": {}}
-    assert bmc_outcomes([node()], layer(tmp_path, bmc), only="kernel") == {"v1-n01": {}}
+    assert bmc_outcomes([node()], layer(tmp_path, bmc), only=("kernel",)) == {"v1-n01": {}}
     assert bmc.requests == []
 
 

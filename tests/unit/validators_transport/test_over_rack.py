@@ -199,7 +199,7 @@ def test_members_outside_the_target_come_from_the_inventory(tmp_path: Path) -> N
     found = members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(), {"b": member("b")}.get)
     assert found == {"r1": {"b": member("b"), "c": None}}
     assert members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(), None) == {"r1": {"b": None, "c": None}}
-    assert members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(only="kernel"), None) == {}
+    assert members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(only=("kernel",)), None) == {}
     whole_rack = [node(f"n{i}", "r1", "nvlink_domain") for i in range(18)]
     assert members_outside(whole_rack, [tmp_path / "absent"], ValidationSettings(), None) == {}
 

@@ -264,15 +264,23 @@ def test_invalid_configuration_is_an_error_before_any_node_is_contacted(
 @pytest.mark.parametrize("only", ["kernel", "kernel.a", "kernel.*", "k*.?"])
 def test_a_selection_of_checks(tmp_path: Path, state_dir: Path, only: str) -> None:
     fake = FakeNode()
-    found = validate_node(fake, tmp_path, state_dir, "n1", (), "example", "kernel", settings=ValidationSettings(only=only))
+    found = validate_node(fake, tmp_path, state_dir, "n1", (), "example", "kernel", settings=ValidationSettings(only=(only,)))
     assert [list(r["roles"]) for r in fake.requests] == [["kernel"]]
     assert [f.check for f in found.findings] == ["kernel.a"]
+
+
+def test_several_selections_add_up_and_each_must_match(tmp_path: Path, state_dir: Path) -> None:
+    both = ValidationSettings(only=("kernel.a", "example"))
+    found = validate_node(FakeNode(), tmp_path, state_dir, "n1", (), "example", "kernel", "bios", settings=both)
+    assert [f.check for f in found.findings] == ["example.a", "kernel.a"]
+    with pytest.raises(UsageProblemError, match="no check matches 'kernal'"):
+        validate_node(FakeNode(), tmp_path, state_dir, "n1", (), "kernel", settings=ValidationSettings(only=("kernel", "kernal")))
 
 
 @pytest.mark.parametrize("only", ["kernel.b", "nosuchrole", "kern"])
 def test_an_empty_selection_is_an_error(tmp_path: Path, state_dir: Path, only: str) -> None:
     with pytest.raises(UsageProblemError, match="no check matches"):
-        validate_node(FakeNode(), tmp_path, state_dir, "n1", (), "kernel", settings=ValidationSettings(only=only))
+        validate_node(FakeNode(), tmp_path, state_dir, "n1", (), "kernel", settings=ValidationSettings(only=(only,)))
 
 
 def test_sudo_gets_its_password_for_every_exec(tmp_path: Path, state_dir: Path) -> None:

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
-from clusterctl.core.waivers import may_match
 from clusterctl.model.errors import ClusterctlError
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from clusterctl_validators.off_node import BMC_ROLES, check_role
@@ -70,7 +69,7 @@ def vault_ids(ansible_args: Sequence[str]) -> tuple[str, ...]:
 
 
 def _roles(node: Node, settings: ValidationSettings) -> dict[str, dict[str, object]]:
-    return {r: dict(v) for r, v in node.spec.roles.items() if r in BMC_ROLES and may_match(settings.glob, r)}
+    return {r: dict(v) for r, v in node.spec.roles.items() if r in BMC_ROLES and settings.selects(r)}
 
 
 def _check_with_bmc(accesses: Future[Mapping[str, BmcAccess]], name: str, roles: Mapping[str, dict[str, object]]) -> tuple[Finding, ...]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.validators.over_bmc import vault_ids
 from clusterctl.adapters.validators.over_rack import ROLE, Others
-from clusterctl.core.waivers import may_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ def members_outside(
     Raises:
         ConfigError: a layer of the inventory is not usable.
     """
-    members = [n for n in nodes if ROLE in n.spec.roles and may_match(settings.glob, ROLE)]
+    members = [n for n in nodes if ROLE in n.spec.roles and settings.selects(ROLE)]
     in_target = Counter(n.place.domain for n in members)
     partial = {n.place.domain for n in members if in_target[n.place.domain] < int(n.spec.roles[ROLE]["nvlink_domain_trays"])}
     if not partial or not inventory:

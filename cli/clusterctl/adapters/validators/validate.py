@@ -84,7 +84,7 @@ def validate_each(
         listener: follows which nodes are being queried, in this thread.
 
     Raises:
-        UsageProblemError: no check matches `settings.only`.
+        UsageProblemError: no check matches one of `settings.only`.
         ConfigError: a waiver or the ssh arguments of a node are invalid (no node was contacted), or the bundle cannot be built.
     """
     chosen = settings or ValidationSettings()
@@ -94,16 +94,13 @@ def validate_each(
     for node in by_ssh:
         ssh_args.parse_ssh_args(node.connection.ssh_args)
     domains = DomainRound(nodes, members_outside(nodes, inventory, chosen, stored))
-    any_result = False
+    selection = _Selection(chosen)
 
     def done(found: NodeFindings) -> None:
-        nonlocal any_result
         everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
         for complete in domains.add(replace(found, findings=everything)):
             applied = waivers.apply_waivers(complete.findings, waived[complete.node], chosen.day)
-            judged = replace(complete, findings=_select(applied, chosen.glob))
-            any_result = any_result or judged.status is not NodeStatus.OK or bool(judged.findings)
-            on_result(judged)
+            on_result(replace(complete, findings=selection.select(complete.status, applied)))
 
     others = [n for n in nodes if not _by_our_ssh(n.connection)]
     become = passwords(by_ssh, inventory, chosen.ansible_args)
@@ -120,8 +117,7 @@ def validate_each(
             for found in over_ansible.validate_over_ansible(others, bundle, chosen, inventory, state_dir):
                 _report_answer(listener, found.node)
                 done(found)
-    if chosen.only and not any_result:
-        raise UsageProblemError(detail=f"no check matches {chosen.only!r}", hint="without -k, `-o json` shows the ids of all checks")
+    selection.require_matches()
 
 
 def _by_our_ssh(connection: Connection) -> bool:
@@ -160,8 +156,25 @@ def _report_answer(listener: ValidationListener | None, node: str) -> None:
         listener.answered(node)
 
 
-def _select(findings: tuple[Finding, ...], only: str) -> tuple[Finding, ...]:
-    """The findings that match; one that could not run stays, because it may stand for a match."""
-    if not only:
-        return findings
-    return tuple(f for f in findings if waivers.matches(only, f.check) or f.outcome is Outcome.COULD_NOT_RUN)
+class _Selection:
+    """What `settings.only` selects, and which of its globs have matched nothing so far."""
+
+    def __init__(self, settings: ValidationSettings) -> None:
+        self._globs = settings.globs
+        self._unmatched = dict(zip(settings.globs, settings.only, strict=True))
+
+    def select(self, status: NodeStatus, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        """The findings of a node that match; one that could not run stays, because it may stand for a match."""
+        if not self._globs:
+            return tuple(findings)
+        matches = {f.check: [glob for glob in self._globs if waivers.matches(glob, f.check)] for f in findings}
+        unanswered = status is not NodeStatus.OK or any(f.outcome is Outcome.COULD_NOT_RUN for f in findings)
+        for glob in self._globs if unanswered else [g for matched in matches.values() for g in matched]:
+            self._unmatched.pop(glob, None)
+        return tuple(f for f in findings if matches[f.check] or f.outcome is Outcome.COULD_NOT_RUN)
+
+    def require_matches(self) -> None:
+        """Raises UsageProblemError if a glob matched no check of any node."""
+        if self._unmatched:
+            names = ", ".join(repr(one) for one in self._unmatched.values())
+            raise UsageProblemError(detail=f"no check matches {names}", hint="without -k, `-o json` shows the ids of all checks")

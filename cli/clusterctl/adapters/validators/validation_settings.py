@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from clusterctl.adapters.config import CPU_QUOTA_PERCENT
+from clusterctl.core.waivers import may_match
 
 _MARGIN_S = 30.0
 
@@ -20,7 +21,7 @@ class ValidationSettings:
         node_timeout_s: for everything on one node; other nodes are not delayed.
         check_timeout_s: for one check function on the node.
         cpu_quota_percent: of one core, for all checks of a node together; 0 = none.
-        only: glob over check ids, or the name of a role; empty = all.
+        only: globs over check ids, or names of roles; empty = all.
         ansible_args: options for Ansible, where Ansible is used (`--vault-id FILE`).
         today: the date that waivers are compared with; None = now (UTC).
     """
@@ -30,7 +31,7 @@ class ValidationSettings:
     node_timeout_s: float = 180.0
     check_timeout_s: float = 20.0
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
-    only: str = ""
+    only: tuple[str, ...] = ()
     ansible_args: tuple[str, ...] = ()
     today: date | None = None
 
@@ -40,9 +41,13 @@ class ValidationSettings:
         return max(self.node_timeout_s - _MARGIN_S, self.node_timeout_s / 2)
 
     @property
-    def glob(self) -> str:
-        """`only` as a glob over check ids."""
-        return f"{self.only}.*" if self.only and not set(self.only) & set(".*?") else self.only
+    def globs(self) -> tuple[str, ...]:
+        """`only` as globs over check ids."""
+        return tuple(one if set(one) & set(".*?") else f"{one}.*" for one in self.only)
+
+    def selects(self, role: str) -> bool:
+        """Whether `only` can mean a check of this role."""
+        return not self.only or any(may_match(glob, role) for glob in self.globs)
 
     @property
     def day(self) -> date:
