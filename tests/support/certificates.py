@@ -20,9 +20,8 @@ class Certificates:
 
     def authority(self, name: str = "ca") -> None:
         """Make a self-signed certificate."""
-        self._openssl(
-            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}"
-        )
+        files = ("-keyout", f"{name}.key", "-out", f"{name}.pem")
+        self._openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", *files, "-subj", f"/CN={name}", "-days", "90")
 
     def tray(self, name: str, *, days: int) -> None:
         """Make the certificate of a compute tray, signed by the authority `ca`; one with negative `days` has expired."""
