@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 _UBUNTU_REVISION = re.compile(r"-\S*ubuntu\d+(\.\d+)?~?\S*\d\d\.\d\d")
 _WORDS = {"cuda": "NVIDIA's repository", "ubuntu": "Ubuntu's archive"}
 _COMPONENTS = ("driver", "fabric_manager", "imex", "persistenced")
+# Packages of the driver itself, which both sources have in the same or in other packages.
+_DRIVER = re.compile(
+    r"(nvidia-(driver|dkms|headless|open|utils|compute-utils|kernel-common|kernel-source|firmware|fabricmanager|imex|persistenced)"
+    r"|libnvidia-(compute|cfg1|common|decode|encode|extra|fbc1|gl|gpucomp|nscq))(-|$)"
+)
+_ROW = re.compile(r"^(\S+) (\S+) (\S+)$", re.MULTILINE)
+_ABSENT = ("not-installed", "config-files")
 
 
 def source_errors(source: str, kernel_module: str, peermem: bool, packages: Sequence[Mapping[str, str]]) -> list[str]:
@@ -25,11 +32,27 @@ def source_errors(source: str, kernel_module: str, peermem: bool, packages: Sequ
     """
     errors = []
     for package in packages:
-        found = "ubuntu" if _UBUNTU_REVISION.search(package["version"]) else "cuda"
+        found = _source_of(package["version"])
         if package["component"] in _COMPONENTS and found != source:
             name = f"{package['name']} {package['version']}"
             errors.append(f"{name} is of {_WORDS[found]}, but nvidia_driver_source is {source}")
     return [*errors, *_kernel_module_errors(source, kernel_module, peermem, packages), *_flavour_errors(source, packages)]
+
+
+def installed_of_other_source(source: str, listed: str) -> list[str]:
+    """The installed packages of the driver that are not of `source`, as `name version`: the other driver has the same files.
+
+    Args:
+        source: `cuda` or `ubuntu`.
+        listed: lines `name version status` of dpkg-query.
+    """
+    rows = [row for row in _ROW.findall(listed) if row[-1] not in _ABSENT]
+    of_modules = [f"{name} {version}" for name, version, _ in rows if name.startswith("linux-modules-nvidia-") and source != "ubuntu"]
+    return of_modules + [f"{name} {version}" for name, version, _ in rows if _DRIVER.match(name) and _source_of(version) != source]
+
+
+def _source_of(version: str) -> str:
+    return "ubuntu" if _UBUNTU_REVISION.search(version) else "cuda"
 
 
 def _kernel_module_errors(source: str, kernel_module: str, peermem: bool, packages: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -60,4 +83,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Filter name -> function."""
-        return {"nvidia_source_errors": source_errors}
+        return {"nvidia_source_errors": source_errors, "nvidia_installed_of_other_source": installed_of_other_source}

@@ -9,7 +9,9 @@ import pytest
 from support.filters import filter_plugin
 from support.gpu_node import declared
 
-source_errors = filter_plugin("nvidia_source").source_errors
+plugin = filter_plugin("nvidia_source")
+source_errors = plugin.source_errors
+installed_of_other_source = plugin.installed_of_other_source
 VERSION = "580.126.20-0ubuntu0.24.04.2"
 
 
@@ -72,3 +74,31 @@ def test_what_cannot_work_is_refused(changes: dict[str, Any], reason: str) -> No
     errors = source_errors(said["source"], said["kernel_module"], said["peermem"], said["packages"])
     assert [e for e in errors if reason in e], errors
     assert len(errors) == 1
+
+
+LISTED = """\
+nvidia-driver-580-open 580.65.06-0ubuntu1 installed
+nvidia-persistenced 580.65.06-0ubuntu1 installed
+libnvidia-compute-580-server 580.126.20-0ubuntu0.24.04.2 half-configured
+linux-modules-nvidia-580-server-open-6.8.0-1046-nvidia 6.8.0-1046.49 installed
+nvidia-settings 510.47.03-0ubuntu4.24.04.1 installed
+nvidia-container-toolkit 1.18.2-1 installed
+libnvidia-container1 1.18.2-1 installed
+nvidia-dkms-570-open 570.1-1 config-files
+nvidia-prime
+"""
+
+
+def test_what_is_installed_of_the_other_source() -> None:
+    """A package that was removed, or that both sources leave alone, does not count."""
+    of_nvidia = ["nvidia-driver-580-open 580.65.06-0ubuntu1", "nvidia-persistenced 580.65.06-0ubuntu1"]
+    of_ubuntu = [
+        "linux-modules-nvidia-580-server-open-6.8.0-1046-nvidia 6.8.0-1046.49",
+        "libnvidia-compute-580-server 580.126.20-0ubuntu0.24.04.2",
+    ]
+    assert installed_of_other_source("ubuntu", LISTED) == of_nvidia
+    assert installed_of_other_source("cuda", LISTED) == of_ubuntu
+
+
+def test_a_node_without_a_driver_has_none_of_the_other_source() -> None:
+    assert installed_of_other_source("ubuntu", "") == installed_of_other_source("cuda", "") == []
