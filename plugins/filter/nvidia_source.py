@@ -42,13 +42,21 @@ def source_errors(source: str, kernel_module: str, peermem: bool, packages: Sequ
 def installed_of_other_source(source: str, listed: str) -> list[str]:
     """The installed packages of the driver that are not of `source`, as `name version`: the other driver has the same files.
 
+    A package of another name counts if its version is that of such a driver (libxnvctrl0, xserver-xorg-video-nvidia-580).
+
     Args:
         source: `cuda` or `ubuntu`.
         listed: lines `name version status` of dpkg-query.
     """
     rows = [row for row in _ROW.findall(listed) if row[-1] not in _ABSENT]
     of_modules = [f"{name} {version}" for name, version, _ in rows if name.startswith("linux-modules-nvidia-") and source != "ubuntu"]
-    return of_modules + [f"{name} {version}" for name, version, _ in rows if _DRIVER.match(name) and _source_of(version) != source]
+    others = [(name, version) for name, version, _ in rows if _source_of(version) != source]
+    drivers = {_upstream(version) for name, version in others if _DRIVER.match(name)}
+    return of_modules + [f"{name} {version}" for name, version in others if _DRIVER.match(name) or _upstream(version) in drivers]
+
+
+def _upstream(version: str) -> str:
+    return version.rpartition("-")[0]
 
 
 def _source_of(version: str) -> str:

@@ -81,7 +81,9 @@ nvidia-driver-580-open 580.65.06-0ubuntu1 installed
 nvidia-persistenced 580.65.06-0ubuntu1 installed
 libnvidia-compute-580-server 580.126.20-0ubuntu0.24.04.2 half-configured
 linux-modules-nvidia-580-server-open-6.8.0-1046-nvidia 6.8.0-1046.49 installed
+libxnvctrl0 580.65.06-0ubuntu1 installed
 nvidia-settings 510.47.03-0ubuntu4.24.04.1 installed
+nvidia-modprobe 535.54.03-1 installed
 nvidia-container-toolkit 1.18.2-1 installed
 libnvidia-container1 1.18.2-1 installed
 nvidia-dkms-570-open 570.1-1 config-files
@@ -90,8 +92,8 @@ nvidia-prime
 
 
 def test_what_is_installed_of_the_other_source() -> None:
-    """A package that was removed, or that both sources leave alone, does not count."""
-    of_nvidia = ["nvidia-driver-580-open 580.65.06-0ubuntu1", "nvidia-persistenced 580.65.06-0ubuntu1"]
+    """A package that was removed, or that goes with neither driver, does not count."""
+    of_nvidia = [f"{name} 580.65.06-0ubuntu1" for name in ("nvidia-driver-580-open", "nvidia-persistenced", "libxnvctrl0")]
     of_ubuntu = [
         "linux-modules-nvidia-580-server-open-6.8.0-1046-nvidia 6.8.0-1046.49",
         "libnvidia-compute-580-server 580.126.20-0ubuntu0.24.04.2",
