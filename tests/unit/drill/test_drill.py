@@ -8,6 +8,7 @@ import pytest
 
 from clusterctl.model.exit_codes import ExitCode
 from drill.faults import FAULTS
+from drill.large_group import BAD, NODES, wrong_verdicts
 from drill.rounds import wrong_states
 
 GOOD = {
@@ -48,3 +49,30 @@ def test_another_node_that_did_not_come_in_is_wrong() -> None:
 
 def test_no_fault_may_end_well() -> None:
     assert all(ExitCode.OK not in fault.exit_codes for fault in FAULTS.values())
+
+
+def verdicts(bad: dict[str, str]) -> dict[str, Any]:
+    nodes = []
+    for name in (f"b{i}" for i in range(1, NODES + 1)):
+        result = {"gate": "nccl_group", "outcome": "fail" if name in bad else "pass", "reason": bad.get(name)}
+        nodes.append(
+            {"name": name, "passed": name not in bad, "results": [{"gate": "nccl_group", "outcome": "pass", "reason": None}, result]}
+        )
+    return {"nodes": nodes}
+
+
+def test_only_the_bad_node_of_a_large_group_may_fail() -> None:
+    assert list(wrong_verdicts(ExitCode.GATE_FAILED, verdicts({BAD: "wrong_transport"}))) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "bad", "texts"),
+    [
+        (ExitCode.OK, {}, ["exit status 0", "found []", "32 nodes passed"]),
+        (ExitCode.GATE_FAILED, {"b1": "wrong_transport"}, ["found [('b1', 'fail', 'wrong_transport')]", "31 nodes passed"]),
+        (ExitCode.GATE_FAILED, {BAD: "below_floor"}, [f"found [('{BAD}', 'fail', 'below_floor')]"]),
+    ],
+    ids=["missed", "another", "another_reason"],
+)
+def test_wrong_verdicts_of_a_large_group(code: ExitCode, bad: dict[str, str], texts: list[str]) -> None:
+    assert list(wrong_verdicts(code, verdicts(bad))) == texts
