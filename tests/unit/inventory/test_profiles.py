@@ -85,6 +85,13 @@ def test_burn_in_reads_what_it_measures(profile: str) -> None:
 
 
 @PROFILES
+def test_gpu_memory_is_registered_in_the_way_that_the_driver_offers(profile: str) -> None:
+    """Without nvidia-peermem only by DMA-BUF: rdma_pair_gpu could never run otherwise."""
+    spec = resolved(profile)
+    assert spec.gates["gates_settings"]["rdma_pair_gpu"]["dmabuf"] is not spec.roles["nvidia_driver"]["nvidia_driver_peermem"]
+
+
+@PROFILES
 def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
     """What the roles refuse before they install anything, with the profile's own catalogue."""
     roles = resolved(profile).roles
