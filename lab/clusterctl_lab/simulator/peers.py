@@ -60,7 +60,8 @@ def describe_self() -> Peer:
         nccl=state.installed_version("libnccl2"),
         tests=state.installed_version("nccl-tests"),
         fabric=all(nvlink_fabric.gpu_joined(index, faults) for index in range(machine.GPUS)),
-        gdr=machine.THIS.rack_nvlink or (state.is_module_loaded("nvidia_peermem") and not faults.of("gpudirect_off")),
+        # Without nvidia-peermem NCCL takes DMA-BUF (NCCL_DMABUF_ENABLE is 1 by default, src/init.cc), which the open kernel modules have.
+        gdr=machine.THIS.rack_nvlink or not faults.of("gpudirect_off"),
         gpus=[machine.gpu(node, i).bus_id for i in range(machine.GPUS) if i not in faults.missing_gpus() | faults.lost_gpus()],
         slowest_hca=min(factors),
         nccl_factor=faults.nccl_factor() * device_variation.variation_factor(node, "nccl"),

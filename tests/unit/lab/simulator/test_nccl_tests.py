@@ -90,6 +90,14 @@ def test_help_is_marked_as_simulated(capsys: pytest.CaptureFixture[str]) -> None
     assert "simulated" in text
 
 
+def test_gpudirect_needs_no_peermem_because_nccl_uses_dma_buf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = lab_machine(tmp_path, monkeypatch)
+    node.load(nvidia="580.126.20")
+    assert peers.describe_self().gdr
+    node.inject_fault("gpudirect_off")
+    assert not peers.describe_self().gdr
+
+
 @pytest.fixture
 def group(node: LabMachine) -> Iterator[dict[str, peers.Peer]]:
     """Two nodes that answer queries on the loopback, as their supervisors do."""
