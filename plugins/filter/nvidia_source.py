@@ -39,16 +39,19 @@ def source_errors(source: str, kernel_module: str, peermem: bool, packages: Sequ
     return [*errors, *_kernel_module_errors(source, kernel_module, peermem, packages), *_flavour_errors(source, packages)]
 
 
-def installed_of_other_source(source: str, listed: str) -> list[str]:
+def installed_of_other_source(source: str, packages: Sequence[Mapping[str, str]], listed: str) -> list[str]:
     """The installed packages of the driver that are not of `source`, as `name version`: the other driver has the same files.
 
-    A package of another name counts if its version is that of such a driver (libxnvctrl0, xserver-xorg-video-nvidia-580).
+    A package of another name counts if its version is that of such a driver (libxnvctrl0, xserver-xorg-video-nvidia-580). A declared one does not:
+    apt replaces it by that of the source.
 
     Args:
         source: `cuda` or `ubuntu`.
+        packages: `name` of each declared package.
         listed: lines `name version status` of dpkg-query.
     """
-    rows = [row for row in _ROW.findall(listed) if row[-1] not in _ABSENT]
+    declared = {package["name"] for package in packages}
+    rows = [row for row in _ROW.findall(listed) if row[0] not in declared and row[-1] not in _ABSENT]
     of_modules = [f"{name} {version}" for name, version, _ in rows if name.startswith("linux-modules-nvidia-") and source != "ubuntu"]
     others = [(name, version) for name, version, _ in rows if _source_of(version) != source]
     drivers = {_upstream(version) for name, version in others if _DRIVER.match(name)}

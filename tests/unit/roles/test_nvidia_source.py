@@ -98,9 +98,15 @@ def test_what_is_installed_of_the_other_source() -> None:
         "linux-modules-nvidia-580-server-open-6.8.0-1046-nvidia 6.8.0-1046.49",
         "libnvidia-compute-580-server 580.126.20-0ubuntu0.24.04.2",
     ]
-    assert installed_of_other_source("ubuntu", LISTED) == of_nvidia
-    assert installed_of_other_source("cuda", LISTED) == of_ubuntu
+    assert installed_of_other_source("ubuntu", [], LISTED) == of_nvidia
+    assert installed_of_other_source("cuda", [], LISTED) == of_ubuntu
+
+
+def test_a_declared_package_of_the_other_source_is_replaced_and_not_refused() -> None:
+    listed = f"nvidia-persistenced {VERSION} installed\n"
+    assert installed_of_other_source("cuda", [package("persistenced", "nvidia-persistenced", "580.126.20-1")], listed) == []
+    assert installed_of_other_source("cuda", [], listed) == [f"nvidia-persistenced {VERSION}"]
 
 
 def test_a_node_without_a_driver_has_none_of_the_other_source() -> None:
-    assert installed_of_other_source("ubuntu", "") == installed_of_other_source("cuda", "") == []
+    assert installed_of_other_source("ubuntu", UBUNTU, "") == installed_of_other_source("cuda", [], "") == []
