@@ -49,7 +49,10 @@ def judge_module(check: str, module: str, probe: Probe, record: Record) -> None:
         record.could_not_run(check, signer.error or signer.stderr.strip() or "modinfo failed", Severity.CRITICAL)
         return
     name, keys = signer.stdout.strip(), _keys(probe)
-    known = not keys or any(name in key for key in keys)
+    if name and not keys:
+        record.could_not_run(check, KEYS + " shows no certificate, although the kernel has some; only root sees them", Severity.CRITICAL)
+        return
+    known = any(": {}: ".format(name) in key for key in keys)
     found = "unsigned" if not name else "signed by " + name + ("" if known else ", of whom the kernel has no key")
     expected = "signed by a key of the kernel ({})".format(why)
     record.ok(check, bool(name) and known, expected=expected, found=found, severity=Severity.CRITICAL, hint=_HINT)
@@ -70,6 +73,6 @@ def _enforced_by(probe: Probe) -> str:
 
 
 def _keys(probe: Probe) -> Set[str]:
-    """The descriptions of the certificates that /proc/keys shows."""
+    """The descriptions of the certificates that /proc/keys shows: `: NAME: ID: X509.rsa ...`, or with the organization before the name."""
     lines = (line.split(None, 8) for line in (probe.read(KEYS) or "").splitlines())
-    return {words[8] for words in lines if len(words) == 9 and words[7].startswith("asymmet")}
+    return {": " + words[8] for words in lines if len(words) == 9 and words[7].startswith("asymmet")}
