@@ -17,6 +17,9 @@ _DRIVER = re.compile(
     r"(nvidia-(driver|dkms|headless|open|utils|compute-utils|kernel-common|kernel-source|firmware|fabricmanager|imex|persistenced)"
     r"|libnvidia-(compute|cfg1|common|decode|encode|extra|fbc1|gl|gpucomp|nscq))(-|$)"
 )
+# NVIDIA's packages for EL are kmod-nvidia-open-dkms and the like.
+_MODULE = re.compile(r"(linux-modules-nvidia|nvidia-dkms|kmod-nvidia)(-|$)")
+_JOINED = {"Debian": "=", "RedHat": "-"}
 _ROW = re.compile(r"^(\S+) (\S+) (\S+)$", re.MULTILINE)
 _ABSENT = ("not-installed", "config-files")
 
@@ -58,6 +61,11 @@ def installed_of_other_source(source: str, packages: Sequence[Mapping[str, str]]
     return of_modules + [f"{name} {version}" for name, version in others if _DRIVER.match(name) or _upstream(version) in drivers]
 
 
+def module_packages(packages: Sequence[Mapping[str, str]], family: str) -> list[str]:
+    """The declared packages that bring or build the kernel module, as the package manager of `family` (`Debian`, `RedHat`) is given name and version."""
+    return [p["name"] + _JOINED[family] + p["version"] for p in packages if _MODULE.match(p["name"])]
+
+
 def _upstream(version: str) -> str:
     return version.rpartition("-")[0]
 
@@ -94,4 +102,8 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Filter name -> function."""
-        return {"nvidia_source_errors": source_errors, "nvidia_installed_of_other_source": installed_of_other_source}
+        return {
+            "nvidia_source_errors": source_errors,
+            "nvidia_installed_of_other_source": installed_of_other_source,
+            "nvidia_module_packages": module_packages,
+        }

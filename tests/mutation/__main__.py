@@ -16,6 +16,7 @@ from mutation.node_kinds import NodeKind, load_kinds
 from mutation.node_under_test import NodeUnderTest
 from mutation.rules import Catalogue, mutation_catalogue
 from support.demo_rack import DemoRack
+from support.lab_ssh import LabSsh
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ def _test_node(name: str, kind: NodeKind, rack: DemoRack, args: argparse.Namespa
     rack.write_site(str(layer.parent))
     rack.lab_up("--nodes", str(kind.nodes), "--hardware", kind.hardware, "--healthy")
     try:
+        if kind.prepare and not args.provisioned:
+            for slot in range(1, kind.nodes + 1):
+                LabSsh(rack.state_dir)(rack.node(slot), kind.prepare)
         if not args.provisioned:
             progress.log(f"{name}: provision {rack.target}")
             # --force, because nodes of an earlier run count as admitted.

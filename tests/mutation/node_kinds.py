@@ -23,6 +23,7 @@ class NodeKind(BaseModel):
     Attributes:
         groups: additional groups of the node.
         vars: variables of the node, which override its profiles.
+        prepare: shell commands on each new node, which make it what the site's image would be.
         hardware: simulated hardware, as for `clusterctl lab up --hardware`.
         nodes: number of nodes in the rack, all with the same declarations. Only the first is changed; the others are its partners in burn-in.
         together: findings of a node depend on the others, so all are validated together.
@@ -34,6 +35,7 @@ class NodeKind(BaseModel):
 
     groups: tuple[str, ...]
     vars: dict[str, Any]
+    prepare: str = ""
     hardware: str = "hgx_h100"
     nodes: int = 2
     together: bool = False
