@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from clusterctl_lab.package_facts import package_facts
+from clusterctl_lab.package_facts import EL9_FACTS, package_facts
 from clusterctl_lab.stub_catalogue import UNIT_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from clusterctl_lab.package_facts import PackageFact
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "assumptions.md"
@@ -57,12 +59,16 @@ def page() -> str:
     return "".join(parts)
 
 
+def _facts() -> tuple[PackageFact, ...]:
+    return package_facts() + package_facts(EL9_FACTS)
+
+
 def _packages() -> Iterator[tuple[str, ...]]:
-    yield from dict.fromkeys((f.repository, f"`{f.name}`", f.assumed) for f in package_facts() if f.assumed)
+    yield from dict.fromkeys((f.repository, f"`{f.name}`", f.assumed) for f in _facts() if f.assumed)
 
 
 def _versions() -> Iterator[tuple[str, ...]]:
-    for fact in package_facts():
+    for fact in _facts():
         if fact.version_assumed:
             why = fact.version_assumed.removeprefix("assumed").lstrip(",:; ") or "no list of the repository shows it"
             yield fact.repository, f"`{fact.name}`", f"`{fact.version}`", why

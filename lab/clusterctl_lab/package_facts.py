@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 FACTS = Path(__file__).with_name("packages")
+EL9_FACTS = FACTS / "el9"
 RELATIONS = ("depends", "pre_depends", "recommends", "provides", "conflicts", "breaks", "replaces")
 ASSUMED = "assumed"
 
@@ -24,13 +25,14 @@ class PackageFact:
 
     Attributes:
         repository: `cuda`, `doca`, `ubuntu` or `site`; `origin` is what its Release file says.
-        releases: the Ubuntu releases for which the repository has it.
+        releases: the releases of the distribution for which the repository has it.
         relations: control field (`depends`, ...) -> relations, with versions filled in.
         lab: the lab's repository offers it.
         base: a minimal server has it.
         source: where name, version and relations come from.
         assumed: what no public source confirms, in words; empty if all is confirmed.
         version_assumed: why this version is only assumed; empty if it was seen.
+        module: dnf: the module whose streams show or hide it; empty if none does.
     """
 
     name: str
@@ -44,6 +46,15 @@ class PackageFact:
     source: tuple[str, ...]
     assumed: str
     version_assumed: str
+    module: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleStreams:
+    """The streams of a dnf module: the branch whose versions each one shows, empty for all. `default` is enabled where no other is."""
+
+    default: str
+    branches: Mapping[str, str]
 
 
 def _no_none(value: object) -> object:
@@ -74,6 +85,14 @@ class _Entry(BaseModel):
     assumed: str = ""
     lab: bool = True
     base: bool = False
+    module: str = ""
+
+
+class _Module(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    default: str
+    streams: dict[str, str]
 
 
 class _File(BaseModel):
@@ -84,6 +103,7 @@ class _File(BaseModel):
     origin: str
     releases: tuple[str, ...]
     sources: dict[str, str]
+    modules: dict[str, _Module] = Field(default_factory=dict)
     packages: dict[str, _Entry]
 
 
@@ -95,8 +115,17 @@ def upstream_version(version: str) -> str:
 @cache
 def package_facts(folder: Path = FACTS) -> tuple[PackageFact, ...]:
     """Every version of every package, in ascending order of versions within a package of one file."""
-    files = sorted(folder.glob("*.yml"))
-    return tuple(fact for file in files for fact in _facts(_File.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))))
+    return tuple(fact for file in _files(folder) for fact in _facts(file))
+
+
+@cache
+def module_streams(folder: Path) -> Mapping[str, ModuleStreams]:
+    """The dnf modules of the repositories."""
+    return {name: ModuleStreams(m.default, m.streams) for file in _files(folder) for name, m in file.modules.items()}
+
+
+def _files(folder: Path) -> list[_File]:
+    return [_File.model_validate(yaml.safe_load(file.read_text(encoding="utf-8"))) for file in sorted(folder.glob("*.yml"))]
 
 
 def _facts(file: _File) -> Iterator[PackageFact]:
@@ -126,4 +155,5 @@ def _fact(file: _File, name: str, entry: _Entry, version: tuple[str, str], relea
         source=(*(file.sources[s] for s in entry.source), *own),
         assumed=entry.assumed,
         version_assumed=assumed,
+        module=entry.module,
     )

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from clusterctl_lab.declared_packages import DeclaredPackages
 
 # No public metadata of these was found: nothing is known, so nothing is claimed.
-NOT_COVERED = ("dnf: there are no facts about the repositories of RHEL, Rocky and Alma, so their packages are not resolved",)
+NOT_COVERED = (
+    "EL 9: only the packages of nvidia_driver are resolved, for profiles that set nvidia_driver_dnf_module; there are no facts about DOCA and others",
+)
 
 
 @dataclass(frozen=True, slots=True)

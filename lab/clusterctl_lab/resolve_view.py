@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.terminal import messages, out
 from clusterctl_lab.resolve import NOT_COVERED
+from clusterctl_lab.resolve_el import EL9
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ def show_resolutions(results: Sequence[Resolution], output: str) -> None:
     rows = [
         (
             r.profile,
-            f"Ubuntu {r.release}",
+            _release(r),
             str(sum(r.declared.values())),
             str(len(r.installed)),
             f"fails: {r.role}" if r.reason else "resolves",
@@ -36,9 +37,13 @@ def show_resolutions(results: Sequence[Resolution], output: str) -> None:
     out.table(("PROFILE", "RELEASE", "DECLARED", "INSTALLED", "RESULT"), rows)
     for result in results:
         if result.reason:
-            messages.note(f"{result.profile}, Ubuntu {result.release}, role {result.role}:\n{result.reason}")
+            messages.note(f"{result.profile}, {_release(result)}, role {result.role}:\n{result.reason}")
     for line in NOT_COVERED:
         messages.note(line)
+
+
+def _release(result: Resolution) -> str:
+    return "EL 9" if result.release == EL9 else f"Ubuntu {result.release}"
 
 
 def _result(result: Resolution) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from clusterctl_lab.package_facts import PackageFact, package_facts
+from clusterctl_lab.package_facts import EL9_FACTS, PackageFact, package_facts
 from support.roles import ROOT
 
 PACK = ROOT.parent.parent / "shared" / "reality"
@@ -17,7 +17,7 @@ if not PACK.is_dir():
 NEEDS_PACK = pytest.mark.skipif(not PACK.is_dir(), reason="the reality pack is not beside this checkout")
 _DEB_VERSION = re.compile(r"(\d+:)?\d[\w.+~]*(-[\w.+~]+)*")
 _NAME = re.compile(r"[a-z0-9][a-z0-9.+-]+")
-# Families of the pack by our repository; EL has no metadata here.
+# Families of the pack by our repository.
 FAMILIES = {"cuda-repo ubuntu": "cuda", "doca-host 3.2.1": "doca", "ubuntu2404-archive": "ubuntu"}
 # Packages of the pack that compete with nothing that a profile installs.
 LEFT_OUT = frozenset(
@@ -59,14 +59,19 @@ def relation_names(text: str) -> set[str]:
     return names
 
 
-def test_every_version_has_a_source_or_is_marked() -> None:
-    assert [f.name for f in package_facts() if not f.source] == []
-    seen = {(f.name, f.version, f.repository, r) for f in package_facts() for r in f.releases}
-    assert len(seen) == sum(len(f.releases) for f in package_facts()), "a version is listed twice"
+ALL = [package_facts(), package_facts(EL9_FACTS)]
 
 
-def test_names_and_versions_are_well_formed() -> None:
-    for fact in package_facts():
+@pytest.mark.parametrize("facts", ALL, ids=["apt", "el9"])
+def test_every_version_has_a_source_or_is_marked(facts: tuple[PackageFact, ...]) -> None:
+    assert [f.name for f in facts if not f.source] == []
+    seen = {(f.name, f.version, f.repository, r) for f in facts for r in f.releases}
+    assert len(seen) == sum(len(f.releases) for f in facts), "a version is listed twice"
+
+
+@pytest.mark.parametrize("facts", ALL, ids=["apt", "el9"])
+def test_names_and_versions_are_well_formed(facts: tuple[PackageFact, ...]) -> None:
+    for fact in facts:
         assert _NAME.fullmatch(fact.name), fact
         assert _DEB_VERSION.fullmatch(fact.version), fact
 
@@ -97,3 +102,30 @@ def test_versions_and_relations_equal_the_pack(package: dict[str, Any]) -> None:
         for fact in facts:
             if fact.version in seen:
                 assert wanted <= relation_names(", ".join(fact.relations.get(field, ()))), (fact.name, fact.version, field)
+
+
+def el_packages() -> list[dict[str, Any]]:
+    """The packages of the pack for EL 9; `(EL)` in a name sets it apart from that of Ubuntu."""
+    found = [p | {"name": p["name"].removesuffix(" (EL)")} for p in yaml.safe_load((PACK / "packages.yaml").read_text())["packages"]]
+    return [p for p in found if p["family"].startswith("cuda-repo rhel9") and p["name"] in {f.name for f in package_facts(EL9_FACTS)}]
+
+
+@NEEDS_PACK
+@pytest.mark.parametrize("package", el_packages() if PACK.is_dir() else [], ids=lambda p: str(p["name"]))
+def test_relations_of_el_equal_the_pack(package: dict[str, Any]) -> None:
+    facts = [f for f in package_facts(EL9_FACTS) if f.name == package["name"]]
+    for fact in facts:
+        required = {part.split()[0] for part in package.get("requires", "").split(",") if part}
+        assert required <= {relation.split()[0] for relation in fact.relations.get("depends", ())}
+        provided = [
+            part.strip().replace("%{version}", "VERSION") for part in package.get("provides", "").split(",") if "nvidia-kmod" in part
+        ]
+        upstream = fact.version.partition(":")[2].partition("-")[0]
+        assert [p.replace("VERSION", upstream) for p in provided] == list(fact.relations.get("provides", ()))
+    assert {v for v in package["versions"] if re.fullmatch(r"580\.126\.20-1|1:4\.5\.2-1", v)} <= {f.version for f in facts}
+
+
+@NEEDS_PACK
+def test_the_driver_of_el_is_compared_as_a_whole() -> None:
+    names = {p["name"] for p in el_packages()}
+    assert {"kmod-nvidia-open-dkms", "nvidia-kmod-common", "nvidia-driver", "nvidia-driver-cuda", "nvidia-fabricmanager"} <= names
