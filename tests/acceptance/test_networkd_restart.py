@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 DROPIN = "/etc/systemd/networkd.conf.d/50-clusterctl-roce.conf"
 SOURCE, PRIORITY, TABLE = "10.35.0.1", 1000, 100
 # As roles/roce/files/clusterctl_roce.py sets them for rail 0; it cannot run here, because the machine has no adapter: rail0 stands for one.
+REMOVE = f"""ip link del rail0 2>/dev/null || true
+ip rule del priority {PRIORITY} 2>/dev/null || true"""
 LAY = f"""set -e
-ip link del rail0 2>/dev/null || true
-ip rule del priority {PRIORITY} 2>/dev/null || true
+{REMOVE}
 ip link add rail0 type dummy
 ip address add {SOURCE}/24 dev rail0
 ip link set rail0 up
@@ -35,7 +36,7 @@ def role_applied(vm: Vm, site: VmSite, report: Callable[[str], None]) -> Iterato
     assert "absent or not an Ethernet port" in applied.output, applied.output
     report("role roce installed its files")
     yield vm
-    vm.shell(f"systemctl disable --quiet clusterctl-roce.service; rm -f {DROPIN}; systemctl restart systemd-networkd")
+    vm.shell(f"systemctl disable --quiet clusterctl-roce.service; rm -f {DROPIN}; systemctl restart systemd-networkd\n{REMOVE}")
 
 
 def laid(vm: Vm) -> tuple[bool, bool]:

@@ -11,6 +11,7 @@ from . import device_variation, imex_channel, machine, nvlink_fabric, state
 
 PORT = 7711
 TIMEOUT_S = 5.0
+NCCL_CONF = "/etc/nccl.conf"
 # Bandwidth factor when data goes through host memory.
 WITHOUT_GDR = 0.6
 
@@ -60,13 +61,17 @@ def describe_self() -> Peer:
         nccl=state.installed_version("libnccl2"),
         tests=state.installed_version("nccl-tests"),
         fabric=all(nvlink_fabric.gpu_joined(index, faults) for index in range(machine.GPUS)),
-        # Without nvidia-peermem NCCL takes DMA-BUF (NCCL_DMABUF_ENABLE is 1 by default, src/init.cc), which the open kernel modules have.
-        gdr=machine.THIS.rack_nvlink or not faults.of("gpudirect_off"),
+        gdr=_reaches_gpu_memory() and (machine.THIS.rack_nvlink or not faults.of("gpudirect_off")),
         gpus=[machine.gpu(node, i).bus_id for i in range(machine.GPUS) if i not in faults.missing_gpus() | faults.lost_gpus()],
         slowest_hca=min(factors),
         nccl_factor=faults.nccl_factor() * device_variation.variation_factor(node, "nccl"),
         rack=_mnnvl_problem() if machine.THIS.rack_nvlink else "",
     )
+
+
+def _reaches_gpu_memory() -> bool:
+    """Whether HCAs can: by nvidia-peermem, else by DMA-BUF, which the open modules have and NCCL uses by default (NCCL_DMABUF_ENABLE, src/init.cc)."""
+    return state.is_module_loaded("nvidia_peermem") or "NCCL_DMABUF_ENABLE=0" not in state.read(NCCL_CONF).split()
 
 
 def _mnnvl_problem() -> str:

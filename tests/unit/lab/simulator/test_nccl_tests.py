@@ -98,6 +98,17 @@ def test_gpudirect_needs_no_peermem_because_nccl_uses_dma_buf(tmp_path: Path, mo
     assert not peers.describe_self().gdr
 
 
+def test_without_peermem_and_dma_buf_there_is_no_gpudirect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = lab_machine(tmp_path, monkeypatch)
+    node.load(nvidia="580.126.20")
+    conf = tmp_path / "nccl.conf"
+    conf.write_text("NCCL_DEBUG=INFO\nNCCL_DMABUF_ENABLE=0\n")
+    monkeypatch.setattr(peers, "NCCL_CONF", str(conf))
+    assert not peers.describe_self().gdr
+    node.load(nvidia_peermem="580.126.20")
+    assert peers.describe_self().gdr
+
+
 @pytest.fixture
 def group(node: LabMachine) -> Iterator[dict[str, peers.Peer]]:
     """Two nodes that answer queries on the loopback, as their supervisors do."""
