@@ -87,14 +87,16 @@ class DnfRoot:
         if not fact.module:
             return True
         streams = self._modules[fact.module]
-        branch = streams.branches[stream if fact.module == module else streams.default]
-        newest = max((f for f in self._facts.values() if f.name == fact.name), key=lambda f: _order(f.version))
-        return fact.version == newest.version if not branch else upstream_version(fact.version).split(".")[0] == branch
+        branch = streams.branches[stream if fact.module == module else streams.default] or self._newest_branch(fact.module)
+        return _branch(fact) == branch
+
+    def _newest_branch(self, module: str) -> str:
+        return max((_branch(fact) for fact in self._facts.values() if fact.module == module), key=int)
 
     def _hint(self, name: str, version: str) -> str:
         hidden = [f.module for f in self._facts.values() if (f.name, f.version) == (name, version)]
         return f" (hidden: its stream of the module {hidden[0]} is not enabled)" if hidden and hidden[0] else ""
 
 
-def _order(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", upstream_version(version)))
+def _branch(fact: PackageFact) -> str:
+    return upstream_version(fact.version).partition(".")[0]

@@ -51,7 +51,7 @@ class PackageFact:
 
 @dataclass(frozen=True, slots=True)
 class ModuleStreams:
-    """The streams of a dnf module: the branch whose versions each one shows, empty for all. `default` is enabled where no other is."""
+    """The streams of a dnf module: the branch whose versions each one shows, empty for the newest. `default` is enabled where no other is."""
 
     default: str
     branches: Mapping[str, str]

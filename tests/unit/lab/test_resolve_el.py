@@ -97,7 +97,17 @@ def test_a_driver_without_its_stream_is_hidden(root: DnfRoot) -> None:
         simulation.reason
         == f"No match for argument: nvidia-driver-cuda-{REVISION} (hidden: its stream of the module nvidia-driver is not enabled)"
     )
-    assert root.simulate([(name, "3:595.71.05-1.el9") for name, _ in DRIVER], "").reason == "", "the newest is in the default stream"
+    assert root.simulate([(name, "3:595.71.05-1.el9") for name, _ in DRIVER], "").reason == "", "the newest branch is in the default stream"
+
+
+@pytest.mark.parametrize(
+    ("enabled", "names"), [("", {"595.45.04", "595.58.03", "595.71.05"}), (STREAM, {"580.82.07", "580.126.20", "580.159.03"})]
+)
+def test_a_stream_shows_all_versions_of_its_branch(root: DnfRoot, enabled: str, names: set[str]) -> None:
+    """As a query of the real repository without a stream (NVIDIA/yum-packaging-precompiled-kmod issue 68)."""
+    versions = {f.version for f in package_facts(EL9_FACTS) if f.name == "kmod-nvidia-open-dkms"}
+    shown = {v for v in versions if "No match" not in root.simulate([("kmod-nvidia-open-dkms", v)], enabled).reason}
+    assert shown == {f"3:{name}-1.el9" for name in names}
 
 
 @pytest.mark.parametrize(
