@@ -69,9 +69,13 @@ def test_ranks_that_lost_agent_and_daemon_end_before_the_next_run_measures(tmp_p
     following: list[AgentNode] = []
     try:
         until(lambda: len(sleepers(word)) == 2 * NODES)
+        left = daemons(tmp_path)
+        # A daemon that sees another one end would end its ranks.
+        for pid in left:
+            os.kill(pid, signal.SIGSTOP)
         for one in made:
             one.kill()
-        for pid in daemons(tmp_path):
+        for pid in left:
             os.kill(pid, signal.SIGKILL)
         assert len(sleepers(word)) == 2 * NODES
         later = tmp_path / "later"

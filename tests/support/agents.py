@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shlex
 import shutil
 import socket
@@ -97,7 +98,9 @@ class AgentNode:
     def start(self) -> AgentNode:
         """Start the agent."""
         argv = [sys.executable, "burnin_agent.py", "run", "."]
-        self.process = subprocess.Popen(argv, cwd=self.folder, env=self.environment and dict(self.environment))
+        # Nodes share no /tmp: Open MPI's daemons fail if another one makes their folder at the same moment.
+        environment = {**(os.environ if self.environment is None else self.environment), "TMPDIR": str(self.folder)}
+        self.process = subprocess.Popen(argv, cwd=self.folder, env=environment)
         return self
 
     def end(self) -> dict[str, RawRecord]:
