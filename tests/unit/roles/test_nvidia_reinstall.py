@@ -45,6 +45,7 @@ def reinstall(folder: Path, *words: str, found: str, packages: list[dict[str, st
         "ansible_facts": {"os_family": more.get("family", "Debian"), "kernel": "6.8.0-1046-nvidia"},
         "nvidia_driver_version": VERSION,
         "nvidia_driver_packages": packages,
+        "nvidia_driver_hold": False,
         "__nvidia_driver_initramfs_tool": {"stat": {"exists": False}},
         "__shared_listed": {"stdout": "".join(f"{p['name']}\t{p['version']}\thold\tinstalled\n" for p in packages)},
     }
