@@ -27,7 +27,7 @@ class DnfRoot:
     def __init__(self, facts: Sequence[PackageFact], modules: Mapping[str, ModuleStreams]) -> None:
         try:
             import solv  # noqa: PLC0415 an optional dependency
-        except ImportError as e:
+        except ModuleNotFoundError as e:
             raise LabError(detail="the package solv is not installed", hint="pip install 'clusterctl[resolve]'") from e
         self._solv = solv
         self._modules = modules

@@ -38,6 +38,8 @@ def reinstall(folder: Path, *words: str, found: str, packages: list[dict[str, st
     for name, text in (("version", version), ("license", license_text), ("filename", "/lib/modules/6.8.0/updates/nvidia.ko")):
         (folder / name).write_text(f"{text}\n" if text else "")
     scripts = {name: _MANAGER.format(name=name, log=log, folder=folder, exit=more.get("exit", 0)) for name in ("apt-get", "dnf")}
+    scripts["apt-mark"] = f'#!/bin/sh\necho "apt-mark $*" >> {log}\n'
+    scripts["dpkg-query"] = "#!/bin/sh\n" + "".join(f"printf '{p['name']}\\t{p['version']}\\tinstall\\tinstalled\\n'\n" for p in packages)
     for name, text in {**scripts, "modinfo": _MODINFO.format(folder=folder)}.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
@@ -45,7 +47,7 @@ def reinstall(folder: Path, *words: str, found: str, packages: list[dict[str, st
         "ansible_facts": {"os_family": more.get("family", "Debian"), "kernel": "6.8.0-1046-nvidia"},
         "nvidia_driver_version": VERSION,
         "nvidia_driver_packages": packages,
-        "nvidia_driver_hold": False,
+        "nvidia_driver_hold": more.get("hold", False),
         "__nvidia_driver_initramfs_tool": {"stat": {"exists": False}},
         "__shared_listed": {"stdout": "".join(f"{p['name']}\t{p['version']}\thold\tinstalled\n" for p in packages)},
     }
@@ -67,6 +69,11 @@ def test_the_package_of_another_module_is_installed_again(tmp_path: Path, found:
     done, calls = reinstall(tmp_path, found=found, packages=[MODULES, *OTHERS])
     assert calls == [f"{APT}{MODULES['name']}=6.8.0-1046.49"], done.output
     assert (done.code, done.changed) == (0, 1)
+
+
+def test_packages_are_held_again_because_apt_forgets_the_hold_of_what_it_installs_again(tmp_path: Path) -> None:
+    done, calls = reinstall(tmp_path, found="", packages=[DKMS, OTHERS[0]], hold=True)
+    assert calls == [f"{APT}nvidia-dkms-580-open=580.126.20-1ubuntu1", "apt-mark hold nvidia-dkms-580-open nvidia-utils-580"], done.output
 
 
 def test_the_declared_module_is_left_alone(tmp_path: Path) -> None:
