@@ -49,8 +49,9 @@ def reinstall(folder: Path, *words: str, found: str, packages: list[dict[str, st
         "nvidia_driver_packages": packages,
         "nvidia_driver_hold": more.get("hold", False),
         "__nvidia_driver_initramfs_tool": {"stat": {"exists": False}},
-        "__shared_listed": {"stdout": "".join(f"{p['name']}\t{p['version']}\thold\tinstalled\n" for p in packages)},
     }
+    if "--check" in words:  # extra variables would hide what the role itself reads
+        variables["__shared_listed"] = {"stdout": "".join(f"{p['name']}\t{p['version']}\thold\tinstalled\n" for p in packages)}
     done = run_play(
         folder,
         role_tasks("nvidia_driver", "reinstall.yml", *(["verify.yml"] if "--check" not in words else [])),
