@@ -1,4 +1,4 @@
-"""What BMCs tell: a page per node, or the document `bmc`."""
+"""The reports of BMCs: a page per node, or the document `bmc`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def _page(r: BmcReport, sections: Collection[BmcSection]) -> None:
         return
     versions = ", ".join(f"{name} {version}" for name, version in r.bmc_versions)
     machine = " ".join(w for w in (r.manufacturer, r.model) if w) or "unknown machine"
-    out.print_text(f"{r.node}: {r.power}; {printable(machine)}, serial {printable(r.serial) or 'none'}, BIOS {r.bios_version or 'unknown'}")
+    out.print_text(
+        f"{r.node}: {r.power}; {printable(machine)}, serial {printable(r.serial) or 'none'}, BIOS {printable(r.bios_version) or 'unknown'}"
+    )
     out.print_text(f"  firmware: {printable(versions) or 'unknown'}")
     out.print_text(f"  TLS certificate: {'verified' if r.verified else 'not verified (bios_verify_certificates)'}")
     for section, why in r.missing:

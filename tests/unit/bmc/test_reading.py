@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.bmc.access import BmcAccess
+from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.bmc.query import query_bmc
-from clusterctl.adapters.bmc.redfish import BmcError, Redfish
+from clusterctl.adapters.bmc.redfish import Redfish
 from clusterctl.adapters.inventory.load import load_profile
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import GOOD, Outcome

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from clusterctl.adapters.bmc.redfish import BmcError
+from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailure
 from clusterctl.model.power import Boot, PowerAction, PowerOutcome, PowerReport, PowerView
 from clusterctl.workflows.power.switch import NodeSwitch, PowerLimits

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.bmc.redfish import BmcError, Redfish
+from clusterctl.adapters.bmc.exchange import BmcError
+from clusterctl.adapters.bmc.redfish import Redfish, well_formed
 from clusterctl.adapters.bmc.systems import ROOT, one_system
 from clusterctl.model.power import PowerView
 
@@ -48,6 +49,7 @@ class HostPower:
     def __init__(self, access: BmcAccess, limits: BmcLimits) -> None:
         self._access, self._limits = access, limits
 
+    @well_formed()
     def view(self) -> PowerView:
         """The state now, and the resets that the BMC offers.
 
@@ -62,6 +64,7 @@ class HostPower:
             resets=_offered(client, system["Actions"][_RESET]),
         )
 
+    @well_formed()
     def reset(self, kind: str) -> None:
         """Run one of the resets of Redfish (`On`, `GracefulShutdown` ...).
 

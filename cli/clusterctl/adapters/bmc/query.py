@@ -5,7 +5,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.bmc.redfish import BmcError, Redfish, link
+from clusterctl.adapters.bmc.exchange import BmcError
+from clusterctl.adapters.bmc.redfish import Redfish, link, well_formed
 from clusterctl.adapters.bmc.systems import ROOT, one_system
 from clusterctl_validators.bmc_view import BmcView, bare_version
 
@@ -27,6 +28,7 @@ _VENDORS = (
 )
 
 
+@well_formed()
 def query_bmc(access: BmcAccess, variables: Mapping[str, Any]) -> BmcView:
     """Query one BMC for the attributes and firmware versions that the role bios declares.
 

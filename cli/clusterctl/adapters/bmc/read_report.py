@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clusterctl.adapters.bmc import console, event_log, sensors
+from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.bmc.host_power import can_be_reset, power_of
-from clusterctl.adapters.bmc.redfish import BmcError, Redfish, link
+from clusterctl.adapters.bmc.redfish import Redfish, link, well_formed
 from clusterctl.adapters.bmc.systems import ROOT, one_system
 from clusterctl.model.bmc_report import BmcReport, BmcSection
 
@@ -25,17 +26,19 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
     if access.problem:
         return BmcReport(access.node, problem=access.problem)
     try:
-        client = Redfish(access, limits.timeout_s, verify=limits.verify)
-        root = client.get(ROOT)
-        system = one_system(client, root, limits.system_id, can_be_reset, "a power switch")
-        managers = [client.get(path) for path in client.members(link(root, "Managers"))]
+        with well_formed():
+            client = Redfish(access, limits.timeout_s, verify=limits.verify)
+            root = client.get(ROOT)
+            system = one_system(client, root, limits.system_id, can_be_reset, "a power switch")
+            managers = [client.get(path) for path in client.members(link(root, "Managers"))]
     except BmcError as e:
         return BmcReport(access.node, problem=str(e))
     missing: list[tuple[BmcSection, str]] = []
 
     def section(name: BmcSection, read: Callable[[], Sequence[T]]) -> tuple[T, ...]:
         try:
-            return tuple(read()) if name in sections else ()
+            with well_formed():
+                return tuple(read()) if name in sections else ()
         except BmcError as e:
             missing.append((name, str(e)))
             return ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.bmc.redfish import BmcError, Redfish, link
+from clusterctl.adapters.bmc.exchange import BmcError
+from clusterctl.adapters.bmc.redfish import Redfish, link
 
 if TYPE_CHECKING:
     from collections.abc import Callable

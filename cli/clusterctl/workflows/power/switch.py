@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from clusterctl.adapters.bmc.redfish import BmcError
+from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.config import REBOOT_BUDGET
 from clusterctl.adapters.ssh.remote_result import TransportError
 from clusterctl.model.errors import ConfigError
