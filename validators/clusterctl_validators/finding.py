@@ -6,9 +6,10 @@ from typing import Any, Dict
 
 
 class Outcome(str, Enum):
-    """The five outcomes. Only PASS, NOT_APPLICABLE and WAIVED let a node proceed."""
+    """The six outcomes. FAIL and COULD_NOT_RUN hold a node back; WARN is shown and does not."""
 
     PASS = "pass"  # noqa: S105
+    WARN = "warn"
     FAIL = "fail"
     COULD_NOT_RUN = "could_not_run"
     NOT_APPLICABLE = "not_applicable"
@@ -23,7 +24,9 @@ class Severity(str, Enum):
     MINOR = "minor"
 
 
-GOOD = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE, Outcome.WAIVED})
+# What a view need not name one by one.
+QUIET = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE, Outcome.WAIVED})
+GOOD = QUIET | {Outcome.WARN}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any, Dict, List
 
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
-_ORDER = (Outcome.PASS, Outcome.WAIVED, Outcome.NOT_APPLICABLE, Outcome.COULD_NOT_RUN, Outcome.FAIL)
+_ORDER = (Outcome.PASS, Outcome.WAIVED, Outcome.NOT_APPLICABLE, Outcome.WARN, Outcome.COULD_NOT_RUN, Outcome.FAIL)
 
 
 def as_text(value: Any) -> str:
@@ -37,6 +37,10 @@ class Record:
         """Pass if `condition` is true; `expected` and `found` describe it."""
         outcome = Outcome.PASS if condition else Outcome.FAIL
         self._add(Finding(check, self.role, outcome, severity, as_text(expected), as_text(found), hint))
+
+    def warn(self, check: str, *, expected: Any = "", found: Any = "", hint: str = "") -> None:
+        """Something to look at that does not hold the node back."""
+        self._add(Finding(check, self.role, Outcome.WARN, Severity.MINOR, as_text(expected), as_text(found), hint))
 
     def could_not_run(self, check: str, reason: str, severity: Severity = Severity.MAJOR) -> None:
         """The evidence is not available; this is never a pass."""

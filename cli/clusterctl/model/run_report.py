@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _SHORT = 12
 
 
-_WORST_FIRST = {Outcome.FAIL: 0, Outcome.COULD_NOT_RUN: 1, Outcome.WAIVED: 2, Outcome.PASS: 3, Outcome.NOT_APPLICABLE: 4}
+_ORDER = (Outcome.FAIL, Outcome.COULD_NOT_RUN, Outcome.WARN, Outcome.WAIVED, Outcome.PASS, Outcome.NOT_APPLICABLE)
+_WORST_FIRST = {outcome: rank for rank, outcome in enumerate(_ORDER)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ReasonKind(StrEnum):
-    """What kept a node out. REFUSED: the evidence is good, but its state or its pool says no."""
+    """What kept a node out. REFUSED: the evidence is good, but its state or its pool says no. CHECK_WARNED, GATE_WARNED: notes, never reasons."""
 
     UNREACHABLE = "unreachable"
     ROLE_FAILED = "role_failed"
@@ -25,6 +25,8 @@ class ReasonKind(StrEnum):
     GATE_COULD_NOT_RUN = "gate_could_not_run"
     GATE_MISSING = "gate_missing"
     REFUSED = "refused"
+    CHECK_WARNED = "check_warned"
+    GATE_WARNED = "gate_warned"
 
 
 K = ReasonKind
@@ -39,6 +41,8 @@ EXIT_CODES: dict[ReasonKind, ExitCode] = {
     K.GATE_COULD_NOT_RUN: ExitCode.GATE_FAILED,
     K.GATE_MISSING: ExitCode.GATE_FAILED,
     K.REFUSED: ExitCode.CONFIG,
+    K.CHECK_WARNED: ExitCode.OK,
+    K.GATE_WARNED: ExitCode.OK,
 }
 
 
@@ -65,7 +69,7 @@ class NodeVerdict:
     Attributes:
         state: `burned_in` where it may be admitted, else `quarantined`.
         reasons: what keeps it out, the most telling first; empty exactly when `admit`.
-        notes: minor findings that are recorded and do not keep it out.
+        notes: minor findings and warnings that are recorded and do not keep it out.
     """
 
     node: str

@@ -11,7 +11,7 @@ from clusterctl.model.findings import HINTS, NodeStatus
 from clusterctl.terminal import out
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.xml_text import parts
-from clusterctl_validators.finding import GOOD, Outcome
+from clusterctl_validators.finding import GOOD, QUIET, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clusterctl_validators.finding import Finding
 
 FORMATS = (*out.FORMATS, "junit")
-_WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run"}
+_WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run", Outcome.WARN: "warning"}
 _WIDTH = 200
 
 
@@ -50,13 +50,13 @@ def _state(result: NodeFindings) -> str:
 
 
 def _node(result: NodeFindings) -> Iterator[str]:
-    """A node that is as declared gets no line."""
+    """A node that is as declared, without a warning, gets no line."""
     if result.status is not NodeStatus.OK:
         yield f"{result.node}  {_state(result)}: {result.detail}".rstrip(": ")
         yield from _holder(result)
         yield f"    hint: {HINTS[result.status]}"
         return
-    bad = [f for f in result.findings if f.outcome not in GOOD]
+    bad = [f for f in result.findings if f.outcome not in QUIET]
     if bad:
         yield f"{result.node}  {len(bad)} of {len(result.findings)} checks"
         yield from _holder(result)
@@ -141,6 +141,7 @@ _TAGS = {
     Outcome.COULD_NOT_RUN: "error",
     Outcome.NOT_APPLICABLE: "skipped",
     Outcome.WAIVED: "skipped",
+    Outcome.WARN: "system-out",
 }
 
 
@@ -149,5 +150,8 @@ def _case(suite: ET.Element, node: str, finding: Finding) -> None:
     tag = _TAGS.get(finding.outcome)
     if tag:
         message = finding.reason if tag == "skipped" else said(finding)
+        if finding.outcome is Outcome.WARN:
+            ET.SubElement(case, tag).text = f"warning: {message}"
+            return
         result = ET.SubElement(case, tag, type=finding.severity.value, message=message)
         result.text = finding.hint or None

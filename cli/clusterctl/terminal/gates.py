@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.gate_result import GateResult
 
-_WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run", Outcome.PASS: "passed"}
+_WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run", Outcome.PASS: "passed", Outcome.WARN: "warned"}
 
 
 def show_results(kind: str, output: str, body: Mapping[str, Any], results: Sequence[GateResult], nodes: Sequence[str]) -> None:
@@ -30,6 +30,7 @@ def show_results(kind: str, output: str, body: Mapping[str, Any], results: Seque
     unreachable = [r for r in bad if r.reason is GateReason.NODE_UNREACHABLE]
     lines = [line for r in bad if r.reason is not GateReason.NODE_UNREACHABLE for line in result_lines(r)]
     lines += unreachable_lines(unreachable)
+    lines += [line for r in results if r.outcome is Outcome.WARN for line in result_lines(r)]
     coverage = body.get("pair_coverage")
     if coverage:
         lines.append(coverage_line(coverage))
@@ -51,7 +52,8 @@ def has_passed(results: Sequence[GateResult], node: str) -> bool:
 
 def result_lines(result: GateResult) -> list[str]:
     """One result: what was found, what was expected and from which source, and what to do next."""
-    where = f"{result.node}: {result.gate}{f' {result.device}' if result.device else ''}"
+    warns = "warning: " if result.outcome is Outcome.WARN else ""
+    where = f"{warns}{result.node}: {result.gate}{f' {result.device}' if result.device else ''}"
     simulated = " [simulated]" if result.simulated else ""
     if result.outcome is Outcome.COULD_NOT_RUN:
         text = f"{where} could not run ({result.rule}): {result.detail or result.found or 'no reason given'}"

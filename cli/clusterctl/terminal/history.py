@@ -13,7 +13,7 @@ from clusterctl.terminal import out
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.states import badge
 from clusterctl.terminal.status import node_json
-from clusterctl_validators.finding import GOOD
+from clusterctl_validators.finding import GOOD, QUIET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -163,7 +163,7 @@ def _findings(findings: NodeFindings | None) -> Iterator[str]:
     summary = ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items())) or "no findings"
     yield f"{summary} ({findings.status.value}{': ' + printable(findings.detail) if findings.detail else ''})"
     for f in findings.findings:
-        if f.outcome not in GOOD:
+        if f.outcome not in QUIET:
             yield printable(
                 f"{f.outcome.value} {f.check}: expected {f.expected}, found {f.found or 'nothing'}{f': {f.reason}' if f.reason else ''}"
             )
@@ -177,7 +177,7 @@ def _gates(results: Sequence[GateResult]) -> Iterator[str]:
         mark = ", simulated" if any(r.simulated for r in results) else ""
         yield ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items())) + mark
     for result in results:
-        if result.outcome not in GOOD:
+        if result.outcome not in QUIET:
             yield printable(f"{result.outcome.value} {gate_text(result)}")
             if result.hint:
                 yield f"  hint: {printable(result.hint)}"

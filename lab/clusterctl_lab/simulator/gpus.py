@@ -37,6 +37,7 @@ class GpuView:
     gsp: bool
     remap_pending: bool = False
     power_brake_us: int = 0
+    sw_therm_us: int = 0
 
 
 def cuda_version(driver: str) -> str:
@@ -97,10 +98,19 @@ def gpu_views(node: str = "") -> list[GpuView]:
                 modes=gpu_modes.current_modes(index),
                 gsp=gsp,
                 remap_pending=index in load.raised(faults, "row_remap"),
+                sw_therm_us=_software_slowdown_us(index, raised=index in load.raised(faults, "sw_thermal")),
                 power_brake_us=1_250_000 if index in load.raised(faults, "power_brake") else 0,
             )
         )
     return views
+
+
+def _software_slowdown_us(index: int, *, raised: bool) -> int:
+    """A healthy tray of a rack slows down by software now and then, three GPUs of its four (NVIDIA/k8s-test-infra, qx-gb200.xml)."""
+    if raised:
+        return 3_600_000_000
+    up_s = float((state.read("/proc/uptime") or "0").split()[0])
+    return int(up_s * 1000) if machine.THIS.rack_nvlink and index else 0
 
 
 def require_fabric(views: list[GpuView]) -> None:

@@ -109,8 +109,8 @@ def _reasons() -> Tree:
 
 
 def _reason_counters(view: GpuView) -> Tree:
-    counted = dict.fromkeys(("sw_power_cap", "sync_boost", "sw_therm_slowdown", "hw_therm_slowdown"), 0)
-    times = {**counted, "hw_power_brake": view.power_brake_us}
+    counted = {"sw_power_cap": view.sw_therm_us, "sync_boost": 0, "sw_therm_slowdown": view.sw_therm_us}
+    times = {**counted, "hw_therm_slowdown": 0, "hw_power_brake": view.power_brake_us}
     return {f"clocks_event_reasons_counters_{name}": f"{microseconds} us" for name, microseconds in times.items()}
 
 

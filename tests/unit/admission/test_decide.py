@@ -152,6 +152,15 @@ def test_a_waiver_lets_pass() -> None:
     assert judged(with_results(a_result(Outcome.WAIVED), DCGM)).admit
 
 
+def test_a_warning_is_a_note_and_keeps_no_node_out() -> None:
+    verdict = judged(with_results(a_result(Outcome.WARN), DCGM))
+    assert verdict.admit
+    assert [(n.kind, n.device) for n in verdict.notes] == [(K.GATE_WARNED, "mlx5_3")]
+    warned = judged(with_finding(a_finding(Outcome.WARN, Severity.MAJOR)))
+    assert warned.admit
+    assert [n.kind for n in warned.notes] == [K.CHECK_WARNED]
+
+
 def test_the_reason_names_the_device_and_what_to_do() -> None:
     reason = judged(with_results(a_result(Outcome.FAIL), DCGM)).reasons[0]
     assert (reason.device, reason.hint) == ("mlx5_3", "check the cable of mlx5_3")
@@ -187,7 +196,7 @@ def test_admission_needs_every_proof(given_evidence: Evidence) -> None:
         assert found.status is NodeStatus.OK
         assert {f.role for f in found.findings if f.outcome in GOOD} >= set(ROLES)
         assert all(f.outcome in GOOD or f.severity is Severity.MINOR for f in found.findings)
-        assert {r.gate for r in own if r.outcome in {Outcome.PASS, Outcome.WAIVED}} >= set(GATES)
+        assert {r.gate for r in own if r.outcome in {Outcome.PASS, Outcome.WARN, Outcome.WAIVED}} >= set(GATES)
         assert all(r.outcome in GOOD for r in own)
         assert given_evidence.outcome is not None
         assert given_evidence.outcome.status is HostStatus.OK

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ QUERY, NVLINK = COUNTER_COMMANDS[0], LINK_COUNTER_COMMANDS[0]
 GPU = """<nvidia_smi_log><driver_version>580.126.20</driver_version><attached_gpus>1</attached_gpus><gpu id="00000000:1B:00.0">
 <gpu_recovery_action>None</gpu_recovery_action><pci><replay_counter>0</replay_counter></pci>
 <clocks_event_reasons_counters><clocks_event_reasons_counters_sw_power_cap>0 us</clocks_event_reasons_counters_sw_power_cap>
+<clocks_event_reasons_counters_sw_therm_slowdown>0 us</clocks_event_reasons_counters_sw_therm_slowdown>
 <clocks_event_reasons_counters_hw_therm_slowdown>0 us</clocks_event_reasons_counters_hw_therm_slowdown>
 <clocks_event_reasons_counters_hw_power_brake>0 us</clocks_event_reasons_counters_hw_power_brake></clocks_event_reasons_counters>
 <ecc_errors><volatile><sram_uncorrectable_parity>0</sram_uncorrectable_parity><dram_correctable>0</dram_correctable>
@@ -114,6 +116,16 @@ def test_recorded_reports_have_the_counters(file: str, device: str | None, count
     assert found
     for own in found.values():
         assert counters.items() <= own.items(), device
+
+
+def test_a_healthy_tray_of_gb200_passes_after_the_slowdown_that_it_shows() -> None:
+    report = recorded("nvidia-smi/qx-hardware/qx-gb200.xml").read_text(encoding="utf-8")
+    fresh = re.sub(r"(_therm_slowdown|_power_cap)>\d+ us<", r"\1>0 us<", report)
+    assert fresh != report
+    before, after = (snapshot(minutes, commands={QUERY: output(text)}) for minutes, text in ((5, fresh), (65, report)))
+    assert [r.outcome for r in judged(before, after, {})] == [Outcome.PASS]
+    shorter = snapshot(6, commands={QUERY: output(report)})
+    assert {(r.outcome, r.metric) for r in judged(before, shorter, {})} == {(Outcome.WARN, "sw_therm_slowdown_us")}
 
 
 def test_nvlink_names_of_other_generations_are_counters_too() -> None:

@@ -22,6 +22,7 @@ EXPIRED = Finding("hugepages.mounts", "hugepages", Outcome.FAIL, Severity.MAJOR,
 BLIND = Finding("nccl.library", "nccl", Outcome.COULD_NOT_RUN, Severity.MINOR, reason="no ldconfig")
 WAIVED = Finding("nccl.conf", "nccl", Outcome.WAIVED, Severity.MAJOR, "1", "0", reason="waived by ops until 2026-12-31: why")
 OTHER = Finding("nccl.topology", "nccl", Outcome.NOT_APPLICABLE, Severity.MINOR, reason="none declared")
+WARNING = Finding("hardware.link_flaps", "hardware", Outcome.WARN, Severity.MINOR, "none", "3 of mlx5_0", hint="look at the cable")
 SCHEMA = json.loads((ROOT / "docs/reference/schemas/validation.schema.json").read_text())
 RESULTS = (
     NodeFindings("n1", NodeStatus.OK, "", (PASS, WAIVED, OTHER), 0.5),
@@ -53,7 +54,7 @@ def test_machine_readable(capsys: pytest.CaptureFixture[str], output: str) -> No
     Draft202012Validator(SCHEMA).validate(data)
     assert data["run_id"] == "run-1"
     assert data["summary"]["nodes"] == {"as_declared": 1, "not_as_declared": 1, "unreachable": 1}
-    assert data["summary"]["checks"] == {"pass": 2, "fail": 2, "could_not_run": 1, "not_applicable": 1, "waived": 1}
+    assert data["summary"]["checks"] == {"pass": 2, "warn": 0, "fail": 2, "could_not_run": 1, "not_applicable": 1, "waived": 1}
     assert [n["status"] for n in data["nodes"]] == ["ok", "ok", "unreachable"]
     assert [Finding.from_json(f) for f in data["nodes"][1]["findings"]] == [PASS, FAIL, EXPIRED, BLIND]
 
@@ -142,11 +143,24 @@ def test_exit_code_of_a_status(status: NodeStatus, code: ExitCode) -> None:
     assert findings_exit_code([NodeFindings("n1", status, "", (PASS,), 0.0)]) is code
 
 
+def test_a_warning_is_shown_and_the_node_is_as_declared(capsys: pytest.CaptureFixture[str]) -> None:
+    results = [NodeFindings("n1", NodeStatus.OK, "", (PASS, WARNING), 0.5)]
+    view.show_findings(results, "table", "run-1")
+    assert capsys.readouterr().out == (
+        "n1  1 of 2 checks\n"
+        "    minor     hardware.link_flaps  warning: expected none, found 3 of mlx5_0\n"
+        "              hint: look at the cable\n"
+        "1 node: 1 as declared. 2 checks: 1 pass, 1 warn.\n"
+    )
+    cases = list(ET.fromstring("".join(view.junit_parts(results))).iter("testcase"))  # noqa: S314 our own
+    assert [[child.tag for child in case] for case in cases] == [[], ["system-out"]]
+
+
 def test_every_status_but_ok_has_a_hint() -> None:
     assert set(HINTS) == set(NodeStatus) - {NodeStatus.OK}
 
 
-@pytest.mark.parametrize(("outcome", "good"), [(o, o in (Outcome.PASS, Outcome.WAIVED, Outcome.NOT_APPLICABLE)) for o in Outcome])
+@pytest.mark.parametrize(("outcome", "good"), [(o, o not in (Outcome.FAIL, Outcome.COULD_NOT_RUN)) for o in Outcome])
 def test_exit_code_of_an_outcome(outcome: Outcome, good: bool) -> None:
     results = [RESULTS[0], NodeFindings("n1", NodeStatus.OK, "", (Finding("a.b", "a", outcome, Severity.MINOR),), 0.0)]
     assert findings_exit_code(results) is (ExitCode.OK if good else ExitCode.VALIDATOR_FAILED)

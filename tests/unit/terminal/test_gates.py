@@ -7,8 +7,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.gate_result import GateResult, Outcome, gates_exit_code
 from clusterctl.model.task_event import TaskEvent, TaskStatus
 from clusterctl.terminal import gates
 from clusterctl.terminal.live import burnin_progress
@@ -45,6 +46,13 @@ def test_other_failures_keep_a_line_each(capsys: pytest.CaptureFixture[str]) -> 
     silent = replace(a_result(Outcome.COULD_NOT_RUN), reason=GateReason.PEER_SILENT, detail="its peer is silent")
     text = shown(capsys, a_result(Outcome.FAIL), silent, a_result(), lost("r12-n02", "mlx5_0"))
     assert re.findall(r"^(r12-n\d+): ", text, re.MULTILINE) == ["r12-n01", "r12-n01", "r12-n02"]
+
+
+def test_a_warning_is_shown_beside_a_node_that_passed(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys, *(a_result(node=n) for n in NODES), a_result(Outcome.WARN)).splitlines()
+    assert lines[0].startswith("warning: r12-n01: ")
+    assert "4 nodes: 4 passed, 0 did not. Verdicts: 4 passed, 1 warned." in "\n".join(lines)
+    assert gates_exit_code([a_result(Outcome.WARN)]) is ExitCode.OK
 
 
 def test_a_burn_in_of_its_own_reports_progress(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,13 +35,15 @@ def decide_admission(
 
     Every expected role needs a good finding, every expected gate a passing (or waived) result; at least one of each must be expected.
     A finding or result that failed or could not run keeps the node out, expected or not; only findings of minor severity do not.
+    Warnings are noted and keep no node out.
     `outcome` is what applying the roles came to: a node where nothing had to be applied has an outcome that says `ok`.
     """
+    results = tuple(gate_results)
     own = findings if findings is not None and findings.node == node else None
     configuration = configuration_reasons(node, expected_roles=expected_roles, findings=findings, outcome=outcome)
-    reasons = tuple(sorted((*configuration, *gate_reasons(node, gate_results, expected_gates)), key=_rank))
-    minor = tuple(_checks(own, {Severity.MINOR}))
-    return NodeVerdict(node, not reasons, State.QUARANTINED if reasons else State.BURNED_IN, reasons, minor)
+    reasons = tuple(sorted((*configuration, *gate_reasons(node, results, expected_gates)), key=_rank))
+    notes = (*_checks(own, {Severity.MINOR}), *_warnings(own, [r for r in results if r.node == node]))
+    return NodeVerdict(node, not reasons, State.QUARANTINED if reasons else State.BURNED_IN, reasons, notes)
 
 
 def configuration_reasons(
@@ -100,8 +102,17 @@ def _checks(findings: NodeFindings | None, severities: set[Severity]) -> Iterato
             yield Reason(kind, _finding_text(finding), hint=finding.hint)
 
 
+def _warnings(findings: NodeFindings | None, results: Iterable[GateResult]) -> Iterator[Reason]:
+    for finding in findings.findings if findings else ():
+        if finding.outcome is Outcome.WARN:
+            yield Reason(K.CHECK_WARNED, _finding_text(finding), hint=finding.hint)
+    for result in results:
+        if result.outcome is Outcome.WARN:
+            yield Reason(K.GATE_WARNED, gate_text(result), device=result.device, hint=result.hint)
+
+
 def _finding_text(finding: Finding) -> str:
-    if finding.outcome is Outcome.FAIL:
+    if finding.outcome is not Outcome.COULD_NOT_RUN:
         return f"{finding.check}: found {finding.found or 'nothing'}, expected {finding.expected}"
     return f"{finding.check}: could not run: {finding.reason or 'no reason given'}"
 

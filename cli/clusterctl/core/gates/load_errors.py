@@ -18,6 +18,7 @@ from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
+from clusterctl_validators.finding import GOOD
 from clusterctl_validators.gpu_vendor import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, LOG_PATTERN, VERSION_COMMAND
 
 if TYPE_CHECKING:
@@ -102,9 +103,8 @@ class LoadErrors(Gate[LoadErrorsSettings]):
         tolerated = frozenset(judged.get("hardware_xids_tolerated") or ())
         allowed = Allowed(settings.limits(), tolerated, required=frozenset(settings.growth_max))
         found = raised_by_load(self.name, subject.name, before, last, allowed) if before and last else ()
-        bad = [r for r in found if r.outcome is not Outcome.PASS]
         # A node that failed is left out of the group, so a snapshot after it is not missed.
-        yield from bad or missing or found
+        yield from found if not missing or any(r.outcome not in GOOD for r in found) else missing
 
     def _snapshot(self, record: RawRecord) -> ErrorSnapshot:
         if record.error or record.exit_status:
@@ -129,6 +129,8 @@ class LoadErrors(Gate[LoadErrorsSettings]):
             return result.hint
         if result.reason in NOT_MEASURED:
             return hint_for(self, result.reason, result.node)
+        if result.unit == "us":
+            return f"compare inlet or coolant temperature, fans and power of {result.node} with its neighbours (`clusterctl bmc {result.node}`)"
         known = _HINTS.get(result.reason, "") if result.reason else ""
         return (
             known.format(node=result.node)

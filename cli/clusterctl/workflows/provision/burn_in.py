@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.model.provision import Phase, PhaseStarted, TaskSeen
+from clusterctl.core.admission.decide import gate_text
+from clusterctl.model.gate_result import Outcome
+from clusterctl.model.provision import Note, Phase, PhaseStarted, TaskSeen
 
 if TYPE_CHECKING:
     from clusterctl.workflows.provision.context import RunContext
@@ -21,6 +23,8 @@ def burn_in(context: RunContext) -> None:
     )
     judged = [r for r in results if r.node in context.active]
     context.gate_results += judged
+    for warning in (r for r in judged if r.outcome is Outcome.WARN):
+        context.notify(Note(f"warning: {warning.node}: {gate_text(warning)}"))
     context.services.store.save_gate_results(context.run_id, judged)
     context.notify(PhaseStarted(Phase.VERIFY, tuple(context.active), "after the load"))
     context.findings |= {f.node: f for f in context.services.validate(context.active_nodes())}

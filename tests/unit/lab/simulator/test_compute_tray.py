@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.core.gates.error_limits import DEFAULT_LIMITS
 from clusterctl_lab.simulator import (
     hardware_kinds,
     imex_channel,
+    load,
     nccl_tests,
     nvidia_smi,
     nvlink_fabric,
@@ -19,12 +22,11 @@ from clusterctl_lab.simulator import (
     sysfs_rdma,
 )
 from clusterctl_validators import nvidia_smi as parser
+from clusterctl_validators.nvidia_counters import gpu_counters
 from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 from support.recorded import recorded
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from clusterctl_validators.gpu import GpuLog
 
 TRAY = hardware_kinds.GB300_NVL72
@@ -42,6 +44,23 @@ def tray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
 def query(capsys: pytest.CaptureFixture[str]) -> GpuLog:
     assert nvidia_smi.main(["nvidia-smi", "-q", "-x"], "580.126.20") == 0
     return parser.parse_query(capsys.readouterr().out)
+
+
+def test_a_healthy_tray_counts_slowdowns_by_software_and_passes(
+    tray: LabMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def slowed() -> list[int]:
+        assert nvidia_smi.main(["nvidia-smi", "-q", "-x"], "580.126.20") == 0
+        return [c["sw_therm_slowdown_us"] for c in gpu_counters(capsys.readouterr().out).values()]
+
+    up_s = float(Path("/proc/uptime").read_text().split()[0])
+    first = slowed()
+    assert [n > 0 for n in first] == [False, True, True, True]
+    assert max(first) < DEFAULT_LIMITS["sw_therm_slowdown_us"].over((up_s + 60) / 60)
+    monkeypatch.setattr(load, "FOLDER", str(tmp_path))
+    tray.inject_fault("load_error", "1", "sw_thermal")
+    load.begin()
+    assert slowed()[1] > DEFAULT_LIMITS["sw_therm_slowdown_us"].over(60.0)
 
 
 @pytest.mark.usefixtures("tray")

@@ -52,7 +52,7 @@ class _Comparison:
 
 
 def raised_by_load(gate: str, node: str, before: ErrorSnapshot, after: ErrorSnapshot, allowed: Allowed) -> tuple[GateResult, ...]:
-    """A failure for every error that was raised between two snapshots; one pass if there is none and all was read."""
+    """A failure or warning for every error that was raised between two snapshots; one pass if there is none and all was read."""
     this = _Comparison(gate, node, before, after, allowed)
     if before.boot_id != after.boot_id:
         detail = f"the node rebooted under load: it is up for {after.uptime_s:.0f} s"
@@ -101,20 +101,20 @@ def _grown(this: _Comparison, device: str, counter: str, then: int, now: int | N
     limit = this.allowed.limits[counter]
     most = limit.over(this.minutes)
     if growth > most:
-        unit = f" in {this.minutes:.1f} min" if limit.per_minute else ""
+        span = limit.span(this.minutes)
         yield this.result(
-            Outcome.FAIL,
+            Outcome.WARN if limit.warns else Outcome.FAIL,
             "growth",
             metric=counter,
             device=device,
-            expected=f"<= {limit_text(most)}{unit}",
-            found=f"+{growth}{unit}",
+            expected=f"<= {limit_text(most)}{span}",
+            found=f"+{growth}{span}",
             source=limit.source,
             detail=f"{then} before the load, {now} after it",
             reason=GateReason.RAISED_BY_LOAD,
             value=float(growth),
             limit=most,
-            unit="count",
+            unit="us" if counter.endswith("_us") else "count",
         )
 
 

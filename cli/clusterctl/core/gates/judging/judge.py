@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import RawRecord
     from clusterctl.model.level import Level
 
-_ORDER = {Outcome.FAIL: 0, Outcome.COULD_NOT_RUN: 1, Outcome.PASS: 2}
+_ORDER = {Outcome.FAIL: 0, Outcome.COULD_NOT_RUN: 1, Outcome.WARN: 2, Outcome.PASS: 3}
 
 
 def judge(
@@ -81,4 +81,4 @@ def _without_evidence(
 
 def _rank(result: GateResult) -> tuple[object, ...]:
     order = [gate.name for gate in all_gates()].index(result.gate)
-    return (result.node, order, _ORDER.get(result.outcome, 3), result.device, result.rule, result.metric, result.detail)
+    return (result.node, order, _ORDER.get(result.outcome, len(_ORDER)), result.device, result.rule, result.metric, result.detail)
