@@ -18,7 +18,7 @@ from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.core.parsers import UnparsableError, parse_output
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.level import LEVELS
-from support.gates import CASES, RDMA_FLOOR, SOURCE, TODAY, gates, link, nccl, node, perftest, record, snapshot
+from support.gates import CASES, IN_GPU_MEMORY, RDMA_FLOOR, SOURCE, TODAY, gates, link, nccl, node, perftest, record, snapshot
 from support.recorded import RECORDED
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import RawRecord
 
 _LARGEST_BYTES = 60_000
-_IN_GPU = "cuMemAlloc() of a 67108864 bytes GPU buffer\nallocated GPU buffer address at 00007f6eff000000 pointer=0x7f6eff000000\n"
 _STREAM = "Function    Best Rate MB/s  Avg time     Min time     Max time\n{rows}Solution Validates: avg error less than 1.000000e-13 on all three arrays\n"
 
 
@@ -105,7 +104,10 @@ def _judge_targets() -> list[Target]:
         _judge_target("nccl_group", (one, two), group, lambda text: (record("nccl_group", "n1", text, step="group", peers=("n1", "n2")),)),
         _judge_target("rdma_pair", (one, two), [perftest(196.0), perftest(392.0, size=64), perftest(392.0, title="Send BW Test")], _pair),
         _judge_target(
-            "rdma_pair_gpu", _gpu_pair(), [_IN_GPU + perftest(196.0), perftest(392.0), _IN_GPU + perftest(392.0, size=64)], _on_gpus
+            "rdma_pair_gpu",
+            _gpu_pair(),
+            [IN_GPU_MEMORY + perftest(196.0), perftest(392.0), IN_GPU_MEMORY + perftest(392.0, size=64)],
+            _on_gpus,
         ),
         _judge_target(
             "nccl_group",

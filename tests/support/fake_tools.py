@@ -133,7 +133,9 @@ def main(name: str, words: list[str]) -> int:
         sys.stdout.write(json.dumps({"DCGM Diagnostic": {"test_categories": [{"category": "x", "tests": tests}]}}))
         return 0
     if name in ("ib_write_bw", "ib_write_bw_cuda"):
-        sys.stdout.write("allocated GPU buffer address at 00007f6eff000000\n" if name.endswith("_cuda") else "")
+        sys.stdout.write(
+            "allocated GPU buffer of a 67108864 address at 0x5f6a182d2370 for type CUDA_MEM_DEVICE\n" if name.endswith("_cuda") else ""
+        )
         return perftest(words)
     if name == "orted":
         write_rank_logs(words)

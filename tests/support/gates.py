@@ -27,6 +27,8 @@ SOURCE = {"source": "tests", "date": "2026-01"}
 RDMA_FLOOR = {"gate": "rdma_pair", "metric": "bandwidth_average", "kind": "floor", "value": 360.0, "unit": "Gb/s", **SOURCE}
 NODE_FLOOR = {"gate": "nccl_node", "metric": "busbw", "kind": "floor", "value": 460.0, "unit": "GB/s", "nodes": 1, **SOURCE}
 GROUP_FLOOR = {"gate": "nccl_group", "metric": "busbw", "kind": "floor", "value": 50.0, "unit": "GB/s", **SOURCE}
+# What perftest 25.07.0-0.104 prints where its buffer is in the memory of a GPU.
+IN_GPU_MEMORY = "CUDA device integrated: 0\nallocated GPU buffer of a 67108864 address at 0x5f6a182d2370 for type CUDA_MEM_DEVICE\n"
 ALL = ["dcgm_diag", "nccl_node", "rdma_pair", "nccl_group"]
 
 

@@ -36,6 +36,8 @@ class GateReason(StrEnum):
     UNPARSABLE = "unparsable"
     INCOMPLETE = "incomplete"
     SERVER_SILENT = "server_silent"
+    PEER_ENDED = "peer_ended"
+    GPU_MEMORY_UNREGISTERED = "gpu_memory_unregistered"
     # Another node of the group is at fault, and named.
     GROUP_SPOILED = "group_spoiled"
     NVLINK_UNUSABLE = "nvlink_unusable"
@@ -81,6 +83,8 @@ NOT_MEASURED = frozenset(
         GateReason.UNPARSABLE,
         GateReason.INCOMPLETE,
         GateReason.SERVER_SILENT,
+        GateReason.PEER_ENDED,
+        GateReason.GPU_MEMORY_UNREGISTERED,
         GateReason.GROUP_SPOILED,
         GateReason.NVLINK_UNUSABLE,
         GateReason.FABRIC_NOT_READY,
@@ -89,4 +93,4 @@ NOT_MEASURED = frozenset(
     }
 )
 # The peer's fault, as one end of a pair sees it: the other end's own record is more to the point.
-ABOUT_THE_PEER = frozenset({GateReason.PEER_SILENT, GateReason.PEER_AHEAD, GateReason.SERVER_SILENT})
+ABOUT_THE_PEER = frozenset({GateReason.PEER_SILENT, GateReason.PEER_AHEAD, GateReason.SERVER_SILENT, GateReason.PEER_ENDED})

@@ -16,11 +16,14 @@ from . import device_variation, link_type, machine, state
 WAIT_S = 60.0
 # Payload as a fraction of the line rate, after headers.
 PAYLOAD = 0.981
-_VERSION = "6.20"
+# configure.ac of 24.01.0-0.38, Ubuntu's, and of 25.07.0-0.104, which is built with CUDA.
+_VERSION, _VERSION_CUDA = "6.20", "6.26"
 _TITLES = {"ib_write_bw": "RDMA_Write BW Test", "ib_read_bw": "RDMA_Read BW Test", "ib_send_bw": "Send BW Test"}
 _RULE = "-" * 87
 # The executables of a build with CUDA end so, beside those of the distribution.
 _CUDA = "_cuda"
+# Where the buffer would be in the memory of the GPU, and the pointer to it on the stack.
+_BUFFER, _POINTER = 0x78E9F8800000, 0x5D07A20E9300
 _WITH_VALUE = {
     **dict.fromkeys(("-d", "--ib-dev"), "device"),
     **dict.fromkeys(("-p", "--port"), "port"),
@@ -65,7 +68,7 @@ def main(argv: list[str], _version: str) -> int:
     program = argv[0].rpartition("/")[2]
     name = program.removesuffix(_CUDA)
     if "--version" in argv or "-V" in argv:
-        print(f"Version: {_VERSION} (simulated)")
+        print(f"Version: {_VERSION if program == name else _VERSION_CUDA} (simulated)")
         return 0
     try:
         options = parse_command_line(argv[1:])
@@ -75,16 +78,25 @@ def main(argv: list[str], _version: str) -> int:
         print(e, file=sys.stderr)
         return 1
     print("clusterctl-lab: simulated", file=sys.stderr)
+    memory = _cuda_lines(options)
     try:
+        if problem := _registration_problem(options):
+            _connection(options).close()
+            print(memory + "destroying current CUDA Ctx")
+            print(problem, file=sys.stderr)
+            return 1
         theirs = _exchange(options, mine)
     except OSError as e:
         print(f"Couldn't connect to {options.server}:{options.port}" if options.server else f" {e}", file=sys.stderr)
         print(" Unable to init the socket connection", file=sys.stderr)
         return 1
     except ValueError:
+        print(memory, end="")
+        print("ethernet_read_keys: Couldn't read remote address\n Unable to read from socket/rdma_cm", file=sys.stderr)
         print(" Failed to exchange data between server and clients", file=sys.stderr)
         return 1
-    print(_cuda_lines(options) + result_text(name, options, mine, theirs), end="", flush=True)
+    end = f"deallocating GPU buffer {_BUFFER:016x}\ndestroying current CUDA Ctx\n" if memory else ""
+    print(memory + result_text(name, options, mine, theirs) + end, end="", flush=True)
     return 0
 
 
@@ -93,19 +105,33 @@ def _require_cuda(options: Options, *, built: bool) -> None:
         raise UsageError("unrecognized option '--use_cuda'\n Invalid Command or flag.\n Please check command line and run again.")
 
 
+def _registration_problem(options: Options) -> str:
+    """Why the adapter does not register the buffer, as create_single_mr of perftest_resources.c prints it; empty where it does."""
+    if options.gpu < 0 or options.dmabuf or state.is_module_loaded("nvidia_peermem"):
+        return ""
+    return "Couldn't allocate MR\nfailed to create mr\nFailed to create MR\n Couldn't create IB resources"
+
+
 def _cuda_lines(options: Options) -> str:
-    """What a build with CUDA prints before its table (cuda_memory.c of perftest; log of an H200 in the GKE RDMA demo of google/dranet)."""
+    """What a build with CUDA prints before its table: cuda_memory.c of perftest 25.07.0-0.104, and the log of an H200 (google/dranet)."""
     if options.gpu < 0:
         return ""
-    bus = machine.gpu(os.uname().nodename, options.gpu).bus_id.split(":")
+    node = os.uname().nodename
+    buses = [machine.gpu(node, index).bus_id.split(":") for index in range(machine.GPUS)]
     size = 2 * options.size * options.qps
-    return (
-        "initializing CUDA\nListing all CUDA devices in system:\n"
-        f"CUDA device {options.gpu}: PCIe address is {bus[1]}:{bus[2][:2]}\n\nPicking device No. {options.gpu}\n"
-        f"[pid = {os.getpid()}, dev = {options.gpu}] device name = [{machine.THIS.gpu_model}]\n"
-        f"creating CUDA Ctx\nmaking it the current CUDA Ctx\nCUDA device integrated: 0\ncuMemAlloc() of a {size} bytes GPU buffer\n"
-        "allocated GPU buffer address at 00007f6eff000000 pointer=0x7f6eff000000\n"
-    )
+    lines = [
+        "Perftest doesn't supports CUDA tests with inline messages: inline size set to 0",
+        "initializing CUDA\nListing all CUDA devices in system:",
+        *(f"CUDA device {index}: PCIe address is {bus[1]}:{bus[2][:2]}" for index, bus in enumerate(buses)),
+        f"\nPicking device No. {options.gpu}\n[pid = {os.getpid()}, dev = {options.gpu}] device name = [{machine.THIS.gpu_model}]",
+        "creating CUDA Ctx\nmaking it the current CUDA Ctx\nCUDA device integrated: 0",
+    ]
+    if options.dmabuf:
+        lines += [f"using DMA-BUF for GPU buffer address at {_BUFFER:#x} aligned at {_BUFFER:#x} with aligned size {size}"]
+    lines += [f"allocated GPU buffer of a {size} address at {_POINTER:#x} for type CUDA_MEM_DEVICE"]
+    if options.dmabuf:
+        lines += [f"Calling ibv_reg_dmabuf_mr(offset=0, size={size}, addr={_BUFFER:#x}, fd=39) for QP #0"]
+    return "\n".join(lines) + "\n"
 
 
 def parse_command_line(words: list[str]) -> Options:
@@ -150,8 +176,6 @@ def _local_description(options: Options, name: str) -> dict[str, Any]:
     port = f"/sys/class/infiniband/{options.device}/ports/1"
     if link_type.is_ethernet() and not state.read(f"{port}/gid_attrs/types/{options.gid_index}"):
         raise UsageError(" Failed to modify QP to RTR\n Unable to Connect the HCA's through the link")
-    if options.gpu >= 0 and not options.dmabuf and not state.is_module_loaded("nvidia_peermem"):
-        raise UsageError(" Couldn't allocate MR\n Failed to create MR\n Couldn't create IB resources")
     node, faults = os.uname().nodename, state.read_faults()
     rate = machine.THIS.line_rate_gbps * faults.hca_factor(options.device, machine.THIS.line_rate_gbps)
     rate *= faults.gpudirect_factor(options.device) if options.gpu >= 0 else 1.0
@@ -171,12 +195,15 @@ def _exchange(options: Options, mine: dict[str, Any]) -> dict[str, Any]:
 
     Raises:
         OSError: no connection.
-        ValueError: the other side is not perftest, or has other options.
+        ValueError: the other side is not perftest, has other options, or ended.
     """
     with _connection(options) as connection:
         connection.settimeout(WAIT_S)
-        connection.sendall(json.dumps(mine).encode() + b"\n")
-        theirs: dict[str, Any] = json.loads(connection.makefile("r", encoding="utf-8").readline())
+        try:
+            connection.sendall(json.dumps(mine).encode() + b"\n")
+            theirs: dict[str, Any] = json.loads(connection.makefile("r", encoding="utf-8").readline())
+        except OSError as e:
+            raise ValueError("the other side ended") from e
         if any(theirs[key] != mine[key] for key in ("test", "size", "qps")):
             raise ValueError("the sides differ")
         # The real test runs for its duration; this pause only makes both sides overlap.
@@ -196,14 +223,16 @@ def _connection(options: Options) -> socket.socket:
 
 def result_text(name: str, options: Options, mine: dict[str, Any], theirs: dict[str, Any]) -> str:
     """The output of perftest after the exchange."""
+    newer = options.gpu >= 0  # the build with CUDA
     rows = [
         (" Dual-port       : OFF", f"\t\tDevice         : {options.device}"),
         (f" Number of qps   : {options.qps}", "\t\tTransport type : IB"),
         (" Connection type : RC", "\t\tUsing SRQ      : OFF"),
-        (" PCIe relax order: ON", ""),
-        (" ibv_wr* API     : ON", ""),
+        (" PCIe relax order: ON", "\t\tLock-free      : OFF" if newer else ""),
+        (" ibv_wr* API     : ON", "\t\tUsing DDP      : OFF" if newer else ""),
         (" TX depth        : 128", "") if options.server else ("", ""),
         (" CQ Moderation   : 1", ""),
+        (" CQE Poll Batch  : 16" if newer else "", ""),
         (" Mtu             : 4096[B]", ""),
         (f" Link type       : {'Ethernet' if link_type.is_ethernet() else 'IB'}", ""),
         (f" GID index       : {options.gid_index}", "") if link_type.is_ethernet() else ("", ""),
@@ -214,7 +243,7 @@ def result_text(name: str, options: Options, mine: dict[str, Any], theirs: dict[
     lines = [_RULE, f"                    {_TITLES[name]}", *(a + b for a, b in rows if a), _RULE]
     lines += [_address("local", mine, i) for i in range(options.qps)]
     lines += [_address("remote", theirs, i) for i in range(options.qps)]
-    unit = "Gb/sec" if options.gbits else "MB/sec"
+    unit = "Gb/sec" if options.gbits else ("MiB/sec" if newer else "MB/sec")
     lines += [_RULE, f" #bytes     #iterations    BW peak[{unit}]    BW average[{unit}]   MsgRate[Mpps]"]
     gbps = min(mine["gbps"], theirs["gbps"]) * (1.96 if options.bidirectional else 1)
     rate_mpps = gbps * 1e9 / 8 / options.size / 1e6

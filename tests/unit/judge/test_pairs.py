@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterctl.core.gates import rdma_pair_gpu
 from clusterctl.core.gates.judging.judge import judge
-from clusterctl.core.gates.planning.devices import read_hcas
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
@@ -150,37 +148,6 @@ def test_a_run_of_another_size_device_or_operation_is_no_evidence(text: str, wor
     found = results_of(subjects, [replace(r, stdout=text) for r in link("n1", "n2", 0, 0, HEALTHY)])
     assert {(r.outcome, r.reason) for r in found} == {(Outcome.COULD_NOT_RUN, GateReason.WRONG_RUN)}
     assert all(f"{words} was measured, which is not what is planned" in r.detail for r in found)
-
-
-CUDA = "cuMemAlloc() of a 67108864 bytes GPU buffer\nallocated GPU buffer address at 00007f6eff000000 pointer=0x7f6eff000000\n"
-
-
-def gpu_pair(*texts: str) -> list[GateResult]:
-    floor = {**RDMA_FLOOR, "gate": "rdma_pair_gpu"}
-    levels = {level: ["rdma_pair_gpu"] for level in LEVELS}
-    both = [subject_of(n, TODAY) for n in nodes(2, rails=1, declared=gates(gates_levels=levels, gates_baselines=[floor]))]
-    runs = link("n1", "n2", 0, 0, 392.0)
-    records = [replace(r, gate="rdma_pair_gpu", stdout=text) for r, text in zip(runs, texts, strict=True)]
-    return list(judge(both, records, level="full", gates=["rdma_pair_gpu"]))
-
-
-def test_gpu_memory_is_judged_by_its_own_floor() -> None:
-    good, slow = CUDA + perftest(391.0), CUDA + perftest(160.0)
-    assert {r.outcome for r in gpu_pair(good, good)} == {Outcome.PASS}
-    assert {r.outcome for r in gpu_pair(slow, slow)} != {Outcome.PASS}
-
-
-@pytest.mark.parametrize(("gpu", "told"), [(0, False), (None, True)])
-def test_the_hint_names_a_gpu_that_nobody_declared(gpu: int | None, told: bool) -> None:
-    (hca,) = read_hcas({"hardware_hcas": [{"name": "mlx5_0", "rail": 0, "rate_gbps": 400, "gpu": gpu}]}, "n1")
-    hint = rdma_pair_gpu.GATE.slow_hint(hca, [160.0], "again")
-    assert ("hardware_hcas declares no gpu for mlx5_0, so GPU 0 was taken by its rail" in hint) == told
-
-
-def test_a_run_in_host_memory_proves_nothing_about_gpu_memory() -> None:
-    results = gpu_pair(perftest(391.0), CUDA + perftest(391.0))
-    assert {(r.outcome, r.reason) for r in results} == {(Outcome.COULD_NOT_RUN, GateReason.UNPARSABLE)}
-    assert "GPU memory" in results[0].detail
 
 
 def test_each_rail_runs_on_its_own_gpu() -> None:

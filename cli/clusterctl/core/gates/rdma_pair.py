@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # As perftest prints it, on a client whose server does not listen.
 _NO_SERVER = "Couldn't connect"
+# What write_bw.c of perftest prints where the other side ends before the run does.
+_PEER_ENDED = "Failed to exchange data between server and clients"
 # A cable trained at half its lanes or half its speed reads about one half.
 _HALF = (0.4, 0.6)
 
@@ -79,8 +81,11 @@ class RdmaPair(PairGate[RdmaPairSettings]):
         return f"{what} rate and width in `ibstat {hca.name}`, reseat or replace the cable on port {hca.rail + 1}, then `{again}`"
 
     def failure_reason(self, record: RawRecord) -> GateReason:
-        """A client that finds no server learns nothing about its own link."""
-        return GateReason.SERVER_SILENT if _NO_SERVER in self.output_of(record) + record.stderr else GateReason.EXIT_STATUS
+        """A side that finds no other one, or loses it, learns nothing about its own link."""
+        output = self.output_of(record) + record.stderr
+        if _NO_SERVER in output:
+            return GateReason.SERVER_SILENT
+        return GateReason.PEER_ENDED if _PEER_ENDED in output else GateReason.EXIT_STATUS
 
     def line_rate(self, baseline: Baseline, settings: RdmaPairSettings, hcas: Sequence[Hca], gpus: int) -> float | None:  # noqa: ARG002
         """The rate of the slowest HCA."""

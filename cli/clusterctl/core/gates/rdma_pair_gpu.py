@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from clusterctl.core.gates.rdma_pair import RdmaPair, RdmaPairSettings
 from clusterctl.core.parsers.unparsable import UnparsableError
+from clusterctl.model.gate_reason import GateReason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.core.gates.planning.devices import Hca
-    from clusterctl.model.gate_result import Sample
+    from clusterctl.model.gate_result import RawRecord, Sample
     from clusterctl.model.level import Level
 
 # CUDA numbers GPUs fastest first by default; hardware_hcas, NVML and nvidia-smi number them by PCI address (CUDA C++ programming guide).
 _BY_ADDRESS = ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID")
-# cuda_memory.c of perftest prints it for memory of cuMemAlloc and for DMA-BUF alike.
-_IN_GPU_MEMORY = "allocated GPU buffer address at"
+# cuda_memory.c of perftest: with the type of the memory since 25.04.0-0.84, and for memory of the GPU only before.
+_BUFFER = re.compile(r"^allocated GPU buffer (?:of a \d+ address at \S+ for type (\S+)|address at )", re.MULTILINE)
+_ON_THE_GPU = "CUDA_MEM_DEVICE"
+# create_single_mr of perftest_resources.c and cuda_memory.c: ibv_reg_mr without nvidia-peermem (EFAULT), or a DMA-BUF that driver or adapter refuse.
+_UNREGISTERED = re.compile(r"Couldn't allocate MR|DMA-BUF is not supported on this GPU|cuMemGetHandleForAddressRange error")
 
 
 class RdmaPairGpuSettings(RdmaPairSettings):
@@ -60,9 +65,18 @@ class RdmaPairGpu(RdmaPair):
             UnparsableError: it is incomplete, or its buffer was not in GPU memory.
         """
         found = super().samples(text)
-        if _IN_GPU_MEMORY not in text:
-            raise UnparsableError(tool=self.tool, reason="it does not say that its buffer is in GPU memory")
+        types = {buffer[1] or _ON_THE_GPU for buffer in _BUFFER.finditer(text)}
+        if not types:
+            raise UnparsableError(tool=self.tool, reason="it does not report a buffer in GPU memory")
+        if other := sorted(types - {_ON_THE_GPU}):
+            raise UnparsableError(tool=self.tool, reason=f"its buffer is not in GPU memory: it is of type {other[0]}")
         return found
+
+    def failure_reason(self, record: RawRecord) -> GateReason:
+        """An adapter that cannot register memory of a GPU fails before any data is sent."""
+        if _UNREGISTERED.search(self.output_of(record) + record.stderr):
+            return GateReason.GPU_MEMORY_UNREGISTERED
+        return super().failure_reason(record)
 
     def slow_hint(self, hca: Hca, values: Sequence[float], again: str) -> str:  # noqa: ARG002 the path is the same for all
         """The path between HCA and GPU: the cable has rdma_pair to itself."""

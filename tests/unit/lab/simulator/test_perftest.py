@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import threading
 import time
@@ -11,6 +12,7 @@ import pytest
 from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import machine, perftest, state
 from support.lab_machine import LabMachine, lab_machine
+from support.recorded import recorded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,12 +104,13 @@ def test_without_kernel_modules_no_device_is_found(
     assert "Failed to get IB devices" in capsys.readouterr().err
 
 
-def test_the_version_is_marked_as_simulated(capsys: pytest.CaptureFixture[str]) -> None:
-    perftest.main(["ib_write_bw", "--version"], "24.01")
-    assert capsys.readouterr().out == "Version: 6.20 (simulated)\n"
+@pytest.mark.parametrize(("program", "version"), [("ib_write_bw", "6.20"), ("ib_write_bw_cuda", "6.26")])
+def test_the_version_is_marked_as_simulated(program: str, version: str, capsys: pytest.CaptureFixture[str]) -> None:
+    perftest.main([program, "--version"], "24.01")
+    assert capsys.readouterr().out == f"Version: {version} (simulated)\n"
 
 
-@pytest.mark.parametrize("flags", ["--report_gbits", "", "-b --report_gbits -n 100"])
+@pytest.mark.parametrize("flags", ["--report_gbits", "", "-b --report_gbits -n 100", "--use_cuda=0 --use_cuda_dmabuf"])
 def test_every_table_format_parses(node: LabMachine, flags: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = f"-d mlx5_0 -p {{}} -s 65536 {flags}"
     _, text = pair(capsys, words, words, "ib_send_bw")
@@ -120,22 +123,54 @@ def test_gpu_memory_needs_a_build_with_cuda(capsys: pytest.CaptureFixture[str]) 
     assert "unrecognized option" in capsys.readouterr().err
 
 
-def test_a_build_with_cuda_says_where_its_buffer_is_and_feels_a_slow_path() -> None:
-    options = perftest.parse_command_line([*WORDS.format(2, 1).split(), "--use_cuda=2"])
-    assert "Picking device No. 2\n" in perftest._cuda_lines(options)
-    assert "allocated GPU buffer address at" in perftest._cuda_lines(options)
+@pytest.mark.parametrize(("flags", "dmabuf"), [("--use_cuda=2", False), ("--use_cuda=2 --use_cuda_dmabuf", True)])
+def test_a_build_with_cuda_says_where_its_buffer_is(flags: str, dmabuf: bool) -> None:
+    text = perftest._cuda_lines(perftest.parse_command_line([*WORDS.format(2, 1).split(), *flags.split()]))
+    assert "Picking device No. 2\n" in text
+    assert re.search(r"^allocated GPU buffer of a 67108864 address at 0x[0-9a-f]+ for type CUDA_MEM_DEVICE$", text, re.MULTILINE)
+    assert "allocated GPU buffer address at" not in text
+    assert ("using DMA-BUF for GPU buffer address at 0x" in text) == ("Calling ibv_reg_dmabuf_mr(offset=0" in text) == dmabuf
     assert perftest._cuda_lines(perftest.parse_command_line(WORDS.format(2, 1).split())) == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "flags"),
+    [
+        ("perftest/h200-ib_write_bw-a-use_cuda_dmabuf-gke.txt", "--use_cuda=0 --use_cuda_dmabuf"),
+        ("perftest/rtx4080-ib_write_bw-use_cuda-peermem.txt", "--use_cuda=0"),
+    ],
+)
+def test_the_lines_about_memory_are_those_of_real_runs(file: str, flags: str) -> None:
+    """But for the list of devices and numbers."""
+    own = perftest._cuda_lines(perftest.parse_command_line([*WORDS.format(0, 1).split(), *flags.split()]))
+    real = recorded(file).read_text(encoding="utf-8").split("-----")[0]
+    assert shape_of(own) == shape_of(real)
+
+
+def shape_of(text: str) -> list[str]:
+    lines = [re.sub(r"\[NVIDIA [^]]*\]|0x[0-9a-f]+|\d+", "#", line) for line in text.splitlines()]
+    return [line for line in lines if not line.startswith("CUDA device #: PCIe")]
+
+
+def test_a_slow_path_between_gpu_and_hca_is_felt() -> None:
     faults = state.Faults((state.Fault("gpudirect_slow", "mlx5_2", "0.4"),))
     assert (faults.gpudirect_factor("mlx5_2"), faults.gpudirect_factor("mlx5_3"), faults.hca_factor("mlx5_2", 400)) == (0.4, 1.0, 1.0)
 
 
-def test_gpu_memory_is_registered_by_peermem_or_by_dma_buf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "is_module_loaded", lambda name: name != "nvidia_peermem")
-    monkeypatch.setattr("os.path.isdir", lambda _path: True)
-    monkeypatch.setattr(state, "read", lambda _path: "4: ACTIVE")
-    monkeypatch.setattr(state, "FAULTS", str(tmp_path / "none"))
-    words = [*WORDS.format(0, 1).split(), "--use_cuda=0"]
-    with pytest.raises(perftest.UsageError, match="Couldn't allocate MR"):
-        perftest._local_description(perftest.parse_command_line(words), "ib_write_bw")
-    made = perftest._local_description(perftest.parse_command_line([*words, "--use_cuda_dmabuf"]), "ib_write_bw")
-    assert made["gbps"] > 300
+def test_without_peermem_gpu_memory_is_refused_after_the_peer_was_met(node: LabMachine, capfd: pytest.CaptureFixture[str]) -> None:
+    """As the real one: the buffer is reported, then no adapter registers it, and the peer loses its connection."""
+    words = ["ib_write_bw_cuda", *WORDS.format(0, free_port()).split(), "--use_cuda=0"]
+    codes: list[int] = []
+    server = threading.Thread(target=lambda: codes.append(perftest.main(words, "")))
+    server.start()
+    out = errors = ""
+    while "ethernet_read_keys" not in errors:  # until the server listens
+        assert perftest.main([*words, "--use_cuda_dmabuf", "127.0.0.1"], "") == 1
+        printed = capfd.readouterr()
+        out, errors = out + printed.out, errors + printed.err
+    server.join()
+    printed = capfd.readouterr()
+    assert codes == [1]
+    assert "Couldn't allocate MR\nfailed to create mr\n" in errors + printed.err
+    assert (out + printed.out).count("for type CUDA_MEM_DEVICE") >= 2
+    assert "#bytes" not in out + printed.out

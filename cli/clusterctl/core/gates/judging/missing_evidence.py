@@ -23,6 +23,10 @@ _ACTIONS = {
     GateReason.PEER_SILENT: _CHECK_NODE,
     GateReason.NVLINK_UNUSABLE: f"{ADVICE.unusable_domain}, then `clusterctl burnin {{node}}`",
     GateReason.FABRIC_NOT_READY: f"{ADVICE.fabric_not_ready}, then `clusterctl burnin {{node}}`",
+    GateReason.GPU_MEMORY_UNREGISTERED: (
+        "the adapter cannot register GPU memory: without `dmabuf: true` in gates_settings.{gate} it needs nvidia-peermem (nvidia_driver_peermem: true, "
+        "`lsmod`), with it the open kernel modules and an RDMA stack that knows DMA-BUF; then `clusterctl burnin {node}`"
+    ),
     GateReason.TOOL_FAILED: "the tool itself failed, which says nothing about the hardware: correct what it prints, then `clusterctl burnin {node}`",
     GateReason.WRONG_RUN: "it measured something else than the plan says: check the program and its version on the node, then run again",
     GateReason.TIMED_OUT: "its output so far is in the run directory; look there for a hanging GPU or link, then run again",
@@ -36,7 +40,7 @@ def hint_for(gate: Gate[Any], reason: GateReason | None, node: str) -> str:
     action = _OTHERWISE if reason is None else _ACTIONS.get(reason, _OTHERWISE)
     if reason is GateReason.NOT_INSTALLED and not gate.installed_by:
         action = _INSTALL
-    return action.format(node=node, role=gate.installed_by)
+    return action.format(node=node, role=gate.installed_by, gate=gate.name)
 
 
 def most_important(reasons: Iterable[GateReason | None]) -> GateReason | None:
