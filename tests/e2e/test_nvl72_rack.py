@@ -54,7 +54,15 @@ def test_the_group_gate_measured_over_nvlink(admitted: DemoRack) -> None:
     assert "NET/IB/" not in ranks["stdout"]
     (ranks,) = (r for r in records(admitted, "nccl_group") if r["step"] == "ranks@network")
     assert "/GDRDMA" in ranks["stdout"]
-    assert "MNNVL" not in ranks["stdout"]
+    assert "via P2P/MNNVL" not in ranks["stdout"]
+
+
+def test_a_tray_is_measured_without_imex_or_a_channel(admitted: DemoRack) -> None:
+    (record,) = records(admitted, "nccl_node")
+    assert record["exit_status"] == 0
+    assert "via P2P/CUMEM" in record["stdout"]
+    enabled = LabSsh(admitted.state_dir)(admitted.node(1), "NCCL_MNNVL_ENABLE=1 all_reduce_perf -b 1G -e 1G -g 4", check=False)
+    assert "MNNVL (cliqueSize 4) is available but not working" in enabled
 
 
 def test_the_imex_channel_exists_only_during_the_measurement(admitted: DemoRack) -> None:

@@ -128,6 +128,7 @@ class GpuAdvice:
     slow_collective: str
     wrong_domain: str
     unusable_domain: str
+    refused_multicast: str
     fabric_not_ready: str
 
 

@@ -41,6 +41,10 @@ ADVICE = GpuAdvice(
     unusable_domain=(
         "NCCL cannot use the NVLink between the trays: check `nvidia-imex-ctl -N` and /dev/nvidia-caps-imex-channels on each of them"
     ),
+    refused_multicast=(
+        "the NVSwitches refuse to reduce (NVLS): check the fabric manager (nvidia-fabricmanager on the node, NMX in a rack with NVSwitch trays), "
+        "and SXids in the kernel log; NCCL_NVLS_ENABLE=0 would only hide it"
+    ),
     fabric_not_ready="CUDA does not start before the NVLink fabric is up: check nvidia-fabricmanager, and Fabric in `nvidia-smi -q`",
 )
 

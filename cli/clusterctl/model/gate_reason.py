@@ -41,6 +41,7 @@ class GateReason(StrEnum):
     # Another node of the group is at fault, and named.
     GROUP_SPOILED = "group_spoiled"
     NVLINK_UNUSABLE = "nvlink_unusable"
+    NVLS_UNUSABLE = "nvls_unusable"
     FABRIC_NOT_READY = "fabric_not_ready"
     TOOL_FAILED = "tool_failed"
     WRONG_RUN = "wrong_run"
@@ -87,6 +88,7 @@ NOT_MEASURED = frozenset(
         GateReason.GPU_MEMORY_UNREGISTERED,
         GateReason.GROUP_SPOILED,
         GateReason.NVLINK_UNUSABLE,
+        GateReason.NVLS_UNUSABLE,
         GateReason.FABRIC_NOT_READY,
         GateReason.TOOL_FAILED,
         GateReason.WRONG_RUN,

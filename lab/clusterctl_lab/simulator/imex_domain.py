@@ -140,6 +140,7 @@ def run_daemon(config: ImexConfig, version: str) -> int:
     servers = [_Server(node.address, node.port, node.answer)]
     if config.cmd_enabled:
         servers.append(_Server(COMMAND_ADDRESS, config.cmd_port, node.command))
+    state.set_flag("imex_domain", " ".join((node.address, *members)))
     if config.daemonize:
         state.set_flag("imex", "1")  # whoever waited for this command finds it running
         if os.fork():

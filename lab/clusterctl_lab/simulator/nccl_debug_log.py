@@ -29,7 +29,7 @@ def files(pattern: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> 
 
 
 def rank_lines(group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> list[list[str]]:
-    """The bootstrap, network and channel lines of each rank in the format of NCCL 2.2x; `rack_nvlink`: nodes are joined by NVLink."""
+    """The bootstrap, network and channel lines of each rank in the format of NCCL 2.2x; `rack_nvlink`: memory is shared by the NVLink of the rack."""
     layer = "RoCE" if link_type.is_ethernet() else "IB"
     nics = " ".join(f"[{i}]{name}:1/{layer}" for i, name in enumerate(machine.THIS.hca_names))
     ranks = [(d, local) for d, count in group for local in range(count)]
@@ -50,13 +50,17 @@ def _lines_of(rank: int, ranks: list[tuple[Peer, int]], nics: str, *, nodes: int
     bus = own.gpus[local][4:].lower().removesuffix(".0") if local < len(own.gpus) else "0"
     comm = f"ncclCommInitRankConfig comm 0x55{rank:04x}0000 rank {rank} nranks {len(ranks)} cudaDev {local} nvmlDev {local} busId {bus}"
     lines.append(f"{start}{comm} commId 0x4a8fb6ecbba1a10a - Init COMPLETE")
+    clique = f"MNNVL 1 cliqueId 7ffe cliqueSize {len(ranks)} cliqueRank {rank}"
+    lines += [f"{start}{clique}"] if rack_nvlink else []
+    place = f"nNodes {nodes} localRanks {sum(d.node == own.node for d, _ in ranks)} localRank {local}"
+    lines.append(f"{start}comm 0x55{rank:04x}0000 rank {rank} nRanks {len(ranks)} {place} MNNVL {int(rack_nvlink)}")
     following, before = (rank + 1) % len(ranks), (rank - 1) % len(ranks)
     for channel in range(_CHANNELS):
         name = f"{start}Channel {channel:02d}/0 : "
         if ranks[before][0].node != own.node and not rack_nvlink:
             lines.append(f"{name}{before}[{ranks[before][1]}] -> {rank}[{local}] [receive] via {_network(own, local)}")
         there = f"{name}{rank}[{local}] -> {following}[{ranks[following][1]}] "
-        if rack_nvlink and nodes > 1:
+        if rack_nvlink:
             lines.append(f"{there}via P2P/MNNVL")
         elif ranks[following][0].node == own.node:
             lines.append(f"{there}via P2P/CUMEM")

@@ -11,7 +11,7 @@ from . import load, machine, nccl_debug_log, peers
 from .device_variation import variation_factor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from .peers import Peer
 
@@ -52,7 +52,7 @@ def run_group(
 ) -> int:
     """Print the output of rank 0. `group` lists each node with its number of ranks; `write` puts node -> file -> text there."""
     print("clusterctl-lab: simulated", file=sys.stderr)
-    rack_nvlink = machine.THIS.rack_nvlink and environment.get("NCCL_MNNVL_ENABLE") != "0"
+    rack_nvlink = uses_rack_nvlink({**peers.nccl_settings(), **environment}, nodes=len(group))
     problem = _problem(group, rack_nvlink=rack_nvlink)
     if problem:
         print(problem)
@@ -86,6 +86,12 @@ def run_group(
     ]
     print("\n".join(lines))
     return 0
+
+
+def uses_rack_nvlink(variables: Mapping[str, str], *, nodes: int) -> bool:
+    """Whether NCCL shares memory by the NVLink of a rack: between nodes unless it is 0, on one node only if it is 1 (src/init.cc; default 2)."""
+    enabled = variables.get("NCCL_MNNVL_ENABLE", "2")
+    return machine.THIS.rack_nvlink and (enabled == "1" or (nodes > 1 and enabled != "0"))
 
 
 def _setting(gpus: int, low: int, high: int, words: list[str]) -> str:
@@ -155,13 +161,25 @@ def _problem(group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> str:
             return f"{node}: Test CUDA failure common.cu:1012 'CUDA driver version is insufficient for CUDA runtime version'"
         if not description.fabric:
             return f"{node}: Test CUDA failure common.cu:1012 'system not yet initialized'"
-        if len(group) > 1 and rack_nvlink and description.rack:
-            clique = sum(n for _, n in group)
-            warning = f"NCCL WARN MNNVL (cliqueSize {clique}) is available but not working on this system. {description.rack}"
-            return f"{node}:4000:4100 [0] {warning}\n{node}: Test NCCL failure common.cu:1279 'unhandled system error (run with NCCL_DEBUG=INFO for details)'"
+        if rack_nvlink and description.rack:
+            warnings = description.rack.format(clique=sum(n for _, n in group))
+            return _nccl_failure(node, warnings, "unhandled system error (run with NCCL_DEBUG=INFO for details)")
         if ranks > len(description.gpus):
             return f"{node}: Test CUDA failure common.cu:1036 'invalid device ordinal'"
-    return ""
+    return _strangers(group) if rack_nvlink else ""
+
+
+def _strangers(group: list[tuple[Peer, int]]) -> str:
+    """A node that is in no IMEX domain with another: its own check passes, then it cannot import the other's memory (src/transport/p2p.cc)."""
+    domains = [(d.node, d.imex) for d, _ in group if d.imex]
+    lost = next((name for name, own in domains for _, other in domains if other[0] not in own), "")
+    warning = "transport/p2p.cc:281 NCCL WARN Cuda failure 801 'operation not supported'"
+    return _nccl_failure(lost, warning, "unhandled cuda error (run with NCCL_DEBUG=INFO for details)") if lost else ""
+
+
+def _nccl_failure(node: str, warnings: str, error: str) -> str:
+    lines = [f"{node}:4000:4100 [0] {line}" for line in warnings.splitlines()]
+    return "\n".join([*lines, f"{node}: Test NCCL failure common.cu:1279 '{error}'"])
 
 
 def _option(words: list[str], short: str, long: str, default: str) -> str:

@@ -31,7 +31,8 @@ class Peer:
         gpus: PCI bus ids of the usable GPUs.
         slowest_hca: bandwidth of the slowest HCA as a fraction of the line rate.
         nccl_factor: bus bandwidth as a fraction of the usual one.
-        rack: NCCL's message if the node cannot use the NVLink fabric of its rack; empty if it can, or if the rack has none.
+        rack: what NCCL prints if the node cannot use the NVLink fabric of its rack; empty if it can, or if the rack has none.
+        imex: the addresses of the IMEX domain whose daemon runs here, its own first; empty if none runs or its members are not known.
     """
 
     node: str
@@ -44,6 +45,7 @@ class Peer:
     slowest_hca: float
     nccl_factor: float
     rack: str = ""
+    imex: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """One line."""
@@ -66,21 +68,35 @@ def describe_self() -> Peer:
         slowest_hca=min(factors),
         nccl_factor=faults.nccl_factor() * device_variation.variation_factor(node, "nccl"),
         rack=_mnnvl_problem() if machine.THIS.rack_nvlink else "",
+        imex=tuple(state.flag("imex_domain").split()) if machine.THIS.rack_nvlink and state.flag("imex") else (),
     )
 
 
 def _reaches_gpu_memory() -> bool:
     """Whether HCAs can: by nvidia-peermem, else by DMA-BUF, which the open modules have and NCCL uses by default (NCCL_DMABUF_ENABLE, src/init.cc)."""
-    return state.is_module_loaded("nvidia_peermem") or "NCCL_DMABUF_ENABLE=0" not in state.read(NCCL_CONF).split()
+    return state.is_module_loaded("nvidia_peermem") or nccl_settings().get("NCCL_DMABUF_ENABLE") != "0"
+
+
+def nccl_settings() -> dict[str, str]:
+    """The variables of /etc/nccl.conf, which NCCL adds to its environment where they are not set (src/misc/param.cc)."""
+    pairs = (line.partition("=") for line in state.read(NCCL_CONF).splitlines() if not line.startswith("#"))
+    return {name.strip(): value.strip() for name, equals, value in pairs if equals}
 
 
 def _mnnvl_problem() -> str:
-    """NCCL's message if multi-node NVLink cannot be used (src/mnnvl.cc); empty if it can."""
+    """What NCCL prints if multi-node NVLink cannot be used (src/mnnvl.cc); empty if it can.
+
+    Without a channel the driver refuses memory that other nodes could import (src/include/alloc.h); without a daemon it cannot be exported.
+    """
     if not imex_channel.channel_exists():
-        return "Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels). Set NCCL_MNNVL_ENABLE=0 to ignore this issue."
-    if not state.flag("imex"):
-        return "Check the IMEX configuration with `nvidia-imex-ctl -N`. Set NCCL_MNNVL_ENABLE=0 to ignore this issue."
-    return ""
+        what = "channel configuration (/dev/nvidia-caps-imex-channels)"
+        return f"include/alloc.h:229 NCCL WARN Cuda failure 801 'operation not supported'\n{_unusable(what)}"
+    return "" if state.flag("imex") else _unusable("configuration (nvidia-imex-ctl -N)")
+
+
+def _unusable(what: str) -> str:
+    clique = "MNNVL (cliqueSize {clique}) is available but not working on this system."
+    return f"mnnvl.cc:66 NCCL WARN {clique} Check the IMEX {what}. Set NCCL_MNNVL_ENABLE=0 to ignore this issue."
 
 
 def query_peer(address: str, port: int = PORT) -> Peer:
@@ -92,6 +108,7 @@ def query_peer(address: str, port: int = PORT) -> Peer:
     try:
         with socket.create_connection((address, port), timeout=TIMEOUT_S) as connection:
             connection.sendall(b"describe\n")
-            return Peer(**json.loads(connection.makefile("r", encoding="utf-8").readline()))
+            found = json.loads(connection.makefile("r", encoding="utf-8").readline())
+            return Peer(**{**found, "imex": tuple(found.get("imex", ()))})
     except (OSError, ValueError, TypeError) as e:
         raise PeerError(f"{address}: {e}") from e

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.planning.gate_plan import plan_gates
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
+from support.recorded import recorded
 
 PASS, FAIL, COULD_NOT_RUN = Outcome.PASS, Outcome.FAIL, Outcome.COULD_NOT_RUN
 
@@ -153,6 +155,72 @@ def test_what_nccl_warns_of_is_told_before_what_follows_from_it() -> None:
     assert "MNNVL (cliqueSize 8) is available but not working" in first.detail
     assert first.reason is GateReason.NVLINK_UNUSABLE
     assert "/dev/nvidia-caps-imex-channels" in first.hint
+
+
+# transport/nvls.cc, transport/p2p.cc, include/alloc.h and mnnvl.cc of NCCL 2.28.3; `recorded` has those of public logs.
+OUT_OF_DOMAIN = "transport/p2p.cc:281 NCCL WARN Cuda failure 801 'operation not supported'"
+NO_CHANNEL = (
+    "include/alloc.h:229 NCCL WARN Cuda failure 801 'operation not supported'\n"
+    "mnnvl.cc:66 NCCL WARN MNNVL (cliqueSize 8) is available but not working on this system. Check the IMEX channel configuration"
+)
+NO_MULTICAST = "transport/nvls.cc:254 NCCL WARN Cuda failure 401 'the operation cannot be performed in the present state'"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (OUT_OF_DOMAIN, GateReason.NVLINK_UNUSABLE),
+        (OUT_OF_DOMAIN.replace("p2p", "nvls"), GateReason.NVLINK_UNUSABLE),
+        (NO_CHANNEL, GateReason.NVLINK_UNUSABLE),
+        (NO_MULTICAST, GateReason.NVLS_UNUSABLE),
+        ("n1: Test CUDA failure common.cu:1012 'system not yet initialized'", GateReason.FABRIC_NOT_READY),
+        ("init.cc:1 NCCL WARN Cuda failure 2 'out of memory'", GateReason.EXIT_STATUS),
+    ],
+)
+def test_a_group_that_cannot_use_its_nvlink_says_why(text: str, reason: GateReason) -> None:
+    (first, *_) = group(f"n1:4000:4100 [0] {text}\n", declared=OVER_A_RACK, exit_status=3)
+    assert (first.outcome, first.reason) == (COULD_NOT_RUN, reason)
+
+
+def test_the_warning_that_names_the_reason_is_shown() -> None:
+    (first, *_) = group(f"n1:4000:4100 [0] {NO_CHANNEL}\n", declared=OVER_A_RACK, exit_status=3)
+    assert "MNNVL (cliqueSize 8) is available but not working" in first.detail
+
+
+def test_the_nvlink_of_a_rack_is_not_the_reason_where_it_is_switched_off() -> None:
+    """Memory of one node is shared by file descriptors, without IMEX: there the switches refuse."""
+    assert one_node(OUT_OF_DOMAIN.replace("p2p", "nvls"), exit_status=3)["exit_status"].reason is GateReason.NVLS_UNUSABLE
+    assert one_node(OUT_OF_DOMAIN, exit_status=3)["exit_status"].reason is GateReason.EXIT_STATUS
+
+
+@pytest.mark.parametrize(
+    ("name", "gate", "reason", "advice"),
+    [
+        ("gb-2trays-imex-domain-missing-cuda801.txt", "group", GateReason.NVLINK_UNUSABLE, "nvidia-imex-ctl -N"),
+        ("gb300-16-trays-no-imex-channel.txt", "group", GateReason.NVLINK_UNUSABLE, "nvidia-imex-ctl -N"),
+        ("h100-nvls-multicast-add-device-401.txt", "node", GateReason.NVLS_UNUSABLE, "fabric manager"),
+        ("h100-nvls-bind-multicast-401-2.29.7.txt", "node", GateReason.NVLS_UNUSABLE, "fabric manager"),
+    ],
+)
+def test_failures_of_real_machines_get_the_action_that_helps(name: str, gate: str, reason: GateReason, advice: str) -> None:
+    text = recorded(f"nccl-debug/{name}").read_text()
+    if gate == "node":
+        found = one_node(text, exit_status=3)["exit_status"]
+    else:
+        (found, *_) = group(text, declared=OVER_A_RACK, exit_status=3)
+    assert (found.outcome, found.reason) == (COULD_NOT_RUN, reason)
+    assert advice in found.hint
+
+
+def test_a_node_is_measured_without_the_nvlink_of_its_rack() -> None:
+    """NCCL_MNNVL_ENABLE=1 in /etc/nccl.conf makes NCCL require IMEX and a channel on one node, too (src/init.cc); only a group gets them."""
+    subject = subject_of(node("n1"), TODAY)
+    plan = plan_gates([subject], "standard", ["nccl_node"])
+    (step,) = plan.steps["n1"]
+    assert "NCCL_MNNVL_ENABLE=0" in step.argv[: step.argv.index("all_reduce_perf")]
+    asked = gates(gates_settings={"nccl_node": {"environment": {"NCCL_MNNVL_ENABLE": "1"}}})
+    (step,) = plan_gates([subject_of(node("n1", declared=asked), TODAY)], "standard", ["nccl_node"]).steps["n1"]
+    assert [w for w in step.argv if "MNNVL" in w] == ["NCCL_MNNVL_ENABLE=1"]
 
 
 def test_a_slow_group_singles_out_nobody() -> None:

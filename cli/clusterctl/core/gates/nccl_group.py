@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from clusterctl.core.gates import nccl_rules
+from clusterctl.core.gates import nccl_failures, nccl_rules
 from clusterctl.core.gates.group_gate import GroupGate, GroupSettings
 from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.judging.missing_evidence import hint_for
@@ -169,12 +169,12 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         return {tuple(s.name for s in group) for group in self.groups_of(subjects, rung).values() if len(group) > 1}
 
     def last_line(self, record: RawRecord) -> str:
-        """NCCL's first warning, where it printed one."""
-        return nccl_rules.first_warning(record) or super().last_line(record)
+        """The warning that names the reason, where NCCL printed one."""
+        return nccl_failures.telling_warning(record) or super().last_line(record)
 
     def failure_reason(self, record: RawRecord) -> GateReason:
-        """From NCCL's first warning."""
-        return nccl_rules.failure_reason(record)
+        """From NCCL's warnings."""
+        return nccl_failures.failure_reason(record)
 
     def hint(self, result: GateResult) -> str:
         """By the rule that did not pass."""

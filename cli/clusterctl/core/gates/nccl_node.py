@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.core.gates import nccl_rules
-from clusterctl.core.gates.nccl_rules import NcclSettings
+from clusterctl.core.gates import nccl_failures, nccl_rules
+from clusterctl.core.gates.nccl_rules import MNNVL_VARIABLE, NcclSettings
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.model.level import LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.subject import Subject
@@ -24,6 +24,11 @@ class NcclNodeSettings(NcclSettings):
 
     require_transport: str = "P2P"
     forbid_transport: list[str] = ["NET/Socket", "SHM"]
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Without the NVLink of a rack: with NCCL_MNNVL_ENABLE=1, as /etc/nccl.conf may have it, NCCL requires IMEX on one node, too (src/init.cc)."""
+        return {MNNVL_VARIABLE: "0", **super().variables}
 
 
 class NcclNode(NodeGate[NcclNodeSettings]):
@@ -53,12 +58,12 @@ class NcclNode(NodeGate[NcclNodeSettings]):
         return (*found, *nccl_rules.rank_verdicts(subject, record, reading, subject.gpus))
 
     def last_line(self, record: RawRecord) -> str:
-        """NCCL's first warning, where it printed one."""
-        return nccl_rules.first_warning(record) or super().last_line(record)
+        """The warning that names the reason, where NCCL printed one."""
+        return nccl_failures.telling_warning(record) or super().last_line(record)
 
     def failure_reason(self, record: RawRecord) -> GateReason:
-        """From NCCL's first warning."""
-        return nccl_rules.failure_reason(record)
+        """From NCCL's warnings."""
+        return nccl_failures.failure_reason(record)
 
     def hint(self, result: GateResult) -> str:
         """By the rule that did not pass."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 UNITS = {"busbw": "GB/s", "busbw_average": "GB/s"}
 VERSION_ARGV = ("all_reduce_perf", "--help")
+MNNVL_VARIABLE = "NCCL_MNNVL_ENABLE"
 # As NCCL names a channel between the nodes of one NVLink domain (transport/p2p.cc).
 OVER_NVLINK = "P2P/MNNVL"
 
@@ -74,17 +75,6 @@ class NcclSettings(GateSettings):
         """
         runs = 2 * (at_level(self.iterations, level) + 2) + 2 * _WARMUP
         return runs * self.size_bytes * (2 if self.collective == "all_reduce" else 1) / (busbw_gbs * 1e9)
-
-
-def first_warning(record: RawRecord) -> str:
-    """NCCL's first warning; the lines after it are the same on every rank."""
-    lines = f"{record.stdout}\n{record.stderr}".splitlines()
-    return next((line.strip() for line in lines if "NCCL WARN" in line), "")
-
-
-def failure_reason(record: RawRecord) -> GateReason:
-    """NCCL gives up where it finds the NVLink domain and cannot use it (`MNNVL (cliqueSize 8) is available but not working`)."""
-    return GateReason.NVLINK_UNUSABLE if "MNNVL" in first_warning(record) else GateReason.EXIT_STATUS
 
 
 def nccl_verdicts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,15 +100,26 @@ def test_the_fabric_needs_no_fabric_manager_on_the_tray(tray: LabMachine, capsys
     assert {g.fabric_state for g in query(capsys).gpus} == {"Completed"}
 
 
+def run(capsys: pytest.CaptureFixture[str], *nodes: peers.Peer, **environment: str) -> str:
+    words = ["-b", "1G", "-e", "1G"]
+    nccl_tests.run_group("all_reduce", words, "2.17.6", [(n, 4) for n in nodes], {"NCCL_DEBUG": "INFO", **environment})
+    return capsys.readouterr().out
+
+
+def make_channel(tray: LabMachine) -> None:
+    (tray.root / "dev").mkdir()
+    (tray.root / "dev" / "channel0").touch()
+
+
 def test_nccl_across_trays_needs_the_imex_channel_and_imex(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
     def both() -> str:
         me = peers.describe_self()
-        nccl_tests.run_group("all_reduce", ["-b", "1G", "-e", "1G"], "2.17.6", [(me, 4), (me, 4)], {"NCCL_DEBUG": "INFO"})
-        return capsys.readouterr().out
+        return run(capsys, me, me)
 
-    assert "Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels)" in both()
-    (tray.root / "dev").mkdir()
-    (tray.root / "dev" / "channel0").touch()
+    without = both()
+    assert "Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels)" in without
+    assert without.index("Cuda failure 801") < without.index("MNNVL (cliqueSize 8)")
+    make_channel(tray)
     assert "nvidia-imex-ctl -N" in both()
     tray.flag("imex")
     output = both()
@@ -115,6 +127,50 @@ def test_nccl_across_trays_needs_the_imex_channel_and_imex(tray: LabMachine, cap
     assert "NET/IB/" not in output
     me = peers.describe_self()
     assert nccl_tests.bus_bandwidth("all_reduce", [(me, 4), (me, 4)], rack_nvlink=True) > TRAY.line_rate_gbps / 8 * len(TRAY.hca_addresses)
+
+
+@pytest.mark.parametrize(
+    ("conf", "variable", "way"),
+    [
+        ("", None, "P2P/CUMEM"),
+        ("NCCL_MNNVL_ENABLE=2\n", None, "P2P/CUMEM"),
+        ("NCCL_MNNVL_ENABLE=1\n", None, None),
+        ("NCCL_MNNVL_ENABLE=1\n", "0", "P2P/CUMEM"),
+        ("", "1", None),
+    ],
+)
+def test_one_tray_needs_imex_only_where_it_is_forced(
+    tray: LabMachine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    conf: str,
+    variable: str | None,
+    way: str | None,
+) -> None:
+    (tmp_path / "nccl.conf").write_text(conf)
+    monkeypatch.setattr(peers, "NCCL_CONF", str(tmp_path / "nccl.conf"))
+    own = {} if variable is None else {"NCCL_MNNVL_ENABLE": variable}
+    text = run(capsys, peers.describe_self(), **own)
+    if way:
+        assert f"via {way}" in text
+        return
+    assert "MNNVL (cliqueSize 4) is available but not working" in text
+    make_channel(tray)
+    tray.flag("imex")
+    assert "via P2P/MNNVL" in run(capsys, peers.describe_self(), **own)
+
+
+def test_a_tray_of_another_imex_domain_cannot_be_reached(tray: LabMachine, capsys: pytest.CaptureFixture[str]) -> None:
+    make_channel(tray)
+    tray.flag("imex")
+    me = peers.describe_self()
+    ours = replace(me, imex=("10.0.0.1", "10.0.0.1", "10.0.0.2"))
+    theirs = replace(me, node="n2", imex=("10.0.0.2", "10.0.0.2"))
+    text = run(capsys, ours, theirs)
+    assert "transport/p2p.cc:281 NCCL WARN Cuda failure 801" in text
+    assert "MNNVL (clique" not in text
+    assert "via P2P/MNNVL" in run(capsys, ours, replace(theirs, imex=("10.0.0.2", *ours.imex[1:])))
 
 
 @pytest.mark.usefixtures("tray")

@@ -22,6 +22,7 @@ _ACTIONS = {
     GateReason.IN_USE: "end it, or wait for its end, then `clusterctl burnin {node}`; what may run beside a measurement is in gates_allowed_programs",
     GateReason.PEER_SILENT: _CHECK_NODE,
     GateReason.NVLINK_UNUSABLE: f"{ADVICE.unusable_domain}, then `clusterctl burnin {{node}}`",
+    GateReason.NVLS_UNUSABLE: f"{ADVICE.refused_multicast}, then `clusterctl burnin {{node}}`",
     GateReason.FABRIC_NOT_READY: f"{ADVICE.fabric_not_ready}, then `clusterctl burnin {{node}}`",
     GateReason.GPU_MEMORY_UNREGISTERED: (
         "the adapter cannot register GPU memory: without `dmabuf: true` in gates_settings.{gate} it needs nvidia-peermem (nvidia_driver_peermem: true, "
