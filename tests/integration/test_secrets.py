@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 TOOLS = binaries()
 SUDO, WRONG_SUDO, WRONG_BMC = "planted-sudo 'Q7'/1", "planted-wrong-sudo-88", "planted-wrong-bmc-31"
 TOKEN, VAULT, POSTGRES, VARIABLE = "planted-token-5d/21", "planted-vault-password-64", "planted/pg@word+7", "planted-environment-90"
+TYPED = "planted-typed 'word'/77"
 SECRETS = Secrets(
     {
         "become password": SUDO,
@@ -45,6 +46,7 @@ SECRETS = Secrets(
         "vault password": VAULT,
         "database password": POSTGRES,
         "environment variable": VARIABLE,
+        "variable of the command line": TYPED,
     }
 )
 # a lookup is how sites read secrets from the environment
@@ -173,7 +175,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 WRONG = ("-i", "machine", "-i", "inventory", "-i", "wrong")
-PROVISION = ("provision", "all", "--yes", "-vvv", "--diff", "--all-roles", "--include-drained")
+PROVISION = ("provision", "all", "--yes", "-vvv", "--diff", "--all-roles", "--include-drained", "-e", json.dumps({"tenant_pass": TYPED}))
 # the kernel of a container has no log of its own, so the burn-in of the node cannot be complete
 COMMANDS: list[tuple[tuple[str, ...], ExitCode]] = [
     (("inventory", "-o", "json"), ExitCode.OK),

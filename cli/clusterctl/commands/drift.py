@@ -51,8 +51,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     config = load_config(ctx, given["inventory"], gates=True)
     options = _options(given, config.drift_policy)
     nodes = load_target(config, options.target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"], away=MAY_BE_SILENT)
-    args = tuple(word for v in given["vault_ids"] for word in ("--vault-id", v))
-    settings = ValidationSettings(concurrency=given["forks"], node_timeout_s=given["timeout_s"], ansible_args=args)
+    settings = ValidationSettings(concurrency=given["forks"], node_timeout_s=given["timeout_s"])
     with validation_progress(len(nodes)) as listener:
         found = check_drift(config, nodes, options, settings, listener)
     if options.heal and found.decisions.heal:

@@ -47,7 +47,7 @@ def command(
         from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
         nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
-        found = read_and_record(config, target, nodes, vault_ids=vault_ids) if read else ()
+        found = read_and_record(config, target, nodes) if read else ()
         view.show_unread(found)
         with Store.open(config.store_url) as store:
             view.show_parts([n.name for n in nodes], store.parts(n.name for n in nodes), output)

@@ -41,14 +41,13 @@ def command(
 
     config = load_config(ctx, inventory, gates=True)
     nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
-    ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
     if ansible:
-        rehearsed = planning.plan_by_check_mode(config, target, nodes, ansible_args)
+        rehearsed = planning.plan_by_check_mode(config, target, nodes)
         plan.save(rehearsed.body, "plan_ansible", out)
         plan.show_check_mode(rehearsed.found, rehearsed.outcome, rehearsed.body, output)
         return int(rehearsed.code)
     with validation_progress(len(nodes)) as listener:
-        planned = planning.plan_by_validators(config, target, nodes, ansible_args, listener)
+        planned = planning.plan_by_validators(config, target, nodes, listener)
     plan.save(planned.body, "plan", out)
     plan.show_plan(planned.plan, planned.body, output)
     return int(planned.code)

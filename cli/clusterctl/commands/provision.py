@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from clusterctl.commands.options import load_config
-from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, hand_on_vault, provision_options
+from clusterctl.commands.provision_options import WithAnsibleArgs, ansible_args, provision_options
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 
@@ -35,7 +35,6 @@ def command(ctx: click.Context, /, **given: Any) -> int:
 
     _refuse_nonsense(given)
     config = load_config(ctx, given["inventory"], gates=True)
-    hand_on_vault(given)
     saved_plan = read_plan(given["plan_file"]) if given["plan_file"] else None
     target = given["target"] or (saved_plan.target if saved_plan else "")
     words = (given["limit"], given["vault_ids"], given["resume"])

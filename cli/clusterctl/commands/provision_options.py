@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +60,6 @@ _OWN = (
     click.option("-D", "--diff", is_flag=True, help="Record the differences of changed files."),
     click.option("-v", "--verbose", count=True, help="Show Ansible's own output; -vvv for more."),
     click.option("-f", "--forks", type=click.IntRange(1, 1024), default=25, show_default=True, help="Nodes changed at the same time."),
-    click.option("--vault-password-file", metavar="FILE", help="As Ansible's own."),
     click.option("-y", "--yes", is_flag=True, envvar="CLUSTERCTL_YES", help="Do not ask for confirmation.  [env: CLUSTERCTL_YES]"),
 )
 
@@ -70,11 +68,3 @@ def provision_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """All of them."""
     shared = (inventory_option, limit_option, extra_vars_option, vault_option, output_option)
     return reduce(lambda f, option: option(f), reversed((*_OWN, *shared)), function)
-
-
-def hand_on_vault(given: dict[str, Any]) -> None:
-    """Set Ansible's own variables, because every Ansible process of the run needs the vault passwords."""
-    if given["vault_ids"]:
-        os.environ["ANSIBLE_VAULT_IDENTITY_LIST"] = ",".join(given["vault_ids"])
-    if given["vault_password_file"]:
-        os.environ["ANSIBLE_VAULT_PASSWORD_FILE"] = given["vault_password_file"]

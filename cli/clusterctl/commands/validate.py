@@ -45,10 +45,7 @@ def command(
 
     config = load_config(ctx, inventory)
     nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
-    ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
-    settings = ValidationSettings(
-        concurrency=forks, node_timeout_s=timeout_s, check_timeout_s=check_s, only=only, ansible_args=ansible_args
-    )
+    settings = ValidationSettings(concurrency=forks, node_timeout_s=timeout_s, check_timeout_s=check_s, only=only)
     with read_only_run("validate", target, nodes, config) as run:
         with validation_progress(len(nodes)) as listener:
             results = validate_recorded(run, nodes, config, settings, listener)

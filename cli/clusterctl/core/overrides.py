@@ -5,25 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from clusterctl.model.node import Node, NodeSpec
-
-_SHORT, _LONG = "-e", "--extra-vars"
-
-
-def extra_vars_in(ansible_args: Sequence[str]) -> tuple[str, ...]:
-    """The values of `-e` and `--extra-vars` among arguments of ansible-playbook, however they are written."""
-    found: list[str] = []
-    words = iter(ansible_args)
-    for word in words:
-        if word in (_SHORT, _LONG):
-            found += [value for value in (next(words, ""),) if value]
-        elif word.startswith(f"{_LONG}="):
-            found.append(word.removeprefix(f"{_LONG}="))
-        elif word.startswith(_SHORT):
-            found.append(word.removeprefix(_SHORT))
-    return tuple(found)
 
 
 def overridden(declared: Iterable[Node], given: Iterable[Node]) -> Mapping[str, str]:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Sequence
 
 MASK = "********"
-_NAMES = r"(?:password|passwd|passphrase|secret|token|api_?key|private_?key|credentials?)"
-_NAMED = re.compile(rf"(?i)({_NAMES}(?:\\?[\"'])?\s*[:=]\s*)(\\?\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,}}\"']+)")
+# `_pass` with what may follow it: connection and become plug-ins of Ansible name ansible_become_pass, ansible_ssh_pass, ANSIBLE_SUDO_PASS ...
+_NAMES = r"(?:password|passwd|passphrase|(?<=_)pass|secret|token|api_?key|private_?key|credentials?)"
+_QUOTED = r"\\?\"(?:[^\"\\]|\\.)*\"|'[^']*'"
+# after `=` a value ends at a space, as in `-e a_pass=x b=y`; after `:` at the end of its line, as in YAML
+_NAMED = re.compile(
+    rf"(?i)({_NAMES}(?:\\?[\"'])?\s*=\s*)({_QUOTED}|[^\s,}}\"']+)|({_NAMES}(?:\\?[\"'])?\s*:\s*)({_QUOTED}|(?:[^,}}\"'\n\\]|\\(?!n))+)"
+)
 _SECRET_NAME = re.compile(rf"(?i){_NAMES}$")
 _SHORTEST = 6
 
@@ -23,13 +33,44 @@ class Redactor:
     values: tuple[str, ...] = ()
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Redactor:
-        """A redactor that masks the values of all variables with a secret's name."""
-        found = {v for k, v in environment.items() if _SECRET_NAME.search(k) and len(v) >= _SHORTEST}
-        return cls(tuple(sorted(found, key=len, reverse=True)))
+    def of_command(cls, environment: Mapping[str, str], words: Sequence[str]) -> Redactor:
+        """A redactor that masks what stands under a secret's name in the environment and in the words of a command line."""
+        named = {v for k, v in environment.items() if _SECRET_NAME.search(k)} | {v for word in words for v in _values_in(word)}
+        return cls(tuple(sorted((v for v in named if len(v) >= _SHORTEST), key=len, reverse=True)))
 
     def __call__(self, text: str) -> str:
         """`text` without secrets."""
         for value in self.values:
             text = text.replace(value, MASK)
-        return _NAMED.sub(lambda m: m.group(1) + MASK, text)
+        return _NAMED.sub(lambda m: (m.group(1) or m.group(3)) + MASK, text)
+
+
+def _values_in(word: str) -> Iterator[str]:
+    """The secrets in one word of a command line: a mapping in JSON or YAML, or `name=value` pairs, as `-e` takes them."""
+    if "{" in word:
+        with contextlib.suppress(yaml.YAMLError, ValueError, RecursionError):
+            yield from _values_under(yaml.safe_load(word[word.find("{") :]), secret=False)
+    for pair in _split(word):
+        name, _, value = pair.partition("=")
+        if name.startswith("--") and not _SECRET_NAME.search(name):  # --extra-vars=NAME=VALUE
+            name, _, value = value.partition("=")
+        if value and _SECRET_NAME.search(name):
+            yield value
+
+
+def _split(word: str) -> Sequence[str]:
+    try:
+        return shlex.split(word)
+    except ValueError:
+        return word.split()
+
+
+def _values_under(data: Any, *, secret: bool) -> Iterator[str]:
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            yield from _values_under(value, secret=secret or bool(_SECRET_NAME.search(str(name))))
+    elif isinstance(data, list):
+        for value in data:
+            yield from _values_under(value, secret=secret)
+    elif secret and data is not None:
+        yield str(data)

@@ -28,13 +28,13 @@ _AT_ONCE = 64
 _NODE_S = 150.0
 
 
-def read_all_parts(nodes: Sequence[Node], inventory: Sequence[Path], ansible_args: Sequence[str] = ()) -> tuple[NodeParts, ...]:
+def read_all_parts(nodes: Sequence[Node], inventory: Sequence[Path]) -> tuple[NodeParts, ...]:
     """What each node reports, in the order of `nodes`; a node that cannot be reached has its problem.
 
     Raises:
         ConfigError: the ssh arguments of a node are not supported, or the inventory cannot be read.
     """
-    become = passwords(nodes, inventory, ansible_args)
+    become = passwords(nodes, inventory)
 
     async def one(client: SshClient, node: Node) -> NodeParts:
         if node.connection.kind not in SSH_KINDS:
@@ -57,15 +57,14 @@ def record_parts(store: Store, run_id: str, found: Sequence[NodeParts]) -> tuple
     return tuple(one for c in changes for one in (*((c.other,) if c.other else ()), *c.replaced))
 
 
-def read_and_record(config: Config, target: str, nodes: Sequence[Node], *, vault_ids: Sequence[str] = ()) -> tuple[NodeParts, ...]:
+def read_and_record(config: Config, target: str, nodes: Sequence[Node]) -> tuple[NodeParts, ...]:
     """Read the parts of nodes now, as a run of its own that changes no node.
 
     Raises:
         ConfigError: as `read_all_parts`.
     """
-    ansible_args = tuple(word for v in vault_ids for word in ("--vault-id", v))
     with read_only_run("inventory", target, nodes, config) as run:
-        found = read_all_parts(nodes, config.inventory, ansible_args)
+        found = read_all_parts(nodes, config.inventory)
         replaced = record_parts(run.store, run.rundir.id, found)
         for node in found:
             run.store.save_run_node(

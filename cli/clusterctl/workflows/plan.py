@@ -49,16 +49,14 @@ class CheckModePlan:
     code: ExitCode
 
 
-def plan_by_validators(
-    config: Config, target: str, nodes: Sequence[Node], ansible_args: tuple[str, ...], listener: ValidationListener | None = None
-) -> ValidatorPlan:
+def plan_by_validators(config: Config, target: str, nodes: Sequence[Node], listener: ValidationListener | None = None) -> ValidatorPlan:
     """One round trip per node.
 
     Raises:
         ConfigError, StoreError: as `validate` and the store.
     """
     with read_only_run("plan", target, nodes, config) as run:
-        results = validate_recorded(run, nodes, config, ValidationSettings(ansible_args=ansible_args), listener)
+        results = validate_recorded(run, nodes, config, ValidationSettings(), listener)
         options = ProvisionOptions()
         inputs = plan_inputs(run.store, nodes, {f.node: f for f in results}, partial(_expected_gates, options.level))
         plan = make_plan(inputs, options)
@@ -70,7 +68,7 @@ def plan_by_validators(
     return ValidatorPlan(plan, body, run.code)
 
 
-def plan_by_check_mode(config: Config, target: str, nodes: Sequence[Node], ansible_args: tuple[str, ...]) -> CheckModePlan:
+def plan_by_check_mode(config: Config, target: str, nodes: Sequence[Node]) -> CheckModePlan:
     """`provision.yml --check --diff`.
 
     Raises:
@@ -78,7 +76,7 @@ def plan_by_check_mode(config: Config, target: str, nodes: Sequence[Node], ansib
     """
     found = check_mode.CheckMode()
     names = tuple(n.name for n in nodes)
-    asked = PlaybookRequest("provision.yml", config.inventory, names, check=True, diff=True, extra_args=ansible_args)
+    asked = PlaybookRequest("provision.yml", config.inventory, names, check=True, diff=True)
     with read_only_run("plan", target, nodes, config) as run:
         outcome = run_playbook(asked, run.rundir.path_for("ansible/log").parent, found.add)
         found.add_hidden(outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -130,13 +131,18 @@ def recorded_run(store: Store, start: RunStart) -> Iterator[Run]:
 
 
 def _row(start: RunStart, rundir: RunDir) -> RunRow:
-    argv = tuple(Redactor()(word) for word in sys.argv[1:])
+    redact = _redactor()
+    argv = tuple(redact(word) for word in sys.argv[1:])
     return RunRow(rundir.id, start.verb, start.target, start.operator, clock.now(), argv, versions(), str(rundir.path))
+
+
+def _redactor() -> Redactor:
+    return Redactor.of_command(os.environ, sys.argv[1:])
 
 
 def _finish(store: Store, run_id: str, status: RunStatus, code: ExitCode, error: str) -> None:
     try:
-        store.finish_run(run_id, status, int(code), {"error": error})
+        store.finish_run(run_id, status, int(code), {"error": _redactor()(error)})
     except StoreError:
         return  # the disk may be the cause; a run without an end whose process is gone is reported as unfinished
 

@@ -46,7 +46,7 @@ def test_what_the_breaker_would_refuse(bad: tuple[str, ...], refused: str, tmp_p
         return said
 
     monkeypatch.setattr(planning, "validate_recorded", answer)
-    planned = planning.plan_by_validators(config, "rack-12", NODES, ())
+    planned = planning.plan_by_validators(config, "rack-12", NODES)
     assert planned.body["refused"] == refused
     assert planned.code is ExitCode.CHANGES_PENDING
     with Store.open(config.store_url) as store:

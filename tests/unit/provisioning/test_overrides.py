@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.config import Config
-from clusterctl.core.overrides import extra_vars_in, overridden
+from clusterctl.core.overrides import overridden
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.provision import ProvisionOptions
@@ -28,19 +28,6 @@ DECLARED = node("n1")
 
 def changed(**what: Any) -> Node:
     return replace(DECLARED, spec=replace(DECLARED.spec, **what))
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("-e x=1 --diff -e @f", ("x=1", "@f")),
-        ("--extra-vars=x=1 -ey=2 --extra-vars z=3", ("x=1", "y=2", "z=3")),
-        ("--vault-id v -e", ()),
-        ("--skip-tags slow", ()),
-    ],
-)
-def test_extra_vars_however_they_are_written(words: str, found: tuple[str, ...]) -> None:
-    assert extra_vars_in(words.split()) == found
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.validators import request
-from clusterctl.adapters.validators.over_bmc import BmcRound, vault_ids
+from clusterctl.adapters.validators.over_bmc import BmcRound
 from clusterctl.adapters.validators.validation_settings import ValidationSettings
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl_validators.finding import Outcome
@@ -108,11 +108,3 @@ def test_no_finding_shows_the_password(bmc: Bmc, tmp_path: Path) -> None:
     for password in (PASSWORD, f"{PASSWORD}-wrong"):
         with BmcRound([node()], (layer(tmp_path, bmc, password),), ValidationSettings()) as bmcs:
             assert PASSWORD not in str(bmcs.findings("v1-n01"))
-
-
-@pytest.mark.parametrize(
-    ("words", "ids"),
-    [((), ()), (("--vault-id", "a@f", "-e", "x=1"), ("a@f",)), (("--vault-id=b@g",), ("b@g",)), (("-e", "--vault-id"), ())],
-)
-def test_vault_ids_among_the_options_of_ansible(words: tuple[str, ...], ids: tuple[str, ...]) -> None:
-    assert vault_ids(words) == ids

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import threading
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,13 +102,16 @@ class _Run:
     on_event: Callable[[TaskEvent], None] | None
     cancelled: Callable[[], bool] | None
     on_output: Callable[[str], None] | None
-    redact: Redactor = field(default_factory=lambda: Redactor.from_environment(os.environ))
+    redact: Redactor = field(init=False)
     events: queue.SimpleQueue[Mapping[str, Any] | None] = field(default_factory=queue.SimpleQueue)
     tally: Tally = field(default_factory=Tally)
     stopped: PlaybookStatus | None = None
     crash: BaseException | None = None
     last_lines: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.redact = Redactor.of_command(os.environ, self.request.extra_args)
 
     def run(self) -> PlaybookResult:
         self.artifacts.mkdir(parents=True, exist_ok=True)
@@ -183,7 +186,7 @@ class _Run:
         words += ["--limit", self._limit()]
         words += ["--tags", ",".join(request.tags)] if request.tags else []
         words += ["--forks", str(request.forks), *self._fixed_args(), str(self._playbook())]
-        return self.redact(equivalent_command(words, os.environ))
+        return self.redact(equivalent_command([self.redact(w) for w in words], os.environ))
 
     def _work(self, runner: Any) -> None:
         try:
@@ -227,9 +230,10 @@ class _Run:
                 task = events.parse_event(event)
                 if task is None:
                     continue
+                task = replace(task, task=self.redact(task.task), diff=self.redact(task.diff), message=self.redact(task.message))
                 self.tally.add(task)
                 if task.status is not TaskStatus.STARTED:
-                    record.write(self.redact(json.dumps(asdict(task), ensure_ascii=False)) + "\n")
+                    record.write(json.dumps(asdict(task), ensure_ascii=False) + "\n")
                 if self.on_event:
                     self.on_event(task)
 

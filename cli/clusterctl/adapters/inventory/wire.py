@@ -20,6 +20,17 @@ class Operation(StrEnum):
     BMCS = "bmcs"
     BECOME = "become"
     PLACES = "places"
+    WORDS = "words"
+
+
+class Refusal(StrEnum):
+    """Why an option of ansible-playbook cannot be handed on."""
+
+    RUNS_NOTHING = "runs_nothing"
+    PROMPTS = "prompts"
+    PASSWORD_OF_ANSIBLE_ONLY = "password_of_ansible_only"  # noqa: S105 a reason
+    OWN_OPTION = "own_option"
+    OTHER_PLAYBOOK = "other_playbook"
 
 
 class Failure(StrEnum):
@@ -39,6 +50,7 @@ class WorkerRequest:
         target: a host pattern, or for PROFILE the name of a group.
         content: the folder of `playbooks/`.
         role_dirs: the folders of roles, the site's own first.
+        words: for WORDS, options of ansible-playbook.
         paths: for PLACES, pairs of a node or group and a path into its variables (`gates_settings.rdma_pair.duration_s`).
     """
 
@@ -51,6 +63,7 @@ class WorkerRequest:
     extra_vars: tuple[str, ...] = ()
     vault_ids: tuple[str, ...] = ()
     paths: tuple[tuple[str, str], ...] = ()
+    words: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -59,7 +72,7 @@ class WorkerRequest:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> WorkerRequest:
         """The inverse of `to_dict`."""
-        lists = {k: tuple(data[k]) for k in ("layers", "role_dirs", "extra_vars", "vault_ids")}
+        lists = {k: tuple(data[k]) for k in ("layers", "role_dirs", "extra_vars", "vault_ids", "words")}
         paths = tuple((owner, path) for owner, path in data["paths"])
         operation = Operation(data["operation"])
         return cls(operation=operation, content=data["content"], target=data["target"], limit=data["limit"], paths=paths, **lists)

@@ -70,7 +70,6 @@ def _play(
         forks=min(settings.concurrency, len(requests)),
         timeout_s=int(settings.node_timeout_s * waves) + 60,
         extra_vars_file=work / "vars.json",
-        extra_args=settings.ansible_args,
     )
     outcome = run_playbook(play, work / "ansible")
     if outcome.status is PlaybookStatus.COULD_NOT_START:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
 from clusterctl.model.errors import ClusterctlError
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
 
 _AT_ONCE = 32
-_VAULT_OPTION = "--vault-id"
 
 
 class BmcRound:
@@ -30,7 +28,6 @@ class BmcRound:
     def __init__(self, nodes: Sequence[Node], inventory: Sequence[Path], settings: ValidationSettings) -> None:
         self._roles = {n.name: _roles(n, settings) for n in nodes}
         self._inventory = inventory
-        self._vault_ids = vault_ids(settings.ansible_args)
         self._pool: ThreadPoolExecutor | None = None
         self._findings: dict[str, Future[tuple[Finding, ...]]] = {}
 
@@ -58,14 +55,7 @@ class BmcRound:
     def _load_accesses(self, names: Sequence[str]) -> Mapping[str, BmcAccess]:
         from clusterctl.adapters.inventory.bmcs import load_bmcs  # noqa: PLC0415 only where a BMC is queried
 
-        return load_bmcs(self._inventory, names, vault_ids=self._vault_ids)
-
-
-def vault_ids(ansible_args: Sequence[str]) -> tuple[str, ...]:
-    """The values of `--vault-id` among Ansible's own options."""
-    spaced = [after for word, after in pairwise(ansible_args) if word == _VAULT_OPTION]
-    joined = [word.partition("=")[2] for word in ansible_args if word.startswith(f"{_VAULT_OPTION}=")]
-    return (*spaced, *joined)
+        return load_bmcs(self._inventory, names)
 
 
 def _roles(node: Node, settings: ValidationSettings) -> dict[str, dict[str, object]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.validators.over_bmc import vault_ids
 from clusterctl.model.become import BecomePassword
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
 
 
-def passwords(nodes: Sequence[Node], inventory: Sequence[Path], ansible_args: Sequence[str]) -> Mapping[str, BecomePassword]:
+def passwords(nodes: Sequence[Node], inventory: Sequence[Path]) -> Mapping[str, BecomePassword]:
     """Node -> its password, or the reason why it is not available; a node that is not a key needs none.
 
     Raises:
@@ -27,4 +26,4 @@ def passwords(nodes: Sequence[Node], inventory: Sequence[Path], ansible_args: Se
         return {name: BecomePassword(name, problem="ansible_become_password is declared, but no inventory is given") for name in names}
     from clusterctl.adapters.inventory.become import load_become  # noqa: PLC0415 only where a password is declared
 
-    return load_become(inventory, names, vault_ids=vault_ids(ansible_args))
+    return load_become(inventory, names)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.validators.over_bmc import vault_ids
 from clusterctl.adapters.validators.over_rack import ROLE, Others
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def members_outside(
 
     names, profiles = {n.name for n in nodes}, {n.profile for n in members}
     others: dict[str, Others] = {domain: {} for domain in partial}
-    for host in list_hosts(inventory, vault_ids=vault_ids(settings.ansible_args)).hosts:
+    for host in list_hosts(inventory).hosts:
         # a rack also has other machines
         if host.name not in names and host.profile in profiles and host.place.domain in partial:
             others[host.place.domain][host.name] = stored(host.name) if stored else None

@@ -103,7 +103,7 @@ def validate_each(
             on_result(replace(complete, findings=selection.select(complete.status, applied)))
 
     others = [n for n in nodes if not _by_our_ssh(n.connection)]
-    become = passwords(by_ssh, inventory, chosen.ansible_args)
+    become = passwords(by_ssh, inventory)
 
     def validate_one(client: SshClient, node: Node) -> Awaitable[NodeFindings]:
         return over_ssh.validate_over_ssh(client, node, bundle, chosen, become.get(node.name))

@@ -22,7 +22,6 @@ class ValidationSettings:
         check_timeout_s: for one check function on the node.
         cpu_quota_percent: of one core, for all checks of a node together; 0 = none.
         only: globs over check ids, or names of roles; empty = all.
-        ansible_args: options for Ansible, where Ansible is used (`--vault-id FILE`).
         today: the date that waivers are compared with; None = now (UTC).
     """
 
@@ -32,7 +31,6 @@ class ValidationSettings:
     check_timeout_s: float = 20.0
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
     only: tuple[str, ...] = ()
-    ansible_args: tuple[str, ...] = ()
     today: date | None = None
 
     @property

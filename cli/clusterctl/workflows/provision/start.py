@@ -16,7 +16,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
 from clusterctl.core.near_match import did_you_mean
-from clusterctl.core.overrides import extra_vars_in, overridden
+from clusterctl.core.overrides import overridden
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.power import PowerAction
 from clusterctl.model.provision import Note
@@ -26,6 +26,7 @@ from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_o
 from clusterctl.workflows.parts import read_all_parts
 from clusterctl.workflows.power.run_power import switch_nodes
 from clusterctl.workflows.power.switch import PowerLimits
+from clusterctl.workflows.provision.ansible_words import extra_vars_of
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
@@ -107,7 +108,7 @@ def _select(config: Config, request: ProvisionRequest, store: Store, listener: P
         request = replace(request, inventory=left.inventory, options=left.options)
         target = request.target or ",".join(left.nodes)
     options = request.options
-    extra_vars = extra_vars_in(options.ansible_args)
+    extra_vars = extra_vars_of(options.ansible_args)
     load = partial(load_nodes, request.inventory, extra_vars=extra_vars, vault_ids=request.vault_ids)
     nodes = without_absent_nodes(store, load(target, limit=request.limit), lambda text: listener.notify(Note(text)))
     if extra_vars:
@@ -206,7 +207,7 @@ def _context(
         neighbours=neighbours,
         admitter=Admitter(store, pool, config.operator, versions(), signer(config.signing_key)),
         power_cycle=power_cycle,
-        read_parts=partial(read_all_parts, inventory=request.inventory, ansible_args=options.ansible_args),
+        read_parts=partial(read_all_parts, inventory=request.inventory),
     )
     return RunContext(
         services,

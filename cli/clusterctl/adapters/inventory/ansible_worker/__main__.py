@@ -11,6 +11,7 @@ from clusterctl.adapters.inventory.ansible_worker.become import become_passwords
 from clusterctl.adapters.inventory.ansible_worker.bmcs import bmcs
 from clusterctl.adapters.inventory.ansible_worker.confinement import confine
 from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError, config_failure
+from clusterctl.adapters.inventory.ansible_worker.playbook_words import read_words
 from clusterctl.adapters.inventory.ansible_worker.resolve import Resolution
 from clusterctl.adapters.inventory.ansible_worker.session import open_session
 from clusterctl.adapters.inventory.ansible_worker.targets import example_host, select
@@ -27,6 +28,8 @@ def answer(request: WorkerRequest) -> dict[str, Any]:
     Raises:
         WorkerError: there is no answer.
     """
+    if request.operation is Operation.WORDS:
+        return read_words(request.words)
     session = open_session(request)
     if request.operation is Operation.PROFILE:
         return Resolution(session, [example_host(session.inventory, request.target)], request).nodes()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ansible import context
+from ansible import constants, context
 from ansible.cli import CLI
 from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
@@ -57,7 +57,7 @@ def open_session(request: WorkerRequest) -> Session:
     loader = _Loader()
     loader.set_basedir(str(Path(request.content) / "playbooks"))
     try:
-        secrets = CLI.setup_vault_secrets(loader, vault_ids=list(request.vault_ids), auto_prompt=False, initialize_context=False)
+        secrets = CLI.setup_vault_secrets(loader, vault_ids=_vault_ids(request), auto_prompt=False, initialize_context=False)
         VaultSecretsContext.initialize(VaultSecretsContext(secrets=secrets))
     except AnsibleError as e:
         raise config_failure(f"vault: {e.message}", "--vault-id takes FILE or LABEL@FILE") from e
@@ -70,6 +70,14 @@ def open_session(request: WorkerRequest) -> Session:
         raise _yaml_error(loader, request.layers) or inventory.unreadable_source() or from_ansible(e) from e
     _check_group_names(inventory)
     return Session(loader, inventory, variables, HostVars(inventory, variables, loader))
+
+
+def _vault_ids(request: WorkerRequest) -> list[str]:
+    """As every program of Ansible: those of ansible.cfg and ANSIBLE_VAULT_IDENTITY_LIST first."""
+    found = list(dict.fromkeys([*constants.DEFAULT_VAULT_IDENTITY_LIST, *request.vault_ids]))
+    if any(vault_id.rpartition("@")[2].startswith("prompt") for vault_id in found):
+        raise config_failure("vault: a password cannot be typed in here", "name a file: --vault-id LABEL@FILE")
+    return found
 
 
 def _yaml_error(loader: Any, layers: tuple[str, ...]) -> Exception | None:
