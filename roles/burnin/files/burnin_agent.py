@@ -328,7 +328,7 @@ def run(directory: Path) -> int:
     agent = Agent(directory, plan, lock_fd)
     if why:
         for step in plan["steps"]:
-            agent.guarded(step, ("node_busy", f"another burn-in runs on this node ({why})"))
+            agent.guarded(step, ("node_busy", why))
     else:
         os.ftruncate(lock_fd, 0)
         os.pwrite(lock_fd, f"owner {plan['owner']}, run {plan['run']}, pid {os.getpid()}".encode(), 0)

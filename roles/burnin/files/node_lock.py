@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import stat
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -30,19 +31,44 @@ def bears(process: Path, mark: str) -> bool:
 
 
 def lock_node(path: str, owner: str) -> tuple[int, str]:
-    """The node's lock, or its holder. An owner has one run at a time on a node, so remains of its previous run are ended."""
-    lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """The node's lock, or why it is not ours. An owner has one run at a time on a node, so remains of its previous run are ended."""
+    try:
+        lock_fd = open_own(path)
+    except OSError as e:
+        return -1, f"the lock of this node cannot be used: {e}"
     for number in (signal.SIGTERM, signal.SIGKILL):
         if take(lock_fd, 0.0):
             break
         holder = os.pread(lock_fd, 500, 0).decode("utf-8", "replace")
         if not holder.startswith(f"owner {owner}, "):
-            return lock_fd, holder.partition(", ")[2] or "unknown"
+            return lock_fd, f"another burn-in runs on this node ({holder.partition(', ')[2] or 'unknown'})"
         for pid in holders(path):
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
         take(lock_fd, 3 * GRACE_S)
-    return lock_fd, "" if take(lock_fd, 0.0) and without_remains(path, owner) else "its previous run cannot be ended"
+    return lock_fd, "" if take(lock_fd, 0.0) and without_remains(
+        path, owner
+    ) else "another burn-in runs on this node (its previous run cannot be ended)"
+
+
+def open_own(path: str) -> int:
+    """The lock file, open; its folder is made, for this user alone.
+
+    Where other users may write, a link would lead root to a file of theirs, and their lock would keep the node from being measured.
+
+    Raises:
+        PermissionError: the folder or the file is another user's, or others may write there.
+        OSError: the file is a link (ELOOP), or cannot be opened.
+    """
+    folder = os.path.dirname(path)  # noqa: PTH120 os.open follows no pathlib
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)  # noqa: PTH102
+    lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    for found, is_kind in ((os.lstat(folder), stat.S_ISDIR), (os.fstat(lock_fd), stat.S_ISREG)):
+        if not is_kind(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+            os.close(lock_fd)
+            raise PermissionError(f"{path}: others may write there")
+    return lock_fd
 
 
 def without_remains(path: str, owner: str) -> bool:

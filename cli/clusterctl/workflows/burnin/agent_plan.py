@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # As slurmstepd titles itself for a step of a job; `slurmstepd infinity` only holds a cgroup (Slurm, cgroup/v2).
 JOBS = r"^slurmstepd: \["
-LOCK = "/run/lock/clusterctl-burnin.lock"
+LOCK = "/run/clusterctl/burnin.lock"
 
 
 def owner_of(config: Config) -> str:
