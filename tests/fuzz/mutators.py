@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 # What real tools print where a number should be, and what no tool should.
-NO_NUMBERS = ("nan", "-nan", "inf", "-inf", "N/A", "X" * 3 + "." + "X" * 2, "", "-1", "1e400", "9" * 30, "0x10", "١٢٣", "1,5")
+NOT_FINITE = ("nan", "-nan", "inf", "-inf", "NaN", "Infinity", "-Infinity", "1e400")
+NO_NUMBERS = (*NOT_FINITE, "N/A", "X" * 3 + "." + "X" * 2, "", "-1", "9" * 30, "0x10", "١٢٣", "1,5")
 UNITS = (("GB/s", "MB/s"), ("Gb/sec", "MB/sec"), ("us", "ms"), ("MiB", "GiB"), ("[Gb/sec]", "[MiB/sec]"))
 NOISE = (
     "\x00",
@@ -65,6 +66,12 @@ def spoil_numbers(text: str, random: Random) -> str:
     return NUMBER.sub(lambda m: random.choice(NO_NUMBERS) if random.random() < share else m.group(0), text)
 
 
+def lose_numbers(text: str, random: Random) -> str:
+    """All numbers, or all with a fraction, replaced by one that is not finite."""
+    value, fractions = random.choice(NOT_FINITE), random.random() < 0.5
+    return NUMBER.sub(lambda m: m.group(0) if fractions and "." not in m.group(0) else value, text)
+
+
 def other_units(text: str, random: Random) -> str:
     """Another unit, with the same numbers."""
     old, new = random.choice(UNITS)
@@ -95,6 +102,7 @@ MUTATORS: tuple[Callable[[str, Random], str], ...] = (
     repeat_lines,
     swap_lines,
     spoil_numbers,
+    lose_numbers,
     other_units,
     other_version,
     noise,

@@ -1,7 +1,8 @@
 """What is fuzzed: every parser on its corpus, and the judge of every gate on runs that are bad as a whole.
 
 The oracle of a judge target: each of its runs is bad in all its evidence (every GPU, every row, every channel), so a pass of any mutation is
-a false pass. The oracle of a parser target: it returns samples with finite values or raises UnparsableError.
+a false pass. The oracle of a parser target: it returns samples with finite values or raises UnparsableError. The code of clusterctl's own gates raises nothing else, and no
+hint is about a repair where nothing was measured.
 """
 
 from __future__ import annotations
@@ -14,12 +15,29 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.registry import gate_names
 from clusterctl.core.gates.subject import Subject, subject_of
 from clusterctl.core.parsers import UnparsableError, parse_output
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.level import LEVELS
-from support.gates import CASES, IN_GPU_MEMORY, RDMA_FLOOR, SOURCE, TODAY, gates, link, nccl, node, perftest, record, snapshot
+from support.gates import (
+    CASES,
+    IN_GPU_MEMORY,
+    RDMA_FLOOR,
+    SOURCE,
+    TODAY,
+    gates,
+    link,
+    nccl,
+    node,
+    perftest,
+    record,
+    repairs_without_evidence,
+    snapshot,
+)
 from support.recorded import RECORDED
+from support.site_gate import FAN_FLOOR, Fans, registered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +45,9 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import RawRecord
 
 _LARGEST_BYTES = 60_000
+_OWN_GATES = gate_names()
+_NAN = float("nan")
+_INF = float("inf")
 _STREAM = "Function    Best Rate MB/s  Avg time     Min time     Max time\n{rows}Solution Validates: avg error less than 1.000000e-13 on all three arrays\n"
 
 
@@ -91,18 +112,35 @@ def _judge_targets() -> list[Target]:
         f"{name}:          {rate}     0.160000     0.150000     0.170000\n"
         for name, rate in (("Copy", 5000.1), ("Scale", 5000.2), ("Add", 5000.3), ("Triad", 5000.4))
     )
-    group = [nccl(40.0, via="NET/IB/0/GDRDMA", ranks=16), nccl(386.0, via="NET/Socket/0", ranks=16), nccl(386.0, via="NET/IB/0", ranks=16)]
+    no_numbers = nccl(_INF, via="NET/IB/0/GDRDMA", ranks=16)
+    group = [
+        no_numbers,
+        nccl(40.0, via="NET/IB/0/GDRDMA", ranks=16),
+        nccl(386.0, via="NET/Socket/0", ranks=16),
+        nccl(386.0, via="NET/IB/0", ranks=16),
+    ]
     return [
         _solo("dcgm_diag", one, [_diag("Fail"), _diag("Skip"), _diag("Pass", gpus=7)]),
-        _solo("nvbandwidth", subject_of(node("n1", declared=bandwidth), TODAY), [_copies(8, 20.0), _copies(7, 395.0, 55.0)]),
+        _solo(
+            "nvbandwidth",
+            subject_of(node("n1", declared=bandwidth), TODAY),
+            [_copies(8, 20.0), _copies(7, 395.0, 55.0), _copies(8, _NAN, _NAN)],
+        ),
         _solo(
             "cpu_stream",
             subject_of(node("n1", declared=gates(gates_levels=stream, gates_baselines=floors)), TODAY),
-            [_STREAM.format(rows=rows)],
+            [_STREAM.format(rows=rows), _STREAM.format(rows=rows.replace("5000.1", "nan").replace("5000.4", "inf"))],
         ),
-        _solo("nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct")]),
+        _solo(
+            "nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct"), nccl(_NAN)]
+        ),
         _judge_target("nccl_group", (one, two), group, lambda text: (record("nccl_group", "n1", text, step="group", peers=("n1", "n2")),)),
-        _judge_target("rdma_pair", (one, two), [perftest(196.0), perftest(392.0, size=64), perftest(392.0, title="Send BW Test")], _pair),
+        _judge_target(
+            "rdma_pair",
+            (one, two),
+            [perftest(196.0), perftest(392.0, size=64), perftest(392.0, title="Send BW Test"), perftest(_NAN)],
+            _pair,
+        ),
         _judge_target(
             "rdma_pair_gpu",
             _gpu_pair(),
@@ -112,11 +150,17 @@ def _judge_targets() -> list[Target]:
         _judge_target(
             "nccl_group",
             (one, two),
-            [*group[1:], nccl(386.0, via="NET/IB/0/GDRDMA", ranks=16, wrong="5", closing="5 FAILED")],
+            [*group[2:], nccl(386.0, via="NET/IB/0/GDRDMA", ranks=16, wrong="5", closing="5 FAILED")],
             _ring,
             name="nccl_group ring",
         ),
-        _judge_target("load_errors", (one,), [_after("Yes"), _after("No", boot_id="boot-2"), _after("No", xids=12), _grown()], _snapshots),
+        _judge_target(
+            "load_errors",
+            (one,),
+            [_after("Yes"), _after("No", boot_id="boot-2"), _after("No", xids=12), _grown(), _grown(_NAN)],
+            _snapshots,
+        ),
+        _site_target(),
     ]
 
 
@@ -130,9 +174,32 @@ def _judge_target(
     def check(text: str) -> str:
         results = judge(subjects, records(text), level="standard", gates=[gate])
         own = [r for r in results if r.node == "n1"]
+        if raised := [r.detail for r in own if r.reason is GateReason.GATE_RAISED and gate in _OWN_GATES]:
+            return raised[0]
+        if repairs := repairs_without_evidence(own):
+            return f"a repair without evidence: {repairs[0]}"
         return "" if any(r.outcome is not Outcome.PASS for r in own) else "a bad run passed"
 
     return Target(f"judge {name or gate}", corpus, check)
+
+
+def _site_target() -> Target:
+    """A gate that takes no care of its output, and a second node that is good and must pass whatever the first one printed."""
+    gate = Fans()
+    declared = gates(gates_levels={level: [gate.name] for level in LEVELS}, gates_baselines=[dict(FAN_FLOOR)])
+    with registered(gate):
+        subjects = [subject_of(node(name, declared=declared), TODAY) for name in ("n1", "n2")]
+
+    def check(text: str) -> str:
+        with registered(gate):
+            records = [record(gate.name, "n1", text), record(gate.name, "n2", json.dumps({"fan1": 9500}))]
+            results = judge(subjects, records, level="standard", gates=[gate.name])
+        if any(r.outcome is not Outcome.PASS for r in results if r.node == "n2"):
+            return "a good node did not pass beside it"
+        return "" if any(r.outcome is not Outcome.PASS for r in results if r.node == "n1") else "a bad run passed"
+
+    slow = [json.dumps({f"fan{i}": speed for i in range(4)}) for speed in (100.5, _NAN, _INF, -_INF)]
+    return Target("judge of a site's gate", [*slow, "[]", "null", "{}", json.dumps({"fan1": None})], check)
 
 
 def _gpu_pair() -> tuple[Subject, Subject]:
@@ -165,8 +232,8 @@ def _snapshots(text: str) -> tuple[RawRecord, ...]:
     return (record("load_errors", "n1", _after("No", minutes=5), step="before"), record("load_errors", "n1", text, step="after.nodes"))
 
 
-def _grown() -> str:
-    return _after("No", counters={"mlx5_0/1": dict.fromkeys(("symbol_error", "link_downed", "link_error_recovery"), 9)})
+def _grown(by: float = 9) -> str:
+    return _after("No", counters={"mlx5_0/1": dict.fromkeys(("symbol_error", "link_downed", "link_error_recovery"), by)})
 
 
 def _after(pending: str, minutes: float = 10, xids: int = 0, **more: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import yaml
 from clusterctl.core.gates.planning.gate_plan import plan_gates
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import RawRecord
+from clusterctl.model.gate_result import Outcome, RawRecord
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from support.roles import ROOT
 
@@ -19,8 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.planning.gate_plan import GatePlan
+    from clusterctl.model.gate_result import GateResult
     from clusterctl.model.level import Level
 
+# Words of hints that send somebody to a machine with a tool.
+REPAIR = re.compile(r"\bRMA\b|\breset|\breseat|\breplace|\bpower-cycle|\bDIMM", re.IGNORECASE)
+# Reasons that a number or a verdict of a tool backs, although no single node could be proved to be the one.
+MEASURED = frozenset({GateReason.BELOW_FLOOR, GateReason.WRONG_RESULTS, GateReason.WRONG_TRANSPORT, GateReason.GROUP_SPOILED})
 TODAY = date(2026, 1, 15)
 CASES = ROOT / "tests" / "cases"
 SOURCE = {"source": "tests", "date": "2026-01"}
@@ -143,6 +149,12 @@ def link(one: str, other: str, rail: int, number: int, found: float | str, code:
             )
         )
     return sides[0], sides[1]
+
+
+def repairs_without_evidence(results: Sequence[GateResult]) -> list[str]:
+    """The hints of results for which nothing was measured that are about a repair."""
+    unmeasured = [r for r in results if r.outcome is Outcome.COULD_NOT_RUN and r.reason not in MEASURED]
+    return [f"{r.gate} {r.reason}: {r.hint}" for r in unmeasured if REPAIR.search(r.hint)]
 
 
 def load_case(folder: str, name: str) -> dict[str, Any]:

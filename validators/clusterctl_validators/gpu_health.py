@@ -9,6 +9,8 @@ from typing import Iterator, Optional
 
 from clusterctl_validators.gpu import Gpu
 
+# What a flag may be; `Unknown Error`, `GPU is lost` and the like are no evidence of a fault of the memory.
+_FLAGS = ("Yes", "No")
 _RESET = "drain the node, reset the GPU or reboot, then burn in again"
 _RMA = "run the field diagnostic and RMA the GPU"
 
@@ -31,7 +33,7 @@ class MemoryRule:
 
     Attributes:
         name: last part of the check id.
-        found: None if this GPU does not report it.
+        found: None if this GPU does not report it, or something that it cannot be.
         expected: the maximum, or the required text.
         hint: the next action if the rule is broken.
     """
@@ -49,6 +51,10 @@ class MemoryRule:
         return self.found == self.expected
 
 
+def _flag(text: Optional[str]) -> Optional[str]:
+    return text if text in _FLAGS else None
+
+
 def memory_rules(gpu: Gpu, limits: Limits) -> Iterator[MemoryRule]:
     """The rules for one GPU: page retirement for parts that have it, row remapping for Ampere and later."""
     now, life = gpu.volatile, gpu.aggregate
@@ -59,11 +65,11 @@ def memory_rules(gpu: Gpu, limits: Limits) -> Iterator[MemoryRule]:
     yield MemoryRule("ecc.aggregate.sram_uncorrectable", life.sram_uncorrectable, limits.aggregate_sram_uncorrectable, _RMA)
     yield MemoryRule("ecc.aggregate.dram_uncorrectable", life.dram_uncorrectable, limits.aggregate_dram_uncorrectable, _RMA)
     if gpu.sram_threshold_exceeded is not None:
-        yield MemoryRule("ecc.aggregate.sram_threshold_exceeded", gpu.sram_threshold_exceeded, "No", _RMA)
+        yield MemoryRule("ecc.aggregate.sram_threshold_exceeded", _flag(gpu.sram_threshold_exceeded), "No", _RMA)
     if gpu.retired_pages is not None and gpu.remapped_uncorrectable is None:
         yield MemoryRule("retired_pages.count", gpu.retired_pages, limits.retired_pages, _RMA)
-        yield MemoryRule("retired_pages.pending", gpu.retirement_pending, "No", _RESET)
+        yield MemoryRule("retired_pages.pending", _flag(gpu.retirement_pending), "No", _RESET)
     else:
         yield MemoryRule("row_remap.uncorrectable", gpu.remapped_uncorrectable, limits.remapped_rows, _RMA)
-        yield MemoryRule("row_remap.pending", gpu.remap_pending, "No", _RESET)
-        yield MemoryRule("row_remap.failure", gpu.remap_failure, "No", _RMA)
+        yield MemoryRule("row_remap.pending", _flag(gpu.remap_pending), "No", _RESET)
+        yield MemoryRule("row_remap.failure", _flag(gpu.remap_failure), "No", _RMA)

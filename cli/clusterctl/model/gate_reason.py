@@ -34,6 +34,8 @@ class GateReason(StrEnum):
     NO_EVIDENCE = "no_evidence"
     EXIT_STATUS = "exit_status"
     UNPARSABLE = "unparsable"
+    # The gate's own code raised an exception.
+    GATE_RAISED = "gate_raised"
     INCOMPLETE = "incomplete"
     SERVER_SILENT = "server_silent"
     PEER_ENDED = "peer_ended"
@@ -82,6 +84,7 @@ NOT_MEASURED = frozenset(
         GateReason.NO_EVIDENCE,
         GateReason.EXIT_STATUS,
         GateReason.UNPARSABLE,
+        GateReason.GATE_RAISED,
         GateReason.INCOMPLETE,
         GateReason.SERVER_SILENT,
         GateReason.PEER_ENDED,

@@ -61,6 +61,12 @@ def test_what_an_entry_leaves_out_is_null_in_the_spec() -> None:
     assert [(h.rail, h.gpu) for h in hcas] == [(0, 0), (1, 1)]
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("key", ["value", "tolerance_percent", "spread"])
+def test_a_baseline_that_is_not_finite_names_its_field(key: str, value: float) -> None:
+    assert f"gates_baselines[0].{key}" in problems(gates_baselines=baseline(**{key: value}))
+
+
 @pytest.mark.parametrize("value", [0, 0.0, -1, None])
 def test_a_zero_or_missing_baseline_names_its_metric(value: float | None) -> None:
     assert "gates_baselines[0] (rdma_pair bandwidth_average).value: is zero, negative or missing" in problems(

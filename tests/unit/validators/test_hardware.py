@@ -144,6 +144,20 @@ def test_a_value_that_is_not_reported_is_not_a_pass(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("text", ["Unknown Error", "GPU is lost", "yes?"])
+@pytest.mark.parametrize(
+    ("element", "check_name"),
+    [
+        ("remapped_row_pending", "row_remap.pending"),
+        ("remapped_row_failure", "row_remap.failure"),
+        ("sram_threshold_exceeded", "ecc.aggregate.sram_threshold_exceeded"),
+    ],
+)
+def test_a_flag_that_is_neither_yes_nor_no_sends_no_gpu_back(tmp_path: Path, element: str, check_name: str, text: str) -> None:
+    found = bad(check(tmp_path, query=edit_gpu(smi_xml(), 0, {f"<{element}>No<": f"<{element}>{text}<"})))
+    assert {k: (f.outcome, f.hint) for k, f in found.items()} == {f"hardware.gpu[0].{check_name}": (Outcome.COULD_NOT_RUN, "")}
+
+
 def test_retired_pages_are_checked_without_row_remapping(tmp_path: Path) -> None:
     xml = recorded("nvidia-smi/sparecores/aws-p3.16xlarge.xml").read_text()
     xml = edit_gpu(xml, 1, {"<pending_retirement>No<": "<pending_retirement>Yes<"})

@@ -148,7 +148,7 @@ def _bad(subject: Subject, sample: Sample) -> GateResult:
             subject, sample.metric, Outcome.COULD_NOT_RUN, reason=GateReason.TOOL_FAILED, device=sample.device, found="Fail", detail=detail
         )
     if sample.status != "Pass":
-        reason = _reason(sample, GateReason.TEST_FAILED)
+        reason = _reason(sample)
         return _result(subject, sample.metric, Outcome.FAIL, reason=reason, device=sample.device, found=sample.status, detail=sample.detail)
     detail = f"{sample.metric.removeprefix('diag_')} says Pass, but also: {sample.detail}"
     result = _result(
@@ -158,7 +158,7 @@ def _bad(subject: Subject, sample: Sample) -> GateResult:
 
 
 def _unproven(subject: Subject, sample: Sample, detail: str) -> GateResult:
-    reason = _reason(sample, GateReason.TEST_NOT_PASSED)
+    reason = GateReason.PERSISTENCE_OFF if _is_persistence(sample) else GateReason.TEST_NOT_PASSED
     return _result(subject, sample.metric, Outcome.COULD_NOT_RUN, reason=reason, device=sample.device, found=sample.status, detail=detail)
 
 
@@ -166,11 +166,15 @@ def _absent(subject: Subject, metric: str, detail: str, device: str = "") -> Gat
     return _result(subject, metric, Outcome.COULD_NOT_RUN, reason=GateReason.INCOMPLETE, device=device, detail=detail)
 
 
-def _reason(sample: Sample, otherwise: GateReason) -> GateReason:
-    """From the text that DCGM prints beside the verdict."""
-    if sample.metric == "diag_persistence_mode" or _PERSISTENCE.search(sample.detail):
+def _reason(sample: Sample) -> GateReason:
+    """Of a failure, from the text that DCGM prints beside the verdict."""
+    if _is_persistence(sample):
         return GateReason.PERSISTENCE_OFF
-    return GateReason.ROW_REMAP if _ROW_REMAP.search(sample.detail) else otherwise
+    return GateReason.ROW_REMAP if _ROW_REMAP.search(sample.detail) else GateReason.TEST_FAILED
+
+
+def _is_persistence(sample: Sample) -> bool:
+    return sample.metric == "diag_persistence_mode" or bool(_PERSISTENCE.search(sample.detail))
 
 
 def _result(
@@ -200,12 +204,13 @@ def _result(
 
 
 def _hint(test: str, where: str, reason: GateReason) -> str:
-    if reason is GateReason.TOOL_FAILED:
-        return ""
+    """A repair only for a test that failed; what gave no verdict has the hint of its reason."""
     if reason is GateReason.PERSISTENCE_OFF:
         return ADVICE.persistence
     if reason is GateReason.ROW_REMAP:
         return ADVICE.row_remap.format(gpu=where)
+    if reason is not GateReason.TEST_FAILED:
+        return ""
     if test == "pcie":
         return f"check link width and generation of {where} under load, reseat it; then run again"
     if test in _STRESS:

@@ -31,7 +31,7 @@ _PARTS = ("gates_settings_", "gates_baselines_")
 class BaselineEntry(BaseModel):
     """One entry of `gates_baselines`, as written."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     gate: str
     metric: str

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, ClassVar
 from clusterctl.core.gates.gate import Gate, S, Scope
 from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.missing_evidence import hint_for
-from clusterctl.core.gates.judging.reading import not_run, read_record
+from clusterctl.core.gates.judging.reading import Reading, gate_raised, not_run, read_record
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import at_level
-from clusterctl.model.gate_reason import NOT_MEASURED
+from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
-    from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.level import Level
 
@@ -49,10 +48,17 @@ class NodeGate(Gate[S]):
         results: list[GateResult] = []
         for subject in evidence.judged:
             for record in (r for r in evidence.records if r.node == subject.name):
-                reading = read_record(self, record)
-                found = self.verdicts(subject, record, reading) if reading.samples else (not_run(self, record, reading),)
-                results += [replace(r, simulated=record.simulated, hint=self._hint(r)) for r in found]
+                results += [replace(r, simulated=record.simulated) for r in self._results(subject, record)]
         return tuple(results)
+
+    def _results(self, subject: Subject, record: RawRecord) -> Sequence[GateResult]:
+        reading = read_record(self, record)
+        if reading.samples:
+            try:
+                return [replace(r, hint=self._hint(r)) for r in self.verdicts(subject, record, reading)]
+            except Exception as e:  # noqa: BLE001 the code of a gate may raise anything; other records are judged all the same
+                reading = Reading((), "complete", GateReason.GATE_RAISED, gate_raised(self, e))
+        return (not_run(self, record, reading),)
 
     def _step(self, subject: Subject, level: Level, batch: int) -> GateStep:
         settings = subject.profile.settings_of(self)
@@ -72,6 +78,6 @@ class NodeGate(Gate[S]):
     def _hint(self, result: GateResult) -> str:
         if result.hint or result.outcome is Outcome.PASS:
             return result.hint
-        if result.reason in NOT_MEASURED:
+        if result.outcome is Outcome.COULD_NOT_RUN or result.reason in NOT_MEASURED:
             return hint_for(self, result.reason, result.node)
         return self.hint(result)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.evidence import Evidence
+from clusterctl.core.gates.judging.missing_evidence import hint_for
+from clusterctl.core.gates.judging.reading import gate_raised
 from clusterctl.core.gates.judging.reboots import by_reboots
 from clusterctl.core.gates.registry import all_gates, gate_named
 from clusterctl.model.gate_reason import GateReason
@@ -49,11 +52,32 @@ def judge(
         failed_before = not_passed(results)
         for gate in (g for g in all_gates() if g in chosen and g.scope is scope):
             declared = [s.name for s in judged if gate.name in s.profile.levels[level]]
-            found = gate.judge(Evidence(known, [r for r in ordered if r.gate == gate.name], level, failed_before, groups))
-            own = [r for r in found if r.node in declared]
+            evidence = Evidence(known, [r for r in ordered if r.gate == gate.name], level, failed_before, groups)
+            own = [r for r in _results_of(gate, evidence) if r.node in declared]
             missing = sorted(set(declared) - {r.node for r in own})
             results += [*own, *(_without_evidence(gate, n, impossible or {}, failed_before) for n in missing)]
     return tuple(sorted(by_reboots(results, ordered), key=_rank))
+
+
+def _results_of(gate: Gate[Any], evidence: Evidence) -> Sequence[GateResult]:
+    """What a gate judges; where its code raises or gives something else, which a site's may do, none of its nodes passes it."""
+    try:
+        return tuple(_checked(gate, result) for result in gate.judge(evidence))
+    except Exception as e:  # noqa: BLE001 the code of a gate may raise anything; other gates are judged all the same
+        reason, detail = GateReason.GATE_RAISED, gate_raised(gate, e)
+        nodes = sorted({r.node for r in evidence.records})
+        return [
+            GateResult(gate.name, n, Outcome.COULD_NOT_RUN, "complete", detail=detail, hint=hint_for(gate, reason, n), reason=reason)
+            for n in nodes
+        ]
+
+
+def _checked(gate: Gate[Any], result: object) -> GateResult:
+    if not isinstance(result, GateResult) or result.gate != gate.name:
+        raise TypeError(f"{result!r:.120} is no result of this gate")
+    if not all(isfinite(number) for number in (result.value, result.limit) if number is not None):
+        raise ValueError(f"a result has the value {result.value} and the limit {result.limit}")
+    return result
 
 
 def not_passed(results: Sequence[GateResult]) -> dict[str, str]:

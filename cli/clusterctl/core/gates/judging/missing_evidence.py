@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.gate import Gate
 
 _CHECK_NODE = "check network, SSH and power of the node, then `clusterctl burnin {node}`"
+_INSTALL = "no role of clusterctl installs it: install it on the node, then `clusterctl burnin {node}`"
+_OTHERWISE = "the raw output is in the run directory; correct the cause, then `clusterctl burnin {node}`"
 # In order of importance: where several reasons apply, the first is acted on.
 _ACTIONS = {
     GateReason.REBOOTED: "find out why in the BMC's event log (`clusterctl bmc {node} log`) and the kernel log of the boot before, then burn in again",
@@ -29,11 +31,19 @@ _ACTIONS = {
         "`lsmod`), with it the open kernel modules and an RDMA stack that knows DMA-BUF; then `clusterctl burnin {node}`"
     ),
     GateReason.TOOL_FAILED: "the tool itself failed, which says nothing about the hardware: correct what it prints, then `clusterctl burnin {node}`",
+    GateReason.GATE_RAISED: "the code of the gate failed, which says nothing about the node: correct it, then `clusterctl judge last` judges the stored output again",
     GateReason.WRONG_RUN: "it measured something else than the plan says: check the program and its version on the node, then run again",
+    GateReason.NOT_ALLOCATED: "end what holds memory of the GPUs (`nvidia-smi`), then `clusterctl burnin {node}`",
     GateReason.TIMED_OUT: "its output so far is in the run directory; look there for a hanging GPU or link, then run again",
+    GateReason.EXIT_STATUS: _OTHERWISE,
+    GateReason.UNPARSABLE: _OTHERWISE,
+    GateReason.TEST_NOT_PASSED: "the test neither passed nor failed: read what it prints in the run directory; nothing else may use the GPUs; `clusterctl burnin {node}`",
+    GateReason.INCOMPLETE: "a part of the output is missing, which says nothing about the hardware: see it in the run directory, then `clusterctl burnin {node}`",
+    GateReason.UNCHECKED_RESULTS: "the tool did not check its results: see why in its output, then `clusterctl burnin {node}`",
+    GateReason.UNKNOWN_TRANSPORT: "the output names no transport: nothing on the node may change NCCL_DEBUG (/etc/nccl.conf); `clusterctl burnin {node}`",
+    GateReason.ABOVE_CEILING: "no hardware is that fast: check the declared rates and what was measured (device, size, version), then `clusterctl burnin {node}`",
+    GateReason.NO_BASELINE: "declare a floor in gates_baselines, then `clusterctl judge last`",
 }
-_INSTALL = "no role of clusterctl installs it: install it on the node, then `clusterctl burnin {node}`"
-_OTHERWISE = "the raw output is in the run directory; correct the cause, then `clusterctl burnin {node}`"
 
 
 def hint_for(gate: Gate[Any], reason: GateReason | None, node: str) -> str:

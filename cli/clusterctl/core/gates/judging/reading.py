@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.parsers import UnparsableError
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.gate_result import GateResult, Outcome, Sample
 
 if TYPE_CHECKING:
     from clusterctl.core.gates.gate import Gate
-    from clusterctl.model.gate_result import RawRecord, Sample
+    from clusterctl.model.gate_result import RawRecord
 
 _LINE_LIMIT = 240
 
@@ -34,21 +35,45 @@ class Reading:
 
 
 def read_record(gate: Gate[Any], record: RawRecord) -> Reading:
-    """Parse a record of a gate. One that ended badly may have samples all the same: some tools exit non-zero to report that a test failed."""
+    """Parse a record of a gate. One that ended badly may have samples all the same: some tools exit non-zero to report that a test failed.
+
+    What the code of a gate raises, which may be a site's, is the reason why this record is no evidence. A value that is not finite is none.
+    """
     if record.error or record.exit_status is None:
         return Reading((), "complete", record.error_code or GateReason.NO_EVIDENCE, record.error or "it has no exit status")
     reason, problem = None, ""
-    if record.exit_status:
-        last = gate.last_line(record)[:_LINE_LIMIT]
-        reason = gate.failure_reason(record)
-        problem = f"{_program(record)} ended with exit status {record.exit_status}{f': {last}' if last else ''}"
     try:
-        samples = gate.samples(gate.output_of(record))
+        if record.exit_status:
+            reason, problem = GateReason.EXIT_STATUS, f"{_program(record)} ended with exit status {record.exit_status}"
+            reason = GateReason(gate.failure_reason(record))
+            last = gate.last_line(record)[:_LINE_LIMIT]
+            problem += f": {last}" if last else ""
+        samples = _samples(gate, record)
     except UnparsableError as e:
-        if problem:
-            return Reading((), "exit_status", reason, problem)
-        return Reading((), "complete", GateReason.UNPARSABLE, str(e))
-    return Reading(samples, "exit_status" if problem else "", reason, problem)
+        missing = Reading((), "complete", GateReason.UNPARSABLE, str(e))
+    except Exception as e:  # noqa: BLE001 the code of a gate may raise anything; other records are judged all the same
+        missing = Reading((), "complete", GateReason.GATE_RAISED, gate_raised(gate, e))
+    else:
+        return Reading(samples, "exit_status" if problem else "", reason, problem)
+    return Reading((), "exit_status", reason, problem) if problem else missing
+
+
+def gate_raised(gate: Gate[Any], error: Exception) -> str:
+    """What the code of a gate raised, for people."""
+    return f"the code of gate {gate.name} raised {type(error).__name__}: {str(error)[:_LINE_LIMIT]}"
+
+
+def _samples(gate: Gate[Any], record: RawRecord) -> tuple[Sample, ...]:
+    found = tuple(gate.samples(gate.output_of(record)))
+    for sample in found:
+        if not isinstance(sample, Sample):
+            raise TypeError(f"{type(sample).__name__} is no Sample")
+        if not isfinite(sample.value):
+            where = f" of {sample.device}" if sample.device else ""
+            raise UnparsableError(tool=gate.tool, reason=f"{sample.metric}{where} is {sample.value}, which is no number")
+    if not found:
+        raise UnparsableError(tool=gate.tool, reason="there is no sample in it")
+    return found
 
 
 def not_run(gate: Gate[Any], record: RawRecord, reading: Reading) -> GateResult:

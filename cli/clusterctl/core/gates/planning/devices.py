@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.errors import GatesInvalidError
@@ -51,7 +52,7 @@ def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
         if not isinstance(entry, Mapping) or not entry.get("name"):
             raise _wrong(owner, where, "has no name")
         rate = entry.get("rate_gbps")
-        if isinstance(rate, bool) or not isinstance(rate, int | float) or rate <= 0:
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not isfinite(rate) or rate <= 0:
             raise _wrong(owner, f"{where}.rate_gbps", f"{rate!r} is not a rate in Gb/s")
         # What a profile leaves out, the role's argument specification has as null.
         rail = len(found) if entry.get("rail") is None else int(entry["rail"])
