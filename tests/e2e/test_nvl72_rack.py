@@ -33,7 +33,9 @@ def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRack]:
 
 @pytest.fixture(scope="module")
 def admitted(rack: DemoRack) -> DemoRack:
+    rack.ok("lab", "fault", rack.node(2), "fabric_slow", "--option", "30")
     done = rack.clusterctl("provision", rack.target, "--yes")
+    rack.ok("lab", "fault", rack.node(2), "--clear")
     assert done.code == 0, done.err
     assert rack.states() == {rack.node(1): "admitted", rack.node(2): "admitted"}
     return rack
@@ -43,6 +45,11 @@ def records(rack: DemoRack, gate: str) -> list[dict[str, Any]]:
     (file,) = rack.state_dir.glob(f"runs/*-provision-*/gates/{gate}/{rack.node(1)}.json")
     found: list[dict[str, Any]] = json.loads(file.read_text())["records"]
     return found
+
+
+def test_the_reboot_waited_for_a_fabric_that_came_up_late(admitted: DemoRack) -> None:
+    (log,) = admitted.state_dir.glob("runs/*-provision-*/ansible/*-reboot/ansible.log")
+    assert f"[{admitted.node(2)}]: Wait until the GPUs have joined the NVLink fabric" in log.read_text()
 
 
 def test_the_group_gate_measured_over_nvlink(admitted: DemoRack) -> None:

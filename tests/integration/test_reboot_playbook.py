@@ -218,3 +218,66 @@ def test_links_that_stay_down_are_listed(world: World) -> None:
 def test_a_node_without_declared_devices_is_not_waited_for(world: World) -> None:
     done = devices(world, "exit 1", '{"node_roles": ["kernel"], "hardware_gpus": 8}')
     assert done.returncode == 0, done.stdout
+
+
+FABRIC = '{"reboot_links": [], "node_roles": ["nvidia_driver"], "hardware_gpus": 2, "hardware_gpu_nvlinks": 2, "hardware_gpu_fabric": true}'
+# Labels of -q as 580.159.04 prints them in XML; `In Progress` has no status yet.
+SMI = """
+case "$*" in
+-L) echo "GPU 0: B200"; echo "GPU 1: B200" ;;
+"nvlink -s") links=$(ls {seen} | grep -c link)
+  for gpu in 0 1; do echo "GPU $gpu: B200"; for link in 0 1; do
+    [ $links -ge {links} ] && echo "	 Link $link: 53.125 GB/s" || echo "	 Link $link: <inactive>"; done; done
+  touch {seen}/link$links ;;
+"-q -x") asked=$(ls {seen} | grep -c fabric)
+  for gpu in 0 1; do
+    [ $asked -ge {fabric} ] && state=Completed || state="In Progress"
+    printf '\\t<fabric>\\n\\t\\t<state>%s</state>\\n\\t\\t<status>N/A</status>\\n\\t\\t<health><summary>N/A</summary></health>\\n\\t</fabric>\\n' "$state"; done
+  touch {seen}/fabric$asked ;;
+*) exit 3 ;;
+esac
+"""
+
+
+def coming_up(world: World, *, links_after: int, fabric_after: int, limit_s: int) -> tuple[str, int, int]:
+    """Output, and how often NVLinks and fabric were queried, of nodes on which either is up only after some queries."""
+    seen = world.state_dir / "seen"
+    seen.mkdir()
+    done = devices(world, SMI.format(seen=seen, links=links_after, fabric=fabric_after), FABRIC, f"reboot_nvlink_timeout_s={limit_s}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return " ".join(done.stdout.split()), len(list(seen.glob("link*"))), len(list(seen.glob("fabric*")))
+
+
+def test_the_playbook_waits_for_nvlinks_and_then_for_the_fabric(world: World) -> None:
+    output, links, fabric = coming_up(world, links_after=1, fabric_after=2, limit_s=300)
+    assert (links, fabric) == (2, 3)
+    assert "FAILED - RETRYING: [r12-n01]: Wait until the declared NVLinks are active" in output
+    assert "FAILED - RETRYING: [r12-n01]: Wait until the GPUs have joined the NVLink fabric" in output
+    assert "not up" not in output
+
+
+def test_active_nvlinks_prove_nothing_about_the_fabric(world: World) -> None:
+    output, links, _ = coming_up(world, links_after=0, fabric_after=99, limit_s=3)
+    assert links == 1
+    assert "not up 3 s later: 4 of 4 NVLinks are active, 0 of 2 GPUs have joined the fabric; the validators judge it" in output
+
+
+def test_what_is_not_up_at_the_limit_fails_no_node(world: World) -> None:
+    output, _, _ = coming_up(world, links_after=99, fabric_after=99, limit_s=1)
+    assert "not up 1 s later: 0 of 4 NVLinks are active, 0 of 2 GPUs have joined the fabric" in output
+    assert "failed=0" in output
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        '{"node_roles": ["kernel"], "hardware_gpus": 2, "hardware_gpu_nvlinks": 2, "hardware_gpu_fabric": true}',
+        '{"node_roles": ["nvidia_driver"], "hardware_gpus": 0, "hardware_gpu_nvlinks": 2, "hardware_gpu_fabric": true}',
+        '{"node_roles": ["nvidia_driver"], "hardware_gpus": 2}',
+    ],
+)
+def test_nvlinks_that_are_not_declared_are_not_waited_for(world: World, declared: str) -> None:
+    done = devices(world, "[ $1 = -L ] && { echo GPU 0: L40S; echo GPU 1: L40S; exit; }; exit 9", declared)
+    assert done.returncode == 0, done.stdout
+    assert "RETRYING" not in done.stdout
+    assert "not up" not in done.stdout

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,11 @@ class LabMachine:
         for name in names:
             self._write(self.root / "run" / name, "1")
 
+    def age_s(self, flag: str, seconds: float) -> None:
+        """A flag was set so many seconds ago; `boot_id` is set at boot."""
+        then = time.time() - seconds
+        os.utime(self.root / "run" / flag, (then, then))
+
     def inject_fault(self, name: str, device: str = "", option: str = "") -> None:
         file = self.root / "faults.json"
         rows = json.loads(file.read_text()) if file.exists() else []
@@ -68,7 +75,7 @@ def simulate_hardware(kind: Hardware, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lab_machine(root: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
-    """A healthy machine without packages."""
+    """A healthy machine without packages, booted an hour ago."""
     for name, path in {
         "FAULTS": "faults.json",
         "RUN": "run",
@@ -82,4 +89,6 @@ def lab_machine(root: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
     (root / "run").mkdir()
     (root / "run" / "boot_id").write_text(f"{BOOT}\n")
     (root / "loaded").mkdir()
-    return LabMachine(root)
+    made = LabMachine(root)
+    made.age_s("boot_id", 3600)
+    return made

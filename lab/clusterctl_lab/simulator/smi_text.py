@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from . import machine
+from . import machine, nvlink_fabric, state
 from .smi_tree import Tree, gpu_tree
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ Legend:
 NIC Legend:
 
 """
+
+_ALL_INACTIVE = "NVML: Unable to retrieve NVLink information as all links are inActive\n"
 
 
 def query_xml(views: list[GpuView], driver: str, cuda: str) -> str:
@@ -87,8 +89,11 @@ def gpu_list(views: list[GpuView]) -> str:
 
 
 def nvlink_status(views: list[GpuView]) -> str:
-    """The output of `nvidia-smi nvlink -s`."""
+    """The output of `nvidia-smi nvlink -s`; what of inactive links is printed depends on the generation of the NVLinks."""
     links = "".join(f"\t Link {link}: {machine.THIS.nvlink_gbs} GB/s\n" for link in range(machine.THIS.nvlinks))
+    if not nvlink_fabric.links_trained(state.read_faults()):
+        down = "".join(f"\t Link {link}: <inactive>\n" for link in range(machine.THIS.nvlinks))
+        links = _ALL_INACTIVE if machine.THIS.fabric_reporting == "health" else down
     return "".join(f"GPU {v.minor}: {machine.THIS.gpu_model} (UUID: {v.gpu.uuid})\n{links}" for v in views)
 
 
