@@ -1,12 +1,12 @@
 # `make demo` and `make test` do all necessary set-up.
 SHELL := /bin/bash
 BIN := .venv/bin
-export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule acceptance mutation chaos drill fuzz recorded pools bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos drill fuzz recorded pools bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -49,6 +49,9 @@ e2e: ## Tests of the demo flow only
 molecule: ## Roles on containers: check mode, converge, idempotence, validators
 	@mkdir -p build/molecule
 	@printf '%s\n' $(SCENARIOS) | xargs -P 2 -I{} scripts/molecule.sh {}
+
+newest: setup ## Lint, unit tests and one molecule scenario with the newest ansible-core, on Python 3.12 or 3.13, in build/newest
+	@scripts/newest.sh
 
 acceptance: setup ## Slow, not part of `test`: kernel, huge pages, tuning and NFS on a virtual machine with its own kernel
 	@scripts/acceptance.sh

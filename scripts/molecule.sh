@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs one molecule scenario with its log in build/molecule; prints the log if it fails. Exit status 255 makes xargs stop.
+# Runs one molecule scenario with its log in build/molecule; prints the log if it fails. BIN: programs of another environment than .venv. Exit status 255 makes xargs stop.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 log="build/molecule/$1.log"
 began=$SECONDS
-if .venv/bin/molecule test -s "$1" >"$log" 2>&1 </dev/null; then
+if "${BIN:-.venv/bin}/molecule" test -s "$1" >"$log" 2>&1 </dev/null; then
   echo "molecule: $1 passed ($((SECONDS - began)) s)"
 else
   cat "$log"

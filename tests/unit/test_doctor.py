@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from clusterctl.adapters.config import Config, PoolDeclaration
 from clusterctl.adapters.node_packages import NodePackages
 from clusterctl.main import call
@@ -12,8 +14,6 @@ from support.site import Site
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from clusterctl.model.doctor_check import Check
 
@@ -41,7 +41,7 @@ def test_installed_parts_are_found(tmp_path: Path) -> None:
 
 def test_missing_parts_have_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(doctor, "ANSIBLE_CORE", "2.99.")
+    monkeypatch.setattr(doctor, "version", lambda _: "2.99.0")
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
     monkeypatch.setenv("ANSIBLE_HOME", str(tmp_path))
     monkeypatch.setattr(doctor, "node_packages", lambda: NodePackages(tmp_path / "node.txt", tmp_path, "`make setup` downloads them"))
@@ -82,3 +82,12 @@ def test_the_exit_code_is_3_if_something_required_is_missing(
     inventory = next(c for c in document["checks"] if c["name"] == "inventory")
     assert (document["kind"], inventory["ok"]) == ("doctor", False)
     assert "clusterctl init" in inventory["hint"]
+
+
+@pytest.mark.parametrize(("found", "ok"), [("2.18.9", False), ("2.19.14", True), ("2.20.1", True), ("2.21.5", True), ("2.22.0", False)])
+def test_supported_versions_of_ansible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str, ok: bool) -> None:
+    monkeypatch.setattr(doctor, "version", lambda _: found)
+    check = checks(config(tmp_path))["ansible-core"]
+    assert check.ok is ok
+    assert check.hint == "pip install 'ansible-core>=2.19,<2.22'"
+    assert ("nodes: Python 3." in check.found) is ok

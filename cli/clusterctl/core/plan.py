@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.admission.decide import configuration_reasons, decide_admission, gate_reasons
+from clusterctl.core.ansible_series import is_older
 from clusterctl.core.lifecycle import end_of_ownership, is_legal, keeps_out, next_action, owned_text
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import HINTS, LOST, NodeStatus
@@ -46,6 +47,7 @@ class PlanInput:
         last_findings, last_results: the evidence of the run that last changed the node; needed only where `needs_history`.
         expected_gates: of the chosen level.
         records_gone: a run that gathered its current evidence has lost its directory: nobody could check an admission on it.
+        oldest_python: the oldest Python of a node that this controller's Ansible can change; empty if that is unknown.
     """
 
     node: Node
@@ -55,6 +57,7 @@ class PlanInput:
     last_results: tuple[GateResult, ...] = ()
     expected_gates: tuple[str, ...] = ()
     records_gone: bool = False
+    oldest_python: str = ""
 
 
 def needs_history(record: NodeRecord) -> bool:
@@ -81,6 +84,7 @@ def plan_node(known: PlanInput, options: ProvisionOptions) -> NodePlan:
         or _left_admitted(known, roles, options)
         or _left_quarantined(known, options)
         or _proven(known, roles, options)
+        or _old_python(known)
         or _unrepairable(known, roles, options)
         or _to_provision(known, roles)
     )
@@ -152,6 +156,17 @@ def _proven(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions)
         outcome=HostOutcome(name, HostStatus.OK),
     )
     return _plan(known, PlannedAction.ADMIT, "measured before, and as declared: to be admitted on that evidence") if verdict.admit else None
+
+
+def _old_python(known: PlanInput) -> NodePlan | None:
+    """A node whose Python Ansible refuses: it stays in the pool, because every role would fail."""
+    python, oldest = known.findings.python, known.oldest_python
+    if not is_older(python, oldest):
+        return None
+    what = f"its Python {python} is too old: this controller's ansible-core needs {oldest} or later on nodes"
+    hint = "install a newer one beside it and set ansible_python_interpreter, or use clusterctl with ansible-core 2.19 (Python 3.11)"
+    reason = Reason(ReasonKind.REFUSED, what, hint=hint)
+    return _plan(known, PlannedAction.REFUSE, what, reasons=(reason,), exit_code=ExitCode.USAGE)
 
 
 def _unrepairable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:

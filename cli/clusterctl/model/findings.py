@@ -40,6 +40,7 @@ class NodeFindings:
         held_by: the run that was changing the node meanwhile, for people; empty = none.
         at: when it answered, or its time was over; empty in findings from the store.
         cpu_quota: the CPU quota of the checks: "50 % of a core", or "not enforced (REASON)"; empty where `view` is.
+        python: the version of the Python that ran the checks, which is also Ansible's on the node; empty where `view` is.
     """
 
     node: str
@@ -51,6 +52,7 @@ class NodeFindings:
     cpu_quota: str = ""
     held_by: str = ""
     at: str = ""
+    python: str = ""
 
 
 class ValidationListener(Protocol):

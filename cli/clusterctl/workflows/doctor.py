@@ -20,6 +20,7 @@ from clusterctl.adapters.node_packages import node_packages
 from clusterctl.adapters.pools.loader import check_pool
 from clusterctl.adapters.site_content import checked_validator_dirs, site_content
 from clusterctl.adapters.site_gates import load_site_gates
+from clusterctl.core.ansible_series import REQUIREMENT, oldest_node_python
 from clusterctl.core.gates.registry import gate_names
 from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import ClusterctlError
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clusterctl.adapters.config import Config
-
-ANSIBLE_CORE = "2.19."
 
 
 def examine(config: Config) -> tuple[Check, ...]:
@@ -55,12 +54,13 @@ def _python() -> Check:
 
 
 def _ansible() -> Check:
-    hint = f"pip install 'ansible-core=={ANSIBLE_CORE}*'"
+    hint = f"pip install '{REQUIREMENT}'"
     try:
         found = version("ansible-core")
     except PackageNotFoundError:
         return Check("ansible-core", ok=False, found="missing", hint=hint)
-    return Check("ansible-core", found.startswith(ANSIBLE_CORE), found, hint)
+    oldest = oldest_node_python(found)
+    return Check("ansible-core", bool(oldest), f"{found} (nodes: Python {oldest} or later)" if oldest else found, hint)
 
 
 def _collections() -> Iterator[Check]:

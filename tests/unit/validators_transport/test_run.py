@@ -120,6 +120,11 @@ def test_guards_of_the_checks(tmp_path: Path, state_dir: Path, guard: str, repor
     assert getattr(validate_node(FakeNode(forged(**{guard: reported})), tmp_path, state_dir), guard) == expected
 
 
+@pytest.mark.parametrize(("reported", "expected"), [("3.8.18", "3.8.18"), ("3.13.0rc1", "3.13.0rc1"), ("\x1b[2J", ""), (None, "")])
+def test_the_python_of_the_node(tmp_path: Path, state_dir: Path, reported: object, expected: str) -> None:
+    assert validate_node(FakeNode(forged(python=reported)), tmp_path, state_dir).python == expected
+
+
 def exits(rc: int, stderr: bytes) -> Behaviour:
     async def behaviour(process: Process) -> None:
         process.stdout.write(b'{"schema_version": 1}')

@@ -26,6 +26,7 @@ _PLAIN = bytes(range(0x20, 0x7F))
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 _VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
 _QUOTA = re.compile(r"(?:[0-9]+ % of a core|not enforced \(.*\))$")
+_PYTHON = re.compile(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?[+a-z0-9]*$")
 _LINES = 5
 _DETAIL_LIMIT = 500
 _STATUS = {
@@ -65,7 +66,9 @@ def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -
         detail = f"{e}: {lines}" if lines else str(e)
         return NodeFindings(request.node, e.status, detail, (), duration_s)
     view, quota = _guard_state(document, "view", _VIEW), _guard_state(document, "cpu_quota", _QUOTA)
-    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota)
+    python = str(document.get("python", ""))
+    known = python if _PYTHON.match(python) else ""
+    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota, python=known)
 
 
 def _parse_output(exited: RemoteResult) -> dict[str, Any]:

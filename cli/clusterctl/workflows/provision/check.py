@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterctl.core.ansible_series import oldest_node_python
 from clusterctl.core.plan import PlanInput, make_plan, needs_history, was_measured
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.state import State
@@ -42,6 +45,7 @@ def plan_inputs(
     """What the plan is made from. Stored evidence is read only for the nodes whose plan depends on it. Nodes must be registered."""
     nodes = tuple(nodes)
     records = {r.name: r for r in store.nodes([n.name for n in nodes])}
+    oldest = oldest_node_python(version("ansible-core"))
     inputs = []
     for node in nodes:
         record, found = records[node.name], findings[node.name]
@@ -58,4 +62,4 @@ def plan_inputs(
             inputs.append(PlanInput(node, record, found, *evidence, gates))
         else:
             inputs.append(PlanInput(node, record, found))
-    return inputs
+    return [replace(i, oldest_python=oldest) for i in inputs]
