@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks the programs that some tests need in addition to setup.sh (a subnet manager, PostgreSQL, promtool, Slurm) into build/tools.
+# Unpacks the programs that some tests need in addition to setup.sh (a subnet manager, PostgreSQL, promtool, Slurm,
+# programs that the lab simulates) into build/tools.
 # Installs nothing and starts no service. Without network, the tests that need them are skipped with a message.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,12 +9,17 @@ root=$folder/root
 
 log() { printf 'test tools: %s\n' "$*" >&2; }
 
-available() { PATH=$PATH:/usr/sbin:/sbin:$root/usr/bin:$root/usr/sbin command -v "$1" >/dev/null; }
+available() { PATH=$PATH:/usr/sbin:/sbin:$root/usr/bin:$root/usr/sbin:$root/bin:$root/sbin command -v "$1" >/dev/null; }
 
 missing=()
 for pair in ibsim:ibsim-utils opensm:opensm iblinkinfo:infiniband-diags promtool:prometheus; do
   available "${pair%%:*}" || missing+=("${pair##*:}")
 done
+# The real programs that `make cross-check` compares with the lab's.
+for pair in ibv_devinfo:ibverbs-utils lspci:pciutils numactl:numactl ethtool:ethtool kmod:kmod lldpctl:lldpd lldpd:lldpd; do
+  available "${pair%%:*}" || missing+=("${pair##*:}")
+done
+[ -f /usr/include/infiniband/verbs.h ] || [ -f "$root/usr/include/infiniband/verbs.h" ] || missing+=(libibverbs-dev)
 # Without their packages' alternatives, the daemons of Slurm have the suffix -wlm.
 for pair in slurmctld:slurmctld slurmd:slurmd scontrol:slurm-client munged:munge; do
   available "${pair%%:*}" || available "${pair%%:*}-wlm" || missing+=("${pair##*:}")

@@ -47,11 +47,16 @@ def netlist(degraded: Iterable[int] = ()) -> str:
 
 
 class Fabric:
-    """A running fabric in a folder; a context manager. As root it uses its own network namespace, because ibsim's sockets have no path."""
+    """A running fabric in a folder; a context manager. As root it uses its own network namespace, because ibsim's sockets have no path.
 
-    def __init__(self, folder: Path, degraded: Iterable[int] = ()) -> None:
+    `text`: another netlist; `manager`: the host of it on which the subnet manager runs; `settings`: further lines of opensm.conf.
+    """
+
+    def __init__(self, folder: Path, degraded: Iterable[int] = (), *, text: str = "", manager: str = "node001", settings: str = "") -> None:
         self.folder = folder
-        self._netlist = netlist(degraded)
+        self._netlist = text or netlist(degraded)
+        self._manager = manager
+        self._settings = settings
         self._processes: list[subprocess.Popen[bytes]] = []
         self._namespace: list[str] = []
 
@@ -67,7 +72,9 @@ class Fabric:
             self._namespace = ["nsenter", f"--net=/proc/{holder.pid}/ns/net"]
         self._start([*self._namespace, "ibsim", "-s", "fabric.net"], stdin=self._console)
         self._wait(lambda: "Network simulator ready" in self._log("ibsim"), "ibsim")
-        (self.folder / "opensm.conf").write_text(f"sweep_interval 1\nforce_log_flush TRUE\nlog_file {self.folder}/opensm.log\n")
+        (self.folder / "opensm.conf").write_text(
+            f"sweep_interval 1\nforce_log_flush TRUE\nlog_file {self.folder}/opensm.log\n{self._settings}"
+        )
         self._start([*self._namespace, "ibsim-run", "opensm", "-F", "opensm.conf", "-f", "opensm.log"])
         self._wait(lambda: (self.folder / "opensm.log").exists() and "SUBNET UP" in (self.folder / "opensm.log").read_text(), "opensm")
         return self
@@ -94,12 +101,12 @@ class Fabric:
         link = f'{port}[  ] "leaf{leaf:02d}"'
         self._wait(lambda: link in self.run(host, ["iblinkinfo", "-l", "-D", "0"]).stdout, "the moved cable")
 
-    def run(self, host: int, argv: Sequence[str], timeout_s: float = 20) -> CommandResult:
-        """Run a tool as on that host, in a new process, because the simulator's library serves one client per process."""
+    def run(self, host: int | str, argv: Sequence[str], timeout_s: float = 20) -> CommandResult:
+        """Run a tool as on that host (a name, or the number in it), in a new process, because the simulator's library serves one client per process."""
         done = subprocess.run(
             [*self._namespace, "ibsim-run", *argv],
             cwd=self.folder,
-            env=self._env(host),
+            env=self._env(host if isinstance(host, str) else f"node{host:03d}"),
             capture_output=True,
             text=True,
             timeout=timeout_s,
@@ -117,13 +124,13 @@ class Fabric:
         (port / "pkeys/0").write_text("0xffff\n")
         return root
 
-    def _env(self, host: int) -> dict[str, str]:
-        own = {"SIM_HOST": f"node{host:03d}", "OSM_CACHE_DIR": str(self.folder), "OSM_TMP_DIR": str(self.folder), "LANG": "C"}
+    def _env(self, host: str) -> dict[str, str]:
+        own = {"SIM_HOST": host, "OSM_CACHE_DIR": str(self.folder), "OSM_TMP_DIR": str(self.folder), "LANG": "C"}
         return environment() | own
 
     def _start(self, argv: list[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         with (self.folder / f"{argv[-1] if 'opensm' not in argv else 'opensm-out'}.log".replace("fabric.net", "ibsim")).open("wb") as log:
-            process = subprocess.Popen(argv, cwd=self.folder, env=self._env(1), stdin=stdin, stdout=log, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(argv, cwd=self.folder, env=self._env(self._manager), stdin=stdin, stdout=log, stderr=subprocess.STDOUT)
         self._processes.append(process)
         return process
 

@@ -54,9 +54,9 @@ def main(_argv: list[str], _version: str = "") -> int:
     nv_config.on_boot()
     link_type.on_boot()
     gpu_modes.on_boot()
-    _sysfs(node, cmdline, pages)
+    create_sysfs(node, cmdline, pages)
     _proc_sys(cmdline, boot_id, pages)
-    _proc_files(cmdline, pages)
+    create_proc_files(cmdline, pages)
     _identity()
     problems = kernel_modules.on_boot(cmdline)
     write_files(RUN, {"module-problems": "\n".join(problems)})
@@ -83,7 +83,8 @@ def _next_cmdline() -> str:
     return FIRST_BOOT
 
 
-def _sysfs(node: str, cmdline: str, pages: HugePages) -> None:
+def create_sysfs(node: str, cmdline: str, pages: HugePages) -> None:
+    """Replace /sys by that of this machine."""
     root = new_tmpfs(f"{RUN}/sys")
     faults = read_faults()
     ethernet = link_type.is_ethernet()
@@ -129,7 +130,8 @@ def _proc_sys(cmdline: str, boot_id: str, pages: HugePages) -> None:
     move_mount(root, "/proc/sys")
 
 
-def _proc_files(cmdline: str, pages: HugePages) -> None:
+def create_proc_files(cmdline: str, pages: HugePages) -> None:
+    """Replace single files of /proc by those of this machine."""
     folder = f"{RUN}/proc"
     os.makedirs(f"{folder}/driver", exist_ok=True)
     os.makedirs(f"{folder}/irq/default", exist_ok=True)

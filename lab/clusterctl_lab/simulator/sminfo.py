@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import os
 
+from .perfquery import no_port
 from .state import read
 from .sysfs_rdma import ROOT
 
@@ -11,9 +12,12 @@ from .sysfs_rdma import ROOT
 def main(argv: list[str], _version: str) -> int:
     """Run with the options -C DEVICE -P PORT."""
     options = dict(zip(argv[1::2], argv[2::2], strict=False))
-    lid = int(read(f"{ROOT}/{options.get('-C', 'mlx5_0')}/ports/{options.get('-P', '1')}/sm_lid") or "0", 16)
+    device, number = options.get("-C", "mlx5_0"), options.get("-P", "1")
+    if not os.path.isdir(f"{ROOT}/{device}/ports/{number}"):
+        return no_port("sminfo", device, number)
+    lid = int(read(f"{ROOT}/{device}/ports/{number}/sm_lid") or "0", 16)
     if lid == 0:
-        print("sminfo: iberror: failed: query", file=sys.stderr)
-        return 1
+        print("sminfo: iberror: failed: query")
+        return 255
     print(f"sminfo: sm lid {lid} sm guid 0x2c5eab0300b87b40, activity count 652 priority 14 state 3 SMINFO_MASTER")
     return 0
