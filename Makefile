@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos drill fuzz recorded pools bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos drill fuzz recorded cross-check pools bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -22,7 +22,7 @@ demo-down: ## Remove the lab rack
 
 test: setup tools lint resolve unit integration molecule ## Everything CI runs
 
-tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool, Slurm) into build/tools; installs nothing
+tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool, Slurm, diagnostic tools) into build/tools; installs nothing
 	@scripts/test_tools.sh
 
 lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generated files
@@ -64,6 +64,9 @@ fuzz: setup ## A million hostile inputs for parsers and judge; writes build/fuzz
 
 recorded: setup ## Read every recorded output in ../shared with the parser of its tool; writes build/recorded.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m recorded_outputs
+
+cross-check: setup tools ## Real programs of Debian over the machine that the lab simulates, compared with the simulator; writes build/cross_check.json
+	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m cross_check
 
 chaos: setup tools ## Kill `provision` at every step boundary, also with the power of the controller, on SQLite and PostgreSQL; writes build/chaos.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m chaos

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clusterctl_lab.simulator import iblinkinfo, machine
 from clusterctl_lab.simulator.cabling import switch_port
 from clusterctl_lab.simulator.hardware_kinds import HGX_A100
 from cross_check.comparison import Comparison, Normalisation, ToolReport
+from cross_check.same_output import version
 from cross_check.world import NODE, Answer, World, simulated
 from support import ib_fabric
+from support.unpacked_tools import which
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # ibsim knows the speeds up to HDR, which is that of this machine.
 HARDWARE = HGX_A100
@@ -26,13 +32,18 @@ _TOOLS = {
         ("-l", "-C", "absent", "-P", "1", "-D", "0"),
     ),
     "sminfo": (("-C", "{device}", "-P", "1"), ("-C", "absent", "-P", "1")),
-    "perfquery": (("-C", "{device}", "-P", "1"), ("-C", "absent", "-P", "1"), ("-R", "-C", "{device}", "-P", "1"), ("-C", "{device}", "-P", "1")),
+    "perfquery": (
+        ("-C", "{device}", "-P", "1"),
+        ("-C", "absent", "-P", "1"),
+        ("-R", "-C", "{device}", "-P", "1"),
+        ("-C", "{device}", "-P", "1"),
+    ),
 }
 _RULES = (
     Normalisation(r"\[\d+\] mad_rpc", "[] mad_rpc", "it is the id of the process"),
     Normalisation(r"\(Could be[^)]*\)", "( )", "a port of ibsim can also have 12 lanes"),
     Normalisation(rf'^.* "{_MANAGER}" \( \)$\n', "", "the subnet manager of this fabric needs a port of the switch, too"),
-    Normalisation(rf'^.* {_SWITCH_PORTS}\[  \] ==\( +Down/ Polling.*$\n', "", "likewise: in the simulator that port has no link"),
+    Normalisation(rf"^.* {_SWITCH_PORTS}\[  \] ==\( +Down/ Polling.*$\n", "", "likewise: in the simulator that port has no link"),
     Normalisation(r"activity count \d+", "activity count N", "it counts the time since the subnet manager was started"),
     Normalisation(r"CapMask: 0x\w+", "CapMask: 0x", "ibsim is not a ConnectX adapter"),
     Normalisation(r"^(Port(?:Xmit|Rcv)(?:Data|Pkts):\.*)\d+$", r"\1N", "ibsim counts the packets of this very query"),
@@ -40,9 +51,12 @@ _RULES = (
 _SYMBOL_ERRORS = 1234
 
 
-def missing() -> list[str]:
-    """The programs that are absent here."""
-    return ib_fabric.missing_tools()
+TOOLS = tuple(_TOOLS)
+
+
+def why_missing(tool: str) -> str:
+    """What is absent to run it; empty if nothing is. All need the whole fabric."""
+    return ", ".join(ib_fabric.missing_tools()) or ("" if which(tool) else tool)
 
 
 def netlist(device: str) -> str:
@@ -71,10 +85,10 @@ def _local_ids(device: str) -> str:
     return "".join(f"0x{guid:016x} 0x{lid:04x} 0x{lid:04x}\n\n" for guid, lid in ids.items())
 
 
-def compare(devices: tuple[str, ...] = _DEVICES) -> list[ToolReport]:
-    """Run all commands for each device."""
-    found: dict[str, list[Comparison]] = {name: [] for name in _TOOLS}
-    plan = [(name, words) for name, commands in _TOOLS.items() for words in commands]
+def compare(tools: Sequence[str], devices: Sequence[str] = _DEVICES) -> list[ToolReport]:
+    """Run all commands of the tools for each device."""
+    found: dict[str, list[Comparison]] = {name: [] for name in tools}
+    plan = [(name, words) for name in tools for words in _TOOLS[name]]
     for device in devices:
         counter = f"/sys/class/infiniband/{device}/ports/1/counters/symbol_error"
         world = World(HARDWARE.name, files={counter: f"{_SYMBOL_ERRORS}\n"})
@@ -85,7 +99,8 @@ def compare(devices: tuple[str, ...] = _DEVICES) -> list[ToolReport]:
                 fabric.console_command(f'PerformanceSet "{NODE} {device}"[1] PortCounters.SymbolErrorCounter={_SYMBOL_ERRORS}')
                 for (name, words), answer in zip(plan, own, strict=True):
                     done = fabric.run(f"{NODE} {device}", [name, *(w.format(device=_SIMULATOR) for w in words)])
-                    real = Answer(done.rc, done.stdout, done.stderr)
+                    real = Answer(-1 if done.rc is None else done.rc, done.stdout, done.stderr)
                     command = " ".join(w.format(device=device) for w in words)
                     found[name].append(Comparison(name, HARDWARE.name, command, real.text, answer.text, _RULES))
-    return [ToolReport(name, "infiniband-diags on ibsim", rows) for name, rows in found.items()]
+    release = version(["ibstat", "-V"])
+    return [ToolReport(name, release, rows) for name, rows in found.items()]

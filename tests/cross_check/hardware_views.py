@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING
 
 from clusterctl_lab.simulator.hardware_kinds import KINDS
 from cross_check.comparison import Comparison, ToolReport
-from cross_check.same_output import version
+from cross_check.same_output import machines, version
 from support.unpacked_tools import which
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from clusterctl_lab.simulator.hardware import Hardware
     from cross_check.world import World
 
 LSPCI = ("lspci", "-D", "-n", "-vvv")
 # The same facts from the files of sysfs, which validators read.
 _FILES = r"""cd /sys/bus/pci/devices && for d in *; do
   group=$(readlink "$d/iommu_group" 2>/dev/null); cls=$(cat $d/class); rev=$(cat $d/revision)
-  below=$(ls -d $d/????:*/class 2>/dev/null | head -n 1); below=${below#*/}; below=${below#*:}
   echo "$d class=$(echo $cls | cut -c3-6) id=$(cut -c3- $d/vendor):$(cut -c3- $d/device) rev=${rev#0x} numa=$(cat $d/numa_node) group=${group##*/} \
-speed=$(cut -d' ' -f1 $d/current_link_speed) width=$(cat $d/current_link_width) max_speed=$(cut -d' ' -f1 $d/max_link_speed) max_width=$(cat $d/max_link_width) \
-below=${below%%:*}"
+speed=$(cut -d' ' -f1 $d/current_link_speed) width=$(cat $d/current_link_width) max_speed=$(cut -d' ' -f1 $d/max_link_speed) max_width=$(cat $d/max_link_width)"
 done"""
 _FILES_COMMAND = ("sh", "-c", _FILES)
 
@@ -51,7 +50,6 @@ def _lspci_line(block: str) -> str:
         "width": first(r"LnkSta:.*Width x(\d+)"),
         "max_speed": _one_decimal(first(r"LnkCap:.*Speed ([\d.]+)GT/s")),
         "max_width": first(r"LnkCap:.*Width x(\d+)"),
-        "below": first(r"secondary=(\w+)"),
     }
     return " ".join([address, *(f"{name}={value}" for name, value in parts.items())])
 
@@ -67,8 +65,7 @@ def lscpu_facts(text: str) -> list[str]:
     return [f"{name}: {rows.get(name, 'absent')}" for name in names]
 
 
-def _own_lscpu(world: World) -> list[str]:
-    kind = KINDS[world.hardware]
+def _own_lscpu(kind: Hardware, _files: str) -> list[str]:
     least, most = kind.processor.khz
     values = (kind.sockets * kind.cores_per_socket * kind.threads_per_core, kind.processor.model, kind.sockets, kind.cores_per_socket)
     more = (kind.threads_per_core, kind.numa_nodes, f"{most / 1000:.4f}", f"{least / 1000:.4f}")
@@ -82,37 +79,43 @@ def numactl_facts(text: str) -> list[str]:
     return [f"node {node}: {count} CPUs, {sizes.get(node, 'no')} MiB" for node, count in cpus.items()]
 
 
-def _own_numactl(world: World) -> list[str]:
-    kind = KINDS[world.hardware]
+def _own_numactl(kind: Hardware, _files: str) -> list[str]:
     each = kind.sockets * kind.cores_per_socket * kind.threads_per_core // kind.numa_nodes
     return [f"node {node}: {each} CPUs, {kind.memory_kib // kind.numa_nodes // 1024} MiB" for node in range(kind.numa_nodes)]
 
 
-def _own_lspci(world: World) -> list[str]:
-    return sorted(world.run([_FILES_COMMAND])[0].stdout.splitlines())
+def _own_lspci(_kind: Hardware, files: str) -> list[str]:
+    return sorted(files.splitlines())
 
 
-_VIEWS: dict[str, tuple[tuple[str, ...], Callable[[str], list[str]], Callable[[World], list[str]]]] = {
+_VIEWS: dict[str, tuple[tuple[str, ...], Callable[[str], list[str]], Callable[[Hardware, str], list[str]]]] = {
     "lspci": (LSPCI, lspci_facts, _own_lspci),
     "lscpu": (("lscpu",), lscpu_facts, _own_lscpu),
     "numactl": (("numactl", "--hardware"), numactl_facts, _own_numactl),
 }
 
 
-def available() -> list[str]:
-    """The programs that are installed or unpacked here."""
-    return [name for name in _VIEWS if which(name)]
+def _version(tool: str) -> str:
+    """Numactl has no option for it."""
+    return "of Debian" if tool == "numactl" else version([tool, "--version"])
 
 
-def compare(tools: list[str], machines: list[World]) -> list[ToolReport]:
-    """Let the tools read every machine."""
-    reports = []
-    for name in tools:
-        argv, facts, own = _VIEWS[name]
-        rows = []
-        for world in machines:
-            answer = world.run([argv])[0]
+TOOLS = tuple(_VIEWS)
+
+
+def why_missing(tool: str) -> str:
+    """What is absent to run it; empty if nothing is."""
+    return "" if which(tool) else tool
+
+
+def compare(tools: Sequence[str], worlds: Sequence[World] = ()) -> list[ToolReport]:
+    """Let the tools read every machine with its adapters, or these."""
+    found: dict[str, list[Comparison]] = {name: [] for name in tools}
+    for world in worlds or [w for w in machines() if not w.prepare]:
+        files, *answers = world.run([_FILES_COMMAND, *(_VIEWS[name][0] for name in tools)])
+        for name, answer in zip(tools, answers, strict=True):
+            argv, facts, own = _VIEWS[name]
             real = facts(answer.stdout) if answer.rc == 0 else [answer.text]
-            rows.append(Comparison(name, world.name, " ".join(argv), "\n".join(real), "\n".join(own(world))))
-        reports.append(ToolReport(name, version([name, "--version"]), rows))
-    return reports
+            simulated = own(KINDS[world.hardware], files.stdout)
+            found[name].append(Comparison(name, world.name, " ".join(argv), "\n".join(real), "\n".join(simulated)))
+    return [ToolReport(name, _version(name), rows) for name, rows in found.items()]

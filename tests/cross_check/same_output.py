@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -14,37 +13,32 @@ from cross_check.comparison import Comparison, Normalisation, ToolReport
 from cross_check.world import World, simulated
 from support.unpacked_tools import which
 
-_COMMANDS = Path(__file__).with_name("commands.yml")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-
-@cache
-def entries() -> dict[str, dict[str, Any]]:
-    """The programs by name."""
-    return {entry["tool"]: entry for entry in yaml.safe_load(_COMMANDS.read_text(encoding="utf-8"))}
-
-
-def available() -> list[str]:
-    """The programs that are installed or unpacked here."""
-    return [name for name in entries() if not why_missing(name)]
+_ENTRIES: dict[str, dict[str, Any]] = {
+    entry["tool"]: entry for entry in yaml.safe_load(Path(__file__).with_name("commands.yml").read_text(encoding="utf-8"))
+}
+TOOLS = tuple(_ENTRIES)
 
 
 def why_missing(tool: str) -> str:
     """What is absent to run it; empty if nothing is."""
-    return tool if not which(tool) else verbs.missing() if entries()[tool].get("verbs") else ""
+    return tool if not which(tool) else verbs.missing() if _ENTRIES[tool].get("verbs") else ""
 
 
-def compare(tools: list[str], machines: list[World]) -> list[ToolReport]:
-    """Run all commands of the tools on every machine."""
+def compare(tools: Sequence[str], worlds: Sequence[World] = ()) -> list[ToolReport]:
+    """Run all commands of the tools on every machine of `machines`, or on these."""
     found: dict[str, list[Comparison]] = {name: [] for name in tools}
-    libraries = {"LD_LIBRARY_PATH": verbs.library_path()} if any(entries()[name].get("verbs") for name in tools) else {}
-    plan = [(name, [name, *words]) for name in tools for words in entries()[name]["commands"]]
-    for world in machines:
-        pairs = [argv for name, words in plan for argv in (words, simulated(entries()[name]["module"], words))]
+    libraries = {"LD_LIBRARY_PATH": verbs.library_path()} if any(_ENTRIES[name].get("verbs") for name in tools) else {}
+    plan = [(name, [name, *words]) for name in tools for words in _ENTRIES[name]["commands"]]
+    for world in worlds or machines():
+        pairs = [argv for name, words in plan for argv in (words, simulated(_ENTRIES[name]["module"], words))]
         answers = world.run(pairs, **libraries)
         for (name, words), real, own in zip(plan, answers[::2], answers[1::2], strict=True):
-            rules = tuple(Normalisation(**rule) for rule in entries()[name].get("normalise", ()))
+            rules = tuple(Normalisation(**rule) for rule in _ENTRIES[name].get("normalise", ()))
             found[name].append(Comparison(name, world.name, " ".join(words), real.text, own.text, rules))
-    return [ToolReport(name, version(entries()[name]["version"]), rows) for name, rows in found.items()]
+    return [ToolReport(name, version(_ENTRIES[name]["version"]), rows) for name, rows in found.items()]
 
 
 def version(argv: list[str]) -> str:

@@ -31,7 +31,9 @@ def library_path() -> str:
     """
     _FOLDER.mkdir(parents=True, exist_ok=True)
     script, own = _SOURCE.with_suffix(".map"), _FOLDER / f"{os.getpid()}.so"
-    words = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-I", _UNPACKED, "-Wl,-soname,libibverbs.so.1", f"-Wl,--version-script={script}"]
-    subprocess.run(["gcc", *words, "-o", own, _SOURCE], check=True, capture_output=True)
+    warnings, linker = ("-Wall", "-Wextra", "-Werror"), ("-Wl,-soname,libibverbs.so.1", f"-Wl,--version-script={script}")
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-O1", *warnings, *linker, "-I", _UNPACKED, "-o", own, _SOURCE], check=True, capture_output=True
+    )
     own.rename(_FOLDER / "libibverbs.so.1")
     return os.pathsep.join(filter(None, (str(_FOLDER), environment().get("LD_LIBRARY_PATH", ""))))

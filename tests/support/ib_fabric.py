@@ -130,7 +130,9 @@ class Fabric:
 
     def _start(self, argv: list[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         with (self.folder / f"{argv[-1] if 'opensm' not in argv else 'opensm-out'}.log".replace("fabric.net", "ibsim")).open("wb") as log:
-            process = subprocess.Popen(argv, cwd=self.folder, env=self._env(self._manager), stdin=stdin, stdout=log, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                argv, cwd=self.folder, env=self._env(self._manager), stdin=stdin, stdout=log, stderr=subprocess.STDOUT
+            )
         self._processes.append(process)
         return process
 
