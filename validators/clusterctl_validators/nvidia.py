@@ -1,6 +1,6 @@
 """NVIDIA GPUs: `nvidia-smi`, XID and SXid lines of the kernel log, and NVIDIA's advice, behind the vendor-independent interface."""
 
-from typing import Dict, Mapping, Sequence, Tuple
+from typing import Dict, Mapping, Sequence, Tuple, Union
 
 from clusterctl_validators import kernel_log, nvidia_counters, nvidia_smi
 from clusterctl_validators.boot_log import UnreadableLogError
@@ -107,9 +107,9 @@ def events_of(lines: Sequence[str]) -> GpuEvents:
     return _gpu_events(kernel_log.parse("\n".join(lines) or "-"))
 
 
-def error_counters(outputs: Mapping[str, str]) -> Dict[str, Dict[str, int]]:
+def error_counters(outputs: Mapping[str, str]) -> Dict[str, Mapping[str, Union[int, float]]]:
     """Device -> error counter -> value, from the outputs of the counter commands. Raises UnreadableGpuError."""
-    found: Dict[str, Dict[str, int]] = {}
+    found: Dict[str, Mapping[str, Union[int, float]]] = {}
     for command, output in outputs.items():
         if command in COUNTER_COMMANDS:
             found.update(nvidia_counters.gpu_counters(output))

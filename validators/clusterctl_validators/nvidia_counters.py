@@ -2,14 +2,14 @@
 
 import re
 import xml.etree.ElementTree as ET
-from typing import Dict, Mapping, Optional
+from typing import Dict, Mapping, Optional, Union
 
 from clusterctl_validators.gpu import Gpu, UnreadableGpuError
 from clusterctl_validators.nvidia_smi import parse_query
 
 _GPU_HEADER = re.compile(r"\s*GPU (\d+):")
-# Hopper: `Link 0: CRC Errors: 0`. NVLink 5 prints about twenty other names in the same form.
-_LINK_COUNTER = re.compile(r"\s*Link (\d+): ([A-Za-z][A-Za-z ]*): (\d+)\s*$")
+# Up to NVLink 4: `Link 0: CRC Errors: 0`. NVLink 5 has other names: `Link 0: FEC Errors - 3: 175`, `Link 0: Symbol BER: 15e-255`.
+_LINK_COUNTER = re.compile(r"\s*Link (\d+): ([A-Za-z][A-Za-z0-9 -]*): (\d{1,20}(?:[eE]-?\d{1,3})?)\s*$")
 # Since R560; microseconds since the driver was loaded. R535 called them clocks_throttle_reasons_counters.
 _CLOCK_COUNTER = re.compile(r"clocks_(?:event|throttle)_reasons_counters_(\w+)$")
 
@@ -31,24 +31,31 @@ def gpu_counters(text: str) -> Dict[str, Dict[str, int]]:
     return found
 
 
-def nvlink_counters(text: str) -> Dict[str, Dict[str, int]]:
-    """`GPU <index> NVLink <number>` -> counter -> value.
+def nvlink_counters(text: str) -> Dict[str, Dict[str, Union[int, float]]]:
+    """`GPU <index> NVLink <number>` -> counter -> value; a bit error rate is a fraction.
 
     Raises:
-        UnreadableGpuError: the output shows no counter of any link.
+        UnreadableGpuError: the output shows no counter of any link, or one that is no number of this world.
     """
-    found: Dict[str, Dict[str, int]] = {}
+    found: Dict[str, Dict[str, Union[int, float]]] = {}
     gpu = ""
     for line in text.splitlines():
         header, counter = _GPU_HEADER.match(line), _LINK_COUNTER.match(line)
         if header:
             gpu = header.group(1)
         elif counter and gpu:
-            name = "nvlink_" + counter.group(2).strip().lower().replace(" ", "_")
-            found.setdefault("GPU {} NVLink {}".format(gpu, counter.group(1)), {})[name] = int(counter.group(3))
+            name = "nvlink_" + "_".join(re.findall("[a-z0-9]+", counter.group(2).lower()))
+            found.setdefault("GPU {} NVLink {}".format(gpu, counter.group(1)), {})[name] = _link_value(counter.group(3))
     if not found:
         raise UnreadableGpuError("nvidia-smi shows no error counter of any NVLink")
     return found
+
+
+def _link_value(text: str) -> Union[int, float]:
+    value = int(text) if text.isdigit() else float(text)
+    if value == float("inf"):
+        raise UnreadableGpuError("nvidia-smi nvlink -e shows {}".format(text))
+    return value
 
 
 def _state(gpu: Gpu) -> Dict[str, Optional[int]]:

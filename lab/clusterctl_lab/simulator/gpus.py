@@ -38,6 +38,7 @@ class GpuView:
     remap_pending: bool = False
     power_brake_us: int = 0
     sw_therm_us: int = 0
+    link_errors: bool = False
 
 
 def cuda_version(driver: str) -> str:
@@ -98,6 +99,7 @@ def gpu_views(node: str = "") -> list[GpuView]:
                 modes=gpu_modes.current_modes(index),
                 gsp=gsp,
                 remap_pending=index in load.raised(faults, "row_remap"),
+                link_errors=index in load.raised(faults, "nvlink_error"),
                 sw_therm_us=_software_slowdown_us(index, raised=index in load.raised(faults, "sw_thermal")),
                 power_brake_us=1_250_000 if index in load.raised(faults, "power_brake") else 0,
             )

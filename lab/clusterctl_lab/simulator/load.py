@@ -37,5 +37,5 @@ def raised_faults(faults: Faults) -> list[Fault]:
 
 
 def raised(faults: Faults, kind: str) -> set[int]:
-    """The GPUs on which load raised an error of a kind: `xid`, `row_remap`, `power_brake`, `sw_thermal`, `link_error`."""
+    """The GPUs on which load raised an error of a kind: `xid`, `row_remap`, `power_brake`, `sw_thermal`, `link_error`, `nvlink_error`."""
     return {int(f.device) for f in raised_faults(faults) if f.option == kind}

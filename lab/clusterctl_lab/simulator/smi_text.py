@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from . import machine, nvlink_fabric, state
+from . import machine, nvlink_error_counters, nvlink_fabric, state
 from .smi_tree import Tree, gpu_tree
 
 if TYPE_CHECKING:
@@ -98,10 +98,9 @@ def nvlink_status(views: list[GpuView]) -> str:
 
 
 def nvlink_errors(views: list[GpuView]) -> str:
-    """The output of `nvidia-smi nvlink -e` for NVLink up to the fourth generation."""
-    counters = ("Replay Errors", "Recovery Errors", "CRC Errors")
-    links = "\n".join("".join(f"\t Link {link}: {name}: 0\n" for name in counters) for link in range(machine.THIS.nvlinks))
-    return "".join(f"GPU {v.minor}: {machine.THIS.gpu_model} (UUID: {v.gpu.uuid})\n{links}\n" for v in views)
+    """The output of `nvidia-smi nvlink -e`."""
+    links = {bad: nvlink_error_counters.links_text(bad=bad) for bad in (False, True)}
+    return "".join(f"GPU {v.minor}: {machine.THIS.gpu_model} (UUID: {v.gpu.uuid})\n{links[v.link_errors]}\n" for v in views)
 
 
 def topology_matrix(views: list[GpuView]) -> str:

@@ -14,7 +14,9 @@ import yaml
 
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl_validators.gpu import UnreadableGpuError
 from clusterctl_validators.gpu_vendor import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, error_counters
 from support.gates import CASES, TODAY, gates, node, record, snapshot
 from support.recorded import recorded
@@ -129,8 +131,99 @@ def test_a_healthy_tray_of_gb200_passes_after_the_slowdown_that_it_shows() -> No
 
 
 def test_nvlink_names_of_other_generations_are_counters_too() -> None:
-    text = "GPU 1: NVIDIA B200 (UUID: GPU-2)\n\t Link 0: Tx packets: 12345\n\t Link 0: Rx remote Errors: 2\n\t Link 0: Effective BER: 15e-255\n"
-    assert error_counters({NVLINK: text}) == {"GPU 1 NVLink 0": {"nvlink_tx_packets": 12345, "nvlink_rx_remote_errors": 2}}
+    lines = ("Tx packets: 12345", "Rx remote Errors: 2", "Effective BER: 15e-255", "FEC Errors - 3: 175", "Raw BER Lane 0: 2061")
+    text = "GPU 1: NVIDIA B200 (UUID: GPU-2)\n" + "".join(f"\t Link 0: {line}\n" for line in lines)
+    assert error_counters({NVLINK: text}) == {
+        "GPU 1 NVLink 0": {
+            "nvlink_tx_packets": 12345,
+            "nvlink_rx_remote_errors": 2,
+            "nvlink_effective_ber": 1.5e-254,
+            "nvlink_fec_errors_3": 175,
+            "nvlink_raw_ber_lane_0": 2061,
+        }
+    }
+
+
+def test_a_recorded_output_of_nvlink_4_has_its_three_counters() -> None:
+    found = error_counters({NVLINK: recorded("nvidia-smi/stas00-nvlink-e-h100.txt").read_text(encoding="utf-8")})
+    assert set(found) == {f"GPU 0 NVLink {link}" for link in (0, 1, 17)}
+    assert all(set(own) == {"nvlink_replay_errors", "nvlink_recovery_errors", "nvlink_crc_errors"} for own in found.values())
+
+
+def test_a_rate_that_is_no_number_of_this_world_is_unreadable() -> None:
+    with pytest.raises(UnreadableGpuError, match="9e999"):
+        error_counters({NVLINK: "GPU 0: NVIDIA B200\n\t Link 0: Symbol BER: 9e999\n"})
+
+
+# What a healthy link of a B300 prints (driver 595.91.07).
+BLACKWELL = {
+    **dict.fromkeys(("Malformed packet Errors", "Buffer overrun Errors", "Rx Errors", "Rx remote Errors", "Rx General Errors"), "0"),
+    **dict.fromkeys(("Local link integrity Errors", "Tx discards", "Link recovery successful events", "Link recovery failed events"), "0"),
+    **dict.fromkeys(("Total link recovery events", "Effective Errors", "Symbol Errors", "PLR Xmit Retry Blocks"), "0"),
+    **dict.fromkeys(("Effective BER", "Symbol BER"), "15e-255"),
+    "FEC Errors - 0": "36140749276",
+    **{f"FEC Errors - {n}": "0" for n in range(1, 16)},
+    "Raw BER Lane 0": "2061",
+    "Raw Errors Lane 0": "82",
+    "Tx packets": "5",
+}
+EVENTS = [n for n, value in BLACKWELL.items() if value == "0" and "FEC" not in n]
+
+
+def blackwell(**changes: str) -> dict[str, Any]:
+    lines = "".join(f"\t Link 0: {name}: {value}\n" for name, value in (BLACKWELL | changes).items())
+    return output(f"GPU 0: NVIDIA B300 SXM6 AC (UUID: GPU-1)\n{lines}")
+
+
+def on_blackwell(**changes: str) -> list[tuple[Outcome, str]]:
+    before, after = (snapshot(m, commands={NVLINK: links}) for m, links in ((5, blackwell()), (10, blackwell(**changes))))
+    return [(r.outcome, r.metric) for r in judged(before, after, {})]
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_any_growth_of_an_error_or_recovery_of_nvlink_5_fails(name: str) -> None:
+    assert len(EVENTS) == 13
+    metric = "nvlink_" + name.lower().replace(" ", "_")
+    assert on_blackwell(**{name: "1"}) == [(Outcome.FAIL, metric)]
+
+
+@pytest.mark.parametrize(
+    ("name", "passes", "fails"),
+    [
+        ("Effective BER", "1e-12", "15e-13"),
+        ("Symbol BER", "9e-13", "2e-12"),
+        ("FEC Errors - 1", "1000000", "1000001"),
+        ("FEC Errors - 2", "1000000", "1000001"),
+        ("FEC Errors - 3", "1000", "1001"),
+        ("FEC Errors - 15", "1000", "1001"),
+    ],
+)
+def test_rates_and_corrected_symbols_of_nvlink_5_have_bands(name: str, passes: str, fails: str) -> None:
+    assert on_blackwell(**{name: passes}) == [(Outcome.PASS, "")]
+    assert [outcome for outcome, _ in on_blackwell(**{name: fails})] == [Outcome.FAIL]
+
+
+def test_a_bad_rate_from_before_the_load_fails_too() -> None:
+    bad = blackwell(**{"Symbol BER": "4e-11"})
+    found = judged(*(snapshot(m, commands={NVLINK: bad}) for m in (5, 10)), {})
+    assert [(r.outcome, r.metric, r.value, r.limit, r.found) for r in found] == [(Outcome.FAIL, "nvlink_symbol_ber", 4e-11, 1e-12, "4e-11")]
+
+
+def test_traffic_and_errors_before_correction_may_grow() -> None:
+    grown = {"FEC Errors - 0": "99999999999", "Raw BER Lane 0": "9000", "Raw Errors Lane 0": "7000000", "Tx packets": "123456789"}
+    assert on_blackwell(**grown) == [(Outcome.PASS, "")]
+
+
+def test_a_counter_that_nobody_knows_is_named_when_it_grows() -> None:
+    later = [snapshot(m, commands={NVLINK: blackwell(**{"Quantum Errors": value})}) for m, value in ((5, "1"), (10, "4"))]
+    assert [(r.outcome, r.metric, r.value) for r in judged(*later, {})] == [(Outcome.WARN, "nvlink_quantum_errors", 3.0)]
+    assert [r.outcome for r in judged(later[0], later[0].replace('"uptime_s": 300.0', '"uptime_s": 600.0'), {})] == [Outcome.PASS]
+
+
+def test_a_link_of_which_no_counter_has_a_limit_proves_nothing() -> None:
+    text = output("GPU 0: NVIDIA X100 (UUID: GPU-1)\n\t Link 0: Tx packets: 5\n\t Link 0: Mishaps: 0\n")
+    found = judged(*(snapshot(m, commands={NVLINK: text}) for m in (5, 10)), {})
+    assert [(r.outcome, r.device, r.reason) for r in found] == [(Outcome.COULD_NOT_RUN, "GPU 0 NVLink 0", GateReason.INCOMPLETE)]
 
 
 def test_the_script_reads_sysfs(tmp_path: Path) -> None:

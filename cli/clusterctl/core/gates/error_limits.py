@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+LINK = "nvlink_"
 _MICROSECONDS_PER_MINUTE = 60e6
 
 
@@ -14,6 +16,7 @@ class Per(StrEnum):
     RUN = "run"
     MINUTE = "minute"
     TIME = "time"
+    NOW = "now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class GrowthLimit:
     """The growth that is allowed between two snapshots.
 
     Attributes:
-        growth: a count in total or per minute; for `Per.TIME` the share of the time, of a counter in microseconds.
+        growth: a count in total or per minute; for `Per.TIME` the share of the time, of a counter in microseconds;
+            for `Per.NOW` the value after the load, whatever it was before.
         warns: more than this is a warning, and holds no node back.
     """
 
@@ -38,7 +42,7 @@ class GrowthLimit:
 
     def span(self, minutes: float) -> str:
         """The time that the limit was computed for, as text; empty where time does not matter."""
-        return "" if self.per is Per.RUN else f" in {minutes:.1f} min"
+        return "" if self.per in (Per.RUN, Per.NOW) else f" in {minutes:.1f} min"
 
 
 _MEMORY = "NVIDIA GPU Memory Error Management: reset or replace before further use"
@@ -49,6 +53,27 @@ _SOFT = (
 _REPLAYS = "DCGM health watch: more than 8 PCIe replays per minute"
 _CORRECTABLE = "assumed: no public limit; each replay is a correctable error, so the limit of replays"
 _NVLINK = "facebookresearch/gcm check nvlink: 0 for replay, recovery and CRC errors"
+# Names of driver 595.91.07 on B300; up to NVLink 4 there are the three above, and none of these.
+_NVLINK_5 = "assumed: one site's check of NVLink 5 (nvlink_health_check.sh), no vendor publishes a limit; 15e-255 is a rate of zero"
+_NVLINK_5_ERRORS = (
+    "malformed_packet_errors",
+    "buffer_overrun_errors",
+    "rx_errors",
+    "rx_remote_errors",
+    "rx_general_errors",
+    "local_link_integrity_errors",
+    "effective_errors",
+    "symbol_errors",
+    "link_recovery_successful_events",
+    "link_recovery_failed_events",
+    "total_link_recovery_events",
+    "tx_discards",
+    "plr_xmit_retry_blocks",
+)
+_FEC = "assumed: one site's check of NVLink 5: code words with one or two corrected symbols a million, with three and more a thousand"
+_MULTIPLE = 3
+# Traffic, code words without an error, and errors before correction, which healthy links count by the million.
+_NO_ERRORS = re.compile(r"nvlink_(?:[rt]x_(?:packets|bytes)|fec_errors_0|raw_\w+)$")
 _PORT = "limits of role infiniband (infiniband_counter_limits)"
 _AER = "PCIe: an uncorrectable error loses a transaction"
 _EDAC = "kernel EDAC: an uncorrectable error loses data"
@@ -60,8 +85,9 @@ DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     "sw_therm_slowdown_us": GrowthLimit(0.01, _SOFT, Per.TIME, warns=True),
     "pcie_replays": GrowthLimit(8, _REPLAYS, Per.MINUTE),
     **dict.fromkeys(("nvlink_replay_errors", "nvlink_recovery_errors", "nvlink_crc_errors"), GrowthLimit(0, _NVLINK)),
-    **dict.fromkeys(("nvlink_rx_errors", "nvlink_rx_remote_errors", "nvlink_local_link_integrity_errors"), GrowthLimit(0, _NVLINK)),
-    **dict.fromkeys(("nvlink_malformed_packet_errors", "nvlink_buffer_overrun_errors"), GrowthLimit(0, _NVLINK)),
+    **{LINK + name: GrowthLimit(0, _NVLINK_5) for name in _NVLINK_5_ERRORS},
+    **dict.fromkeys(("nvlink_effective_ber", "nvlink_symbol_ber"), GrowthLimit(1e-12, _NVLINK_5, Per.NOW)),
+    **{f"nvlink_fec_errors_{symbols}": GrowthLimit(1e6 if symbols < _MULTIPLE else 1000, _FEC) for symbols in range(1, 16)},
     **dict.fromkeys(("symbol_error", "link_error_recovery", "link_downed"), GrowthLimit(0, _PORT)),
     **dict.fromkeys(("excessive_buffer_overrun_errors", "local_link_integrity_errors"), GrowthLimit(0, _PORT)),
     "port_rcv_errors": GrowthLimit(100, _PORT),
@@ -71,3 +97,8 @@ DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     "aer_correctable": GrowthLimit(8, _CORRECTABLE, Per.MINUTE),
     "ue_count": GrowthLimit(0, _EDAC),
 }
+
+
+def is_unknown_link_counter(name: str) -> bool:
+    """Whether a counter of an NVLink is neither limited by default nor known to be none of errors after correction."""
+    return name.startswith(LINK) and name not in DEFAULT_LIMITS and _NO_ERRORS.match(name) is None

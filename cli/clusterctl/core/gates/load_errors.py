@@ -131,6 +131,8 @@ class LoadErrors(Gate[LoadErrorsSettings]):
             return hint_for(self, result.reason, result.node)
         if result.unit == "us":
             return f"compare inlet or coolant temperature, fans and power of {result.node} with its neighbours (`clusterctl bmc {result.node}`)"
+        if result.outcome is Outcome.WARN:
+            return f"burn in {result.node} again; limit {result.metric} in gates_settings.load_errors.growth_max if it matters"
         known = _HINTS.get(result.reason, "") if result.reason else ""
         return (
             known.format(node=result.node)

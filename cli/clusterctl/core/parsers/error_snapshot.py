@@ -62,7 +62,7 @@ class ErrorSnapshot(_Model):
         failed = [f"{c}: {_why(o)}" for c, o in self.commands.items() if o.error or o.exit_status]
         return (*([f"kernel log: {self.log.error}"] if self.log.error else []), *failed)
 
-    def all_counters(self) -> dict[str, Mapping[str, int]]:
+    def all_counters(self) -> dict[str, Mapping[str, float]]:
         """Device -> counter -> value, from sysfs and from the commands.
 
         Raises:

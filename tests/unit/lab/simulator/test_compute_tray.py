@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.core.gates.error_limits import DEFAULT_LIMITS
+from clusterctl.core.gates.error_limits import DEFAULT_LIMITS, is_unknown_link_counter
 from clusterctl_lab.simulator import (
     hardware_kinds,
     imex_channel,
@@ -23,7 +23,7 @@ from clusterctl_lab.simulator import (
     sysfs_rdma,
 )
 from clusterctl_validators import nvidia_smi as parser
-from clusterctl_validators.nvidia_counters import gpu_counters
+from clusterctl_validators.nvidia_counters import gpu_counters, nvlink_counters
 from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 from support.recorded import recorded
 
@@ -62,6 +62,25 @@ def test_a_healthy_tray_counts_slowdowns_by_software_and_passes(
     tray.inject_fault("load_error", "1", "sw_thermal")
     load.begin()
     assert slowed()[1] > DEFAULT_LIMITS["sw_therm_slowdown_us"].over(60.0)
+
+
+def test_links_of_blackwell_have_counters_of_their_own_names_and_each_is_judged_or_known(
+    tray: LabMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def counters() -> dict[str, dict[str, float]]:
+        assert nvidia_smi.main(["nvidia-smi", "nvlink", "-e"], "580.126.20") == 0
+        return {link: dict(own) for link, own in nvlink_counters(capsys.readouterr().out).items()}
+
+    healthy = counters()
+    assert len(healthy) == 4 * 18
+    names = set(healthy["GPU 3 NVLink 17"])
+    assert "nvlink_crc_errors" not in names
+    assert not [n for n in names if is_unknown_link_counter(n)]
+    assert all(own[n] <= limit.over(1.0) for own in healthy.values() for n, limit in DEFAULT_LIMITS.items() if n in own)
+    monkeypatch.setattr(load, "FOLDER", str(tmp_path))
+    tray.inject_fault("load_error", "1", "nvlink_error")
+    load.begin()
+    assert {link for link, own in counters().items() if own != healthy[link]} == {"GPU 1 NVLink 0"}
 
 
 @pytest.mark.usefixtures("tray")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterctl.core.gates.error_limits import LINK, Per, is_unknown_link_counter
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -85,20 +86,22 @@ def _found(this: _Comparison) -> Iterator[GateResult]:
                 Outcome.FAIL, "devices", device=device, expected="present", found="absent", detail=detail, reason=GateReason.DEVICE_LOST
             )
             continue
-        for counter in sorted(set(counters) & set(this.allowed.limits)):
+        limited = sorted(set(counters) & set(this.allowed.limits))
+        for counter in limited:
             yield from _grown(this, device, counter, counters[counter], now[device].get(counter))
+        yield from _without_limit(this, device, counters, now[device], named=bool(limited))
     for device in sorted(set(now) - set(then)):
         for counter in sorted(set(now[device]) & set(this.allowed.limits)):
             yield from _grown(this, device, counter, 0, now[device][counter])
 
 
-def _grown(this: _Comparison, device: str, counter: str, then: int, now: int | None) -> Iterator[GateResult]:
+def _grown(this: _Comparison, device: str, counter: str, then: float, now: float | None) -> Iterator[GateResult]:
     if now is None:
         detail = f"{counter} of {device} was counted before the load and is not after it"
         yield this.result(Outcome.COULD_NOT_RUN, "complete", metric=counter, device=device, detail=detail, reason=GateReason.INCOMPLETE)
         return
-    growth = now - then if now >= then else now  # one that went down was reset, and counts from zero
     limit = this.allowed.limits[counter]
+    growth = _growth(then, now) if limit.per is not Per.NOW else now
     most = limit.over(this.minutes)
     if growth > most:
         span = limit.span(this.minutes)
@@ -108,14 +111,43 @@ def _grown(this: _Comparison, device: str, counter: str, then: int, now: int | N
             metric=counter,
             device=device,
             expected=f"<= {limit_text(most)}{span}",
-            found=f"+{growth}{span}",
+            found=f"{growth:g}" if limit.per is Per.NOW else f"+{growth}{span}",
             source=limit.source,
-            detail=f"{then} before the load, {now} after it",
+            detail=f"{then:g} before the load, {now:g} after it" if limit.per is Per.NOW else f"{then} before the load, {now} after it",
             reason=GateReason.RAISED_BY_LOAD,
             value=float(growth),
             limit=most,
             unit="us" if counter.endswith("_us") else "count",
         )
+
+
+def _growth(then: float, now: float) -> float:
+    return now - then if now >= then else now  # one that went down was reset, and counts from zero
+
+
+def _without_limit(
+    this: _Comparison, device: str, then: Mapping[str, float], now: Mapping[str, float], *, named: bool
+) -> Iterator[GateResult]:
+    """A link whose counters are all unknown proves nothing; one more counter that grows is named."""
+    unknown = [name for name in sorted(then) if is_unknown_link_counter(name) and name not in this.allowed.limits]
+    if any(name.startswith(LINK) for name in then) and not named:
+        detail = f"none of the counters of {device} has a limit: {', '.join(sorted(then)[:4])}"
+        yield this.result(Outcome.COULD_NOT_RUN, "complete", device=device, detail=detail, reason=GateReason.INCOMPLETE)
+    for counter in unknown:
+        growth = _growth(then[counter], now.get(counter, 0))
+        if growth:
+            yield this.result(
+                Outcome.WARN,
+                "growth",
+                metric=counter,
+                device=device,
+                expected="a limit",
+                found=f"+{growth}",
+                source="no limit of this counter is known",
+                reason=GateReason.RAISED_BY_LOAD,
+                value=float(growth),
+                unit="count",
+            )
 
 
 def _logged(this: _Comparison) -> Iterator[GateResult]:
