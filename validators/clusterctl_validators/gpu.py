@@ -63,6 +63,8 @@ class Gpu:
     remapped_uncorrectable: Optional[int]
     remap_pending: Optional[str]
     remap_failure: Optional[str]
+    banks_without_rows: Optional[int]
+    banks_with_few_rows: Optional[int]
     retired_pages: Optional[int]
     retirement_pending: Optional[str]
     recovery_action: Optional[str]

@@ -73,3 +73,6 @@ def memory_rules(gpu: Gpu, limits: Limits) -> Iterator[MemoryRule]:
         yield MemoryRule("row_remap.uncorrectable", gpu.remapped_uncorrectable, limits.remapped_rows, _RMA)
         yield MemoryRule("row_remap.pending", _flag(gpu.remap_pending), "No", _RESET)
         yield MemoryRule("row_remap.failure", _flag(gpu.remap_failure), "No", _RMA)
+        if gpu.banks_without_rows is not None:
+            # NVML: `none` = a bank without a spare row. The next uncorrectable error in it is a remap failure, NVIDIA's criterion of an RMA.
+            yield MemoryRule("row_remap.banks_without_spare_rows", gpu.banks_without_rows, 0, _RMA)

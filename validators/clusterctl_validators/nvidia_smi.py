@@ -10,6 +10,7 @@ from clusterctl_validators.gpu import EccCounts, Gpu, GpuLog, UnreadableGpuError
 _LOST = re.compile(r"Unable to determine the device handle|GPU is lost|fallen off the bus|No devices were found", re.IGNORECASE)
 _GPU_HEADER = re.compile(r"^GPU (\d+):")
 _LINK = re.compile(r"^\s+Link (\d+): (.+)$")
+_HISTOGRAM = "remapped_rows/row_remapper_histogram/row_remapper_histogram_"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -118,6 +119,8 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         remapped_uncorrectable=_integer(gpu, "remapped_rows/remapped_row_unc"),
         remap_pending=_text(gpu, "remapped_rows/remapped_row_pending"),
         remap_failure=_text(gpu, "remapped_rows/remapped_row_failure"),
+        banks_without_rows=_integer(gpu, _HISTOGRAM + "none"),
+        banks_with_few_rows=_integer(gpu, _HISTOGRAM + "low"),
         retired_pages=_sum(gpu, retired + "multiple_single_bit_retirement/retired_count", retired + "double_bit_retirement/retired_count"),
         retirement_pending=_text(gpu, retired + "pending_retirement"),
         recovery_action=_text(gpu, "gpu_recovery_action"),

@@ -3,6 +3,7 @@
 from typing import Any, Mapping, Optional, Tuple
 
 from clusterctl_validators import boot_log, machine_errors, pcie, rdma_sysfs, secure_boot
+from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import Gpu, GpuReader, UnreadableGpuError
 from clusterctl_validators.gpu_health import Limits, memory_rules
@@ -179,6 +180,9 @@ def test_gpu_memory_health(spec: Spec, record: Record, probe: Probe) -> None:
                 continue
             expected = "<= {}".format(rule.expected) if isinstance(rule.expected, int) else rule.expected
             record.ok(check, rule.holds, expected=expected, found=rule.found, severity=Severity.CRITICAL, hint=_gpu_hint(gpu, rule.hint))
+        if gpu.banks_with_few_rows:
+            hint = _gpu_hint(gpu, "plan its replacement: few more errors in such a bank make it an RMA")
+            record.warn(_at(gpu) + "row_remap.banks_with_few_spare_rows", expected=0, found=gpu.banks_with_few_rows, hint=hint)
 
 
 def test_gpu_recovery_action(spec: Spec, record: Record, probe: Probe) -> None:
@@ -351,3 +355,11 @@ def test_machine_errors(spec: Spec, record: Record, probe: Probe) -> None:
         return
     judge_aer(record, errors.aer, pcie.aer_counts(probe), window, spec["hardware_aer_corrected_max"])
     judge_machine_checks(record, errors.machine_checks, window, spec["hardware_mce_corrected_max"])
+
+
+def test_dimms(spec: Spec, record: Record, probe: Probe) -> None:
+    """Corrected errors of memory."""
+    if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
+        record.not_applicable("hardware.dimms", "neither GPUs nor HCAs are declared for this node")
+        return
+    judge_dimms(record, probe, spec["hardware_dimm_corrected_per_day_max"])

@@ -65,6 +65,10 @@ def raise_load_errors(faults: list[Fault], node: str, log: KernelLog, root: str 
         code = _LOAD_XIDS.get(fault.option)
         if code:
             log.log(xid_line(machine.gpu(node, index).bus_id, int(code), _XIDS[code]), "err")
+        if fault.option == "dimm_errors":
+            pseudo_files.write_files(
+                root, {"devices/system/edac/mc/mc0/dimm1/dimm_ce_count": 4000, "devices/system/edac/mc/mc0/ce_count": 4000}
+            )
         if fault.option == "link_error" and index < len(machine.THIS.hca_names):
             counters = f"class/infiniband/{machine.THIS.hca_names[index]}/ports/1/counters"
             pseudo_files.write_files(root, {f"{counters}/symbol_error": 214, f"{counters}/link_error_recovery": 1})

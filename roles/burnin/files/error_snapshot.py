@@ -23,6 +23,7 @@ LINE_LIMIT = 300
 LOG_COMMANDS = (["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-hostname", "--no-pager", "-q"], ["dmesg"])
 # Formats: Documentation/ABI/testing of Linux, sysfs-bus-pci-devices-aer (totals are the last line), sysfs-devices-edac, sysfs-class-infiniband.
 AER_TOTALS = {"correctable": "TOTAL_ERR_COR", "nonfatal": "TOTAL_ERR_NONFATAL", "fatal": "TOTAL_ERR_FATAL"}
+EDAC_COUNTERS = ("mc*/[uc]e_count", "mc*/ce_noinfo_count", "mc*/dimm*/dimm_ce_count", "mc*/rank*/dimm_ce_count")
 HW_COUNTERS = ("local_ack_timeout_err", "packet_seq_err", "out_of_sequence", "roce_slow_restart", "rnr_nak_retry_err")
 
 
@@ -62,8 +63,9 @@ def counters(sys_root: Path = Path("/sys")) -> dict[str, dict[str, int]]:
         for file in (sys_root / "bus/pci/devices").glob(f"*/aer_dev_{kind}"):
             words = text(file).split()
             add(found, file.parent.name, f"aer_{kind}", words[words.index(total) + 1] if total in words[:-1] else "")
-    for file in (sys_root / "devices/system/edac/mc").glob("mc*/[uc]e_count"):
-        add(found, file.parent.name, file.name, text(file))
+    edac = sys_root / "devices/system/edac/mc"
+    for file in [f for pattern in EDAC_COUNTERS for f in edac.glob(pattern)]:
+        add(found, file.parent.relative_to(edac).as_posix(), file.name, text(file))
     return found
 
 

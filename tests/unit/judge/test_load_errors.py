@@ -205,7 +205,8 @@ def test_rates_and_corrected_symbols_of_nvlink_5_have_bands(name: str, passes: s
 
 def test_a_bad_rate_from_before_the_load_fails_too() -> None:
     bad = blackwell(**{"Symbol BER": "4e-11"})
-    found = judged(*(snapshot(m, commands={NVLINK: bad}) for m in (5, 10)), {})
+    before, after = (snapshot(m, commands={NVLINK: bad}) for m in (5, 10))
+    found = judged(before, after, {})
     assert [(r.outcome, r.metric, r.value, r.limit, r.found) for r in found] == [(Outcome.FAIL, "nvlink_symbol_ber", 4e-11, 1e-12, "4e-11")]
 
 
@@ -216,13 +217,14 @@ def test_traffic_and_errors_before_correction_may_grow() -> None:
 
 def test_a_counter_that_nobody_knows_is_named_when_it_grows() -> None:
     later = [snapshot(m, commands={NVLINK: blackwell(**{"Quantum Errors": value})}) for m, value in ((5, "1"), (10, "4"))]
-    assert [(r.outcome, r.metric, r.value) for r in judged(*later, {})] == [(Outcome.WARN, "nvlink_quantum_errors", 3.0)]
+    assert [(r.outcome, r.metric, r.value) for r in judged(later[0], later[1], {})] == [(Outcome.WARN, "nvlink_quantum_errors", 3.0)]
     assert [r.outcome for r in judged(later[0], later[0].replace('"uptime_s": 300.0', '"uptime_s": 600.0'), {})] == [Outcome.PASS]
 
 
 def test_a_link_of_which_no_counter_has_a_limit_proves_nothing() -> None:
     text = output("GPU 0: NVIDIA X100 (UUID: GPU-1)\n\t Link 0: Tx packets: 5\n\t Link 0: Mishaps: 0\n")
-    found = judged(*(snapshot(m, commands={NVLINK: text}) for m in (5, 10)), {})
+    before, after = (snapshot(m, commands={NVLINK: text}) for m in (5, 10))
+    found = judged(before, after, {})
     assert [(r.outcome, r.device, r.reason) for r in found] == [(Outcome.COULD_NOT_RUN, "GPU 0 NVLink 0", GateReason.INCOMPLETE)]
 
 
@@ -236,6 +238,9 @@ def test_the_script_reads_sysfs(tmp_path: Path) -> None:
         "bus/pci/devices/0000:18:00.0/aer_dev_fatal": "Undefined 0\nDLP 0\nTOTAL_ERR_FATAL 0\n",
         "devices/system/edac/mc/mc0/ue_count": "1\n",
         "devices/system/edac/mc/mc0/ce_count": "",
+        "devices/system/edac/mc/mc0/ce_noinfo_count": "0",
+        "devices/system/edac/mc/mc0/dimm3/dimm_ce_count": "7\n",
+        "devices/system/edac/mc/mc1/rank0/dimm_ce_count": "8\n",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -248,5 +253,7 @@ def test_the_script_reads_sysfs(tmp_path: Path) -> None:
     assert script.counters(tmp_path) == {
         "mlx5_0/1": {"symbol_error": 3, "out_of_sequence": 4},
         "0000:18:00.0": {"aer_correctable": 3, "aer_fatal": 0},
-        "mc0": {"ue_count": 1},
+        "mc0": {"ue_count": 1, "ce_noinfo_count": 0},
+        "mc0/dimm3": {"dimm_ce_count": 7},
+        "mc1/rank0": {"dimm_ce_count": 8},
     }

@@ -8,6 +8,8 @@ import yaml
 
 from clusterctl_validators import test_hardware as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
+from clusterctl_validators.gpu_health import Limits, memory_rules
+from clusterctl_validators.nvidia_smi import parse_query
 from clusterctl_validators.probe import CommandResult
 from support.checks import run_checks, write_files
 from support.gpu_node import BOOTED, JOURNAL, QUERY, declared, edit_gpu, lay_hcas, lay_pci, nvlinks, smi_xml, topology, without_gpus
@@ -87,6 +89,45 @@ def test_a_fault_of_one_gpu_is_the_only_failure(case: Path, tmp_path: Path) -> N
         assert finding.outcome is Outcome.FAIL
         assert outputs["hint"] in finding.hint
         assert "serial 165" in finding.hint
+
+
+def test_a_recorded_gpu_with_many_uncorrected_errors_on_few_rows_fails() -> None:
+    limits = Limits(10000, 20000000, 4, spec()["hardware_ecc_aggregate_dram_uncorrectable_max"], spec()["hardware_remapped_rows_max"], 59)
+    gpus = parse_query(recorded("nvidia-smi/sparecores/gcp-a2-megagpu-16g.xml").read_text()).gpus
+    broken = [(gpu.index, rule.name, rule.found) for gpu in gpus for rule in memory_rules(gpu, limits) if not rule.holds]
+    assert broken == [(12, "ecc.aggregate.dram_uncorrectable", 478)]
+
+
+def test_a_bank_with_few_spare_rows_is_a_warning(tmp_path: Path) -> None:
+    findings = check(tmp_path, query=edit_gpu(smi_xml(), 2, {"<row_remapper_histogram_low>0 bank": "<row_remapper_histogram_low>1 bank"}))
+    assert bad(findings) == {}
+    warned = findings["hardware.gpu[2].row_remap.banks_with_few_spare_rows"]
+    assert (warned.outcome, warned.found) == (Outcome.WARN, "1")
+
+
+DIMM = "/sys/devices/system/edac/mc/mc0/dimm1/"
+
+
+@pytest.mark.parametrize(
+    ("days", "counted", "outcome"), [(0.1, 10, Outcome.PASS), (0.1, 11, Outcome.FAIL), (30.0, 300, Outcome.PASS), (30.0, 301, Outcome.FAIL)]
+)
+def test_corrected_errors_of_a_dimm_are_limited_by_the_day(days: float, counted: int, outcome: Outcome, tmp_path: Path) -> None:
+    files = {
+        DIMM + "dimm_ce_count": f"{counted}\n",
+        DIMM + "dimm_label": "CPU_SrcID#0_MC#0_Chan#1_DIMM#0\n",
+        "/proc/uptime": f"{86400 * days} 1.0\n",
+    }
+    finding = run_checks(module, spec(), write_files(lay(tmp_path), files), commands())["hardware.dimms.corrected"]
+    assert finding.outcome is outcome
+    assert outcome is Outcome.PASS or finding.found == f"mc0/dimm1 CPU_SrcID#0_MC#0_Chan#1_DIMM#0: {counted}"
+    undeclared = run_checks(module, spec(hardware_dimm_corrected_per_day_max=0), tmp_path, commands())["hardware.dimms.corrected"]
+    assert undeclared.outcome is Outcome.NOT_APPLICABLE
+
+
+def test_a_kernel_that_counts_no_memory_errors_gets_a_warning(tmp_path: Path) -> None:
+    finding = check(tmp_path)["hardware.dimms.corrected"]
+    assert finding.outcome is Outcome.WARN
+    assert "EDAC" in finding.hint
 
 
 def test_seven_of_eight_gpus(tmp_path: Path) -> None:

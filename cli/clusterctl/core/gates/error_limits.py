@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 LINK = "nvlink_"
+_MINUTES_PER_DAY = 1440.0
 _MICROSECONDS_PER_MINUTE = 60e6
 
 
@@ -15,6 +16,7 @@ class Per(StrEnum):
 
     RUN = "run"
     MINUTE = "minute"
+    DAY = "day"
     TIME = "time"
     NOW = "now"
 
@@ -24,7 +26,7 @@ class GrowthLimit:
     """The growth that is allowed between two snapshots.
 
     Attributes:
-        growth: a count in total or per minute; for `Per.TIME` the share of the time, of a counter in microseconds;
+        growth: a count in total, per minute or per day; for `Per.TIME` the share of the time, of a counter in microseconds;
             for `Per.NOW` the value after the load, whatever it was before.
         warns: more than this is a warning, and holds no node back.
     """
@@ -35,9 +37,11 @@ class GrowthLimit:
     warns: bool = False
 
     def over(self, minutes: float) -> float:
-        """The growth allowed over a time; a limit per minute counts at least one."""
+        """The growth allowed over a time; a limit per minute or day counts at least one."""
         if self.per is Per.MINUTE:
             return self.growth * max(minutes, 1.0)
+        if self.per is Per.DAY:
+            return self.growth * max(minutes / _MINUTES_PER_DAY, 1.0)
         return self.growth * minutes * _MICROSECONDS_PER_MINUTE if self.per is Per.TIME else self.growth
 
     def span(self, minutes: float) -> str:
@@ -76,6 +80,7 @@ _MULTIPLE = 3
 _NO_ERRORS = re.compile(r"nvlink_(?:[rt]x_(?:packets|bytes)|fec_errors_0|raw_\w+)$")
 _PORT = "limits of role infiniband (infiniband_counter_limits)"
 _AER = "PCIe: an uncorrectable error loses a transaction"
+_DIMM = "mcelog: more than 10 corrected errors of a DIMM in 24 h"
 _EDAC = "kernel EDAC: an uncorrectable error loses data"
 
 DEFAULT_LIMITS: dict[str, GrowthLimit] = {
@@ -96,6 +101,7 @@ DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     "aer_nonfatal": GrowthLimit(0, _AER),
     "aer_correctable": GrowthLimit(8, _CORRECTABLE, Per.MINUTE),
     "ue_count": GrowthLimit(0, _EDAC),
+    **dict.fromkeys(("dimm_ce_count", "ce_noinfo_count"), GrowthLimit(10, _DIMM, Per.DAY)),
 }
 
 

@@ -1,0 +1,58 @@
+"""Corrected errors of each DIMM since boot, as the kernel's EDAC counts them.
+
+Format: Documentation/ABI/testing/sysfs-devices-edac of Linux. Errors without a DIMM are `ce_noinfo_count` of their memory controller.
+"""
+
+from typing import Dict
+
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.probe import Probe, ProbeError
+from clusterctl_validators.record import Record
+
+_MC = "/sys/devices/system/edac/mc/"
+_PATHS = ("mc*/dimm*/dimm_ce_count", "mc*/rank*/dimm_ce_count", "mc*/ce_noinfo_count")
+_SECONDS_PER_DAY = 86400.0
+
+
+def judge_dimms(record: Record, probe: Probe, per_day_max: int) -> None:
+    """At most `per_day_max` errors for each day since boot, the first one counted whole; 0 = not declared."""
+    counts = _counts(probe)
+    if not per_day_max:
+        record.not_applicable("hardware.dimms.corrected", "not declared for this node")
+        return
+    if not counts:
+        record.warn(
+            "hardware.dimms.corrected",
+            expected="counters of the kernel (EDAC)",
+            found="none",
+            hint="without an EDAC driver nobody sees corrected errors: load that of this processor, and see the BMC's event log",
+        )
+        return
+    most = per_day_max * max(_uptime_s(probe) / _SECONDS_PER_DAY, 1.0)
+    bad = {name: count for name, count in counts.items() if count > most}
+    label = {name: (probe.read(_MC + name + "/dimm_label") or "").strip() for name in bad}
+    record.ok(
+        "hardware.dimms.corrected",
+        not bad,
+        expected="<= {:g} each since boot, {} a day".format(int(most), per_day_max),
+        found="; ".join("{} {}: {}".format(name, label[name], count) for name, count in sorted(bad.items())) or "none above it",
+        severity=Severity.MAJOR,
+        hint="find the DIMM in the event log of the BMC (`clusterctl bmc NODE`), replace it, then burn in",
+    )
+
+
+def _counts(probe: Probe) -> Dict[str, int]:
+    found = {}
+    for path in sorted(p for pattern in _PATHS for p in probe.glob(_MC + pattern)):
+        text = (probe.read(path) or "").strip()
+        if text.isdigit():
+            found[path[len(_MC) :].rpartition("/")[0]] = int(text)
+    return found
+
+
+def _uptime_s(probe: Probe) -> float:
+    """Raises ProbeError."""
+    try:
+        return float((probe.read("/proc/uptime") or "").split()[0])
+    except (ValueError, IndexError) as e:
+        raise ProbeError("/proc/uptime shows no number") from e
