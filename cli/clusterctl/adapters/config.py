@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.core.breaker import Breaker
 from clusterctl.core.pool_limits import PoolLimits
@@ -234,10 +235,10 @@ def invalid_key(file: Path | None, path: str, message: str, hint: str) -> Config
 
 def _read(file: Path) -> dict[str, object]:
     try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        data = yaml.safe_load(read_given_text(file))
     except OSError as e:
         raise ConfigError(detail=f"{file}: {e.strerror}", hint="set CLUSTERCTL_CONFIG to a readable file, or unset it") from e
-    except yaml.YAMLError as e:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as e:
         raise ConfigError(detail=f"{file}: {e}", hint="correct the YAML") from e
     if data is None:
         return {}

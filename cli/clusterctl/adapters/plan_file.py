@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.given_file import read_given_text
 from clusterctl.core.saved_plan import HOW_TO_SAVE, SavedPlan, parse_saved_plan
 from clusterctl.model.errors import ConfigError
 
@@ -18,7 +19,7 @@ def read_plan(file: Path) -> SavedPlan:
         ConfigError: the file cannot be read, or is not a saved plan.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_given_text(file)
     except OSError as e:
         raise ConfigError(detail=f"{file}: {e.strerror}", hint=HOW_TO_SAVE) from e
     except UnicodeDecodeError as e:

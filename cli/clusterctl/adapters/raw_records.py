@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.strict_json import parse_json
 from clusterctl.core.gates.planning.header import FILE, Header, header_from
 from clusterctl.core.gates.planning.header import SCHEMA_VERSION as HEADER_VERSION
@@ -116,7 +117,7 @@ def read_all(run_directory: Path) -> tuple[RawRecord, ...]:
 
 def _read(file: Path) -> Sequence[RawRecord]:
     try:
-        data = parse_json(file.read_text(encoding="utf-8"))
+        data = parse_json(read_given_text(file))
         version, records = data["schema_version"], [record_from(r) for r in data["records"]]
     except (ValueError, KeyError, TypeError, OSError) as e:
         raise ConfigError(detail=f"{file}: not a file of raw records: {e}", hint="restore the run directory from a backup") from e
@@ -140,7 +141,7 @@ def read_header(directory: Path) -> Header:
             detail=f"{directory}: contains no burn-in", hint="`clusterctl burnin TARGET` creates one; see `clusterctl history NODE`"
         )
     try:
-        data = parse_json(file.read_text(encoding="utf-8"))
+        data = parse_json(read_given_text(file))
         header = header_from(data)
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as e:
         raise ConfigError(detail=f"{file}: damaged: {e!r}", hint="restore the run directory from a backup") from e

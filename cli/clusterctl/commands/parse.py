@@ -7,6 +7,7 @@ from pathlib import Path
 
 import rich_click as click
 
+from clusterctl.adapters.given_file import read_given
 from clusterctl.commands.options import output_option
 from clusterctl.model.errors import ConfigError, UsageProblemError
 
@@ -38,7 +39,7 @@ def command(tool: str | None, file: str | None, list_tools: bool, output: str) -
 
 def _read(file: str) -> str:
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = sys.stdin.buffer.read() if file == "-" else read_given(Path(file))
     except OSError as e:
         raise ConfigError(detail=f"{file}: {e.strerror}", hint="name a readable file, or `-` for standard input") from e
     return data.decode("utf-8", "replace")

@@ -79,7 +79,7 @@ def parse_saved_plan(text: str, file: Path) -> SavedPlan:
                 detail=f"{file}: is a {data['kind']} of version {data['schema_version']}", hint=f"{HOW_TO_SAVE}, without --ansible"
             )
         return SavedPlan(file, data["target"], _nodes(data["nodes"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as e:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise ConfigError(detail=f"{file}: is no plan: {e!r}", hint=HOW_TO_SAVE) from e
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.raw_records import read_all, read_header
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.registry import gate_named, gate_names
@@ -71,8 +72,8 @@ def _today(header: Header, load: Callable[[str], Sequence[Node]]) -> Sequence[No
 
 def _read_baselines(file: Path) -> list[Any]:
     try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as e:
+        data = yaml.safe_load(read_given_text(file))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as e:
         raise ConfigError(detail=f"{file}: {e}", hint="write a YAML file with gates_baselines: [...]") from e
     entries = data.get("gates_baselines") if isinstance(data, dict) else data
     if not isinstance(entries, list):
