@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -93,11 +93,16 @@ def _floors(specs: dict[str, NodeSpec]) -> str:
     lines = ["| profile | gate | floor | source |\n", "|---|---|---|---|\n"]
     for name, spec in specs.items():
         lines += [
-            f"| `{name}` | `{baseline['gate']}` {baseline['metric']} | {baseline['value']:g} {baseline['unit']} | {baseline['source']} |\n"
+            f"| `{name}` | `{baseline['gate']}` {baseline['metric']}{_number_of_nodes(baseline)} | {baseline['value']:g} {baseline['unit']} | {baseline['source']} |\n"
             for baseline in spec.gates["gates_baselines"]
             if baseline["kind"] == "floor"
         ]
     return "".join(lines)
+
+
+def _number_of_nodes(baseline: dict[str, Any]) -> str:
+    low, high = baseline.get("nodes_min"), baseline.get("nodes_max")
+    return f", {low} nodes or more" if low else f", {high} nodes or fewer" if high else ""
 
 
 def _sources() -> str:

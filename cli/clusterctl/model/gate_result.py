@@ -96,10 +96,11 @@ class Baseline:
     """A number with its provenance; `source`, `date` and `unit` are never empty.
 
     Attributes:
-        nodes: number of nodes it holds for; None = any number.
+        nodes: number of nodes it holds for; None = any number, or those from `nodes_min` to `nodes_max`, both included.
         size_bytes: message size it holds for; None = the tool's own average or only figure.
         n, spread: how many measurements it rests on, and their relative spread.
         tolerance_percent: only for `expected`: the node may be this much below it; a floor is a limit already.
+        reason: why it is far below the best published number for such nodes; empty where it is not.
     """
 
     gate: str
@@ -113,17 +114,26 @@ class Baseline:
     sku: str = ""
     fabric: str = ""
     nodes: int | None = None
+    nodes_min: int | None = None
+    nodes_max: int | None = None
     size_bytes: int | None = None
     op: str = ""
     n: int | None = None
     spread: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     tolerance_percent: float = 0.0
+    reason: str = ""
 
     @property
     def limit(self) -> float:
         """The number a measurement is compared with."""
         return self.value * (1 - self.tolerance_percent / 100)
+
+    def holds_for(self, nodes: int) -> bool:
+        """Whether it applies to a run over this number of nodes."""
+        if self.nodes is not None:
+            return self.nodes == nodes
+        return (self.nodes_min or nodes) <= nodes <= (self.nodes_max or nodes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ class Hardware:
         ethernet: the profile uses RoCE. The adapters support both link types and are delivered as InfiniBand.
         fabric_reporting: what nvidia-smi shows of the fabric: nothing (empty), its `state`, or its state and `health`.
         node_busbw_gbs, group_busbw_gbs: all-reduce bus bandwidth at large messages within one node and across nodes, in GB/s.
+        pair_busbw_gbs: the same for two nodes, which NCCL joins by a tree where each reduces in its NVSwitches first; 0 = as across nodes.
+        network_busbw_gbs: the same for trays of a rack without its NVLink (NCCL_MNNVL_ENABLE=0).
         copies_gbs: nvbandwidth results in GB/s: host to device, device to host, both at once, between GPUs.
     """
 
@@ -90,6 +92,8 @@ class Hardware:
     node_busbw_gbs: float
     group_busbw_gbs: float
     copies_gbs: tuple[float, float, float, float]
+    pair_busbw_gbs: float = 0.0
+    network_busbw_gbs: float = 0.0
     subnet_manager: bool = False
     ethernet: bool = False
     switch_hcas: tuple[tuple[str, str], ...] = ()

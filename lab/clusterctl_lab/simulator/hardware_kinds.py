@@ -1,8 +1,8 @@
 """The hardware that a lab node can simulate, as data.
 
 GPU values come from recorded `nvidia-smi -q -x` output: GB300 and GB200 from NVIDIA/k8s-test-infra (qx-gb300.xml, qx-gb200.xml), the others from
-SpareCores/sc-inspector-data (gcp a2-ultragpu-8g and a3-ultragpu-8g, upcloud GPU-24xCPU-240GB-1xB200). Bandwidths are close to the values in the sources of the
-profiles. Idle latencies of processors come from their drivers or firmware. Assumed: boards and firmware of HCAs, and PCI addresses other than those of HGX H100,
+SpareCores/sc-inspector-data (gcp a2-ultragpu-8g and a3-ultragpu-8g, upcloud GPU-24xCPU-240GB-1xB200). Bandwidths are those of healthy machines in
+cli/clusterctl/core/gates/published.yml, or close to them. Idle latencies of processors come from their drivers or firmware. Assumed: boards and firmware of HCAs, and PCI addresses other than those of HGX H100,
 DGX A100 and the GPUs of compute trays.
 """
 
@@ -101,6 +101,7 @@ HGX_H100 = Hardware(
     fabric_reporting="state",
     node_busbw_gbs=481.0,
     group_busbw_gbs=389.0,
+    pair_busbw_gbs=485.0,
     copies_gbs=(55.4, 55.2, 48.9, 394.6),
 )
 HGX_H100_ROCE = replace(HGX_H100, name="hgx_h100_roce", title="HGX H100 with RoCE", profile="profile_lab_hgx_h100_roce", ethernet=True)
@@ -132,7 +133,7 @@ HGX_B200 = replace(
     subnet_manager=True,
     fabric_reporting="health",
     node_busbw_gbs=842.0,
-    copies_gbs=(56.2, 56.8, 49.9, 744.0),
+    copies_gbs=(55.7, 56.4, 49.9, 768.0),
 )
 # Four NUMA nodes per socket (NPS4); every second one has a PCIe switch with two GPUs and two HCAs.
 HGX_A100 = replace(
@@ -168,6 +169,7 @@ HGX_A100 = replace(
     fabric_reporting="",
     node_busbw_gbs=233.0,
     group_busbw_gbs=190.0,
+    pair_busbw_gbs=0.0,
     copies_gbs=(24.6, 25.1, 21.9, 273.0),
 )
 GB300_NVL72 = replace(
@@ -200,9 +202,11 @@ GB300_NVL72 = replace(
     nvlink_gbs="53.125",
     rack_nvlink=True,
     fabric_reporting="health",
-    node_busbw_gbs=681.0,
-    group_busbw_gbs=937.0,
-    copies_gbs=(195.2, 205.1, 180.3, 798.4),
+    node_busbw_gbs=685.0,
+    group_busbw_gbs=930.0,
+    pair_busbw_gbs=842.0,
+    network_busbw_gbs=376.0,
+    copies_gbs=(211.5, 193.5, 171.9, 768.6),
 )
 # Source of HCA names and addresses: NVIDIA/NVSentinel, docs/nic-health-monitor/link-state-detection.md.
 GB200_NVL72 = replace(
@@ -225,5 +229,8 @@ GB200_NVL72 = replace(
     pcie_gen=5,
     node_busbw_gbs=673.0,
     group_busbw_gbs=834.0,
+    pair_busbw_gbs=838.0,
+    network_busbw_gbs=191.0,
+    copies_gbs=(201.0, 193.0, 171.0, 768.0),
 )
 KINDS = {kind.name: kind for kind in (HGX_H100, HGX_H100_ROCE, HGX_H200, HGX_B200, HGX_A100, GB300_NVL72, GB200_NVL72)}

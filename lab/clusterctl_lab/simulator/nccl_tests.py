@@ -20,8 +20,6 @@ _BUS_FACTORS = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "alltoall
 # Bus bandwidth relative to all-reduce, which the switches accelerate.
 _RELATIVE_TO_ALL_REDUCE = {"all_reduce": 1.0, "all_gather": 0.752, "reduce_scatter": 0.755, "alltoall": 0.74}
 _SUFFIX = {"K": 2**10, "M": 2**20, "G": 2**30}
-# GB300 with NCCL_MNNVL_ENABLE=0, as Azure's NCCL guide expects it; the same is assumed for GB200.
-NETWORK_OF_A_RACK_GBS = 200.0
 _HALF_SPEED_BYTES = 32 * 2**20
 
 
@@ -58,6 +56,7 @@ def run_group(
         print(problem)
         return 3
     load.begin()
+    ranks = sum(count for _, count in group)
     low, high = _size(_option(words, "-b", "--minbytes", "32M")), _size(_option(words, "-e", "--maxbytes", "32M"))
     step = int(_option(words, "-f", "--stepfactor", "2"))
     nccl = group[0][0].nccl
@@ -76,7 +75,8 @@ def run_group(
         else:
             lines += nccl_debug_log.info_lines(group, rack_nvlink=rack_nvlink)
     lines += [f"NCCL version {nccl}+cuda13.0", "#", *_HEADER]
-    table, average = _table(name, low, high, step, group, rack_nvlink=rack_nvlink)
+    in_a_ring = environment.get("NCCL_ALGO") == "Ring"
+    table, average = _table(name, _sizes(low, high, step), bus_bandwidth(name, group, rack_nvlink=rack_nvlink, in_a_ring=in_a_ring), ranks)
     lines += [
         *table,
         "# Out of bounds values : 0 OK",
@@ -108,24 +108,40 @@ _HEADER = (
 )
 
 
-def bus_bandwidth(name: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> float:
+def bus_bandwidth(name: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool, in_a_ring: bool = False) -> float:
     """The bus bandwidth at large messages in GB/s, limited by the slowest node and HCA of the group."""
     slowest = min(d.nccl_factor for d, _ in group)
     if len(group) == 1:
         ranks = group[0][1]
         return machine.THIS.node_busbw_gbs * (1.0 if ranks > machine.GPUS // 2 else 0.76) * slowest * _RELATIVE_TO_ALL_REDUCE[name]
+    of_two = machine.THIS.pair_busbw_gbs if len(group) == 2 and not in_a_ring else 0
     if rack_nvlink:
-        return machine.THIS.group_busbw_gbs * slowest * _RELATIVE_TO_ALL_REDUCE[name]
-    network = min(d.slowest_hca for d, _ in group) * (1.0 if all(d.gdr for d, _ in group) else peers.WITHOUT_GDR)
-    best = NETWORK_OF_A_RACK_GBS if machine.THIS.rack_nvlink else machine.THIS.group_busbw_gbs
-    return best * network * slowest * _RELATIVE_TO_ALL_REDUCE[name]
+        return (of_two or machine.THIS.group_busbw_gbs) * slowest * _RELATIVE_TO_ALL_REDUCE[name]
+    rate = min(d.slowest_hca for d, _ in group)
+    best = rate * (machine.THIS.network_busbw_gbs or machine.THIS.group_busbw_gbs)
+    if of_two and not machine.THIS.rack_nvlink:
+        best = min(of_two, rate * _carried_gbs(sum(count for _, count in group)))
+    return best * (1.0 if all(d.gdr for d, _ in group) else peers.WITHOUT_GDR) * slowest * _RELATIVE_TO_ALL_REDUCE[name]
 
 
-def _table(name: str, low: int, high: int, step: int, group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> tuple[list[str], float]:
-    best, ranks = bus_bandwidth(name, group, rack_nvlink=rack_nvlink), sum(n for _, n in group)
-    rows, bandwidths, size = [], [], low
+def _carried_gbs(ranks: int) -> float:
+    """What the adapters of two nodes carry where each node reduces inside first: busbw / (ranks - 1) for each GPU. So the run hides a slow adapter."""
+    per_gpu = machine.THIS.line_rate_gbps / 8 * len(machine.THIS.hca_names) / machine.GPUS
+    return per_gpu * (ranks - 1)
+
+
+def _sizes(low: int, high: int, step: int) -> list[int]:
+    sizes = []
+    while low <= high:
+        sizes.append(low)
+        low *= max(step, 2)
+    return sizes
+
+
+def _table(name: str, sizes: list[int], best: float, ranks: int) -> tuple[list[str], float]:
+    rows, bandwidths = [], []
     reduces = "sum" if name in ("all_reduce", "reduce_scatter") else "none"
-    while size <= high:
+    for size in sizes:
         cells = ""
         for place in ("out", "in"):
             busbw = best * size / (size + _HALF_SPEED_BYTES) * variation_factor(name, str(size), place, spread=0.001)
@@ -133,7 +149,6 @@ def _table(name: str, low: int, high: int, step: int, group: list[tuple[Peer, in
             bandwidths.append(busbw)
             cells += f"  {_time(size / algbw / 1e3)} {algbw:>7.2f} {busbw:>7.2f} {0:>7}"
         rows.append(f"{size:>12} {size // 4:>13} {'float':>9} {reduces:>7} {-1:>7}{cells}")
-        size *= max(step, 2)
     return rows, sum(bandwidths) / len(bandwidths)
 
 

@@ -47,6 +47,10 @@ def _problems_of(entry: Baseline, today: date) -> Iterator[tuple[str, str]]:
         yield "unit", f"{entry.unit!r}; {entry.metric} is in {unit}"
     if entry.tolerance_percent and entry.kind is not BaselineKind.EXPECTED:
         yield "tolerance_percent", f"a {entry.kind} is a limit already; the tolerance would be applied twice"
+    if entry.nodes is not None and (entry.nodes_min or entry.nodes_max):
+        yield "nodes", "stands beside nodes_min or nodes_max; state one number of nodes, or a range"
+    if entry.nodes_min and entry.nodes_max and entry.nodes_min > entry.nodes_max:
+        yield "nodes_min", f"{entry.nodes_min} is above nodes_max, {entry.nodes_max}"
     expires = _day(entry.expires)
     if entry.expires and expires is None:
         yield "expires", f"{entry.expires!r} is no date"
@@ -63,6 +67,6 @@ def _day(text: str) -> date | None:
 
 def _same_scope(one: Baseline, other: Baseline) -> bool:
     def scope(b: Baseline) -> tuple[object, ...]:
-        return (b.gate, b.metric, b.size_bytes, b.nodes, b.op)
+        return (b.gate, b.metric, b.size_bytes, b.nodes, b.nodes_min, b.nodes_max, b.op)
 
     return one is not other and scope(one) == scope(other)

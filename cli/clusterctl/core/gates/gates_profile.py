@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clusterctl.core.gates.baselines import baseline_problems
-from clusterctl.core.gates.planning.devices import gpus_of, hcas_of
+from clusterctl.core.gates.planning.devices import gpu_model_of, gpus_of, hcas_of
+from clusterctl.core.gates.published import published_problems
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
 from clusterctl.core.schema_errors import schema_error
 from clusterctl.model.errors import GatesInvalidError
@@ -44,12 +45,15 @@ class BaselineEntry(BaseModel):
     sku: str = ""
     fabric: str = ""
     nodes: Annotated[int, Field(gt=0)] | None = None
+    nodes_min: Annotated[int, Field(gt=0)] | None = None
+    nodes_max: Annotated[int, Field(gt=0)] | None = None
     size_bytes: Annotated[int, Field(gt=0)] | None = None
     op: str = ""
     n: Annotated[int, Field(gt=0)] | None = None
     spread: float | None = None
     versions: dict[str, str] = {}
     tolerance_percent: Annotated[float, Field(ge=0, lt=100)] = 0.0
+    reason: str = ""
 
 
 class _Document(BaseModel):
@@ -114,6 +118,7 @@ def profile_of(node: Node, today: date) -> GatesProfile:
     entries = tuple(_baseline(e) for e in document.gates_baselines)
     problems += _missing_level_problems(settings)
     problems += baseline_problems(entries, settings, hcas=hcas_of(node), gpus=gpus_of(node), today=today)
+    problems += published_problems(entries, settings, gpu_model=gpu_model_of(node), hcas=hcas_of(node))
     problems += _uncovered_problems(document.gates_levels, entries)
     if problems:
         raise _invalid(node.name, problems)

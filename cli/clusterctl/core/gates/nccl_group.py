@@ -184,11 +184,11 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         """The bus bandwidth that the HCAs of a node carry; no limit over NVLink.
 
         The HCAs of a node carry busbw * (k-1)/(n-1) per GPU when each node reduces inside first (k nodes, n GPUs), so
-        busbw <= rate * (n-1)/(k-1); without a number of nodes, it takes two, the most lenient case.
+        busbw <= rate * (n-1)/(k-1); without a number of nodes, it takes the fewest it holds for, the most lenient case.
         """
         if settings.over_nvlink or not hcas or baseline.unit != "GB/s" or gpus <= 0:
             return None
-        nodes = max(baseline.nodes or _LEAST_NODES, _LEAST_NODES)
+        nodes = max(baseline.nodes or baseline.nodes_min or _LEAST_NODES, _LEAST_NODES)
         per_gpu = sum(h.rate_gbps for h in hcas) / 8 / gpus
         return per_gpu * (nodes * gpus - 1) / (nodes - 1)
 

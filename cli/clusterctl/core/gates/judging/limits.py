@@ -20,9 +20,13 @@ def limit_text(value: float) -> str:
 
 
 def applicable(baselines: Sequence[Baseline], nodes: int) -> tuple[Baseline, ...]:
-    """The baselines for a run over `nodes` nodes: those for exactly that number win over those for any number."""
-    exact = {(b.metric, b.size_bytes, b.op, b.kind) for b in baselines if b.nodes == nodes}
-    return tuple(b for b in baselines if b.nodes == nodes or (b.nodes is None and (b.metric, b.size_bytes, b.op, b.kind) not in exact))
+    """The baselines for a run over `nodes` nodes: those for exactly that number win over those for a range or for any number."""
+    exact = {_figure(b) for b in baselines if b.nodes == nodes}
+    return tuple(b for b in baselines if b.holds_for(nodes) and (b.nodes == nodes or _figure(b) not in exact))
+
+
+def _figure(baseline: Baseline) -> tuple[object, ...]:
+    return (baseline.metric, baseline.size_bytes, baseline.op, baseline.kind)
 
 
 def floors(baselines: Sequence[Baseline]) -> tuple[Baseline, ...]:

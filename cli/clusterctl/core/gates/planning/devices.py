@@ -44,6 +44,11 @@ def gpus_of(node: Node) -> int:
     return len(count) if isinstance(count, list) else int(count)
 
 
+def gpu_model_of(node: Node) -> str:
+    """The GPU model of `hardware_gpu_model`, as nvidia-smi prints it; empty where the spec declares none."""
+    return str(node.spec.roles.get("hardware", {}).get("hardware_gpu_model") or "")
+
+
 def read_hcas(hardware: Mapping[str, Any], owner: str) -> tuple[Hca, ...]:
     """As `hcas_of`, from the variables of the role `hardware`."""
     found: list[Hca] = []
