@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import yaml
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
+from clusterctl.adapters.deadline import within
 from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, read_node
 from clusterctl.model.errors import PoolError, PoolUnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from clusterctl.adapters.pools.kubernetes_nodes import Patch
+from clusterctl.adapters.pools.kubernetes_nodes import Patch
 
 _GONE, _CONFLICT, _TOO_MANY, _SERVER = 404, 409, 429, 500
 _TRIES = 8
@@ -42,12 +44,14 @@ class KubernetesApi:
 
     def nodes(self, selector: str) -> tuple[KubernetesNode, ...]:
         """The nodes with these labels."""
-        return tuple(read_node(n) for n in self._list(self._api.list_node, label_selector=selector))
+        with _well_formed():
+            return tuple(read_node(n) for n in self._list(self._api.list_node, label_selector=selector))
 
     def node(self, name: str) -> KubernetesNode | None:
         """One node; None if Kubernetes does not know it."""
-        found = self._call(self._api.read_node, name, _preload_content=False, absent_is_none=True)
-        return None if found is None else read_node(json.loads(found.data))
+        found = self._call(self._api.read_node, name, absent_is_none=True)
+        with _well_formed():
+            return None if found is None else read_node(found)
 
     def change(self, name: str, patch: Callable[[KubernetesNode], Patch | None]) -> bool:
         """Change a node as it is at that moment; made again if somebody changed it in between. Returns whether there was something to change."""
@@ -57,7 +61,7 @@ class KubernetesApi:
             if wanted is None:
                 return False
             try:
-                self._call(self._api.patch_node, name, wanted, _preload_content=False)
+                self._call(self._api.patch_node, name, wanted)
             except PoolError as e:
                 if _status(e) != _CONFLICT:
                     raise
@@ -67,7 +71,7 @@ class KubernetesApi:
 
     def set_status(self, name: str, patch: Patch) -> None:
         """Change the status of a node."""
-        self._call(self._api.patch_node_status, name, patch, _preload_content=False)
+        self._call(self._api.patch_node_status, name, patch)
 
     def pods(self, node: str) -> list[dict[str, Any]]:
         """All pods of a node."""
@@ -79,7 +83,7 @@ class KubernetesApi:
             api_version=self._eviction(), kind="Eviction", metadata=client.V1ObjectMeta(name=name, namespace=namespace)
         )
         try:
-            self._call(self._api.create_namespaced_pod_eviction, name, namespace, body, _preload_content=False)
+            self._call(self._api.create_namespaced_pod_eviction, name, namespace, body)
         except PoolError as e:
             if _status(e) == _GONE:
                 return ""
@@ -92,9 +96,10 @@ class KubernetesApi:
     def _eviction(self) -> str:
         """policy/v1, or what the server has: up to 1.21 that is policy/v1beta1."""
         if not self._eviction_version:
-            resources = json.loads(self._call(self._api.get_api_resources, _preload_content=False).data)["resources"]
-            found: dict[str, Any] = next((r for r in resources if r["name"] == "pods/eviction"), {})
-            self._eviction_version = f"{found.get('group', 'policy')}/{found.get('version', 'v1')}"
+            answer = self._call(self._api.get_api_resources)
+            with _well_formed():
+                found: dict[str, Any] = next((r for r in answer["resources"] if r["name"] == "pods/eviction"), {})
+                self._eviction_version = f"{found.get('group', 'policy')}/{found.get('version', 'v1')}"
         return self._eviction_version
 
     def _list(self, call: Callable[..., Any], **words: Any) -> list[dict[str, Any]]:
@@ -102,22 +107,40 @@ class KubernetesApi:
         position = ""
         while True:
             more: dict[str, Any] = {"_continue": position} if position else {}
-            page = json.loads(self._call(call, _preload_content=False, limit=_PAGE, **more, **words).data)
-            found += page["items"]
-            position = page["metadata"].get("continue", "")
+            page = self._call(call, limit=_PAGE, **more, **words)
+            with _well_formed():
+                found += [{**item, "metadata": {**item["metadata"]}} for item in page["items"]]
+                position = str(page["metadata"].get("continue") or "")
             if not position:
                 return found
 
     def _call(self, call: Callable[..., Any], *args: Any, absent_is_none: bool = False, **words: Any) -> Any:
+        """The JSON that one request is answered with, within `timeout_s` for the whole exchange: the client's own limit starts again with each byte."""
         try:
-            return call(*args, _request_timeout=self._timeout_s, **words)
+            data = within(self._timeout_s, lambda: call(*args, _request_timeout=self._timeout_s, _preload_content=False, **words).data)
         except client.ApiException as e:
             if e.status == _GONE and absent_is_none:
                 return None
             raise _error(e) from e
-        except HTTPError as e:
+        except (HTTPError, TimeoutError) as e:
             hint = "`kubectl get --raw /readyz` shows whether it runs; no node entered the pool, run the same command again then"
             raise PoolUnreachableError(detail=f"the API server of Kubernetes does not answer: {e}", hint=hint) from e
+        with _well_formed():
+            return dict(json.loads(data).items())
+
+
+@contextmanager
+def _well_formed() -> Iterator[None]:
+    """The border to what the API server sends: what stands before it, a proxy for instance, may answer in its place.
+
+    Raises:
+        PoolUnreachableError: it is no JSON, or has another form than the API's.
+    """
+    try:
+        yield
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as e:
+        detail = f"the API server of Kubernetes sends another answer than its API has ({type(e).__name__}: {str(e)[:120]})"
+        raise PoolUnreachableError(detail=detail, hint="`kubectl get nodes` shows whether a proxy answers in its place") from e
 
 
 def _status(error: PoolError) -> int:
@@ -127,7 +150,7 @@ def _status(error: PoolError) -> int:
 def _error(error: Any) -> PoolError:
     try:
         said = json.loads(error.body)["message"]
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, RecursionError):
         said = str(error.reason)
     if error.status in {502, 503, 504}:
         return PoolUnreachableError(
