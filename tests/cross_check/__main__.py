@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from cross_check import fabric_tools, hardware_views, same_output
+from cross_check import fabric_tools, hardware_views, kernel_tools, network_tools, same_output
 from cross_check.comparison import NotRun, ToolReport, report
 from cross_check.world import why_no_world
 from support.roles import ROOT
@@ -26,7 +26,7 @@ def run() -> dict[str, Any]:
     reports: list[ToolReport] = []
     absent: dict[str, str] = {}
     why = why_no_world()
-    for part in (same_output, hardware_views, fabric_tools):
+    for part in (same_output, hardware_views, kernel_tools, network_tools, fabric_tools):
         lacking = {
             tool: why or (f"{part.why_missing(tool)} is missing here: {_HOW}" if part.why_missing(tool) else "") for tool in part.TOOLS
         }

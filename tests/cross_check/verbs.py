@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-import subprocess
 from pathlib import Path
 
-from support.roles import ROOT
-from support.unpacked_tools import environment
+from cross_check.compiled import FOLDER, UNPACKED, compiled
+from support.unpacked_tools import environment, which
 
-_SOURCE = Path(__file__).with_name("verbs_from_sysfs.c")
-_UNPACKED = ROOT / "build" / "tools" / "root" / "usr" / "include"
-_FOLDER = ROOT / "build" / "cross_check"
+_PUBLIC = "get_device_list free_device_list get_device_name open_device close_device query_device query_port query_gid"
+_VERSIONS = """IBVERBS_1.0 {{ global: ibv_read_sysfs_file; local: *; }};
+IBVERBS_1.1 {{ global: {public} }} IBVERBS_1.0;
+{private} {{ global: ibv_query_gid_type; }} IBVERBS_1.1;
+"""
 
 
 def missing() -> str:
     """What is absent to compile the library; empty if it can be compiled."""
     if not shutil.which("gcc"):
         return "gcc"
-    headers = (Path("/usr/include"), _UNPACKED)
+    headers = (Path("/usr/include"), UNPACKED)
     return "" if any((folder / "infiniband" / "verbs.h").exists() for folder in headers) else "libibverbs-dev"
 
 
@@ -29,11 +31,18 @@ def library_path() -> str:
     Raises:
         subprocess.CalledProcessError: the compiler refused it.
     """
-    _FOLDER.mkdir(parents=True, exist_ok=True)
-    script, own = _SOURCE.with_suffix(".map"), _FOLDER / f"{os.getpid()}.so"
-    warnings, linker = ("-Wall", "-Wextra", "-Werror"), ("-Wl,-soname,libibverbs.so.1", f"-Wl,--version-script={script}")
-    subprocess.run(
-        ["gcc", "-shared", "-fPIC", "-O1", *warnings, *linker, "-I", _UNPACKED, "-o", own, _SOURCE], check=True, capture_output=True
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    script = FOLDER / f"{os.getpid()}.map"
+    script.write_text(
+        _VERSIONS.format(public=" ".join(f"ibv_{name};" for name in _PUBLIC.split()), private=_private_version()), encoding="ascii"
     )
-    own.rename(_FOLDER / "libibverbs.so.1")
-    return os.pathsep.join(filter(None, (str(_FOLDER), environment().get("LD_LIBRARY_PATH", ""))))
+    library = compiled("verbs_from_sysfs.c", "libibverbs.so.1", ("-Wl,-soname,libibverbs.so.1", f"-Wl,--version-script={script}"))
+    script.unlink()
+    return os.pathsep.join(filter(None, (str(library.parent), environment().get("LD_LIBRARY_PATH", ""))))
+
+
+def _private_version() -> str:
+    """The version of the private symbols, which has the number of a release in it."""
+    program = Path(which("ibv_devinfo") or "").read_bytes()
+    found = re.search(rb"IBVERBS_PRIVATE_\d+", program)
+    return found[0].decode() if found else "IBVERBS_PRIVATE_34"

@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 NODE = "r12-n04"
 _ENTRY = ROOT / "tests" / "cross_check" / "world_entry.py"
 _LAB = ROOT / "lab"
-# As the lab's stub packages start the simulator.
-_SIMULATED = "import sys; sys.path.insert(0, {path!r}); from simulator.{module} import main; sys.exit(main(sys.argv[1:], {version!r}))"
+# As the lab's stub packages start the simulator. On a node, packages put the files of modules below /usr.
+_SIMULATED = """import sys
+sys.path.insert(0, {path!r})
+from simulator import state
+state.MODULES = "/run/clusterctl-lab/modules"
+from simulator.{module} import main
+sys.exit(main(sys.argv[1:], {version!r}))
+"""
 _LIMIT_S = 300
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cross_check import fabric_tools, hardware_views, same_output
+from cross_check import fabric_tools, hardware_views, kernel_tools, network_tools, same_output
 from cross_check.world import World, simulated, why_no_world
 
 if TYPE_CHECKING:
@@ -46,6 +46,14 @@ def test_real_programs_understand_the_simulated_machine(world: World) -> None:
 
 def test_the_simulator_prints_what_the_real_program_prints_on_a_fabric() -> None:
     assert differences(fabric_tools.compare(runnable(fabric_tools), ["mlx5_3"])) == {}
+
+
+def test_the_simulated_kernel_log_and_modules_are_printed_as_by_the_real_programs() -> None:
+    assert differences(kernel_tools.compare(runnable(kernel_tools))) == {}
+
+
+def test_the_settings_of_an_interface_are_printed_as_by_the_real_program() -> None:
+    assert differences(network_tools.compare(runnable(network_tools))) == {}
 
 
 def test_programs_see_the_simulated_machine_and_not_this_one() -> None:

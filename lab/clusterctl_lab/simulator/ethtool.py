@@ -6,6 +6,8 @@ import sys
 
 from . import nic_settings
 
+# The rows that ethtool 6.1 adds to the current settings; values of mlx5.
+_ALSO = "RX Buf Len:\t\tn/a\nCQE Size:\t\tn/a\nTX Push:\toff\nTCP data split:\toff\n"
 _RING = "RX:\t\t{rx}\nRX Mini:\tn/a\nRX Jumbo:\tn/a\nTX:\t\t{tx}\n"
 
 
@@ -29,7 +31,7 @@ def main(argv: list[str], version: str) -> int:
         nic_settings.save_settings(device, adapter)
     if option == "-g":
         most, now = _RING.format(rx=8192, tx=8192), _RING.format(**adapter.rings)
-        print(f"Ring parameters for {name}:\nPre-set maximums:\n{most}Current hardware settings:\n{now}")
+        print(f"Ring parameters for {name}:\nPre-set maximums:\n{most}Current hardware settings:\n{now}{_ALSO}", end="")
     if option == "-a":
         print(f"Pause parameters for {name}:\nAutonegotiate:\toff\nRX:\t\t{adapter.pause['rx']}\nTX:\t\t{adapter.pause['tx']}\n")
     return 0

@@ -8,6 +8,9 @@ import sys
 from . import state
 from .kernel_modules import ModuleError, available_version, load_module, modinfo_overrides, require_module, unload_module
 
+# Modules of the kernel whose files have dashes; NVIDIA's have them, too.
+_DASHED = ("nvme_core", "vfio_pci", "acpi_cpufreq")
+
 
 def main(argv: list[str], _version: str = "") -> int:
     """Run the program whose name it was called by."""
@@ -56,15 +59,20 @@ def _modinfo(words: list[str]) -> int:
         release = os.uname().release
         where = "updates/dkms" if version else "kernel/drivers"
         rows = {
-            "filename": f"/lib/modules/{release}/{where}/{name.replace('_', '-')}.ko",
+            "filename": f"/lib/modules/{release}/{where}/{_file_name(name)}.ko",
             "license": "Dual MIT/GPL",
             "description": "simulated",
         }
         rows |= {"version": version} if version else {}
-        rows |= {"name": name, "vermagic": f"{release} SMP preempt mod_unload"}
+        rows |= {"name": name, "vermagic": f"{release} SMP preempt mod_unload "}  # with the blank of VERMAGIC_STRING
         rows |= modinfo_overrides(name.replace("-", "_"))
         if field:
             print(rows.get(field, ""), end="\n" if field in rows else "")
         else:
             print("".join(f"{key + ':':<16}{value}\n" for key, value in rows.items()), end="")
     return code
+
+
+def _file_name(module: str) -> str:
+    dashed = module.startswith("nvidia") or module in _DASHED
+    return module.replace("_", "-") if dashed else module.replace("-", "_")
