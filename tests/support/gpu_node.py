@@ -110,7 +110,7 @@ def lay_pcie(root: Path, owner: str, bus: str, **files: str) -> None:
     for name, text in (link | counters | {"vendor": "0x15b3", "class": "0x020700", "iommu_group/type": "identity"} | files).items():
         (function / name).parent.mkdir(exist_ok=True)
         (function / name).write_text(text + "\n")
-    for name, text in link.items():
+    for name, text in (link | {"class": "0x060400", "uevent": f"PCI_SLOT_NAME={bus}:01.0"}).items():
         (port / name).write_text(text + "\n")
     devices = root / "sys/bus/pci/devices"
     devices.mkdir(parents=True, exist_ok=True)

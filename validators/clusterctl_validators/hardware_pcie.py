@@ -1,8 +1,8 @@
-"""Judges PCIe links, the IOMMU and ACS of a node."""
+"""Judges PCIe links and the IOMMU of a node."""
 
-from typing import List, Mapping, Sequence, Tuple
+from typing import Mapping, Sequence, Tuple
 
-from clusterctl_validators.pcie import PcieLink, UnreadableBridgesError, acs_bridges, iommu_state
+from clusterctl_validators.pcie import PcieLink, iommu_state
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
@@ -33,27 +33,3 @@ def judge_iommu(accepted: Sequence[str], probe: Probe, record: Record, devices: 
         else:
             hint = "compare the kernel's command line (iommu, intel_iommu, amd_iommu) and the BIOS setting (VT-d, AMD-Vi) with the profile"
             record.ok(check, state in accepted, expected=" or ".join(accepted), found=state, hint=hint)
-
-
-def judge_acs(declared: str, probe: Probe, record: Record) -> None:
-    """Whether ports of PCIe switches send traffic between two devices through the root complex."""
-    check = "hardware.pcie.acs"
-    try:
-        able, redirecting = acs_bridges(probe)
-    except UnreadableBridgesError as e:
-        if declared:
-            record.could_not_run(check, "lspci: {}".format(e))
-        else:
-            record.not_applicable(check, _UNDECLARED)
-        return
-    found = "{} of {} ports redirect{}".format(len(redirecting), len(able), _first(redirecting))
-    if not declared:
-        record.not_applicable(check, "{}; found {}".format(_UNDECLARED, found))
-        return
-    wrong = redirecting if declared == "disabled" else [a for a in able if a not in redirecting]
-    hint = "GPUDirect needs ACS off on bare metal, virtual machines need it on: set it in the BIOS, or at boot with setpci (ECAP_ACS+6.w)"
-    record.ok(check, not wrong, expected=declared, found=found, hint=hint)
-
-
-def _first(addresses: List[str], most: int = 3) -> str:
-    return ": " + ", ".join(addresses[:most]) + (", ..." if len(addresses) > most else "") if addresses else ""

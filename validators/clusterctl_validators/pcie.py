@@ -17,8 +17,11 @@ _SPEED = re.compile(r"^(\d+(?:\.\d+)?) GT/s")
 _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
 _TOTAL = re.compile(r"^TOTAL_ERR_\w+ (\d+)$", re.MULTILINE)
 _ACS = re.compile(r"ACSCtl:\s*(.*)")
-# Each of them sends traffic between two devices of a switch through the root complex; NCCL's troubleshooting guide looks for SrcValid.
-_REDIRECTING = ("SrcValid+", "ReqRedir+", "CmpltRedir+", "UpstreamFwd+")
+# Each of them sends traffic between two devices of a switch through the root complex. Source validation, for which NCCL's guide looks, redirects nothing.
+_REDIRECTING = ("ReqRedir+", "CmpltRedir+", "UpstreamFwd+")
+# Vendor and class of devices that exchange data without the processor: NVIDIA's GPUs and network adapters, NVMe disks.
+_PEER = re.compile(r"0x10de 0x03|0x15b3 0x02|\S+ 0x0108")
+_SLOT = re.compile(r"^PCI_SLOT_NAME=(\S+)$", re.MULTILINE)
 _IOMMU_STATES = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "translated"}
 
 
@@ -107,18 +110,42 @@ def iommu_state(probe: Probe, device: str) -> str:
     return _IOMMU_STATES.get(kind, kind)
 
 
-def acs_bridges(probe: Probe) -> Tuple[List[str], List[str]]:
-    """The bridges that have ACS, and those of them that redirect traffic. Raises UnreadableBridgesError."""
+def peer_devices(probe: Probe) -> List[str]:
+    """The folders of the GPUs, network adapters and NVMe disks, which exchange data without the processor."""
+    folders = [path.rpartition("/")[0] for path in probe.glob(DEVICES + "/*/class")]
+    return [f for f in folders if _PEER.match("{} {}".format(probe.read(f + "/vendor"), probe.read(f + "/class")))]
+
+
+def ports_above(probe: Probe, device: str) -> List[str]:
+    """The folders of the ports above a device, the nearest first and the root port last."""
+    ports, at = [], device + "/.."
+    while (probe.read(at + "/class") or "").startswith("0x0604"):
+        ports.append(at)
+        at += "/.."
+    return ports
+
+
+def slot_of(probe: Probe, folder: str) -> str:
+    """The address of a PCI function; empty if the kernel does not show it."""
+    found = _SLOT.search(probe.read(folder + "/uevent") or "")
+    return found.group(1) if found else ""
+
+
+def acs_ports(probe: Probe) -> Tuple[List[str], List[str]]:
+    """The ports above devices that exchange data and have ACS, and those of them that redirect traffic. Raises UnreadableBridgesError."""
     result = probe.run(BRIDGES)
     if result.rc != 0:
         raise UnreadableBridgesError(result.error or result.stderr.strip() or "exit {}".format(result.rc))
     if "<access denied>" in result.stdout:
         raise UnreadableBridgesError("only root may read the capabilities of PCI devices")
+    above = {slot_of(probe, port) for device in peer_devices(probe) for port in ports_above(probe, device)}
+    if "" in above:
+        raise UnreadableBridgesError("the kernel does not show the address of a port")
     able, redirecting = [], []
     for block in re.split(r"\n(?=\S)", result.stdout):
-        found = _ACS.search(block)
-        if found:
-            able.append(block.split(" ", 1)[0].strip())
+        address, found = block.split(" ", 1)[0].strip(), _ACS.search(block)
+        if found and address in above:
+            able.append(address)
             if any(flag in found.group(1) for flag in _REDIRECTING):
-                redirecting.append(able[-1])
+                redirecting.append(address)
     return able, redirecting

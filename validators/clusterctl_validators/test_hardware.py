@@ -9,7 +9,7 @@ from clusterctl_validators.gpu import Gpu, GpuReader, UnreadableGpuError
 from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
-from clusterctl_validators.hardware_pcie import judge_acs, judge_iommu, judge_link
+from clusterctl_validators.hardware_pcie import judge_iommu, judge_link
 from clusterctl_validators.host_inventory import UnreadableInventoryError, parse_lscpu, parse_memory_gib, parse_nvme_data_disks
 from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
@@ -317,10 +317,9 @@ def _hca_device(name: str) -> str:
     return "/sys/class/infiniband/{}/device".format(name)
 
 
-def test_iommu_and_acs(spec: Spec, record: Record, probe: Probe) -> None:
+def test_iommu(spec: Spec, record: Record, probe: Probe) -> None:
     present = {h["name"]: _hca_device(h["name"]) for h in spec["hardware_hcas"]}
     judge_iommu(spec["hardware_iommu"], probe, record, {n: d for n, d in present.items() if probe.read(d + "/vendor") is not None})
-    judge_acs(spec["hardware_pcie_acs"], probe, record)
 
 
 def test_secure_boot(spec: Spec, record: Record, probe: Probe) -> None:

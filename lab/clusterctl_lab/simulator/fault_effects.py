@@ -49,7 +49,7 @@ def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
     elif fault.name == "pcie_error":
         address = machine.THIS.hca_addresses[machine.THIS.hca_names.index(fault.device)]
         severity, kind, level = _AER[fault.option]
-        log.log(f"pcieport {sysfs_pci.port_of(address)}: AER: {severity.split(' ')[0]} error message received from {address}", level)
+        log.log(f"pcieport {sysfs_pci.ports_of(address)[0]}: AER: {severity.split(' ')[0]} error message received from {address}", level)
         log.log(f"mlx5_core {address}: PCIe Bus Error: severity={severity}, type={kind}", level)
 
 

@@ -7,7 +7,7 @@ import os
 import socket
 from dataclasses import asdict, dataclass
 
-from . import device_variation, imex_channel, machine, nvlink_fabric, state
+from . import device_variation, imex_channel, machine, nvlink_fabric, pcie_acs, state
 
 PORT = 7711
 TIMEOUT_S = 5.0
@@ -29,7 +29,7 @@ class Peer:
         fabric: all GPUs have joined the NVLink fabric.
         gdr: GPUDirect RDMA is available.
         gpus: PCI bus ids of the usable GPUs.
-        slowest_hca: bandwidth of the slowest HCA as a fraction of the line rate.
+        slowest_hca: bandwidth of the slowest HCA, with GPU memory where it can, as a fraction of the line rate.
         nccl_factor: bus bandwidth as a fraction of the usual one.
         rack: what NCCL prints if the node cannot use the NVLink fabric of its rack; empty if it can, or if the rack has none.
         imex: the addresses of the IMEX domain whose daemon runs here, its own first; empty if none runs or its members are not known.
@@ -56,14 +56,18 @@ def describe_self() -> Peer:
     """The properties of this node."""
     node = os.uname().nodename
     faults = state.read_faults()
-    factors = [faults.hca_factor(name, machine.THIS.line_rate_gbps) for name in machine.THIS.hca_names]
+    gdr = _reaches_gpu_memory() and (machine.THIS.rack_nvlink or not faults.of("gpudirect_off"))
+    factors = [
+        faults.hca_factor(name, machine.THIS.line_rate_gbps) * (pcie_acs.gpudirect_factor(rail) if gdr else 1.0)
+        for rail, name in enumerate(machine.THIS.hca_names)
+    ]
     return Peer(
         node=node,
         driver=state.driver_version(),
         nccl=state.installed_version("libnccl2"),
         tests=state.installed_version("nccl-tests"),
         fabric=all(nvlink_fabric.gpu_joined(index, faults) for index in range(machine.GPUS)),
-        gdr=_reaches_gpu_memory() and (machine.THIS.rack_nvlink or not faults.of("gpudirect_off")),
+        gdr=gdr,
         gpus=[machine.gpu(node, i).bus_id for i in range(machine.GPUS) if i not in faults.missing_gpus() | faults.lost_gpus()],
         slowest_hca=min(factors),
         nccl_factor=faults.nccl_factor() * device_variation.variation_factor(node, "nccl"),

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from . import device_variation, link_type, machine, state
+from . import device_variation, link_type, machine, pcie_acs, state
 
 WAIT_S = 60.0
 # Payload as a fraction of the line rate, after headers.
@@ -178,7 +178,8 @@ def _local_description(options: Options, name: str) -> dict[str, Any]:
         raise UsageError(" Failed to modify QP to RTR\n Unable to Connect the HCA's through the link")
     node, faults = os.uname().nodename, state.read_faults()
     rate = machine.THIS.line_rate_gbps * faults.hca_factor(options.device, machine.THIS.line_rate_gbps)
-    rate *= faults.gpudirect_factor(options.device) if options.gpu >= 0 else 1.0
+    if options.gpu >= 0:
+        rate *= faults.gpudirect_factor(options.device) * pcie_acs.gpudirect_factor(machine.hca_index(options.device))
     return {
         "test": name,
         "size": options.size,

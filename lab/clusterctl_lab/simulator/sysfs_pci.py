@@ -1,4 +1,7 @@
-"""/sys/bus/pci: GPUs, HCAs and NVSwitches, each below its root port, with their configuration space, so that lspci works."""
+"""/sys/bus/pci: GPUs, HCAs and NVSwitches below their ports, with their configuration space, so that lspci and setpci work.
+
+On HGX boards a GPU and the HCA of its rail are below one PCIe switch; on compute trays and for NVSwitches each function has a root port of its own.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,20 @@ from . import machine
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .hardware import Hardware
+
 _NVIDIA, _GPU_CLASS = 0x10DE, 0x030200
 _MELLANOX, _HCA_CLASS = 0x15B3, 0x020700
 _NVSWITCH_CLASS = 0x068000
 # The root port of 4th to 6th generation Xeons.
 _PORT = (0x8086, 0x352A, 0x060400)
-_SPEEDS = {1: "2.5 GT/s PCIe", 2: "5.0 GT/s PCIe", 3: "8.0 GT/s PCIe", 4: "16.0 GT/s PCIe", 5: "32.0 GT/s PCIe", 6: "64.0 GT/s PCIe"}
+# Ports of Broadcom's switches of generation 5 (PEX890xx) and 4 (PEX880xx), as lspci names them on HGX boards.
+_SWITCH = {5: (0x1000, 0xC030, 0x060400), 4: (0x1000, 0xC010, 0x060400)}
+# Device/port types of the PCI Express capability (PCI Express Base, 7.5.3.2).
+_ROOT, _UPSTREAM, _DOWNSTREAM, _ENDPOINT = 4, 5, 6, 0
+# Where the simulated configuration space has the control register of ACS.
+ACS_CONTROL = 0x106
+SPEEDS = {1: "2.5 GT/s PCIe", 2: "5.0 GT/s PCIe", 3: "8.0 GT/s PCIe", 4: "16.0 GT/s PCIe", 5: "32.0 GT/s PCIe", 6: "64.0 GT/s PCIe"}
 # Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats, with the short names of drivers/pci/pcie/aer.c.
 _CORRECTABLE = "RxErr BadTLP BadDLLP Rollover Timeout NonFatalErr CorrIntErr HeaderOF"
 _UNCORRECTABLE = (
@@ -31,23 +42,29 @@ def files(missing_gpus: set[int], *, acs: bool = False) -> dict[str, str | int |
     result: dict[str, str | int | bytes] = {}
     for index, address in enumerate(this.gpu_addresses):
         if index not in missing_gpus:
-            result |= _function(device_folder(address), gpu, machine.numa_node_of_slot(index), this.pcie_gen, 16)
+            result |= _function(device_folder(address), gpu, machine.numa_node_of_slot(index), (this.pcie_gen, 16))
     for index, address in enumerate(this.hca_addresses):
-        result |= _function(device_folder(address), hca, machine.numa_node_of_slot(index), this.pcie_gen, 16)
+        result |= _function(device_folder(address), hca, machine.numa_node_of_slot(index), (this.pcie_gen, 16))
     for address in this.nvswitch_addresses:
-        result |= _function(device_folder(address), (_NVIDIA, this.nvswitch_pci_id, _NVSWITCH_CLASS), 0, 4, 2)
+        result |= _function(device_folder(address), (_NVIDIA, this.nvswitch_pci_id, _NVSWITCH_CLASS), 0, (4, 2))
     for _, address in this.switch_hcas:
         # nvidia-fabricmanager-start.sh recognizes the management functions of NVSwitches by this vpd text.
-        result |= _function(device_folder(address), hca, 0, this.pcie_gen, 2) | {f"{device_folder(address)}/vpd": b"\x82\x06\x00SW_MNG\x78"}
+        result |= _function(device_folder(address), hca, 0, (this.pcie_gen, 2)) | {
+            f"{device_folder(address)}/vpd": b"\x82\x06\x00SW_MNG\x78"
+        }
     for address in _addresses():
         width = 2 if address in this.nvswitch_addresses or address in dict(this.switch_hcas).values() else 16
-        result |= _function(_port_folder(address), _PORT, 0, this.pcie_gen, width, acs=acs)
+        for port in ports_of(address):
+            result |= _function(
+                _folder(ports_of(address), port), _ids_of_port(port), 0, (this.pcie_gen, width), _kind_of_port(port), acs=acs
+            )
     return result
 
 
 def functions() -> list[str]:
     """The folders of all PCI functions, ports included, relative to /sys."""
-    return [folder for address in _addresses() for folder in (_port_folder(address), device_folder(address))]
+    folders = (f for a in _addresses() for f in (*(_folder(ports_of(a), port) for port in ports_of(a)), device_folder(a)))
+    return list(dict.fromkeys(folders))
 
 
 def _addresses() -> tuple[str, ...]:
@@ -58,29 +75,59 @@ def _addresses() -> tuple[str, ...]:
 def links(missing_gpus: set[int]) -> dict[str, str]:
     """The links in /sys/bus/pci/devices, relative to /sys."""
     missing = {machine.THIS.gpu_addresses[i] for i in missing_gpus}
-    addresses = _addresses()
-    result = {f"bus/pci/devices/{port_of(address)}": f"../../../{_port_folder(address)}" for address in addresses}
-    return result | {f"bus/pci/devices/{address}": f"../../../{device_folder(address)}" for address in addresses if address not in missing}
+    result = {f"bus/pci/devices/{port}": f"../../../{_folder(ports_of(a), port)}" for a in _addresses() for port in ports_of(a)}
+    return result | {f"bus/pci/devices/{a}": f"../../../{device_folder(a)}" for a in _addresses() if a not in missing}
 
 
-def port_of(address: str) -> str:
-    """The address of a function's root port: device 1 on the bus before."""
+def ports_of(address: str) -> tuple[str, ...]:
+    """The ports above a function, the root port first: with a switch between, those of its uplink and the switch port of this function."""
     domain, bus, _ = address.split(":")
-    return f"{domain}:{int(bus, 16) - 1:02x}:01.0"
+    rail = _rail_of(machine.THIS, address)
+    if rail is None:
+        return (f"{domain}:{int(bus, 16) - 1:02x}:01.0",)
+    first, number = min(int(a.split(":")[1], 16) for a in rail), rail.index(address)
+    return f"{domain}:{first - 3:02x}:01.0", f"{domain}:{first - 2:02x}:00.0", f"{domain}:{first - 1:02x}:{number:02x}.0"
+
+
+def _rail_of(this: Hardware, address: str) -> tuple[str, str] | None:
+    """The GPU and the HCA that share this function's switch; None if it is not below one."""
+    rails = () if this.rack_nvlink else tuple(zip(this.gpu_addresses, this.hca_addresses, strict=True))
+    return next((rail for rail in rails if address in rail), None)
+
+
+def _kind_of_port(port: str) -> int:
+    return _ROOT if not _is_of_switch(port) else _UPSTREAM if any(ports_of(a)[1:2] == (port,) for a in _addresses()) else _DOWNSTREAM
+
+
+def _is_of_switch(port: str) -> bool:
+    return any(port in ports_of(a)[1:] for a in _addresses())
+
+
+def _ids_of_port(port: str) -> tuple[int, int, int]:
+    return _SWITCH[machine.THIS.pcie_gen] if _is_of_switch(port) else _PORT
 
 
 def device_folder(address: str) -> str:
-    """The folder of a PCI function, relative to /sys, in that of its root port."""
-    return f"{_port_folder(address)}/{address}"
+    """The folder of a PCI function, relative to /sys, in that of the port above it."""
+    ports = ports_of(address)
+    return f"{_folder(ports, ports[-1])}/{address}"
 
 
-def _port_folder(address: str) -> str:
-    port = port_of(address)
-    return f"devices/pci{port.rpartition(':')[0]}/{port}"
+def folder_of_port(address: str, level: int) -> str:
+    """The folder of a port above a function: 0 is the root port."""
+    ports = ports_of(address)
+    return _folder(ports, ports[level])
 
 
-def _function(path: str, ids: tuple[int, int, int], numa: int, gen: int, width: int, *, acs: bool = False) -> dict[str, str | int | bytes]:
-    vendor, device, code = ids
+def _folder(ports: tuple[str, ...], port: str) -> str:
+    above = "/".join(ports[: ports.index(port) + 1])
+    return f"devices/pci{ports[0].rpartition(':')[0]}/{above}"
+
+
+def _function(
+    path: str, ids: tuple[int, int, int], numa: int, link: tuple[int, int], kind: int = _ENDPOINT, *, acs: bool = False
+) -> dict[str, str | int | bytes]:
+    (vendor, device, code), (gen, width) = ids, link
     cpus = machine.cpus_of_numa_node(numa)
     return {
         f"{path}/vendor": f"0x{vendor:04x}",
@@ -91,11 +138,12 @@ def _function(path: str, ids: tuple[int, int, int], numa: int, gen: int, width: 
         f"{path}/resource": "\n".join(["0x0000000000000000 0x0000000000000000 0x0000000000000000"] * 7),
         f"{path}/numa_node": numa,
         f"{path}/local_cpulist": machine.cpu_list(cpus),
-        f"{path}/current_link_speed": _SPEEDS[gen],
-        f"{path}/max_link_speed": _SPEEDS[gen],
+        f"{path}/current_link_speed": SPEEDS[gen],
+        f"{path}/max_link_speed": SPEEDS[gen],
         f"{path}/current_link_width": width,
         f"{path}/max_link_width": width,
-        f"{path}/config": _config(ids, gen, width, acs=acs),
+        f"{path}/uevent": f"PCI_CLASS={code:X}\nPCI_ID={vendor:04X}:{device:04X}\nPCI_SLOT_NAME={path.rpartition('/')[2]}",
+        f"{path}/config": _config(ids, link, kind, acs=acs),
     } | error_counters(path, {})
 
 
@@ -112,20 +160,19 @@ def _counters(names: str, counted: str, total: str, number: int) -> str:
     return "\n".join([*(f"{name} {number if name == counted else 0}" for name in names.split()), f"{total} {number}"])
 
 
-def _config(ids: tuple[int, int, int], gen: int, width: int, *, acs: bool) -> bytes:
-    """4096 bytes of configuration space with a PCI Express capability at 0x60 (PCI Express Base, 7.5.3) and ACS at 0x100 in ports (7.7.11)."""
-    vendor, device, code = ids
-    port = ids == _PORT
+def _config(ids: tuple[int, int, int], link: tuple[int, int], kind: int, *, acs: bool) -> bytes:
+    """4096 bytes of configuration space with a PCI Express capability at 0x60 (PCI Express Base, 7.5.3) and ACS at 0x100 in root ports and downstream ports (7.7.11)."""
+    (vendor, device, code), (gen, width) = ids, link
+    port = kind != _ENDPOINT
     space = bytearray(4096)
     struct.pack_into("<HHHHI", space, 0, vendor, device, 0x0406, 0x0010, (code << 8) | 0xA1)
     space[0x0E] = int(port)  # header type 1: a bridge
     if not port:
         struct.pack_into("<HH", space, 0x2C, vendor, device)
     space[0x34] = 0x60
-    kind = 0x0042 if port else 0x0002  # version 2, root port or endpoint
     # Cap id 0x10; DevCap; DevCtl/DevSta (512-byte reads, as after any reset); LnkCap; LnkCtl/LnkSta.
-    struct.pack_into("<BBHIHHIHH", space, 0x60, 0x10, 0, kind, 0x10008022, 0x2936, 0, (width << 4) | gen, 0, (width << 4) | gen)
-    if port:
+    struct.pack_into("<BBHIHHIHH", space, 0x60, 0x10, 0, (kind << 4) | 2, 0x10008022, 0x2936, 0, (width << 4) | gen, 0, (width << 4) | gen)
+    if kind in (_ROOT, _DOWNSTREAM):
         # Extended capability 0x0D: source validation, redirection of requests and completions, upstream forwarding; supported, and on or off.
         struct.pack_into("<IHH", space, 0x100, 0x0001000D, 0x001D, 0x001D if acs else 0)
     return bytes(space)

@@ -92,6 +92,18 @@ def test_gpu_memory_is_registered_in_the_way_that_the_driver_offers(profile: str
 
 
 @PROFILES
+def test_a_profile_whose_iommu_is_on_declares_acs(profile: str) -> None:
+    """The kernel enables ACS together with the IOMMU. On compute trays a GPU and its HCA share no switch, or Data Direct decides."""
+    roles = resolved(profile).roles
+    x86 = "intel_iommu" in roles["kernel"]["kernel_cmdline"] or "amd_iommu" in roles["kernel"]["kernel_cmdline"]
+    assert ("pcie" in roles) is x86
+    assert roles.get("pcie", {}).get("pcie_acs", "disabled") == "disabled"
+    # After the roles that set what it depends on, and before the adapters are used.
+    order = [role for role in roles if role in {"kernel", "pcie", "ofed"}]
+    assert order == [role for role in ("kernel", "pcie", "ofed") if role in roles]
+
+
+@PROFILES
 def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
     """What the roles refuse before they install anything, with the profile's own catalogue."""
     roles = resolved(profile).roles

@@ -1,4 +1,4 @@
-"""PCIe links, IOMMU, ACS, PCIe errors and machine checks of role hardware."""
+"""PCIe links, IOMMU, PCIe errors and machine checks of role hardware."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_validators import boot_log, pcie
+from clusterctl_validators import boot_log
 from clusterctl_validators import test_hardware as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
-from clusterctl_validators.probe import CommandResult, Probe
+from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 from clusterctl_validators.spec_view import SpecView
 from support.checks import InventedNode, write_files
@@ -20,28 +20,16 @@ from support.roles import ROOT, load_role
 if TYPE_CHECKING:
     from pathlib import Path
 
-BRIDGES = " ".join(pcie.BRIDGES)
 TIME = "2026-11-20T08:15:00+00:00"
-PORT = """\
-0000:60:01.0 PCI bridge: Intel Corporation Device 352a (prog-if 00 [Normal decode])
-\tCapabilities: [100 v1] Access Control Services
-\t\tACSCap:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
-\t\tACSCtl:\tSrcValid{0} TransBlk- ReqRedir{0} CmpltRedir{0} UpstreamFwd{0} EgressCtrl- DirectTrans-
-
-0000:70:00.0 PCI bridge: Broadcom / LSI Device c030 (prog-if 00 [Normal decode])
-\tCapabilities: [68] Express (v2) Upstream Port, IntMsgNum 0
-"""
 AER = "kernel: mlx5_core 0000:61:00.0: {}PCIe Bus Error: severity={}, type=Data Link Layer, (Receiver ID)\n"
 
 
-def check(
-    root: Path, *tests: str, journal: str = "", bridges: CommandResult | str = "", now: str = "", **variables: Any
-) -> dict[str, Finding]:
-    """Run some checks of the module, by default those of links, IOMMU, ACS and errors."""
+def check(root: Path, *tests: str, journal: str = "", now: str = "", **variables: Any) -> dict[str, Finding]:
+    """Run some checks of the module, by default those of links, IOMMU and errors."""
     record = Record("hardware")
-    commands = {JOURNAL: BOOTED + journal, BRIDGES: bridges, "date +%s": now}
+    commands = {JOURNAL: BOOTED + journal, "date +%s": now}
     spec, probe = SpecView("hardware", declared("hardware", **variables)), Probe(InventedNode(root, commands))
-    for name in tests or ("test_pcie_links", "test_iommu_and_acs", "test_machine_errors"):
+    for name in tests or ("test_pcie_links", "test_iommu", "test_machine_errors"):
         getattr(module, name)(spec=spec, record=record, probe=probe)
     return {f.check: f for f in record.findings}
 
@@ -108,31 +96,6 @@ def test_an_iommu_that_is_off_or_does_not_show_its_type(root: Path) -> None:
     shutil.rmtree(root / "sys/class/iommu")
     assert bad(check(root)) == {}
     assert check(root, hardware_iommu=["translated"])["hardware.iommu[mlx5_1]"].found == "disabled"
-
-
-@pytest.mark.parametrize(
-    ("declared_acs", "control", "outcome"),
-    [
-        ("disabled", "-", Outcome.PASS),
-        ("disabled", "+", Outcome.FAIL),
-        ("enabled", "+", Outcome.PASS),
-        ("enabled", "-", Outcome.FAIL),
-        ("", "+", Outcome.NOT_APPLICABLE),
-    ],
-)
-def test_acs(root: Path, declared_acs: str, control: str, outcome: Outcome) -> None:
-    finding = check(root, bridges=PORT.format(control), hardware_pcie_acs=declared_acs)["hardware.pcie.acs"]
-    assert finding.outcome is outcome
-    shown = finding.found or finding.reason
-    assert ("1 of 1 ports redirect: 0000:60:01.0" if control == "+" else "0 of 1 ports redirect") in shown
-
-
-@pytest.mark.parametrize(
-    "answer", [CommandResult(None, error="lspci: No such file or directory"), "0000:60:01.0 PCI bridge\n\tCapabilities: <access denied>\n"]
-)
-def test_acs_that_cannot_be_read(root: Path, answer: CommandResult | str) -> None:
-    assert check(root, bridges=answer, hardware_pcie_acs="disabled")["hardware.pcie.acs"].outcome is Outcome.COULD_NOT_RUN
-    assert check(root, bridges=answer)["hardware.pcie.acs"].outcome is Outcome.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize("prefix", ["", "AER: "])

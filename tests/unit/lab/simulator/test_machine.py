@@ -65,8 +65,9 @@ def test_pci_devices_have_configuration_space_and_links(tmp_path: Path) -> None:
     assert not (tmp_path / "bus/pci/devices/0000:c0:00.0").exists()
     links = list((tmp_path / "bus/pci/devices").iterdir())
     ports = [p for p in links if (p / "class").read_text() == "0x060400\n"]
-    assert len(ports) == machine.GPUS + machine.HCAS + len(machine.THIS.nvswitch_addresses)
-    assert len(links) - len(ports) == len(ports) - 1
+    # A GPU and its HCA: a root port and the three ports of a switch.
+    assert len(ports) == 4 * machine.GPUS + len(machine.THIS.nvswitch_addresses)
+    assert len(links) - len(ports) == machine.GPUS + machine.HCAS + len(machine.THIS.nvswitch_addresses) - 1
     assert all((p / "vendor").exists() for p in links)
 
 
