@@ -152,8 +152,8 @@ class GpuReader(Protocol):
     def on_pci(self) -> int:
         """The number of GPUs of this vendor on the PCI bus."""
 
-    def active_links(self) -> Dict[int, int]:
-        """GPU index -> number of active links to other GPUs. Raises UnreadableGpuError as `query`."""
+    def active_links(self) -> Dict[int, Dict[int, float]]:
+        """GPU index -> active link to other GPUs -> its rate in GB/s in one direction. Raises UnreadableGpuError as `query`."""
 
     def hca_paths(self) -> Dict[str, Dict[int, str]]:
         """HCA -> GPU index -> the path between them. Raises UnreadableGpuError as `query`."""

@@ -68,7 +68,7 @@ class NvidiaReader:
         vendors = self._probe.glob("/sys/bus/pci/devices/*/vendor")
         return sum(self._probe.read(p) == _VENDOR and self._is_gpu(p) for p in vendors)
 
-    def active_links(self) -> Dict[int, int]:
+    def active_links(self) -> Dict[int, Dict[int, float]]:
         """NVLinks, by `nvidia-smi nvlink -s`."""
         return nvidia_smi.parse_nvlinks(self._smi(["nvlink", "-s"]))
 

@@ -9,7 +9,7 @@ from clusterctl_validators.gpu import EccCounts, Gpu, GpuLog, UnreadableGpuError
 
 _LOST = re.compile(r"Unable to determine the device handle|GPU is lost|fallen off the bus|No devices were found", re.IGNORECASE)
 _GPU_HEADER = re.compile(r"^GPU (\d+):")
-_LINK = re.compile(r"^\s+Link (\d+): (.+)$")
+_LINK = re.compile(r"^\s+Link (\d+): (\d+(?:\.\d+)?) GB/s\s*$")
 _HISTOGRAM = "remapped_rows/row_remapper_histogram/row_remapper_histogram_"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -128,17 +128,20 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
     )
 
 
-def parse_nvlinks(text: str) -> Dict[int, int]:
-    """Active NVLinks per GPU index from `nvidia-smi nvlink -s`. Raises UnreadableGpuError if no GPU is listed."""
-    active: Dict[int, int] = {}
+def parse_nvlinks(text: str) -> Dict[int, Dict[int, float]]:
+    """GPU index -> active NVLink -> GB/s in one direction, from `nvidia-smi nvlink -s`. Raises UnreadableGpuError if no GPU is listed.
+
+    A link that is down has a word in place of a rate: `<inactive>`, or `inActive` on Blackwell.
+    """
+    active: Dict[int, Dict[int, float]] = {}
     gpu = -1
     for line in text.splitlines():
         header, link = _GPU_HEADER.match(line), _LINK.match(line)
         if header:
             gpu = int(header.group(1))
-            active[gpu] = 0
-        elif link and gpu >= 0 and "GB/s" in link.group(2):
-            active[gpu] += 1
+            active[gpu] = {}
+        elif link and gpu >= 0:
+            active[gpu][int(link.group(1))] = float(link.group(2))
     if not active:
         raise unreadable("nvidia-smi nvlink -s lists no GPU")
     return active

@@ -219,7 +219,19 @@ def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
     for index in range(spec["hardware_gpus"]):
         hint = "GPU {}: {}".format(index, reader.advice.links)
         check = "hardware.gpu[{}].nvlinks".format(index)
-        record.equal(check, expected, active.get(index, 0), severity=Severity.CRITICAL, hint=hint)
+        links = active.get(index, {})
+        record.equal(check, expected, len(links), severity=Severity.CRITICAL, hint=hint)
+        _judge_rate(record, "hardware.gpu[{}].nvlink_rate".format(index), spec["hardware_gpu_nvlink_gb_per_s"], links, hint=hint)
+
+
+def _judge_rate(record: Record, check: str, floor: float, links: Mapping[int, float], *, hint: str) -> None:
+    """The slowest active link; links that are down are counted elsewhere."""
+    if not floor or not links:
+        record.not_applicable(check, "no link is active" if floor else _UNDECLARED)
+        return
+    slow = {number: rate for number, rate in links.items() if rate < floor}
+    shown = ", ".join("link {}: {:g}".format(number, rate) for number, rate in sorted(slow.items())) or "{:g}".format(min(links.values()))
+    record.ok(check, not slow, expected=">= {:g} GB/s".format(floor), found=shown + " GB/s", severity=Severity.CRITICAL, hint=hint)
 
 
 def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:

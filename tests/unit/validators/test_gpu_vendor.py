@@ -42,7 +42,7 @@ class OtherReader:
     def on_pci(self) -> int:
         return 0
 
-    def active_links(self) -> dict[int, int]:
+    def active_links(self) -> dict[int, dict[int, float]]:
         raise UnreadableGpuError("other-smi exit 3: no links")
 
     def hca_paths(self) -> dict[str, dict[int, str]]:

@@ -215,6 +215,21 @@ def test_retired_pages_are_checked_without_row_remapping(tmp_path: Path) -> None
     assert "hardware.gpu[0].row_remap.failure" not in findings
 
 
+def test_a_slow_nvlink(tmp_path: Path) -> None:
+    lines = nvlinks().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("GPU 5")) + 4
+    lines[at] = lines[at].replace("26.562", "25.781")
+    (only,) = bad(check(tmp_path, nvlink="\n".join(lines))).items()
+    assert (only[0], only[1].expected, only[1].found) == ("hardware.gpu[5].nvlink_rate", ">= 26.562 GB/s", "link 3: 25.781 GB/s")
+
+
+def test_an_undeclared_rate_is_not_judged(tmp_path: Path) -> None:
+    findings = run_checks(
+        module, spec(hardware_gpu_nvlink_gb_per_s=0.0), lay(tmp_path), commands(nvlink=nvlinks().replace("26.562", "25.781"))
+    )
+    assert bad(findings) == {}
+
+
 def test_inactive_nvlinks(tmp_path: Path) -> None:
     lines = nvlinks().splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("GPU 2")) + 4

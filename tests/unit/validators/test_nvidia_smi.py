@@ -68,11 +68,29 @@ def test_a_driver_that_is_not_loaded_is_not_a_lost_gpu() -> None:
 
 def test_nvlinks() -> None:
     text = recorded("nvidia-smi/capture-h100-80gb-hbm3-590.48.01/capabilities-nvlink-s.txt").read_text()
-    assert nvidia_smi.parse_nvlinks(text) == {0: 18}
+    assert nvidia_smi.parse_nvlinks(text) == {0: dict.fromkeys(range(18), 26.562)}
 
 
 def test_inactive_nvlinks_count_as_none() -> None:
-    assert nvidia_smi.parse_nvlinks(recorded("nvidia-smi/azure-nhc-bad_nvlink_status.txt").read_text()) == {6: 0}
+    assert nvidia_smi.parse_nvlinks(recorded("nvidia-smi/azure-nhc-bad_nvlink_status.txt").read_text()) == {6: {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("azure-nhc-good_nvlink_status.txt", {7: dict.fromkeys(range(12), 25.0)}),
+        ("nvlink-s-b200-gpu2-all-inactive.txt", {2: {}}),
+        ("nvlink-s-v100-two-inactive.txt", {3: dict.fromkeys((0, 1, 2, 4), 25.781)}),
+    ],
+)
+def test_recorded_nvlinks(name: str, found: dict[int, dict[int, float]]) -> None:
+    assert nvidia_smi.parse_nvlinks(recorded(f"nvidia-smi/{name}").read_text()) == found
+
+
+@pytest.mark.parametrize("word", ["inActive", "<inactive>", "<inActive>", "N/A", "nan GB/s", "26.562 GT/s", "0x GB/s"])
+def test_a_link_without_a_rate_is_not_active(word: str) -> None:
+    text = f"GPU 0: NVIDIA B200 (UUID: GPU-1)\n\t Link 0: 53.125 GB/s\n\t Link 1: {word}\n\t C2C Link 0: 44.712 GB/s\n"
+    assert nvidia_smi.parse_nvlinks(text) == {0: {0: 53.125}}
 
 
 def test_no_nvlinks_at_all() -> None:

@@ -84,6 +84,8 @@ def test_the_profile_declares_the_simulated_machine(kind: Hardware) -> None:
         "hardware_gpu_fabric": bool(kind.fabric_reporting),
     }
     assert {name: declared[name] for name in facts} == facts
+    # A link of the generation before has about half the rate.
+    assert 0.9 * float(kind.nvlink_gbs) < declared["hardware_gpu_nvlink_gb_per_s"] <= float(kind.nvlink_gbs)
     assert declared["hardware_numa_nodes"] in (0, kind.numa_nodes)
     assert declared["hardware_memory_min_gib"] <= kind.memory_kib // _A_GIB_KIB
 

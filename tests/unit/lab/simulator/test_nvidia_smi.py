@@ -59,7 +59,7 @@ def test_a_healthy_board_shows_healthy_values(node: LabMachine, smi: Smi) -> Non
         assert (gpu.model, gpu.memory_mib, gpu.pcie_gen_max, gpu.pcie_width_current) == (machine.THIS.gpu_model, 81559, 5, 16)
         assert (gpu.persistence, gpu.fabric_state, gpu.fabric_status) == ("Enabled", "Completed", "Success")
         assert (gpu.remap_failure, gpu.remapped_uncorrectable, gpu.volatile.dram_uncorrectable) == ("No", 0, 0)
-    assert parse_nvlinks(smi("nvlink -s")) == dict.fromkeys(range(8), 18)
+    assert parse_nvlinks(smi("nvlink -s")) == dict.fromkeys(range(8), dict.fromkeys(range(18), 26.562))
     # The same letter alone sets ECC.
     assert smi("nvlink -e").count("CRC Errors: 0") == 8 * 18
     topology = parse_topology(smi("topo -m"))
