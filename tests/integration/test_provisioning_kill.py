@@ -1,4 +1,4 @@
-"""SIGKILL and SIGTERM during `provision` (with fake SSH and Ansible)."""
+"""SIGKILL, SIGTERM and SIGHUP during `provision` (with fake SSH and Ansible)."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ def test_after_kill_9_the_next_run_reports_it_and_continues(tmp_path: Path, wher
     assert set(world.states().values()) == {State.ADMITTED}
 
 
-def test_sigterm_interrupts_like_ctrl_c(tmp_path: Path) -> None:
-    ended = killed(tmp_path, "burn_in", signal.SIGTERM)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_sigterm_and_a_closed_terminal_interrupt_like_ctrl_c(tmp_path: Path, number: signal.Signals) -> None:
+    ended = killed(tmp_path, "burn_in", number)
     assert ended.returncode == ExitCode.INTERRUPTED
     assert "--resume" in ended.stdout
     world = World(tmp_path)

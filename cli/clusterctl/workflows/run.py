@@ -92,7 +92,7 @@ class LeaseKeeper(threading.Thread):
 def recorded_run(store: Store, start: RunStart) -> Iterator[Run]:
     """Take the leases, create the run's directory and row, and record how the body ended.
 
-    Ctrl-C and SIGTERM end the body with KeyboardInterrupt.
+    Ctrl-C, SIGTERM and SIGHUP end the body with KeyboardInterrupt.
 
     Raises:
         LeaseHeldError: another run holds one of the nodes; nothing was recorded.
@@ -113,7 +113,7 @@ def recorded_run(store: Store, start: RunStart) -> Iterator[Run]:
         store.start_run(_row(start, rundir), start.nodes)
         if leased:
             keeper.start()
-        with _sigterm_as_interrupt():
+        with _signals_as_interrupt():
             yield run
         store.finish_run(rundir.id, RunStatus.DONE, int(run.code), run.summary)
     except KeyboardInterrupt as e:
@@ -148,7 +148,8 @@ def _finish(store: Store, run_id: str, status: RunStatus, code: ExitCode, error:
 
 
 @contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
+def _signals_as_interrupt() -> Iterator[None]:
+    """SIGTERM and a closed terminal (SIGHUP) end a run as Ctrl-C does; what `nohup` made the process ignore stays ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -156,8 +157,12 @@ def _sigterm_as_interrupt() -> Iterator[None]:
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
