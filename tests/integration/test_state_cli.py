@@ -249,7 +249,7 @@ def test_admit_lists_the_missing_evidence(tmp_path: Path, monkeypatch: pytest.Mo
     )
     monkeypatch.chdir(tmp_path)
     layers = ["-i", str(ROOT / "inventory/common"), "-i", str(layer)]
-    assert main.call(["--state-dir", str(tmp_path / "state"), "admit", "rack-12", *layers]) == 6
+    assert main.call(["--state-dir", str(tmp_path / "state"), "admit", "rack-12", "--on-record", "--reason", "x", *layers]) == 6
     output = capsys.readouterr().out
     assert output.startswith("r12-n01: not admitted, stays registered:")
     for words in ("roles were not applied", "was not validated", "dcgm_diag has no result", "hint: run `clusterctl burnin r12-n01`"):

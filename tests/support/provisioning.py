@@ -17,10 +17,12 @@ from clusterctl.model.power import PowerOutcome, PowerReport
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.task_event import TaskEvent, TaskStatus
 from clusterctl.workflows.admit import Admitter, Candidate
+from clusterctl.workflows.admit_again import admit_now
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision
 from clusterctl.workflows.provision.request import ProvisionRequest
 from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT
+from clusterctl.workflows.reconcile import reconcile
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from clusterctl.model.plan import Plan
     from clusterctl.model.provision import Progress, ProvisionResult
     from clusterctl.model.state import State
+    from clusterctl.model.verdict import Admission
     from clusterctl.workflows.run import Run
 
 ROLES = ("kernel", "hugepages")
@@ -69,6 +72,7 @@ class World:
         gates: replaces the results of burn-in.
         parts: node -> its parts.
         pairs: the gate rdma_pair needs a second node.
+        boot_id: the boot of all nodes; the gate dcgm_diag reports it.
         pool: instead of the pool `local`.
         allowed_partners: admitted nodes that the site allows to measure with.
         before: called before each operation with its name.
@@ -101,6 +105,7 @@ class World:
     saved_plan: SavedPlan | None = None
     limits: PoolLimits = PoolLimits()  # noqa: RUF009 frozen
     pool: Pool | None = None
+    boot_id: str = "boot-1"
 
     @property
     def url(self) -> str:
@@ -123,12 +128,22 @@ class World:
         nodes = [self.node(n) for n in names or self.names]
         with Store.open(self.url) as store:
             store.register(nodes)
+            reconcile(store, self.pool or LocalPool.create(store), "ada")
             with self.recorded(store, nodes) as run:
                 context = self.context(store, run.rundir, nodes, ProvisionOptions(**options))
                 context.lease_lost = run.lease_lost.is_set
                 result = provision(context, confirm or self.confirm)
                 run.code, run.summary = result.exit_code, context.summary(result)
             return result
+
+    def admit(self, *names: str, include_owned: bool = False) -> tuple[Admission, ...]:
+        """`admit` of the named nodes, or all."""
+        nodes = [self.node(n) for n in names or self.names]
+        with Store.open(self.url) as store:
+            store.register(nodes)
+            admitter = Admitter(store, self.pool or LocalPool.create(store), "x", {})
+            candidates = [Candidate(n, GATES, ()) for n in nodes]
+            return admit_now(admitter, candidates, self.validate, self.state_dir, target="rack-12", include_owned=include_owned)
 
     def once_before(self, operation: str, action: Callable[[], None]) -> None:
         """Call `action` before the first operation of this name."""
@@ -189,7 +204,7 @@ class World:
         bad = self.bad.get(one.name, set())
         found = [finding(r, Outcome.FAIL if r in bad else Outcome.PASS, self.severity) for r in one.spec.roles]
         found += [Finding(f"{r}.file.persisted", r, Outcome.PASS, Severity.MAJOR) for r in one.spec.roles]
-        return NodeFindings(one.name, NodeStatus.OK, "", tuple(found), 0.1)
+        return NodeFindings(one.name, NodeStatus.OK, "", tuple(found), 0.1, boot_id=self.boot_id)
 
     def play(
         self,
@@ -250,6 +265,7 @@ class World:
             detail="all its partners were fine with others" if bad else "",
             hint="reseat the cable of mlx5_3",
             simulated=True,
+            boot_id=self.boot_id if gate == "dcgm_diag" else "",
         )
 
     def _call(self, what: str, names: Sequence[str]) -> None:

@@ -13,7 +13,8 @@ from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import LeaseHeldError
 from clusterctl.model.move import MoveOutcome
 from clusterctl.model.state import State
-from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence
+from clusterctl.workflows.admit import Admitter, Candidate
+from clusterctl.workflows.admit_again import admit_now
 from clusterctl.workflows.drain import drain, release
 from support.provisioning import GATES, World
 
@@ -131,7 +132,8 @@ def _move(rack: SharedRack, what: str, names: Sequence[str], operator: str, to: 
             done = release(store, store.nodes(names), operator=operator, reason="race")
         else:
             candidates = [Candidate(rack.node(n), GATES, ()) for n in names]
-            admissions = admit_on_stored_evidence(Admitter(store, pool, operator, {}), candidates, include_owned=True)
+            admitter = Admitter(store, pool, operator, {})
+            admissions = admit_now(admitter, candidates, rack.validate, rack.state_dir, target="rack-12", include_owned=True)
             return [
                 (operator, a.verdict.node, State.ADMITTED) for a in admissions if a.verdict.admit and a.from_state is not State.ADMITTED
             ]

@@ -19,6 +19,7 @@ SCHEMA_VERSION = 1
 EXIT_BAD_REQUEST = 95
 _NICE = 10
 _MOUNTS = "/proc/self/mounts"
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _UNUSED = (
     "assertion",
     "cacheprovider",
@@ -72,6 +73,7 @@ def main(bundle: str = "") -> int:
     answer = {"schema_version": SCHEMA_VERSION, "node": request.get("node", ""), "nonce": request.get("nonce", ""), "bundle": bundle}
     answer.update(run(roles, options))
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    answer["boot_id"] = _boot_id()
     answer["python"] = platform.python_version()
     answer["cpu_s"] = round(sum(u.ru_utime + u.ru_stime for u in usage), 3)
     answer["duration_s"] = round(time.monotonic() - began, 3)
@@ -104,6 +106,14 @@ def run(roles: Dict[str, Dict[str, Any]], options: Dict[str, Any]) -> Dict[str, 
     if options.get("read_keys"):
         answer["read_keys"] = {role: sorted(view.read_keys) for role, view in node_run.specs.items()}
     return answer
+
+
+def _boot_id() -> str:
+    """The boot that the node is in; empty where its kernel does not say."""
+    try:
+        return Path(_BOOT_ID).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _outside() -> Dict[str, str]:

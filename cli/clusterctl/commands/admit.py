@@ -1,16 +1,18 @@
-"""`clusterctl admit`: admit nodes on stored evidence."""
+"""`clusterctl admit`: validate nodes, and admit them on the evidence that they have."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument
+from clusterctl.commands.options import inventory_option, limit_option, load_config, output_option, target_argument, vault_option
+from clusterctl.model.errors import UsageProblemError
+from clusterctl.terminal import messages
+from clusterctl.terminal.validation_progress import validation_progress
 
 if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
-    from clusterctl.model.level import Level
 
 
 @click.command("admit")
@@ -26,43 +28,39 @@ if TYPE_CHECKING:
     "--verify", "only_verify", is_flag=True, help="Admit nothing; check the admission records, signatures and raw files of TARGET."
 )
 @click.option("--include-drained", is_flag=True, help="Also nodes that a person drained.")
+@click.option("--on-record", is_flag=True, help="Contact no node: decide on the last validation that is recorded. Needs --reason.")
+@click.option("--reason", default="", metavar="WHY", help="Why the record is enough; it is recorded.")
 @inventory_option
 @limit_option
+@vault_option
 @output_option
 @click.pass_context
-def command(
-    ctx: click.Context,
-    target: str,
-    *,
-    level: Level,
-    only_verify: bool,
-    include_drained: bool,
-    inventory: tuple[str, ...],
-    limit: str | None,
-    output: str,
-) -> int:
-    """Admit the nodes of TARGET that have complete, passing, current evidence; show what the others lack.
+def command(ctx: click.Context, /, target: str, *, only_verify: bool, on_record: bool, reason: str, output: str, **given: Any) -> int:
+    """Validate the nodes of TARGET, and admit those that have complete, passing, current evidence; show what the others lack.
 
-    No node is contacted. `clusterctl provision` gathers evidence and admits by itself.
+    `clusterctl provision` gathers evidence and admits by itself.
     """
-    from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
-    from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415
-    from clusterctl.adapters.signing import signer  # noqa: PLC0415
-    from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.adapters.versions import versions  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.terminal import admissions as view  # noqa: PLC0415
-    from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.workflows.burnin.measure_and_judge import subjects_of  # noqa: PLC0415
+    from clusterctl.workflows import admit_again  # noqa: PLC0415
+    from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
-    config = load_config(ctx, inventory, gates=True)
+    if on_record and not reason.strip():
+        raise UsageProblemError(detail="--on-record needs a reason: nobody looks at the nodes", hint="add --reason WHY, or leave it out")
+    config = load_config(ctx, given["inventory"], gates=True)
     if only_verify:
-        return _verify(config, target, limit, output)
-    nodes = load_nodes(config.inventory, target, limit=limit)
-    candidates = [Candidate(s.node, s.profile.levels[level], s.profile.baselines) for s in subjects_of(nodes)]
+        return _verify(config, target, given["limit"], output)
+    nodes = load_target(config, target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
+    include = bool(given["include_drained"])
     with Store.open(config.store_url) as store:
         store.register(nodes)
-        admitter = Admitter(store, load_pool(config.pool, store), config.operator, versions(), signer(config.signing_key))
-        admissions = admit_on_stored_evidence(admitter, candidates, include_owned=include_drained)
+        admitter, candidates = admit_again.admitter_of(config, store), admit_again.candidates_of(nodes, given["level"])
+        if on_record:
+            admissions = admit_again.admit_on_record(admitter, candidates, reason=reason, include_owned=include)
+        else:
+            with validation_progress(len(nodes)) as listener:
+                validate = admit_again.validation(config, store, given["vault_ids"], listener)
+                admissions = admit_again.admit_now(admitter, candidates, validate, config.state_dir, target=target, include_owned=include)
     return view.show_admissions(admissions, output)
 
 

@@ -153,6 +153,12 @@ class PoolUnreachableError(PoolError):
     """The scheduler behind the pool does not answer: nothing is known, and nothing entered the pool."""
 
 
+class PoolStateUnknownError(PoolError):
+    """Nobody knows whether a node is in the pool: the scheduler did not answer, and did not show it either."""
+
+    exit_code = ExitCode.CHANGES_PENDING
+
+
 class BreakerError(PoolError):
     """The circuit breaker: too much of the pool would be out at once. Nothing was touched."""
 

@@ -39,6 +39,7 @@ class NodeFindings:
             findings from the store.
         held_by: the run that was changing the node meanwhile, for people; empty = none.
         at: when it answered, or its time was over; empty in findings from the store.
+        boot_id: the boot of the node in which the checks ran, as its kernel names it; empty where it is not known, and in findings from the store.
         cpu_quota: the CPU quota of the checks: "50 % of a core", or "not enforced (REASON)"; empty where `view` is.
         python: the version of the Python that ran the checks, which is also Ansible's on the node; empty where `view` is.
     """
@@ -53,6 +54,7 @@ class NodeFindings:
     held_by: str = ""
     at: str = ""
     python: str = ""
+    boot_id: str = ""
 
 
 class ValidationListener(Protocol):

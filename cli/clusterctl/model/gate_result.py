@@ -148,6 +148,7 @@ class GateResult:
         hint: what to do next.
         reason: why it is no pass; None for a pass, and for results stored before there were reasons.
         value, limit: what was measured and what it was compared with, in `unit`; None where the rule compares no numbers.
+        boot_id: the boot of the node in which it was seen, as the kernel names it; empty where the gate does not say.
     """
 
     gate: str
@@ -167,6 +168,7 @@ class GateResult:
     value: float | None = None
     limit: float | None = None
     unit: str = ""
+    boot_id: str = ""
 
 
 def gates_exit_code(results: Sequence[GateResult]) -> ExitCode:

@@ -172,6 +172,15 @@ class PoolMember:
     changed_at: str
 
 
+@dataclass(frozen=True, slots=True)
+class PoolDoubt:
+    """A node of which nobody knows whether the pool has it: the scheduler did not answer, and did not show it either."""
+
+    node: str
+    why: str
+    since: str
+
+
 class BreakerEventKind(StrEnum):
     """What happened to the circuit breaker."""
 

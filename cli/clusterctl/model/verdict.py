@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.exit_codes import ExitCode, worst
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clusterctl.model.state import State
 
 
 class ReasonKind(StrEnum):
-    """What kept a node out. REFUSED: the evidence is good, but its state or its pool says no. CHECK_WARNED, GATE_WARNED: notes, never reasons."""
+    """What kept a node out.
+
+    REFUSED: the evidence is good, but its state or its pool says no. POOL_UNKNOWN: nobody knows whether the pool has it.
+    CHECK_WARNED, GATE_WARNED: notes, never reasons.
+    """
 
     UNREACHABLE = "unreachable"
     ROLE_FAILED = "role_failed"
@@ -25,6 +31,7 @@ class ReasonKind(StrEnum):
     GATE_COULD_NOT_RUN = "gate_could_not_run"
     GATE_MISSING = "gate_missing"
     REFUSED = "refused"
+    POOL_UNKNOWN = "pool_unknown"
     CHECK_WARNED = "check_warned"
     GATE_WARNED = "gate_warned"
 
@@ -41,6 +48,7 @@ EXIT_CODES: dict[ReasonKind, ExitCode] = {
     K.GATE_COULD_NOT_RUN: ExitCode.GATE_FAILED,
     K.GATE_MISSING: ExitCode.GATE_FAILED,
     K.REFUSED: ExitCode.CONFIG,
+    K.POOL_UNKNOWN: ExitCode.CHANGES_PENDING,
     K.CHECK_WARNED: ExitCode.OK,
     K.GATE_WARNED: ExitCode.OK,
 }
@@ -93,3 +101,8 @@ class Admission:
 
     verdict: NodeVerdict
     from_state: State
+
+
+def admissions_exit_code(admissions: Iterable[Admission]) -> ExitCode:
+    """0 where all are admitted, else the worst of what keeps nodes out."""
+    return worst([EXIT_CODES[r.kind] for a in admissions for r in a.verdict.reasons] or [ExitCode.OK])

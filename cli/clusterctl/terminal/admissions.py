@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.model.exit_codes import ExitCode, worst
-from clusterctl.model.verdict import EXIT_CODES
+from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.verdict import admissions_exit_code
 from clusterctl.terminal import out
 from clusterctl.terminal.safe_text import printable
 
@@ -22,7 +22,7 @@ def show_admissions(admissions: Sequence[Admission], output: str) -> int:
         out.print_text("\n".join(line for a in admissions for line in _lines(a)))
     else:
         out.emit(output, "admit", {"nodes": [_json(a) for a in admissions]})
-    return worst([EXIT_CODES[r.kind] for a in admissions for r in a.verdict.reasons] or [ExitCode.OK])
+    return admissions_exit_code(admissions)
 
 
 def _json(admission: Admission) -> dict[str, object]:

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock
+from clusterctl.adapters.pools.read_back import put_in
 from clusterctl.adapters.run_directory import RunDir, write_admission
 from clusterctl.adapters.signing import unsigned
-from clusterctl.core.admission.decide import decide_admission
 from clusterctl.core.admission.record import build_record
 from clusterctl.core.lifecycle import is_legal, next_action
-from clusterctl.model.errors import ClusterctlError, IllegalTransitionError, PoolError, RunDirectoryGoneError
-from clusterctl.model.playbook_result import HostOutcome, HostStatus
+from clusterctl.model.errors import ClusterctlError, IllegalTransitionError, PoolError, PoolStateUnknownError
 from clusterctl.model.state import State
-from clusterctl.model.verdict import Admission, NodeVerdict, Reason, ReasonKind
-from clusterctl.workflows.lease import lease_for
+from clusterctl.model.verdict import NodeVerdict, Reason, ReasonKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,9 +26,9 @@ if TYPE_CHECKING:
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import Baseline, GateResult
     from clusterctl.model.node import Node
-    from clusterctl.model.records import AdmissionRecord, NodeRecord
+    from clusterctl.model.records import AdmissionRecord
 
-_STEPS = (State.PROVISIONED, State.VALIDATED, State.BURNED_IN)
+STEPS = (State.PROVISIONED, State.VALIDATED, State.BURNED_IN)
 _REASON = "complete evidence in the record"
 # (state, reason): records one transition of a node
 Transition = Callable[[State, str], None]
@@ -80,22 +78,25 @@ class Admitter:
         Raises:
             IllegalTransitionError: the node may not be admitted from `state`; nothing was changed.
             PoolError: the pool refused; the node is drained.
+            PoolStateUnknownError: nobody knows whether it is in; the node is drained, and the next command takes it out first.
         """
         name = candidate.node.name
-        if state not in (*_STEPS, State.ADMITTED) and not is_legal(state, State.ADMITTED):
+        if state not in (*STEPS, State.ADMITTED) and not is_legal(state, State.ADMITTED):
             hint = next_action(name, state)
             raise IllegalTransitionError(node=name, current=state.value, wanted=State.ADMITTED.value, hint=hint)
-        if state in _STEPS:
+        if state in STEPS:
             if evidence is None:
                 raise ValueError(f"{name} passed without evidence")
-            for following in _STEPS[_STEPS.index(state) + 1 :]:
+            for following in STEPS[STEPS.index(state) + 1 :]:
                 step(following, _REASON)
             self.store.save_admission(self._record(candidate, verdict, evidence))
         if state is not State.ADMITTED:
             step(State.ADMITTED, _REASON)
         try:
-            self.pool.admit(name, f"admitted by {self.operator}")
+            put_in(self.pool, name, f"admitted by {self.operator}")
         except PoolError as e:
+            if isinstance(e, PoolStateUnknownError):
+                self.store.save_doubt(name, str(e))
             step(State.DRAINED, str(e))
             raise
 
@@ -121,55 +122,10 @@ class Admitter:
         return record
 
 
-def admit_on_stored_evidence(admitter: Admitter, candidates: Sequence[Candidate], *, include_owned: bool = False) -> tuple[Admission, ...]:
-    """Admit every candidate whose current evidence allows it; the others keep their state. Nodes must be registered.
-
-    Nodes that a person drained keep it, too, without `include_owned`.
-
-    Raises:
-        LeaseHeldError: a run holds one of them; none was admitted.
-    """
-    with lease_for(admitter.store, [c.node.name for c in candidates], verb="admit", holder=admitter.operator):
-        return tuple(_admit(admitter, c, include_owned=include_owned) for c in candidates)
-
-
 def refused(verdict: NodeVerdict, error: ClusterctlError) -> NodeVerdict:
     """The verdict on a node whose evidence is good, but whose state or pool refuses it."""
-    return replace(verdict, admit=False, reasons=(Reason(ReasonKind.REFUSED, str(error), hint=error.hint),))
-
-
-def _admit(admitter: Admitter, candidate: Candidate, *, include_owned: bool) -> Admission:
-    store, name = admitter.store, candidate.node.name
-    record = store.node(name)
-    if record is None:
-        raise ValueError(f"{name} was not registered before its admission")
-    findings, results = store.findings(name, current=True), store.gate_results(name, current=True)
-    verdict = decide_admission(
-        name,
-        expected_roles=tuple(candidate.node.spec.roles),
-        expected_gates=candidate.gates,
-        findings=findings,
-        gate_results=results,
-        outcome=_applied(store, record),
-    )
-    if not verdict.admit:
-        return Admission(verdict, record.state)
-
-    def step(to: State, reason: str) -> None:
-        store.transition(name, to, run_id="", operator=admitter.operator, reason=reason, include_owned=include_owned)
-
-    try:
-        evidence = stored_evidence(store, name, findings, results) if record.state in _STEPS else None
-        admitter.enter_pool(candidate, verdict, evidence, record.state, step)
-    except (IllegalTransitionError, PoolError, RunDirectoryGoneError) as e:
-        return Admission(refused(verdict, e), record.state)
-    return Admission(verdict, record.state)
-
-
-def _applied(store: Store, record: NodeRecord) -> HostOutcome | None:
-    """The outcome of the roles, if they were applied since the node's evidence was last voided."""
-    applied = any(s.to_state is State.PROVISIONED and s.epoch == record.epoch for s in store.history(record.name))
-    return HostOutcome(record.name, HostStatus.OK) if applied else None
+    kind = ReasonKind.POOL_UNKNOWN if isinstance(error, PoolStateUnknownError) else ReasonKind.REFUSED
+    return replace(verdict, admit=False, reasons=(Reason(kind, str(error), hint=error.hint),))
 
 
 def stored_evidence(store: Store, name: str, findings: NodeFindings | None, results: Sequence[GateResult]) -> AdmissionEvidence | None:

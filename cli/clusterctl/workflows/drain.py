@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import Headroom
+from clusterctl.adapters.pools.read_back import take_out
 from clusterctl.adapters.pools.vacating import busy, vacate
 from clusterctl.core.lifecycle import OWNABLE, is_legal, next_action
 from clusterctl.core.pool_limits import PoolLimits
@@ -12,6 +13,7 @@ from clusterctl.model.errors import IllegalTransitionError, PoolError
 from clusterctl.model.move import Move, MoveOutcome, StillRunning
 from clusterctl.model.state import State
 from clusterctl.workflows.lease import lease_for
+from clusterctl.workflows.reconcile import reconcile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,10 +53,12 @@ def drain(
         return None if is_legal(node.state, to) else _refused(node, to.value)
 
     def move(node: NodeRecord) -> Move:
-        pool.remove(node.name, f"{to.value} by {operator}: {reason}")
+        take_out(pool, node.name, f"{to.value} by {operator}: {reason}")
+        store.end_doubt(node.name)
         store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner)
         return Move(node.name, node.state, to, reason)
 
+    reconcile(store, pool, operator)
     with lease_for(store, [n.name for n in nodes], verb="drain", holder=operator):
         known = store.nodes([n.name for n in nodes])
         leaving = [n.name for n in known if left(n) is None]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters import signing
 from clusterctl.core.admission import record as admission_record
 from clusterctl.model.errors import SigningError
-from clusterctl.model.records import Verification
+from clusterctl.model.records import AdmissionRecord, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ def _verify(store: Store, name: str, runs: Path, allowed_signers: Path | None) -
     evidence = admission_record.evidence_of(record)
     if evidence is None:
         return Verification(name, record, 0, "", ("its document is no admission record",))
-    problems = list(_changed(evidence, runs))
+    problems = [*_voided(store, record), *_changed(evidence, runs)]
     signed_by = ""
     if allowed_signers is not None:
         try:
@@ -40,6 +40,13 @@ def _verify(store: Store, name: str, runs: Path, allowed_signers: Path | None) -
         except SigningError as e:
             problems.insert(0, str(e) if record.signature else "it is not signed")
     return Verification(name, record, len(evidence), signed_by, tuple(problems))
+
+
+def _voided(store: Store, record: AdmissionRecord) -> Iterator[str]:
+    """A record of before the node was last touched proves nothing of what it is now."""
+    if not store.admission_counts(record):
+        node = store.node(record.node)
+        yield f"it no longer counts: {record.node} was touched since" + (f", and is {node.state}" if node else "")
 
 
 def _changed(evidence: dict[str, str], runs: Path) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.pools.read_back import take_out
 from clusterctl.core.lifecycle import ABSENT, is_legal
 from clusterctl.model.state import State
 from clusterctl.workflows.lease import lease_for
@@ -24,7 +25,8 @@ def withdraw(store: Store, pool: Pool, names: Sequence[str], *, operator: str, r
     with lease_for(store, names, verb="withdraw", holder=operator):
         known = store.nodes(names)
         for node in known:
-            pool.remove(node.name, reason)
+            take_out(pool, node.name, reason)
+            store.end_doubt(node.name)
         changed = [n for n in known if n.state not in ABSENT and n.state is not State.REGISTERED]
         for node in changed:
             path = (State.REGISTERED,) if is_legal(node.state, State.REGISTERED) else (State.DRAINED, State.REGISTERED)

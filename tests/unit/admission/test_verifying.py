@@ -22,7 +22,8 @@ from clusterctl.core.admission import record as admission_record
 from clusterctl.main import call
 from clusterctl.model.errors import SigningError
 from clusterctl.model.state import State
-from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence
+from clusterctl.workflows.admit import Admitter, Candidate
+from clusterctl.workflows.admit_again import admit_now
 from clusterctl.workflows.verify_records import verify_admissions
 from support.stores import GATE, a_node, a_record, a_result, a_run, bring, findings, fresh
 
@@ -63,7 +64,8 @@ def admitted(tmp_path: Path, key: Path) -> Store:
     store.save_findings(rundir.id, findings())
     store.save_gate_results(rundir.id, [a_result()])
     admitter = Admitter(store, LocalPool(store), "alice", {}, signing.signer(key))
-    assert admit_on_stored_evidence(admitter, [Candidate(a_node(), (GATE,), ())])[0].verdict.admit
+    candidates = [Candidate(a_node(), (GATE,), ())]
+    assert admit_now(admitter, candidates, lambda _nodes: [findings()], tmp_path / "state", target=NAME)[0].verdict.admit
     return store
 
 
@@ -87,8 +89,16 @@ def test_by_hand_as_the_documentation_says(admitted: Store, allowed: Path) -> No
     assert "Good" in done.stdout
 
 
+def test_a_record_of_before_the_node_was_touched_proves_nothing(admitted: Store, tmp_path: Path, allowed: Path) -> None:
+    bring(admitted, NAME, State.DRAINED)
+    assert _verified(admitted, tmp_path, allowed).problems == ()
+    bring(admitted, NAME, State.QUARANTINED)
+    assert _verified(admitted, tmp_path, allowed).problems == (f"it no longer counts: {NAME} was touched since, and is quarantined",)
+
+
 def test_a_changed_raw_file_is_found(admitted: Store, tmp_path: Path) -> None:
-    folder = Path(admitted.run("last").directory) / "gates/rdma_pair"
+    (measured,) = (r for r in admitted.runs() if r.verb == "provision")
+    folder = Path(measured.directory) / "gates/rdma_pair"
     (folder / f"{NAME}.json").write_text("better numbers")
     (folder / "r12-n02.json").unlink()
     problems = _verified(admitted, tmp_path, None).problems

@@ -16,11 +16,10 @@ from clusterctl.core.lifecycle import LEGAL, OWNABLE
 from clusterctl.model.move import MoveOutcome
 from clusterctl.model.rack_condition import RackCondition
 from clusterctl.model.state import State
-from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence
 from clusterctl.workflows.drain import RELEASABLE, drain, release
 from clusterctl.workflows.status import overview
 from clusterctl.workflows.withdraw import withdraw
-from support.provisioning import GATES, World
+from support.provisioning import World
 from support.stores import fresh
 
 if TYPE_CHECKING:
@@ -56,8 +55,6 @@ class Lifecycle(RuleBasedStateMachine):
         bad = bool(self.world.bad.get(NAME))
         self.world.run(NAME, force=True, retest=True, include_drained=include)
         unchanged = self.state in ABSENT or (self.owner and not include) or (self.state is State.ADMITTED and not bad and self.proven)
-        if self.owner and self.state not in ABSENT and bad:
-            self.proven = False  # it was looked at, and what was seen is its newest evidence
         if not unchanged:
             self.proven = not self.world.gate_fails
             self.state, self.owner = State.ADMITTED if self.proven else State.QUARANTINED, ""
@@ -91,10 +88,12 @@ class Lifecycle(RuleBasedStateMachine):
 
     @rule(include=st.booleans())
     def admit(self, include: bool) -> None:
-        with Store.open(self.world.url) as store:
-            admitter = Admitter(store, LocalPool.create(store), "x", {})
-            (admission,) = admit_on_stored_evidence(admitter, [Candidate(self.world.node(NAME), GATES, ())], include_owned=include)
-        may = self.proven and (self.state is State.ADMITTED or (self.state is State.DRAINED and (include or not self.owner)))
+        (admission,) = self.world.admit(include_owned=include)
+        may = (
+            self.proven
+            and not self.world.bad.get(NAME)
+            and (self.state is State.ADMITTED or (self.state is State.DRAINED and (include or not self.owner)))
+        )
         assert admission.verdict.admit is may
         if may:
             self.state, self.owner = State.ADMITTED, ""

@@ -12,9 +12,8 @@ from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.state import State
 from clusterctl.terminal.summary import lines
-from clusterctl.workflows.admit import Admitter, Candidate, admit_on_stored_evidence
 from clusterctl.workflows.drain import drain, release
-from support.provisioning import GATES, World
+from support.provisioning import World
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,8 +100,6 @@ def test_the_store_itself_refuses_to_go_on(world: World) -> None:
 @pytest.mark.parametrize("included", [False, True])
 def test_admit_needs_it_included_too(world: World, included: bool) -> None:
     take_out(world)
-    with Store.open(world.url) as store:
-        admitter = Admitter(store, LocalPool(store), "ada", {})
-        (admission,) = admit_on_stored_evidence(admitter, [Candidate(world.node(N2), GATES, ())], include_owned=included)
+    (admission,) = world.admit(N2, include_owned=included)
     assert admission.verdict.admit is included
     assert (N2 in world.members()) is included

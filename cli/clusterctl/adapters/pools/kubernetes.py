@@ -111,6 +111,11 @@ class KubernetesPool:
         """See `Pool.members`."""
         return frozenset(n.name for n in self._api.nodes(self._settings.selector) if n.takes_pods)
 
+    def takes_jobs(self, node: str) -> bool:
+        """See `Readable.takes_jobs`; whatever its labels are."""
+        present = self._api.node(node)
+        return present is not None and present.takes_pods
+
     def removed_since(self, moment: str) -> frozenset[str]:
         """See `Pool.removed_since`."""
         nodes = self._api.nodes(self._settings.selector)

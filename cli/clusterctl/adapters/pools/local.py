@@ -9,6 +9,8 @@ from clusterctl.adapters.pools.settings import PoolSettings
 from clusterctl.model.errors import PoolError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.records import PoolMember
 
@@ -22,7 +24,7 @@ class LocalPool:
         self._store = store
 
     @classmethod
-    def create(cls, store: Store, _settings: PoolSettings | None = None, /) -> LocalPool:
+    def create(cls, store: Store, _settings: PoolSettings | None = None, /) -> Self:
         """A pool on the store."""
         return cls(store)
 

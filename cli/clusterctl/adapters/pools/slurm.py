@@ -87,6 +87,11 @@ class SlurmPool:
         """See `Pool.members`."""
         return frozenset(n.name for n in self._nodes() if n.takes_jobs)
 
+    def takes_jobs(self, node: str) -> bool:
+        """See `Readable.takes_jobs`. In whichever partition: a node that clusterctl took out of one is out of all."""
+        present = self._commands.node(node)
+        return present is not None and present.takes_jobs
+
     def removed_since(self, moment: str) -> frozenset[str]:
         """See `Pool.removed_since`; Slurm keeps whole seconds."""
         return frozenset(n.name for n in self._nodes() if not n.takes_jobs and is_ours(n.reason) and n.changed_at > moment)

@@ -46,6 +46,13 @@ class AdmissionRepository(Repository):
             rows = connection.execute(select(t.admissions).where(t.admissions.c.node == node).order_by(t.admissions.c.id))
             return tuple(_record(r) for r in rows)
 
+    def admission_counts(self, record: AdmissionRecord) -> bool:
+        """Whether a record is of the present epoch of its node: nothing voided it."""
+        a = t.admissions.c
+        query = select(a.id).where(a.node == record.node, a.digest == record.digest, a.at == record.at)
+        with reading(self._engine) as connection:
+            return connection.execute(query.join(t.nodes, (t.nodes.c.name == a.node) & (t.nodes.c.epoch == a.epoch))).first() is not None
+
 
 def _record(row: Row[Any]) -> AdmissionRecord:
     return AdmissionRecord(**{f: getattr(row, f) for f in _FIELDS})

@@ -10,6 +10,7 @@ from clusterctl.adapters.store import finding_sets
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.repository import Repository, slices, storable_text
+from clusterctl.core.admission.standing import Measured, counting
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, Table
 
-_GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint")
+_GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint", "boot_id")
 
 
 class EvidenceRepository(Repository):
@@ -37,6 +38,7 @@ class EvidenceRepository(Repository):
         with writing(self._engine) as connection:
             set_ids, new_ids = finding_sets.save_sets(connection, self._row_ids, [one.findings for one in findings])
             contexts = _contexts(connection, (one.node for one in findings))
+            batches = _newest_batches(connection, contexts)
             rows = [
                 {
                     "run_id": run_id,
@@ -46,6 +48,7 @@ class EvidenceRepository(Repository):
                     "duration_s": one.duration_s,
                     "at": self._clock(),
                     "finding_set_id": set_id,
+                    "follows_batch": batches.get(one.node, 0),
                     **contexts[one.node],
                 }
                 for one, set_id in zip(findings, set_ids, strict=True)
@@ -100,24 +103,31 @@ class EvidenceRepository(Repository):
 
     def gate_results(self, node: str, run_id: str | None = None, *, current: bool = False) -> tuple[GateResult, ...]:
         """The newest results of every gate on a node: of a run, of all current evidence, or of the last run that judged the node."""
-        query = select(t.gate_results).where(t.gate_results.c.node == node)
+        query = select(t.gate_results).where(t.gate_results.c.node == node).order_by(t.gate_results.c.id)
         with reading(self._engine) as connection:
-            if run_id is None and not current:
+            if current:
+                return _counting(connection, query)
+            if run_id is None:
                 run_id = _last_judging_run(connection, node)
             if run_id is not None:
                 query = query.where(t.gate_results.c.run_id == run_id)
-            if current:
-                query = query.where(_is_current(t.gate_results))
-            return _newest_per_gate(connection, query)
+            return counting([Measured(_gate(r), r.batch) for r in connection.execute(query)])
 
     def evidence_runs(self, node: str) -> tuple[str, ...]:
-        """The runs that recorded the current evidence of a node."""
-        found: set[str] = set()
+        """The runs that recorded the current evidence of a node: its newest validation, and what was measured."""
+        v, g = t.validations, t.gate_results
+        newest = select(v.c.run_id).where(v.c.node == node, _is_current(v)).order_by(v.c.id.desc()).limit(1)
+        measured = select(g.c.run_id).where(g.c.node == node, _is_current(g)).distinct()
         with reading(self._engine) as connection:
-            for table in (t.validations, t.gate_results):
-                query = select(table.c.run_id).where(table.c.node == node, _is_current(table)).distinct()
-                found |= set(connection.execute(query).scalars())
-        return tuple(sorted(found))
+            return tuple(sorted({*connection.execute(newest).scalars(), *connection.execute(measured).scalars()}))
+
+    def validated_since_measured(self, node: str) -> bool:
+        """Whether the newest current validation of a node is newer than all that was measured on it."""
+        v = t.validations
+        query = select(v.c.follows_batch).where(v.c.node == node, _is_current(v)).order_by(v.c.id.desc()).limit(1)
+        with reading(self._engine) as connection:
+            follows = connection.execute(query).scalar()
+            return follows is not None and follows >= _newest_batches(connection, [node]).get(node, 0)
 
 
 def _last_judging_run(connection: Connection, node: str) -> str | None:
@@ -125,12 +135,21 @@ def _last_judging_run(connection: Connection, node: str) -> str | None:
     return connection.execute(query).scalar()
 
 
-def _newest_per_gate(connection: Connection, query: Select[Any]) -> tuple[GateResult, ...]:
-    rows = list(connection.execute(query.order_by(t.gate_results.c.id)))
-    newest: dict[str, int] = {}
-    for row in rows:
-        newest[row.gate] = max(newest.get(row.gate, 0), row.batch)
-    return tuple(_gate(r) for r in rows if r.batch == newest[r.gate])
+def _counting(connection: Connection, query: Select[Any]) -> tuple[GateResult, ...]:
+    """What counts of the results of this epoch."""
+    same_epoch = exists().where(t.nodes.c.name == t.gate_results.c.node).where(t.nodes.c.epoch == t.gate_results.c.epoch)
+    rows = connection.execute(query.where(same_epoch).add_columns(_is_current(t.gate_results).label("is_current")))
+    return counting([Measured(_gate(r), r.batch, bool(r.is_current)) for r in rows])
+
+
+def _newest_batches(connection: Connection, nodes: Iterable[str]) -> dict[str, int]:
+    """Node -> its newest batch of gate results; nodes without one are left out."""
+    found: dict[str, int] = {}
+    g = t.gate_results.c
+    for part in slices(nodes):
+        rows = connection.execute(select(g.node, func.max(g.batch).label("newest")).where(g.node.in_(part)).group_by(g.node))
+        found |= {r.node: r.newest for r in rows}
+    return found
 
 
 def _contexts(connection: Connection, nodes: Iterable[str]) -> dict[str, dict[str, Any]]:

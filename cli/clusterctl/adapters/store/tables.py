@@ -1,6 +1,7 @@
 """The tables, in SQLAlchemy Core. Records are frozen dataclasses (`records.py`); an ORM would only increase the start-up time.
 
 Times are text (`clusterctl.adapters.clock`). `epoch` and `spec_digest` on evidence are the node's epoch and declared digest when it was saved.
+`batch` counts the calls that saved gate results; `follows_batch` of a validation is the newest batch of its node when it was saved, 0 without one.
 The members of a finding set are ids of `finding_values` in order, as ranges (`finding_sets.py`).
 A lease has no foreign keys, because it can be acquired before its node is registered.
 """
@@ -132,6 +133,7 @@ validations = Table(
     Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("finding_set_id", Integer, ForeignKey("finding_sets.id")),
+    Column("follows_batch", Integer, nullable=False, server_default="-1"),
     Index("ix_validations_node_id", "node", "id"),
 )
 
@@ -158,6 +160,7 @@ gate_results = Table(
     Column("value", Float),
     Column("limit", Float),
     Column("unit", SHORT_TEXT),
+    Column("boot_id", SHORT_TEXT, nullable=False, server_default=""),
     Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_gate_results_node_id", "node", "id"),
@@ -199,6 +202,14 @@ pool_members = Table(
     Column("member", Boolean, nullable=False),
     Column("reason", Text, nullable=False),
     Column("changed_at", TIMESTAMP, nullable=False),
+)
+
+pool_doubts = Table(
+    "pool_doubts",
+    metadata,
+    _node(primary_key=True),
+    Column("why", Text, nullable=False),
+    Column("since", TIMESTAMP, nullable=False),
 )
 
 breaker_events = Table(

@@ -27,6 +27,7 @@ _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 _VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
 _QUOTA = re.compile(r"(?:[0-9]+ % of a core|not enforced \(.*\))$")
 _PYTHON = re.compile(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?[+a-z0-9]*$")
+_BOOT = re.compile(r"[0-9a-f-]{36}$")
 _LINES = 5
 _DETAIL_LIMIT = 500
 _STATUS = {
@@ -68,7 +69,7 @@ def from_exit(request: BundleRequest, exited: RemoteResult, duration_s: float) -
     view, quota = _guard_state(document, "view", _VIEW), _guard_state(document, "cpu_quota", _QUOTA)
     python = str(document.get("python", ""))
     known = python if _PYTHON.match(python) else ""
-    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota, python=known)
+    return NodeFindings(request.node, NodeStatus.OK, "", findings, duration_s, view, quota, python=known, boot_id=_boot_id(document))
 
 
 def _parse_output(exited: RemoteResult) -> dict[str, Any]:
@@ -88,6 +89,12 @@ def _guard_state(document: dict[str, Any], name: str, known: re.Pattern[str]) ->
     """The state of a guard that the checks ran under, as the node reports it."""
     text = str(_clean(document.get(name)))[:_DETAIL_LIMIT]
     return text if known.match(text) else "not enforced (not reported)"
+
+
+def _boot_id(document: dict[str, Any]) -> str:
+    """The boot that the node reports; empty where it is no boot id of a kernel."""
+    text = str(document.get("boot_id"))
+    return text if _BOOT.match(text) else ""
 
 
 def _last_line(stdout: bytes) -> bytes:

@@ -37,11 +37,13 @@ def decide_admission(
     A finding or result that failed or could not run keeps the node out, expected or not; only findings of minor severity do not.
     Warnings are noted and keep no node out.
     `outcome` is what applying the roles came to: a node where nothing had to be applied has an outcome that says `ok`.
+    A node that booted since it was measured is out, too: what was changed while it was off, nobody knows.
     """
     results = tuple(gate_results)
     own = findings if findings is not None and findings.node == node else None
     configuration = configuration_reasons(node, expected_roles=expected_roles, findings=findings, outcome=outcome)
-    reasons = tuple(sorted((*configuration, *gate_reasons(node, results, expected_gates)), key=_rank))
+    measured = (*gate_reasons(node, results, expected_gates), *_booted_since(own, [r for r in results if r.node == node]))
+    reasons = tuple(sorted((*configuration, *measured), key=_rank))
     notes = (*_checks(own, {Severity.MINOR}), *_warnings(own, [r for r in results if r.node == node]))
     return NodeVerdict(node, not reasons, State.QUARANTINED if reasons else State.BURNED_IN, reasons, notes)
 
@@ -61,7 +63,15 @@ def gate_reasons(node: str, gate_results: Iterable[GateResult], expected_gates: 
     return tuple(sorted((*_gates(results), *_gates_missing(results, expected_gates, node)), key=_rank))
 
 
+def _booted_since(findings: NodeFindings | None, results: Collection[GateResult]) -> Iterator[Reason]:
+    boots = {r.boot_id for r in results if r.boot_id}
+    if findings is not None and findings.boot_id and boots and findings.boot_id not in boots:
+        hint = f"run `clusterctl burnin {findings.node}`, or `clusterctl admit {findings.node} --on-record --reason WHY` if nothing was changed"
+        yield Reason(K.GATE_MISSING, "it booted since it was measured, so what was measured may be another machine", hint=hint)
+
+
 _ORDER = (
+    K.POOL_UNKNOWN,
     K.REFUSED,
     K.UNREACHABLE,
     K.ROLE_FAILED,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest
+from clusterctl.adapters.pools.read_back import take_out
 from clusterctl.adapters.pools.vacating import busy_text, vacate
 from clusterctl.core.parsers.ssh_messages import read_ssh_failure
+from clusterctl.model.errors import PoolStateUnknownError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.findings import HINTS
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookStatus
@@ -29,7 +31,13 @@ def un_admit(context: RunContext) -> None:
     """Take every node out of the pool, wait for what still runs there, and record that it is being changed, before anything touches it."""
     pool = context.services.pool
     for name in tuple(context.active):
-        pool.remove(name, _why(context, name))
+        try:
+            take_out(pool, name, _why(context, name))
+        except PoolStateUnknownError as e:
+            reason = Reason(ReasonKind.REFUSED, str(e), hint=e.hint)
+            context.end(name, context.plans[name].state, e.exit_code, str(e), (reason,))
+            continue
+        context.services.store.end_doubt(name)
         if context.plans[name].state is State.ADMITTED:
             context.move(name, State.DRAINED, Phase.APPLY, _why(context, name))
     for name, jobs in vacate(pool, tuple(context.active), lambda found: _tell(context, found)).items():

@@ -7,8 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from clusterctl.core.lifecycle import IN_PROGRESS
-from clusterctl.model.errors import InterruptedRunError, PoolError, UsageProblemError
-from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.errors import InterruptedRunError, UsageProblemError
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.provision import Note, Phase, ProvisionResult
 from clusterctl.model.state import State
@@ -16,7 +15,7 @@ from clusterctl.workflows.provision.admit_measured import admit_measured
 from clusterctl.workflows.provision.apply import apply, un_admit
 from clusterctl.workflows.provision.burn_in import burn_in
 from clusterctl.workflows.provision.check import check_nodes
-from clusterctl.workflows.provision.decide import admit_nodes
+from clusterctl.workflows.provision.decide import admit_nodes, return_to_pool
 from clusterctl.workflows.provision.partners import with_partners
 from clusterctl.workflows.provision.reboot import reboot
 from clusterctl.workflows.provision.verify import verify_nodes
@@ -63,20 +62,17 @@ def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> Provision
 
 
 def leave(context: RunContext, plan: Plan) -> None:
-    """End the nodes that are left as they are: save their findings, and put an admitted node into the pool if it is missing there."""
+    """End the nodes that are left as they are: save their findings, and decide anew on an admitted node that is missing in the pool."""
     members = context.services.pool.members()
     for p in plan.nodes:
         if p.node in plan.leaving_pool or p.action is PlannedAction.ADMIT:
             continue
         context.services.store.save_findings(context.run_id, context.findings[p.node])
-        reason = p.reasons[0].text if p.reasons else ""
-        code = p.exit_code
         if p.state is State.ADMITTED and p.action is PlannedAction.LEAVE and p.node not in members:
-            try:
-                context.services.pool.admit(p.node, f"admitted before; seen as declared in run {context.run_id}")
-            except PoolError as e:
-                reason, code = str(e), ExitCode.CHANGES_PENDING
-        context.end(p.node, p.state, code, reason, p.reasons)
+            return_to_pool(context, p.node)
+            continue
+        reason = p.reasons[0].text if p.reasons else ""
+        context.end(p.node, p.state, p.exit_code, reason, p.reasons)
 
 
 def quarantine_unrepairable(context: RunContext, plan: Plan) -> None:

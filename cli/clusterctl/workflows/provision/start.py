@@ -34,6 +34,7 @@ from clusterctl.workflows.provision.neighbours import hold, neighbour_names, nod
 from clusterctl.workflows.provision.partners import with_partners
 from clusterctl.workflows.provision.query_progress import QueryProgress
 from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT, resumed, save_request, take_over
+from clusterctl.workflows.reconcile import reconcile
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.target_filter import without_absent_nodes
 
@@ -60,6 +61,7 @@ def run_provision(config: Config, request: ProvisionRequest, listener: ProgressL
     with Store.open(config.store_url) as store:
         selected = _select(config, request, store, listener)
         names = tuple(selected.candidates)
+        reconcile(store, load_pool(config.pool, store), config.operator)
         for text in take_over(store, names):
             listener.notify(Note(text))
         target = request.target or f"--resume {request.resume}"

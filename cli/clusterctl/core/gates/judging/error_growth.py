@@ -49,7 +49,7 @@ class _Comparison:
         return (self.after.uptime_s - self.before.uptime_s) / _SECONDS_PER_MINUTE
 
     def result(self, outcome: Outcome, rule: str, **fields: object) -> GateResult:
-        return GateResult(self.gate, self.node, outcome, rule, **fields)  # type: ignore[arg-type]
+        return GateResult(self.gate, self.node, outcome, rule, boot_id=self.after.boot_id, **fields)  # type: ignore[arg-type]
 
 
 def raised_by_load(gate: str, node: str, before: ErrorSnapshot, after: ErrorSnapshot, allowed: Allowed) -> tuple[GateResult, ...]:
