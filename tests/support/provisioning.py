@@ -72,6 +72,7 @@ class World:
         gates: replaces the results of burn-in.
         parts: node -> its parts.
         pairs: the gate rdma_pair needs a second node.
+        level: the gates of the chosen level.
         boot_id: the boot of all nodes; the gate dcgm_diag reports it.
         pool: instead of the pool `local`.
         allowed_partners: admitted nodes that the site allows to measure with.
@@ -106,6 +107,7 @@ class World:
     limits: PoolLimits = PoolLimits()  # noqa: RUF009 frozen
     pool: Pool | None = None
     boot_id: str = "boot-1"
+    level: Sequence[str] = GATES
 
     @property
     def url(self) -> str:
@@ -187,7 +189,7 @@ class World:
             store, pool, self.play, self.validate, self.burn_in, admitter, self.alone, self.neighbours, self.power_cycle, self.read_parts
         )
         request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
-        candidates = {n.name: Candidate(n, GATES, ()) for n in nodes}
+        candidates = {n.name: Candidate(n, tuple(self.level), ()) for n in nodes}
         return RunContext(services, request, rundir, candidates, self.progress.append, limits=self.limits)
 
     def confirm(self, plan: Plan) -> bool:
@@ -248,7 +250,7 @@ class World:
             return self.gates(nodes)
         if self.pairs and len(nodes) + len(partners) == 1:
             return [GateResult(g, n.name, Outcome.COULD_NOT_RUN, "complete", detail="needs a second node") for n in nodes for g in GATES]
-        return [self.gate(n.name, g) for n in nodes for g in GATES]
+        return [self.gate(n.name, g) for n in nodes for g in self.level]
 
     def gate(self, name: str, gate: str) -> GateResult:
         bad = gate == "rdma_pair" and name in self.gate_fails

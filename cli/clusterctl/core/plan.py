@@ -46,6 +46,7 @@ class PlanInput:
         findings: of this run's round trip.
         last_findings, last_results: the evidence of the run that last changed the node; needed only where `needs_history`.
         expected_gates: of the chosen level.
+        recorded_gates: those of an admitted node's admission record; empty for others.
         records_gone: a run that gathered its current evidence has lost its directory: nobody could check an admission on it.
         oldest_python: the oldest Python of a node that this controller's Ansible can change; empty if that is unknown.
     """
@@ -58,6 +59,14 @@ class PlanInput:
     expected_gates: tuple[str, ...] = ()
     records_gone: bool = False
     oldest_python: str = ""
+    recorded_gates: frozenset[str] = frozenset()
+
+    @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """The gates of the chosen level on which an admitted node was not admitted."""
+        if self.record.state is not State.ADMITTED:
+            return ()
+        return tuple(g for g in self.expected_gates if g not in self.recorded_gates)
 
 
 def needs_history(record: NodeRecord) -> bool:
@@ -127,6 +136,8 @@ def _left_admitted(known: PlanInput, roles: tuple[str, ...], options: ProvisionO
         hint = f"`clusterctl plan {known.node.name}` shows them; provision without selecting roles"
         reason = Reason(ReasonKind.CHECK_FAILED, why, hint=hint)
         return _plan(known, PlannedAction.LEAVE, why, reasons=(reason,), exit_code=ExitCode.CHANGES_PENDING)
+    if known.unmeasured:
+        return None
     if known.record.spec_digest == known.node.spec.digest and _acceptable(known, roles, options):
         return _plan(known, PlannedAction.LEAVE, "admitted, and as declared")
     return None
@@ -182,6 +193,8 @@ def _unrepairable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOp
 def _to_provision(known: PlanInput, roles: tuple[str, ...]) -> NodePlan:
     failing = sum(f.outcome not in GOOD for f in known.findings.findings)
     why = f"{failing} failing checks" if failing else ("all roles" if roles else _BURN_IN_WHY[known.records_gone])
+    if known.unmeasured and not failing and not roles:
+        why = f"admitted without {', '.join(known.unmeasured)}, which the chosen level expects"
     return _plan(known, PlannedAction.PROVISION, why, roles=roles)
 
 

@@ -83,6 +83,13 @@ def is_intact(record: AdmissionRecord) -> bool:
     return [data.get(key) for key in ("node", "spec_digest", "run_id")] == [record.node, record.spec_digest, record.run_id]
 
 
+def gates_of(record: AdmissionRecord) -> frozenset[str]:
+    """The gates that a record was made on; none where it does not list them."""
+    expected = _document(record).get("expected")
+    gates = expected.get("gates") if isinstance(expected, dict) else None
+    return frozenset(g for g in gates if isinstance(g, str)) if isinstance(gates, list) else frozenset()
+
+
 def evidence_of(record: AdmissionRecord) -> dict[str, str] | None:
     """The raw files of a record below the folder of runs, each with its sha256; None if the record does not list them so."""
     evidence = _document(record).get("evidence")

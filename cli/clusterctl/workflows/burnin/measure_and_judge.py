@@ -16,7 +16,7 @@ from clusterctl.core.gates.planning.header import FILE, header_of
 from clusterctl.core.gates.planning.step import BurnInPart
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
 from clusterctl.core.gates.subject import Subject, subject_of
-from clusterctl.model.errors import ConfigError
+from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import LEVELS, Level
 from clusterctl.workflows.burnin.measure import measure
@@ -42,6 +42,22 @@ def level_named(level: str) -> Level:
     if found is None:
         raise ConfigError(detail=f"unknown burn-in level {level!r}", hint=f"levels: {', '.join(LEVELS)}")
     return found
+
+
+def require_in_level(subjects: Sequence[Subject], level: str, gates: Sequence[str]) -> None:
+    """Refuse gates that would not be measured on every node that is judged: a burn-in that ran nothing proves nothing.
+
+    Raises:
+        UsageProblemError: a gate is not in the level of such a node.
+        ConfigError: a gate or level is unknown.
+    """
+    chosen = level_named(level)
+    for gate in (gate_named(name) for name in gates):
+        without = [s.name for s in subjects if not s.partner and gate.name not in s.profile.levels[chosen]]
+        if without:
+            levels = [known for known in LEVELS if all(gate.name in s.profile.levels[known] for s in subjects if not s.partner)]
+            hint = f"--level {levels[0]} has it" if levels else "gates_levels of its profile says which gates are measured"
+            raise UsageProblemError(detail=f"{gate.name} is not in the level {chosen} of {without[0]}: it would not run there", hint=hint)
 
 
 def subjects_of(nodes: Sequence[Node], partners: Sequence[Node] = ()) -> tuple[Subject, ...]:

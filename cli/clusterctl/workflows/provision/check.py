@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.core.ansible_series import oldest_node_python
+from clusterctl.core.admission.record import gates_of
 from clusterctl.core.plan import PlanInput, make_plan, needs_history, was_measured
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.state import State
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
     from clusterctl.model.plan import Plan
+    from clusterctl.model.records import NodeRecord
     from clusterctl.workflows.provision.context import RunContext
 
 
@@ -37,6 +39,13 @@ def check_nodes(context: RunContext) -> Plan:
         context.request.saved_plan.require_unchanged(plan, {n.name: n.spec.digest for n in nodes})
     context.plans = {p.node: p for p in plan.nodes}
     return plan
+
+
+def _recorded_gates(store: Store, record: NodeRecord) -> frozenset[str]:
+    if record.state is not State.ADMITTED:
+        return frozenset()
+    records = store.admissions(record.name)
+    return gates_of(records[-1]) if records else frozenset()
 
 
 def plan_inputs(
@@ -58,8 +67,8 @@ def plan_inputs(
         last = steps[-1].run_id if steps else ""
         if last:
             evidence = store.findings(node.name, last), store.gate_results(node.name, last)
-            gates = expected_gates(node) if record.state is State.QUARANTINED else ()
-            inputs.append(PlanInput(node, record, found, *evidence, gates))
+            gates = expected_gates(node)
+            inputs.append(PlanInput(node, record, found, *evidence, gates, recorded_gates=_recorded_gates(store, record)))
         else:
             inputs.append(PlanInput(node, record, found))
     return [replace(i, oldest_python=oldest) for i in inputs]
