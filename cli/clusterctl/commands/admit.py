@@ -59,7 +59,7 @@ def command(ctx: click.Context, /, target: str, *, only_verify: bool, on_record:
             admissions = admit_again.admit_on_record(admitter, candidates, reason=reason, include_owned=include)
         else:
             with validation_progress(len(nodes)) as listener:
-                validate = admit_again.validation(config, store, given["vault_ids"], listener)
+                validate = admit_again.validation(config, store, listener)
                 admissions = admit_again.admit_now(admitter, candidates, validate, config.state_dir, target=target, include_owned=include)
     return view.show_admissions(admissions, output)
 

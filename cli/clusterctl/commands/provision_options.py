@@ -11,8 +11,6 @@ import rich_click as click
 from clusterctl.commands import complete
 from clusterctl.commands.option_types import SENTENCE
 from clusterctl.commands.options import extra_vars_option, inventory_option, limit_option, output_option, vault_option
-from clusterctl.core.idle_options import idle_option
-from clusterctl.model.errors import UsageProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,18 +34,8 @@ class WithAnsibleArgs(click.RichCommand):
 
 
 def ansible_args(ctx: click.Context) -> tuple[str, ...]:
-    """The arguments after `--`.
-
-    Raises:
-        UsageProblemError: with one of them Ansible changes nothing.
-    """
+    """The arguments after `--`."""
     given: tuple[str, ...] = ctx.meta[_ARGS]
-    idle = idle_option(given)
-    if idle:
-        raise UsageProblemError(
-            detail=f"with {idle} Ansible changes nothing, and the run would count as one that applied the roles",
-            hint="leave it out; `clusterctl plan --ansible` and `provision --check` show what would be done",
-        )
     return given
 
 

@@ -53,10 +53,9 @@ def candidates_of(nodes: Sequence[Node], level: Level) -> tuple[Candidate, ...]:
     return tuple(Candidate(s.node, s.profile.levels[level], s.profile.baselines) for s in subjects_of(nodes))
 
 
-def validation(config: Config, store: Store, vault_ids: Sequence[str], listener: ValidationListener | None = None) -> Validate:
+def validation(config: Config, store: Store, listener: ValidationListener | None = None) -> Validate:
     """One round trip to each node, with the settings of a site."""
-    vaults = tuple(word for v in vault_ids for word in ("--vault-id", v))
-    settings = ValidationSettings(cpu_quota_percent=config.cpu_quota_percent, ansible_args=vaults)
+    settings = ValidationSettings(cpu_quota_percent=config.cpu_quota_percent)
     stored = partial(store.findings, current=True)
     return partial(validate, state_dir=config.state_dir, inventory=config.inventory, settings=settings, stored=stored, listener=listener)
 

@@ -1,18 +1,14 @@
-"""What was measured is compared with the level that is chosen now; a run that measures or applies nothing is a usage error."""
+"""What was measured is compared with the level that is chosen now; a gate outside of it is a usage error."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clusterctl.adapters.store import Store
 from clusterctl.core.admission.record import gates_of
 from clusterctl.core.gates.subject import subject_of
-from clusterctl.core.idle_options import idle_option
-from clusterctl.main import call
 from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.plan import PlannedAction
@@ -54,7 +50,7 @@ def test_the_same_or_a_lower_level_is_not(world: World, level: tuple[str, ...]) 
     assert [c[0] for c in world.calls] == ["validate"]
 
 
-def test_with_other_jobs_in_the_pool_it_is_planned_and_not_done_unasked(world: World) -> None:
+def test_it_is_planned_and_not_done_unasked(world: World) -> None:
     world.level, world.answer = FULL, False
     assert world.run(force=True).declined
     assert world.plans[-1].nodes[0].action is PlannedAction.PROVISION
@@ -70,25 +66,3 @@ def test_a_gate_outside_of_the_level_is_a_usage_error() -> None:
     assert "--level standard has it" in caught.value.hint
     with pytest.raises(ConfigError):
         require_in_level(subjects, "quick", ["nccl_grup"])
-
-
-@pytest.mark.parametrize(
-    "words", [["--list-tasks"], ["--list-ho"], ["--syntax"], ["-C"], ["-vC"], ["--check"], ["-vvh"], ["-v", "--version"]]
-)
-def test_options_that_run_nothing_are_a_usage_error(words: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert idle_option(words) == words[-1]
-    assert call(["--state-dir", str(tmp_path / "state"), "provision", "rack-12", "--yes", "--", *words]) == ExitCode.USAGE
-    assert "Ansible changes nothing" in capsys.readouterr().err
-    assert not (tmp_path / "state").exists(), "nothing was recorded"
-
-
-@pytest.mark.parametrize(
-    "words", [["--skip-tags", "slow"], ["-e", "--check"], ["-vvv"], ["--start-at-task", "-C"], ["-e@file"], ["--ask-become-pass"], ["-K"]]
-)
-def test_all_others_pass(words: list[str]) -> None:
-    assert idle_option(words) == ""
-
-
-@given(st.lists(st.text(max_size=8), max_size=5), st.sampled_from(["--list-tasks", "--syntax-check", "--list-hosts", "--list-tags"]))
-def test_wherever_it_stands_it_is_found(others: list[str], option: str) -> None:
-    assert idle_option([*(f"x{word}" for word in others), option])
