@@ -10,7 +10,6 @@ from chaos.databases import PostgresDatabases, SqliteFiles
 from chaos.rack import SCENARIOS
 from chaos.rounds import Score, chosen, in_child, play, prepare
 from clusterctl.adapters import run_directory
-from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store.leases import LeaseRepository
 from clusterctl.workflows.provision import flow
 from support.postgres import binaries, server
@@ -39,7 +38,7 @@ def test_killed_anywhere_the_same_command_reaches_the_same_state(tmp_path: Path,
 
 
 def test_a_node_that_is_changed_in_the_pool_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalPool, "remove", lambda *_: False)
+    monkeypatch.setattr("clusterctl.workflows.provision.apply.take_out", lambda *_: False)
     assert score(tmp_path, "drifted", 12).wrong_admissions
 
 
