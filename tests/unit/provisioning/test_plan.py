@@ -33,7 +33,8 @@ def plan(
     **options: bool,
 ) -> NodePlan:
     record = NodeRecord("r12-n01", "r12", 1, (), state, "", digest, "run", "", "lab")
-    return plan_node(PlanInput(node("r12-n01"), record, now, then, results, GATES), ProvisionOptions(**options))  # type: ignore[arg-type]
+    known = PlanInput(node("r12-n01"), record, now, then, results, GATES, recorded_gates=frozenset(GATES))
+    return plan_node(known, ProvisionOptions(**options))  # type: ignore[arg-type]
 
 
 FAILED_GATE = (GateResult("rdma_pair", "r12-n01", Outcome.FAIL, "floor", "bandwidth", "360", "196", device="mlx5_3"),)
