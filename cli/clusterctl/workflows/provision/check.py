@@ -7,8 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterctl.core.ansible_series import oldest_node_python
 from clusterctl.core.admission.record import gates_of
+from clusterctl.core.ansible_series import oldest_node_python
 from clusterctl.core.plan import PlanInput, make_plan, needs_history, was_measured
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.state import State
