@@ -24,7 +24,8 @@ LSPCI = ("lspci", "-D", "-n", "-vvv")
 _FILES = r"""cd /sys/bus/pci/devices && for d in *; do
   group=$(readlink "$d/iommu_group" 2>/dev/null); cls=$(cat $d/class); rev=$(cat $d/revision)
   echo "$d class=$(echo $cls | cut -c3-6) id=$(cut -c3- $d/vendor):$(cut -c3- $d/device) rev=${rev#0x} numa=$(cat $d/numa_node) group=${group##*/} \
-speed=$(cut -d' ' -f1 $d/current_link_speed) width=$(cat $d/current_link_width) max_speed=$(cut -d' ' -f1 $d/max_link_speed) max_width=$(cat $d/max_link_width)"
+speed=$(cut -d' ' -f1 $d/current_link_speed) width=$(cat $d/current_link_width) max_speed=$(cut -d' ' -f1 $d/max_link_speed) max_width=$(cat $d/max_link_width) \
+below=$(printf %02x $(cat $d/secondary_bus_number 2>/dev/null) 2>/dev/null)"
 done"""
 _FILES_COMMAND = ("sh", "-c", _FILES)
 
@@ -50,6 +51,7 @@ def _lspci_line(block: str) -> str:
         "width": first(r"LnkSta:.*Width x(\d+)"),
         "max_speed": _one_decimal(first(r"LnkCap:.*Speed ([\d.]+)GT/s")),
         "max_width": first(r"LnkCap:.*Width x(\d+)"),
+        "below": first(r"secondary=(\w+)", "00"),
     }
     return " ".join([address, *(f"{name}={value}" for name, value in parts.items())])
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ENTRIES: dict[str, dict[str, Any]] = {
     entry["tool"]: entry for entry in yaml.safe_load(Path(__file__).with_name("commands.yml").read_text(encoding="utf-8"))
 }
+LANES = {"name": "hca_pcie_lanes", "device": "mlx5_2", "option": "4"}
 TOOLS = tuple(_ENTRIES)
 
 
@@ -49,6 +50,6 @@ def version(argv: list[str]) -> str:
 
 def machines() -> list[World]:
     """Every kind of hardware healthy, faults that the files show, and a machine without adapters."""
-    broken = ({"name": "hca_downtrained", "device": "mlx5_1", "option": "100"}, {"name": "gpu_missing", "device": "3"})
+    broken = ({"name": "hca_downtrained", "device": "mlx5_1", "option": "100"}, {"name": "gpu_missing", "device": "3"}, LANES)
     without = World("hgx_h100", prepare=(("sh", "-c", "rm -r /sys/class/infiniband/*"),), note="without adapters")
     return [*(World(name) for name in KINDS), World("hgx_h100", faults=broken), without]

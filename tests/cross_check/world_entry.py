@@ -35,13 +35,14 @@ def main() -> int:
 
 
 def _build(cmdline: str, node: str) -> None:
-    from clusterctl_lab.simulator import boot, machine, state  # noqa: PLC0415 reads the hardware's name when it is imported
+    from clusterctl_lab.simulator import boot, fault_effects, machine, state  # noqa: PLC0415 reads the hardware's name when it is imported
     from clusterctl_lab.simulator.hugepages import pages_from_cmdline  # noqa: PLC0415 likewise
 
     state.set_flag("link-type", "ETH" if machine.THIS.ethernet else "IB")
     pages = pages_from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node)
     boot.create_sysfs(node, cmdline, pages)
     boot.create_proc_files(cmdline, pages)
+    fault_effects.apply_faults(state.read_faults())  # as the supervisor does
 
 
 def _write(path: str, text: str) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WHY = why_no_world()
 pytestmark = pytest.mark.skipif(bool(WHY), reason=WHY)
-FAULT = ({"name": "hca_downtrained", "device": "mlx5_1", "option": "100"},)
+FAULT = ({"name": "hca_downtrained", "device": "mlx5_1", "option": "100"}, same_output.LANES)
 WORLDS = (World("hgx_h100_roce"), World("hgx_b200", faults=FAULT), same_output.machines()[-1])
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from . import machine, pseudo_files, sysfs_pci, sysfs_rdma
+from . import machine, pci_registers, pseudo_files, sysfs_pci, sysfs_rdma
 from .kernel_log import xid_line
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def apply_faults(faults: Faults, root: str = "/sys") -> None:
         pseudo_files.write_files(
             root, {f"{folder}/current_link_width": lanes.get(name, 16)} | sysfs_pci.error_counters(folder, _counted(faults, name))
         )
+        pci_registers.show_link_width(f"{root}/{folder}/config", lanes.get(name, 16))
         rate = sysfs_rdma.rate_text(trained.get(name, machine.THIS.line_rate_gbps))
         pseudo_files.write_files(root, {f"class/infiniband/{name}/ports/1/rate": rate})
     missing = faults.missing_gpus()

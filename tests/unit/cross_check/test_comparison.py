@@ -56,7 +56,7 @@ def test_the_report_counts_tools_comparisons_and_differences() -> None:
 
 
 def test_a_link_is_read_from_the_registers_that_lspci_shows() -> None:
-    expected = "0000:18:00.0 class=0207 id=15b3:1021 rev=01 numa=1 group=17 speed=2.5 width=8 max_speed=32.0 max_width=16"
+    expected = "0000:18:00.0 class=0207 id=15b3:1021 rev=01 numa=1 group=17 speed=2.5 width=8 max_speed=32.0 max_width=16 below=00"
     assert lspci_facts(LSPCI) == [expected]
     assert lspci_facts(LSPCI.replace("Width x8", "Width x4")) != [expected]
 

@@ -1,0 +1,49 @@
+"""Registers of simulated PCI functions that must agree with the files of sysfs: the bus numbers of bridges, and the width of a link.
+
+PCI-to-PCI Bridge Architecture, 3.2.5; PCI Express Base, 7.5.3.8 (Link Status). Files: Linux, drivers/pci/pci-sysfs.c.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from . import sysfs_pci
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BUS_NUMBERS = 0x18
+# In the PCI Express capability, which sysfs_pci has at 0x60.
+_LINK_STATUS = 0x60 + 0x12
+_WIDTH_BITS = 0x3F0
+
+
+def with_bus_numbers(files: Mapping[str, str | int | bytes]) -> dict[str, str | int | bytes]:
+    """The files of all functions, with the numbers of the buses above and below each bridge, also where the device below is missing."""
+    result = dict(files)
+    folders = sysfs_pci.functions()
+    for bridge in folders:
+        below = [_bus(folder) for folder in folders if folder.startswith(f"{bridge}/")]
+        config = result.get(f"{bridge}/config")
+        if below and isinstance(config, bytes):
+            numbers = bytes((_bus(bridge), min(below), max(below)))
+            result[f"{bridge}/config"] = config[:_BUS_NUMBERS] + numbers + config[_BUS_NUMBERS + len(numbers) :]
+            result |= {f"{bridge}/secondary_bus_number": min(below), f"{bridge}/subordinate_bus_number": max(below)}
+    return result
+
+
+def _bus(folder: str) -> int:
+    return int(folder.rpartition("/")[2].split(":")[1], 16)
+
+
+def show_link_width(config: str, lanes: int) -> None:
+    """Write the width of the link into the register of a function; its other bits stay as they are."""
+    file = os.open(config, os.O_RDWR)
+    try:
+        before = int.from_bytes(os.pread(file, 2, _LINK_STATUS), "little")
+        after = before & ~_WIDTH_BITS | lanes << 4
+        if after != before:
+            os.pwrite(file, after.to_bytes(2, "little"), _LINK_STATUS)
+    finally:
+        os.close(file)
