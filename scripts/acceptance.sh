@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the slow tests on a virtual machine with its own kernel (QEMU, without KVM). Reports the packages that it installs; passes its arguments to pytest.
+# Runs the slow tests on a virtual machine with its own kernel (QEMU, without KVM), and DMTF's programs on the lab's BMC. Reports the packages that it installs; passes its arguments to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,6 +22,15 @@ if [ ${#missing[@]} -gt 0 ]; then
   log "installing OS packages: ${missing[*]}"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+uv=$(command -v uv || echo build/uv/bin/uv)
+if ! cmp -s requirements/dmtf.txt build/dmtf/.locked; then
+  log "installing DMTF's judges of Redfish services into build/dmtf"
+  export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-1}"
+  [ -x build/dmtf/bin/python ] || "$uv" venv -q --python .venv/bin/python build/dmtf
+  "$uv" pip sync -q --python build/dmtf/bin/python --require-hashes requirements/dmtf.txt
+  cp requirements/dmtf.txt build/dmtf/.locked
 fi
 
 started=$SECONDS

@@ -10,4 +10,5 @@ common=(--universal --python-version 3.11 "${plain[@]}")
 echo uv | "$uv" pip compile "${common[@]}" - -o requirements/uv.txt
 # what travels to nodes: one version of each for every Python, nothing but what is listed
 "$uv" pip compile --no-deps --python-version 3.9 --python-platform linux "${plain[@]}" requirements/node.in -o requirements/node.txt
+"$uv" pip compile "${common[@]}" requirements/dmtf.in -o requirements/dmtf.txt
 "$uv" pip compile "${common[@]}" benchmarks/requirements.in -o requirements/bench.txt

@@ -1,4 +1,4 @@
-"""One VM for all acceptance tests. No test is skipped: a missing prerequisite is an error."""
+"""One VM for all acceptance tests that need one. None of these is skipped: a missing prerequisite is an error."""
 
 from __future__ import annotations
 

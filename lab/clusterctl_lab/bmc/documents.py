@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from clusterctl_lab.bmc.bios import attribute_registry
 from clusterctl_lab.bmc.health import CONSOLE, health_documents
+from clusterctl_lab.bmc.metadata import ROOT, type_name
 from clusterctl_lab.bmc.power import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clusterctl_lab.bmc.bios import Bios
     from clusterctl_lab.bmc.event_log import Event
     from clusterctl_lab.simulator.hardware import Hardware
 
-ROOT = "/redfish/v1"
 SYSTEM = f"{ROOT}/Systems/System.1"
 BIOS = f"{SYSTEM}/Bios"
 SETTINGS = f"{BIOS}/Settings"
@@ -23,12 +24,26 @@ RESET = f"{SYSTEM}/Actions/ComputerSystem.Reset"
 MANAGER = f"{ROOT}/Managers/BMC.1"
 CHASSIS = f"{ROOT}/Chassis/Chassis.1"
 FIRMWARE = f"{ROOT}/UpdateService/FirmwareInventory"
-REGISTRY = "BiosAttributeRegistry.v1_0_0"
+SESSION_SERVICE = f"{ROOT}/SessionService"
+SESSIONS = f"{SESSION_SERVICE}/Sessions"
+REGISTRY = "BiosAttributeRegistry.1.0.0"
+CHILDREN = ("Systems", "Managers", "Chassis", "UpdateService", "Registries", "SessionService")
+_NO_SESSIONS: Mapping[str, str] = MappingProxyType({})
+_GENERAL_ERROR = "Base.1.8.GeneralError"
 _VERSIONS = {"BIOS": "2.4.4", "BMC": "7.10.50", "CPLD": "1.1.3"}
 
 
-def resource(path: str, node: str, bios: Bios, hardware: Hardware, *, on: bool, events: Sequence[Event] = ()) -> dict[str, Any] | None:
-    """The resource at `path`; None if it does not exist."""
+def resource(
+    path: str,
+    node: str,
+    bios: Bios,
+    hardware: Hardware,
+    *,
+    on: bool,
+    events: Sequence[Event] = (),
+    sessions: Mapping[str, str] = _NO_SESSIONS,
+) -> dict[str, Any] | None:
+    """The resource at `path`; None if it does not exist. `sessions`: id -> user."""
     every: dict[str, dict[str, Any]] = {
         ROOT: _service(),
         f"{ROOT}/Systems": _collection("ComputerSystem", f"{ROOT}/Systems", [SYSTEM]),
@@ -42,21 +57,32 @@ def resource(path: str, node: str, bios: Bios, hardware: Hardware, *, on: bool, 
         f"{ROOT}/UpdateService": _resource("UpdateService", f"{ROOT}/UpdateService", FirmwareInventory={"@odata.id": FIRMWARE}),
         FIRMWARE: _collection("SoftwareInventory", FIRMWARE, [f"{FIRMWARE}/{name}" for name in _VERSIONS]),
         f"{ROOT}/Registries": _collection("MessageRegistryFile", f"{ROOT}/Registries", [f"{ROOT}/Registries/{REGISTRY}"]),
-        f"{ROOT}/Registries/{REGISTRY}": _registry(),
+        f"{ROOT}/Registries/{REGISTRY}": _registry_file(),
+        f"{ROOT}/Registries/{REGISTRY}.json": _registry(),
+        SESSION_SERVICE: _resource("SessionService", SESSION_SERVICE, ServiceEnabled=True, Sessions={"@odata.id": SESSIONS}),
+        SESSIONS: _collection("Session", SESSIONS, [f"{SESSIONS}/{name}" for name in sessions]),
     }
     every |= {p: {**_resource(kind, p), **body} for p, (kind, body) in health_documents(SYSTEM, MANAGER, CHASSIS, events, on=on).items()}
     every |= {f"{FIRMWARE}/{name}": _resource("SoftwareInventory", f"{FIRMWARE}/{name}", Version=v) for name, v in _VERSIONS.items()}
+    every |= {f"{SESSIONS}/{name}": session_document(name, user) for name, user in sessions.items()}
     return every.get(path.rstrip("/"))
+
+
+def session_document(name: str, user: str) -> dict[str, Any]:
+    """A session; no service shows a password."""
+    return _resource("Session", f"{SESSIONS}/{name}", UserName=user, Password=None)
 
 
 def error_document(text: str) -> dict[str, Any]:
     """A Redfish error body."""
-    return {"error": {"code": "Base.1.8.GeneralError", "message": text, "@Message.ExtendedInfo": [{"Message": text}]}}
+    message = {"MessageId": _GENERAL_ERROR, "Message": text, "MessageSeverity": "Critical", "Resolution": "None."}
+    return {"error": {"code": _GENERAL_ERROR, "message": text, "@Message.ExtendedInfo": [message]}}
 
 
 def _resource(kind: str, path: str, **values: Any) -> dict[str, Any]:
     name = path.rpartition("/")[2]
-    return {"@odata.id": path, "@odata.type": f"#{kind}.v1_0_0.{kind}", "Id": name, "Name": f"{kind} {name} (simulated)", **values}
+    known = {} if kind.endswith("Collection") else {"Id": name}
+    return {"@odata.id": path, "@odata.type": type_name(kind), **known, "Name": f"{kind} {name} (simulated)", **values}
 
 
 def _collection(kind: str, path: str, members: list[str]) -> dict[str, Any]:
@@ -65,8 +91,9 @@ def _collection(kind: str, path: str, members: list[str]) -> dict[str, Any]:
 
 
 def _service() -> dict[str, Any]:
-    links = {name: {"@odata.id": f"{ROOT}/{name}"} for name in ("Systems", "Managers", "Chassis", "UpdateService", "Registries")}
-    return {**_resource("ServiceRoot", ROOT), "RedfishVersion": "1.15.0", "Vendor": "clusterctl lab", **links}
+    links = {name: {"@odata.id": f"{ROOT}/{name}"} for name in CHILDREN}
+    body = {**_resource("ServiceRoot", ROOT), "@odata.id": f"{ROOT}/", "Id": "RootService"}
+    return {**body, "RedfishVersion": "1.15.0", "Vendor": "clusterctl lab", **links, "Links": {"Sessions": {"@odata.id": SESSIONS}}}
 
 
 def _system(node: str, hardware: Hardware, *, on: bool) -> dict[str, Any]:
@@ -110,9 +137,18 @@ def _bios(path: str, attributes: dict[str, str]) -> dict[str, Any]:
     return body
 
 
+def _registry_file() -> dict[str, Any]:
+    path = f"{ROOT}/Registries/{REGISTRY}"
+    location = {"Language": "en", "Uri": f"{path}.json"}
+    return _resource("MessageRegistryFile", path, Registry=REGISTRY.rpartition(".")[0], Languages=["en"], Location=[location])
+
+
 def _registry() -> dict[str, Any]:
     attributes = [
         {"AttributeName": name, "Type": "Enumeration", "ReadOnly": False, "Value": [{"ValueName": choice} for choice in attribute.choices]}
         for name, attribute in attribute_registry().items()
     ]
-    return {**_resource("AttributeRegistry", f"{ROOT}/Registries/{REGISTRY}"), "RegistryEntries": {"Attributes": attributes}}
+    body = _resource(
+        "AttributeRegistry", f"{ROOT}/Registries/{REGISTRY}", Language="en", RegistryVersion="1.0.0", OwningEntity="clusterctl lab"
+    )
+    return {**body, "RegistryEntries": {"Attributes": attributes}}

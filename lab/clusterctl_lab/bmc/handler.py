@@ -1,4 +1,4 @@
-"""HTTP requests to one BMC: Basic authentication, GET of resources, PATCH of BIOS settings, POST of a reset."""
+"""HTTP requests to one BMC: login, GET of resources, PATCH of BIOS settings, POST of a reset; the rules of HTTP are those of DSP0266."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clusterctl.model.errors import LabError
-from clusterctl_lab.bmc import bios, documents, event_log, power
+from clusterctl_lab.bmc import bios, documents, event_log, metadata, power
+from clusterctl_lab.bmc.sessions import Sessions
 from clusterctl_lab.simulator.hardware_kinds import HGX_H100
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from clusterctl_lab.simulator.hardware import Hardware
 
 _LOG = logging.getLogger(__name__)
 _BODY_LIMIT = 64 * 1024
+# Submitting to the members of a collection is submitting to the collection.
+_LOGIN = frozenset({documents.SESSIONS, f"{documents.SESSIONS}/Members"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class Bmc:
         settings: file that stores the node's BIOS settings.
         user, password: the only accepted credentials.
         lock: serializes changes of the settings.
+        sessions: who is logged in by token.
     """
 
     node: str
@@ -44,6 +49,7 @@ class Bmc:
     password: str = field(repr=False)
     hardware: Hardware = HGX_H100
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    sessions: Sessions = field(default_factory=Sessions, repr=False)
 
     @property
     def event_file(self) -> Path:
@@ -60,25 +66,63 @@ class BmcHandler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        """Return a resource; the service root needs no password."""
-        if self.path.rstrip("/") == documents.ROOT or self._authorized():
-            self._run(self._get)
+        """Return a resource."""
+        self._handle(self._get)
+
+    def do_HEAD(self) -> None:
+        """Return the headers of a resource."""
+        self._handle(self._get)
 
     def do_PATCH(self) -> None:
         """Change BIOS attributes at the next reset."""
-        if self._authorized():
-            self._run(self._patch)
+        self._handle(self._patch)
 
     def do_POST(self) -> None:
-        """Reset the node."""
-        if self._authorized():
-            self._run(self._post)
+        """Reset the node, or log in."""
+        self._handle(self._post)
+
+    def do_DELETE(self) -> None:
+        """Log out."""
+        self._handle(self._delete)
+
+    def do_PUT(self) -> None:
+        """No resource is replaced as a whole."""
+        self._handle(self._delete)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the name is http.server's
         """Log without headers, which contain the password."""
         _LOG.info("%s %s", self.bmc.node, format % args)
 
-    def _get(self) -> None:
+    def _handle(self, action: Callable[[], None]) -> None:
+        """Refuse what the rules refuse, in their order; then act."""
+        self._body = self.rfile.read(min(int(self.headers.get("Content-Length") or 0), _BODY_LIMIT))
+        self._path = self.path.partition("?")[0].rstrip("/")
+        login = self.command == "POST" and self._path in _LOGIN
+        reads = self.command in ("GET", "HEAD")
+        if self.headers.get("OData-Version", metadata.ODATA_VERSION) != metadata.ODATA_VERSION:
+            self._refuse(HTTPStatus.PRECONDITION_FAILED, f"OData-Version {metadata.ODATA_VERSION} is supported")
+        elif not (login or (reads and self._path in metadata.PUBLIC) or self._authorized()):
+            self._refuse(HTTPStatus.UNAUTHORIZED, "authentication required")
+        elif self.command in self._methods():
+            self._run(action)
+        elif self._methods() or self._resource():
+            self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, f"{self.command} is not supported by {self._path}")
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, f"no resource {self.path}")
+
+    def _methods(self) -> tuple[str, ...]:
+        """The methods that the path supports; of one that is only read, none before the resource is known to exist."""
+        if self._path in _LOGIN:
+            return ("GET", "HEAD", "POST") if self._path == documents.SESSIONS else ("POST",)
+        own = {documents.SETTINGS: ("GET", "HEAD", "PATCH"), documents.RESET: ("POST",)}.get(self._path)
+        if own:
+            return own
+        name = self._path.removeprefix(f"{documents.SESSIONS}/")
+        if name in self.bmc.sessions.names():
+            return ("GET", "HEAD", "DELETE")
+        return ("GET", "HEAD") if self.command in ("GET", "HEAD") or self._path in metadata.PUBLIC else ()
+
+    def _resource(self) -> dict[str, Any] | None:
         with self.bmc.lock:
             now = power.power_state(self.bmc.node)
             settings = bios.load_bios(self.bmc.settings)
@@ -86,14 +130,24 @@ class BmcHandler(BaseHTTPRequestHandler):
             if current is not settings:
                 bios.save_bios(self.bmc.settings, current)
         events = event_log.load_events(self.bmc.event_file)
-        path = self.path.partition("?")[0]
-        body = documents.resource(path, self.bmc.node, current, self.bmc.hardware, on=now.on, events=events)
-        self._answer(HTTPStatus.OK if body else HTTPStatus.NOT_FOUND, body or documents.error_document(f"no resource {self.path}"))
+        sessions = dict.fromkeys(self.bmc.sessions.names(), self.bmc.user)
+        return documents.resource(self._path, self.bmc.node, current, self.bmc.hardware, on=now.on, events=events, sessions=sessions)
+
+    def _get(self) -> None:
+        if self._path == metadata.METADATA:
+            self._send(HTTPStatus.OK, metadata.metadata_xml(), "application/xml", None)
+        elif self._path == "/redfish":
+            self._answer(HTTPStatus.OK, {"v1": f"{metadata.ROOT}/"})
+        elif self._path == f"{metadata.ROOT}/odata":
+            self._answer(HTTPStatus.OK, metadata.service_document(list(documents.CHILDREN)))
+        else:
+            body = self._resource()
+            self._answer(HTTPStatus.OK if body else HTTPStatus.NOT_FOUND, body or documents.error_document(f"no resource {self.path}"))
 
     def _patch(self) -> None:
         changes = self._json().get("Attributes")
-        if self.path.rstrip("/") != documents.SETTINGS or not isinstance(changes, dict):
-            self._answer(HTTPStatus.BAD_REQUEST, documents.error_document("PATCH Attributes of the Settings object"))
+        if not isinstance(changes, dict):
+            self._refuse(HTTPStatus.BAD_REQUEST, "PATCH Attributes of the Settings object")
             return
         with self.bmc.lock:
             current = bios.load_bios(self.bmc.settings).after_start(power.power_state(self.bmc.node).started_at)
@@ -101,48 +155,81 @@ class BmcHandler(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.NO_CONTENT, None)
 
     def _post(self) -> None:
+        if self._path in _LOGIN:
+            self._login()
+            return
         kind = str(self._json().get("ResetType"))
-        if self.path.rstrip("/") != documents.RESET or kind not in power.ACTIONS:
-            self._answer(HTTPStatus.BAD_REQUEST, documents.error_document(f"POST {documents.RESET} takes {', '.join(power.ACTIONS)}"))
+        if kind not in power.ACTIONS:
+            self._refuse(HTTPStatus.BAD_REQUEST, f"POST {documents.RESET} takes {', '.join(power.ACTIONS)}")
             return
         power.reset_node(self.bmc.node, kind)
         with self.bmc.lock:
             event_log.add_event(self.bmc.event_file, time.time(), f"Reset by Redfish: {kind}")
         self._answer(HTTPStatus.NO_CONTENT, None)
 
-    def _run(self, action: Any) -> None:
+    def _login(self) -> None:
+        given = self._json()
+        if not self._is_account(f"{given.get('UserName')}:{given.get('Password')}".encode()):
+            self._refuse(HTTPStatus.UNAUTHORIZED, "unknown name or password")
+            return
+        name, token = self.bmc.sessions.begin()
+        headers = {"Location": f"{documents.SESSIONS}/{name}", "X-Auth-Token": token}
+        self._answer(HTTPStatus.CREATED, documents.session_document(name, self.bmc.user), headers)
+
+    def _delete(self) -> None:
+        self.bmc.sessions.end(self._path.rpartition("/")[2])
+        self._answer(HTTPStatus.NO_CONTENT, None)
+
+    def _run(self, action: Callable[[], None]) -> None:
         try:
             action()
         except (bios.BiosSettingError, json.JSONDecodeError) as e:
-            self._answer(HTTPStatus.BAD_REQUEST, documents.error_document(str(e)))
+            self._refuse(HTTPStatus.BAD_REQUEST, str(e))
         except LabError as e:
-            self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, documents.error_document(str(e)))
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(e))
 
     def _authorized(self) -> bool:
-        kind, _, token = self.headers.get("Authorization", "").partition(" ")
+        token = self.headers.get("X-Auth-Token")
+        if token is not None:
+            return self.bmc.sessions.accept(token)
+        kind, _, encoded = self.headers.get("Authorization", "").partition(" ")
         try:
-            given = base64.b64decode(token, validate=True) if kind == "Basic" else b""
+            return kind == "Basic" and self._is_account(base64.b64decode(encoded, validate=True))
         except binascii.Error:
-            given = b""
-        if hmac.compare_digest(given, f"{self.bmc.user}:{self.bmc.password}".encode()):
-            return True
-        self._answer(HTTPStatus.UNAUTHORIZED, documents.error_document("authentication required"))
-        return False
+            return False
+
+    def _is_account(self, given: bytes) -> bool:
+        return hmac.compare_digest(given, f"{self.bmc.user}:{self.bmc.password}".encode())
 
     def _json(self) -> dict[str, Any]:
-        length = min(int(self.headers.get("Content-Length") or 0), _BODY_LIMIT)
-        body = json.loads(self.rfile.read(length) or b"{}")
+        body = json.loads(self._body or b"{}")
         return body if isinstance(body, dict) else {}
 
-    def _answer(self, status: HTTPStatus, body: dict[str, Any] | None) -> None:
+    def _refuse(self, status: HTTPStatus, text: str) -> None:
+        self._answer(status, documents.error_document(text))
+
+    def _answer(self, status: HTTPStatus, body: dict[str, Any] | None, headers: Mapping[str, str] | None = None) -> None:
         data = b"" if body is None else json.dumps(body).encode()
+        self._send(status, data, "application/json;charset=utf-8", body, headers)
+
+    def _send(
+        self, status: HTTPStatus, data: bytes, kind: str, body: dict[str, Any] | None, headers: Mapping[str, str] | None = None
+    ) -> None:
         self.send_response(status)
         if status == HTTPStatus.UNAUTHORIZED:
             self.send_header("WWW-Authenticate", 'Basic realm="BMC"')
             self.close_connection = True
         if data:
-            self.send_header("Content-Type", "application/json")
-        self.send_header("OData-Version", "4.0")
+            self.send_header("Content-Type", kind)
+        for name, value in {
+            "OData-Version": metadata.ODATA_VERSION,
+            "Cache-Control": "no-store",
+            "Allow": ", ".join(self._methods()) or "GET, HEAD",
+            "Link": metadata.schema_link(body),
+            **(headers or {}),
+        }.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
+        if self.command != "HEAD":
+            self.wfile.write(data)

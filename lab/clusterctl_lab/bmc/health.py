@@ -35,8 +35,8 @@ def health_documents(
         f"{sel}/Entries": ("LogEntryCollection", {"Members": members, "Members@odata.count": len(members)}),
         **{path: ("LogEntry", body) for path, body in entries.items()},
         f"{manager}/NetworkProtocol": ("ManagerNetworkProtocol", _NETWORK),
-        f"{chassis}/Thermal": ("Thermal", _thermal(on=on)),
-        f"{chassis}/Power": ("Power", _power(on=on)),
+        f"{chassis}/Thermal": ("Thermal", _thermal(f"{chassis}/Thermal", on=on)),
+        f"{chassis}/Power": ("Power", _power(f"{chassis}/Power", on=on)),
     }
 
 
@@ -45,16 +45,22 @@ def _entry(path: str, event: Event) -> dict[str, Any]:
     return {"Id": path.rsplit("/", 1)[1], "EntryType": "SEL", "Severity": "OK", "Created": created, "Message": event.message}
 
 
-def _thermal(*, on: bool) -> dict[str, Any]:
+def _thermal(path: str, *, on: bool) -> dict[str, Any]:
     temperatures = {"Inlet Temp": 24, "CPU1 Temp": 48 if on else 26, "CPU2 Temp": 47 if on else 26}
     fans = {f"Fan {n}": 6400 if on else 0 for n in range(1, 7)}
     return {
-        "Temperatures": [{"Name": name, "ReadingCelsius": value, "Status": _OK} for name, value in temperatures.items()],
-        "Fans": [{"Name": name, "Reading": value, "ReadingUnits": "RPM", "Status": _OK} for name, value in fans.items()],
+        "Temperatures": _members(path, "Temperatures", [{"Name": n, "ReadingCelsius": v, "Status": _OK} for n, v in temperatures.items()]),
+        "Fans": _members(path, "Fans", [{"Name": n, "Reading": v, "ReadingUnits": "RPM", "Status": _OK} for n, v in fans.items()]),
     }
 
 
-def _power(*, on: bool) -> dict[str, Any]:
+def _power(path: str, *, on: bool) -> dict[str, Any]:
     watts = 1840 if on else 60
     supplies = [{"Name": f"PSU {n + 1}", "LastPowerOutputWatts": watts // _PSUS, "Status": _OK} for n in range(_PSUS)]
-    return {"PowerControl": [{"Name": "System Power Control", "PowerConsumedWatts": watts}], "PowerSupplies": supplies}
+    control = {"Name": "System Power Control", "PowerConsumedWatts": watts}
+    return {"PowerControl": _members(path, "PowerControl", [control]), "PowerSupplies": _members(path, "PowerSupplies", supplies)}
+
+
+def _members(path: str, name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Members of an array within a resource: each has an id of its own."""
+    return [{"@odata.id": f"{path}#/{name}/{n}", "MemberId": str(n), **row} for n, row in enumerate(rows)]

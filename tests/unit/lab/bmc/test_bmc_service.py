@@ -5,46 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-import threading
-import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl.model.errors import LabError
-from clusterctl_lab.bmc import documents, power
-from clusterctl_lab.bmc.__main__ import TlsServer
-from clusterctl_lab.bmc.certificate import write_certificate
-from clusterctl_lab.bmc.handler import Bmc, BmcHandler
+from clusterctl_lab.bmc import documents, metadata
+from support.bmc_service import PASSWORD, Box, new_box, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from email.message import Message
     from pathlib import Path
-
-PASSWORD = "planted-secret-7"
-
-
-@dataclass
-class Box:
-    """A node without a container that records its resets."""
-
-    on: bool = True
-    started_at: float = 0
-    resets: list[str] = field(default_factory=list)
-    broken: bool = False
-
-    def power(self, _node: str) -> power.PowerState:
-        if self.broken:
-            raise LabError(detail="no such container", hint="")
-        return power.PowerState(self.on, self.started_at)
-
-    def reset(self, _node: str, kind: str) -> None:
-        self.resets.append(kind)
-        self.on = "Off" not in kind and "Shutdown" not in kind
-        self.started_at = time.time() + 1
 
 
 class Client:
@@ -53,51 +26,45 @@ class Client:
         self.context = ssl.create_default_context(cafile=str(ca))
 
     def __call__(self, path: str, method: str = "GET", body: Any = None, login: str = f"admin:{PASSWORD}") -> tuple[int, dict[str, Any]]:
+        status, _, text = self.send(path, method, body, login)
+        return status, json.loads(text or b"{}")
+
+    def send(self, path: str, method: str = "GET", body: Any = None, login: str = "", **headers: str) -> tuple[int, Message, bytes]:
+        """Status, headers and body of an answer; `_` in the name of a header stands for `-`."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, method=method, data=data)  # noqa: S310 always https
         if login:
             request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
+        for name, value in headers.items():
+            request.add_header(name.replace("_", "-"), value)
         try:
             with urllib.request.urlopen(request, context=self.context, timeout=10) as answer:  # noqa: S310
-                return answer.status, json.loads(answer.read() or b"{}")
+                return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as e:
             with e:
-                return e.code, json.loads(e.read() or b"{}")
+                return e.code, e.headers, e.read()
 
 
 @pytest.fixture
 def box(monkeypatch: pytest.MonkeyPatch) -> Box:
-    made = Box()
-    monkeypatch.setattr(power, "power_state", made.power)
-    monkeypatch.setattr(power, "reset_node", made.reset)
-    return made
+    return new_box(monkeypatch)
 
 
 @pytest.fixture
 def client(box: Box, tmp_path: Path) -> Iterator[Client]:
-    write_certificate(tmp_path / "ca.pem", tmp_path / "key.pem", ["127.0.0.1"])
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(tmp_path / "ca.pem", tmp_path / "key.pem")
-    bmc = Bmc("r12-n01", tmp_path / "bmc.json", "admin", PASSWORD)
-    server = TlsServer(("127.0.0.1", 0), type("Handler", (BmcHandler,), {"bmc": bmc}))
-    server.tls = tls
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield Client(f"https://127.0.0.1:{server.server_address[1]}", tmp_path / "ca.pem")
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served(tmp_path) as (url, ca):
+        yield Client(url, ca)
 
 
 def test_every_link_leads_to_a_resource(client: Client) -> None:
-    seen, waiting = set[str](), [documents.ROOT]
+    seen, waiting = set[str](), [metadata.ROOT]
     while waiting:
         path = waiting.pop()
         seen.add(path)
         code, body = client(path)
         assert code == 200, path
         text = json.dumps(body)
-        waiting += [p for p in set(text.split('"')) if p.startswith(documents.ROOT) and p not in seen and "/Actions/" not in p]
+        waiting += [p for p in set(text.split('"')) if p.startswith(metadata.ROOT) and p not in seen and "/Actions/" not in p]
     assert len(seen) > 10
 
 
@@ -106,7 +73,7 @@ def test_only_valid_credentials_are_accepted(client: Client, login: str) -> None
     assert client(documents.SYSTEM, login=login)[0] == 401
     assert client(documents.SETTINGS, "PATCH", {"Attributes": {}}, login=login)[0] == 401
     assert client(documents.RESET, "POST", {"ResetType": "ForceOff"}, login=login)[0] == 401
-    assert client(documents.ROOT, login=login)[0] == 200
+    assert client(metadata.ROOT, login=login)[0] == 200
 
 
 def test_a_bios_change_is_pending_until_a_reset(client: Client) -> None:
@@ -137,9 +104,13 @@ def test_power_state_follows_resets(client: Client, box: Box) -> None:
     [
         (documents.RESET, "POST", {"ResetType": "Explode"}, 400),
         (documents.RESET, "POST", ["ForceOff"], 400),
-        (documents.BIOS, "PATCH", {"Attributes": {"LogicalProc": "Disabled"}}, 400),
+        (documents.BIOS, "PATCH", {"Attributes": {"LogicalProc": "Disabled"}}, 405),
+        (metadata.ROOT, "DELETE", None, 405),
+        (documents.SYSTEM, "PUT", {}, 405),
+        (documents.RESET, "GET", None, 405),
+        (f"{documents.SESSIONS}/none", "DELETE", None, 404),
         (documents.SETTINGS, "PATCH", {"Attributes": "LogicalProc"}, 400),
-        (f"{documents.ROOT}/Nothing", "GET", None, 404),
+        (f"{metadata.ROOT}/Nothing", "GET", None, 404),
     ],
 )
 def test_invalid_requests_are_refused(client: Client, box: Box, path: str, method: str, body: Any, code: int) -> None:
@@ -163,7 +134,7 @@ def test_the_log_contains_no_password(client: Client, caplog: pytest.LogCaptureF
 def test_the_certificate_is_rejected_without_the_lab_ca(client: Client) -> None:
     client.context = ssl.create_default_context()
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
-        client(documents.ROOT)
+        client(metadata.ROOT)
 
 
 def test_the_event_log_shows_the_resets_newest_last(client: Client) -> None:
@@ -182,3 +153,42 @@ def test_only_redfish_over_tls_is_enabled(client: Client) -> None:
     protocols = client(f"{documents.MANAGER}/NetworkProtocol")[1]
     enabled = {name for name, value in protocols.items() if isinstance(value, dict) and value.get("ProtocolEnabled")}
     assert enabled == {"HTTPS"}
+
+
+def test_a_session_is_a_login_by_token_until_it_ends(client: Client) -> None:
+    code, headers, text = client.send(documents.SESSIONS, "POST", {"UserName": "admin", "Password": PASSWORD})
+    assert code == 201
+    assert PASSWORD not in text.decode()
+    token, uri = str(headers["X-Auth-Token"]), str(headers["Location"])
+    assert client.send(documents.SYSTEM, X_Auth_Token=token)[0] == 200
+    assert client.send(documents.SYSTEM, X_Auth_Token=token + "x")[0] == 401
+    assert [m["@odata.id"] for m in client(documents.SESSIONS)[1]["Members"]] == [uri]
+    assert client.send(uri, "DELETE", X_Auth_Token=token)[0] == 204
+    assert client.send(documents.SYSTEM, X_Auth_Token=token)[0] == 401
+    assert client(uri)[0] == 404
+
+
+@pytest.mark.parametrize("given", [{"UserName": "admin", "Password": "wrong"}, {"UserName": "root", "Password": PASSWORD}, {}, []])
+def test_a_session_needs_the_name_and_the_password(client: Client, given: object) -> None:
+    code, headers, _ = client.send(documents.SESSIONS, "POST", given)
+    assert (code, headers["X-Auth-Token"]) == (401, None)
+
+
+def test_what_a_service_tells_without_a_login(client: Client) -> None:
+    assert client("/redfish", login="")[1] == {"v1": "/redfish/v1/"}
+    assert client("/redfish/v1/odata", login="")[1]["value"][0]["url"] == "/redfish/v1/"
+    code, headers, text = client.send(metadata.METADATA)
+    assert (code, headers["Content-Type"]) == (200, "application/xml")
+    assert b"EntityContainer" in text
+    assert all(f'Namespace="{kind}.{version}"'.encode() in text for kind, version in metadata.VERSIONS.items())
+
+
+def test_headers_of_an_answer(client: Client) -> None:
+    _, headers, _ = client.send(metadata.ROOT)
+    assert (headers["OData-Version"], headers["Allow"], headers["Cache-Control"]) == ("4.0", "GET, HEAD", "no-store")
+    assert headers["Link"] == "<https://redfish.dmtf.org/schemas/v1/ServiceRoot.v1_11_0.json>; rel=describedby"
+    assert client.send(metadata.ROOT, OData_Version="4.1")[0] == 412
+    code, headers, text = client.send(metadata.ROOT, "HEAD")
+    assert (code, text) == (200, b"")
+    assert int(headers["Content-Length"]) > 100
+    assert client.send(documents.RESET, login=f"admin:{PASSWORD}")[1]["Allow"] == "POST"
