@@ -32,7 +32,9 @@ A node is a member of one profile. Parent groups hold the values that several pr
 | `platform_hgx` | x86 nodes with NVSwitches on the board: kernel, huge pages, BIOS, driver with fabric manager |
 | `platform_nvl72` | Grace trays of an NVL72 rack: arm64 kernel with 64 KiB pages, driver with IMEX, NVLink domain; BIOS attributes of NVIDIA's own trays |
 | `fabric_ib`, `fabric_ib_*` | InfiniBand: ports, counter limits, link type, baselines of the fabric |
-| `profile_hgx_<gpu>` | a GPU: required hardware, baselines of the GPU |
+| `fabric_roce`, `fabric_roce_*` | RoCE: what NICs and switches agree on, rails, link type, baselines; `_planes_`: adapters split into two ports |
+| `fabric_spectrum_x_x8` | RoCE on Spectrum-X switches with BlueField-3 SuperNICs |
+| `profile_hgx_<gpu>`, `profile_<gpu>` | a GPU: required hardware, baselines of the GPU |
 | `profile_<sku>` | the profile of a node |
 
 These profiles have not been run on the machines that they describe; their values come from the listed sources. Replace floors whose source begins with "derived" by

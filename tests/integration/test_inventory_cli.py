@@ -96,6 +96,7 @@ def test_profile_list_counts_nodes() -> None:
         "profile_hgx_h100": 16,
         "profile_hgx_h100_ib": 8,
         "profile_hgx_h100_roce": 8,
+        "profile_gb300": 18,
         "profile_gb300_nvl72": 18,
     }
 

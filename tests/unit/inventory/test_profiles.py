@@ -26,12 +26,21 @@ if TYPE_CHECKING:
 COMMON = ROOT / "inventory" / "common"
 EXPECTED = {
     "profile_gb200_nvl72": ("NVIDIA GB200", 4, 4),
+    "profile_gb200_nvl72_roce": ("NVIDIA GB200", 4, 4),
     "profile_gb300_nvl72": ("NVIDIA GB300", 4, 4),
+    "profile_gb300_nvl72_roce": ("NVIDIA GB300", 4, 8),
+    "profile_hgx_a100_40gb_ib": ("NVIDIA A100-SXM4-40GB", 8, 8),
     "profile_hgx_a100_ib": ("NVIDIA A100-SXM4-80GB", 8, 8),
     "profile_hgx_b200_ib": ("NVIDIA B200", 8, 8),
+    "profile_hgx_b200_roce": ("NVIDIA B200", 8, 8),
+    "profile_hgx_b200_spectrum_x": ("NVIDIA B200", 8, 8),
+    "profile_hgx_b300_ib": ("NVIDIA B300 SXM6 AC", 8, 8),
+    "profile_hgx_b300_roce": ("NVIDIA B300 SXM6 AC", 8, 16),
     "profile_hgx_h100_ib": ("NVIDIA H100 80GB HBM3", 8, 8),
     "profile_hgx_h100_roce": ("NVIDIA H100 80GB HBM3", 8, 8),
     "profile_hgx_h200_ib": ("NVIDIA H200", 8, 8),
+    "profile_hgx_h200_roce": ("NVIDIA H200", 8, 8),
+    "profile_hgx_h200_spectrum_x": ("NVIDIA H200", 8, 8),
 }
 PROFILES = pytest.mark.parametrize("profile", sorted(EXPECTED))
 _GROUP = re.compile(r"^(platform|fabric|profile)_")
@@ -97,7 +106,8 @@ def test_a_profile_whose_iommu_is_on_declares_acs(profile: str) -> None:
     roles = resolved(profile).roles
     x86 = "intel_iommu" in roles["kernel"]["kernel_cmdline"] or "amd_iommu" in roles["kernel"]["kernel_cmdline"]
     assert ("pcie" in roles) is x86
-    assert roles.get("pcie", {}).get("pcie_acs", "disabled") == "disabled"
+    by_data_direct = "hgx_b300" in profile
+    assert roles.get("pcie", {}).get("pcie_acs", "disabled") == ("" if by_data_direct else "disabled")
     # After the roles that set what it depends on, and before the adapters are used.
     order = [role for role in roles if role in {"kernel", "pcie", "ofed"}]
     assert order == [role for role in ("kernel", "pcie", "ofed") if role in roles]
@@ -172,7 +182,7 @@ def test_pages_without_a_row_are_refused(profile: str) -> None:
         load_profile([COMMON], profile, extra_vars=[nowhere], content=ROOT)
 
 
-@pytest.mark.parametrize("profile", ["profile_gb200_nvl72", "profile_gb300_nvl72"])
+@pytest.mark.parametrize("profile", [name for name in sorted(EXPECTED) if "nvl72" in name])
 def test_grace_is_no_x86(profile: str) -> None:
     roles = resolved(profile).roles
     assert {a["name"] for a in roles["bios"]["bios_attributes"]["nvidia"]} >= {"ActiveCores", "EGM"}
