@@ -131,6 +131,7 @@ class GpuAdvice:
     wrong_domain: str
     unusable_domain: str
     refused_multicast: str
+    no_sharp: str
     fabric_not_ready: str
 
 

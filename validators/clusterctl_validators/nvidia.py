@@ -45,6 +45,10 @@ ADVICE = GpuAdvice(
         "the NVSwitches refuse to reduce (NVLS): check the fabric manager (nvidia-fabricmanager on the node, NMX in a rack with NVSwitch trays), "
         "and SXids in the kernel log; NCCL_NVLS_ENABLE=0 would only hide it"
     ),
+    no_sharp=(
+        "check NCCL_COLLNET_ENABLE in /etc/nccl.conf, that NCCL finds the SHARP plug-in (`Loaded collnet plugin SHARP` in its log), "
+        "and sharp_am of the subnet manager"
+    ),
     fabric_not_ready="CUDA does not start before the NVLink fabric is up: check nvidia-fabricmanager, and Fabric in `nvidia-smi -q`",
 )
 

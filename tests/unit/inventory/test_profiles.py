@@ -100,6 +100,16 @@ def test_gpu_memory_is_registered_in_the_way_that_the_driver_offers(profile: str
     assert spec.gates["gates_settings"]["rdma_pair_gpu"]["dmabuf"] is not spec.roles["nvidia_driver"]["nvidia_driver_peermem"]
 
 
+def test_sharp_channels_are_accepted_where_sharp_is_declared() -> None:
+    used = {
+        declared: load_profile([COMMON], "profile_hgx_h100", extra_vars=[json.dumps({"infiniband_sharp": declared})], content=ROOT)
+        for declared in (True, False)
+    }
+    sharp = {declared: spec.gates["gates_settings"]["nccl_group"]["sharp"] for declared, spec in used.items()}
+    assert sharp == {True: "accepted", False: "refused"}
+    assert resolved("profile_hgx_h100").gates["gates_settings"]["nccl_group"]["sharp"] == "refused"
+
+
 @PROFILES
 def test_a_profile_whose_iommu_is_on_declares_acs(profile: str) -> None:
     """The kernel enables ACS together with the IOMMU. On compute trays a GPU and its HCA share no switch, or Data Direct decides."""

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.nccl_group import NcclGroup
 from clusterctl.core.gates.planning.gate_plan import plan_gates
+from clusterctl.core.gates.registry import gate_named
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
@@ -221,6 +223,52 @@ def test_a_node_is_measured_without_the_nvlink_of_its_rack() -> None:
     asked = gates(gates_settings={"nccl_node": {"environment": {"NCCL_MNNVL_ENABLE": "1"}}})
     (step,) = plan_gates([subject_of(node("n1", declared=asked), TODAY)], "standard", ["nccl_node"]).steps["n1"]
     assert [w for w in step.argv if "MNNVL" in w] == ["NCCL_MNNVL_ENABLE=1"]
+
+
+# src/transport/coll_net.cc of NCCL 2.28.3; no whole log of SHARP is public.
+BY_SHARP = "COLLNET/SHARP/0/GDRDMA"
+
+
+def of_sharp(use: str, **more: Any) -> dict[str, Any]:
+    return gates(gates_settings={"nccl_group": {"sharp": use, **more}})
+
+
+@pytest.mark.parametrize(
+    ("use", "via", "outcome", "detail"),
+    [
+        ("refused", BY_SHARP, COULD_NOT_RUN, "no channel uses NET/IB"),
+        ("accepted", BY_SHARP, PASS, ""),
+        ("required", BY_SHARP, PASS, ""),
+        ("accepted", "NET/IB/0/GDRDMA", PASS, "no channel uses SHARP"),
+        ("required", "NET/IB/0/GDRDMA", COULD_NOT_RUN, "no channel uses COLLNET/SHARP"),
+        ("accepted", "COLLNET/SHARP/0", COULD_NOT_RUN, "COLLNET/SHARP without GPUDirect RDMA"),
+        ("accepted", "COLLNET/SHARP/0/GDRDMA(PCI)", PASS, ""),
+        ("accepted", "NET/Socket/0", COULD_NOT_RUN, "NCCL used NET/Socket"),
+        ("accepted", "COLLNET/Other/0/GDRDMA", COULD_NOT_RUN, "no channel uses NET/IB"),
+    ],
+)
+def test_channels_to_switches_that_reduce_count_where_they_are_declared(use: str, via: str, outcome: Outcome, detail: str) -> None:
+    found = [r for r in group(together(90.0, via=via), declared=of_sharp(use)) if r.rule == "transport"]
+    assert {r.outcome for r in found} == {outcome}
+    assert detail in found[0].detail
+
+
+def test_the_hint_of_missing_sharp_is_about_sharp() -> None:
+    found = group(together(90.0, via="NET/IB/0/GDRDMA"), declared=of_sharp("required"))
+    assert "sharp_am" in next(r.hint for r in found if r.rule == "transport")
+
+
+def test_switches_that_reduce_over_the_network_are_no_nvlink() -> None:
+    declared = {**OVER_A_RACK, "gates_settings": {"nccl_group": {**OVER_A_RACK["gates_settings"]["nccl_group"], "sharp": "accepted"}}}
+    text = together(934.2, via="P2P/MNNVL") + f"n1:1:2 [0] NCCL INFO CollNet 00/0 : 0 [send] via {BY_SHARP}\n"
+    assert "NCCL used COLLNET/SHARP/GDRDMA" in next(r.detail for r in group(text, declared=declared) if r.rule == "transport")
+
+
+def test_only_the_plain_run_must_use_sharp() -> None:
+    gate = gate_named("nccl_group")
+    assert isinstance(gate, NcclGroup)
+    settings = subject_of(node("n1", declared=of_sharp("required")), TODAY).profile.settings_of(gate)
+    assert {name: own.sharp for name, own in gate.variants(settings).items()} == {"": "required", "ring": "accepted"}
 
 
 def test_a_slow_group_singles_out_nobody() -> None:

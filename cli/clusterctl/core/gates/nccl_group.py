@@ -41,6 +41,8 @@ class NcclGroupSettings(GroupSettings, NcclSettings):
 
     Attributes:
         require_gdr: every network channel must use GPUDirect RDMA.
+        sharp: channels to switches that reduce (`COLLNET/SHARP`) are `refused` as a replacement of the required ones, `accepted`, or
+            `required` of the plain run.
         mpi_arguments: further words for mpirun.
         slowdown: how many times slower than its floor a run may be before it is cut off; one over TCP should end, and be judged by its
             transport. Assumed: one port of 25 Gb/s carries 3 GB/s, a hundredth of a floor of 300.
@@ -51,10 +53,16 @@ class NcclGroupSettings(GroupSettings, NcclSettings):
 
     require_transport: str = "NET/IB"
     require_gdr: bool = True
+    sharp: nccl_rules.SharpUse = "refused"
     mpi_arguments: list[str] = []
     slowdown: Annotated[int, Field(gt=0, le=1000)] = 100
     rungs: list[Literal["pair", "leaf", "rack", "scalable_unit", "all"]] = ["rack", "all"]
     variants: dict[VariantName, NcclVariant] = {"ring": RING}
+
+    @property
+    def network(self) -> nccl_rules.NetworkRules:
+        """What is required of channels over the network."""
+        return nccl_rules.NetworkRules(self.require_gdr, self.sharp)
 
     @property
     def over_nvlink(self) -> bool:
@@ -90,7 +98,8 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
 
     def variants(self, settings: NcclGroupSettings) -> Mapping[str, NcclGroupSettings]:
         """The plain run, then the declared ones."""
-        return {"": settings, **{name: v.applied_to(settings) for name, v in settings.variants.items()}}
+        others = settings.model_copy(update={"sharp": "accepted"}) if settings.sharp == "required" else settings
+        return {"": settings, **{name: v.applied_to(others) for name, v in settings.variants.items()}}
 
     def after_variant(self, variant: str) -> tuple[str, ...]:
         """The logs of this variant."""
@@ -126,8 +135,7 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         limits = limits_for(self.limits_of(lead, len(record.peers)), len(record.peers), variant, settings.variants)
         reading = replace(reading, samples=samples_for(reading.samples, variant))
         by_rank = is_by_rank(record)
-        gdr = settings.require_gdr
-        found = nccl_rules.nccl_verdicts(lead, record, reading, settings, limits, require_gdr=gdr, by_rank=by_rank)
+        found = nccl_rules.nccl_verdicts(lead, record, reading, settings, limits, network=settings.network, by_rank=by_rank)
         known = len(members) == len(record.peers)
         return (*found, *nccl_rules.rank_verdicts(lead, record, reading, sum(m.gpus for m in members) if known else 0))
 
@@ -155,7 +163,7 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         ranks = sum(m.gpus for m in members) if len(members) == len(run.peers) else 0
         settings = self._settings_of(evidence.subjects[run.node], variant_of(run))
         proof = Proof(run, ranks, finished)
-        found = {m.name: proof.of_node(m, records.get(m.name), settings, require_gdr=settings.require_gdr) for m in members}
+        found = {m.name: proof.of_node(m, records.get(m.name), settings, settings.network) for m in members}
         return {n: replace(r, hint=hint_for(self, r.reason, n)) if r.reason in NOT_MEASURED else r for n, r in found.items()}
 
     def _rank_records(self, run: RawRecord, evidence: Evidence) -> Mapping[str, RawRecord]:

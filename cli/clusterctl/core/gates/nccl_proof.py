@@ -14,7 +14,7 @@ from clusterctl.model.gate_result import GateResult, Outcome, RawRecord, Sample
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterctl.core.gates.nccl_rules import NcclSettings
+    from clusterctl.core.gates.nccl_rules import NcclSettings, NetworkRules
     from clusterctl.core.gates.subject import Subject
 
 LOG_VARIABLE = "NCCL_DEBUG_FILE"
@@ -51,14 +51,14 @@ class Proof:
     ranks: int
     finished: bool
 
-    def of_node(self, subject: Subject, record: RawRecord | None, settings: NcclSettings, *, require_gdr: bool) -> GateResult:
+    def of_node(self, subject: Subject, record: RawRecord | None, settings: NcclSettings, network: NetworkRules) -> GateResult:
         """The transport of one node; a hint is given."""
-        found = self._judged(subject, record, settings, require_gdr=require_gdr)
+        found = self._judged(subject, record, settings, network)
         bad = found.outcome is not Outcome.PASS
         hint = nccl_hint(found) if bad else ""
         return replace(found, node=subject.name, peers=self.run.peers, simulated=self.run.simulated, hint=hint)
 
-    def _judged(self, subject: Subject, record: RawRecord | None, settings: NcclSettings, *, require_gdr: bool) -> GateResult:
+    def _judged(self, subject: Subject, record: RawRecord | None, settings: NcclSettings, network: NetworkRules) -> GateResult:
         blank = GateResult(self.run.gate, subject.name, Outcome.PASS, "transport", metric="transport")
         lost = replace(blank, outcome=Outcome.COULD_NOT_RUN)
         if record is None or record.error or record.exit_status:
@@ -70,7 +70,8 @@ class Proof:
         except UnparsableError as e:
             return replace(lost, detail=str(e), reason=GateReason.UNPARSABLE)
         required = settings if self.finished else settings.model_copy(update={"require_transport": ""})
-        verdicts = transport_verdicts(blank, self._samples(logs), required, require_gdr=require_gdr)
+        rules = network if self.finished or network.sharp == "refused" else replace(network, sharp="accepted")
+        verdicts = transport_verdicts(blank, self._samples(logs), required, rules)
         verdict = verdicts[0] if verdicts else blank
         if verdict.outcome is not Outcome.PASS:
             return verdict

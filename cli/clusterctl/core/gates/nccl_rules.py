@@ -5,7 +5,7 @@ A slow transport is the reason, not the number: it takes the place of the bandwi
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -30,11 +30,29 @@ VERSION_ARGV = ("all_reduce_perf", "--help")
 MNNVL_VARIABLE = "NCCL_MNNVL_ENABLE"
 # As NCCL names a channel between the nodes of one NVLink domain (transport/p2p.cc).
 OVER_NVLINK = "P2P/MNNVL"
+_OVER_ADAPTERS = "NET/IB"
+# src/transport/coll_net.cc: over the adapters, to switches that reduce. Not confirmed by a whole log: SHARP is the plug-in's name for itself.
+_COLLNET = "COLLNET"
+_OVER_SHARP = "COLLNET/SHARP"
+SharpUse = Literal["refused", "accepted", "required"]
 
 _IN_PLACE = "_in_place"
 _WARMUP = 5
 _TRANSPORT_LINES = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,GRAPH,P2P,SHM"}
 _TRANSPORT_HINT = "look at the NCCL INFO lines in the raw output: IB devices, nvidia_peermem or DMA-BUF, NCCL_IB_HCA in /etc/nccl.conf"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkRules:
+    """What is required of channels over the network.
+
+    Attributes:
+        gdr: GPUDirect RDMA on each.
+        sharp: whether channels to switches that reduce (`COLLNET/SHARP`) may, or must, take the place of those between two adapters.
+    """
+
+    gdr: bool = False
+    sharp: SharpUse = "refused"
 
 
 class NcclSettings(GateSettings):
@@ -84,7 +102,7 @@ def nccl_verdicts(
     settings: NcclSettings,
     limits: Sequence[Baseline] | None,
     *,
-    require_gdr: bool = False,
+    network: NetworkRules = NetworkRules(),
     by_rank: bool = False,
 ) -> tuple[GateResult, ...]:
     """All rules of a run that has samples, without hints; `subject` is the node that started it.
@@ -97,7 +115,7 @@ def nccl_verdicts(
     correct = _correctness(blank, samples, settings)
     if reading.rule and correct.outcome is not Outcome.FAIL:
         return (replace(blank, outcome=Outcome.COULD_NOT_RUN, rule=reading.rule, reason=reading.reason, detail=reading.detail),)
-    transport = () if by_rank else transport_verdicts(blank, samples, settings, require_gdr=require_gdr)
+    transport = () if by_rank else transport_verdicts(blank, samples, settings, network)
     if any(t.outcome is Outcome.FAIL for t in transport):
         return (correct, *transport)
     if limits is None:
@@ -150,7 +168,7 @@ def _correctness(blank: GateResult, samples: Sequence[Sample], settings: NcclSet
 
 
 def transport_verdicts(
-    blank: GateResult, samples: Sequence[Sample], settings: NcclSettings, *, require_gdr: bool
+    blank: GateResult, samples: Sequence[Sample], settings: NcclSettings, network: NetworkRules
 ) -> tuple[GateResult, ...]:
     """Whether the channels in samples are those that the settings allow and require; empty where they neither allow nor require any."""
     channels = {s.transport: int(s.value) for s in samples if s.metric == "transport"}
@@ -166,16 +184,37 @@ def transport_verdicts(
         detail = "the output shows no NCCL channel, so the transport is not known (NCCL_DEBUG=INFO lines are missing)"
         return (replace(result, outcome=Outcome.COULD_NOT_RUN, detail=detail, reason=GateReason.UNKNOWN_TRANSPORT),)
     wrong = replace(result, outcome=Outcome.FAIL, reason=GateReason.WRONG_TRANSPORT)
-    bad = sorted(kind for kind in channels if any(_is(kind, f) for f in forbidden))
+    if trouble := _trouble(channels, samples, settings, network):
+        detail, wanted = trouble
+        return (replace(wrong, expected=wanted or expected, detail=detail),)
+    unused = network.sharp == "accepted" and required == _OVER_ADAPTERS and not _by_switches(channels)
+    return (replace(result, detail="no channel uses SHARP, which is declared") if unused else result,)
+
+
+def _trouble(
+    channels: Mapping[str, int], samples: Sequence[Sample], settings: NcclSettings, network: NetworkRules
+) -> tuple[str, str] | None:
+    """What is wrong with some channels, and what was expected instead where it is not the required transport."""
+    required = settings.require_transport
+    bad = sorted(
+        kind for kind in channels if any(_is(kind, f) or (f == _OVER_ADAPTERS and _is(kind, _COLLNET)) for f in settings.forbid_transport)
+    )
     if bad:
-        return (replace(wrong, detail=f"NCCL used {', '.join(bad)}: whatever the bandwidth, this is the reason"),)
-    if required and not any(_is(kind, required) for kind in channels) and not _over_nvls(channels, samples, required):
-        return (replace(wrong, detail=f"no channel uses {required}"),)
-    slow = sorted(k for k in channels if k.startswith("NET/") and not k.endswith("/GDRDMA"))
-    if require_gdr and slow:
-        detail = f"{', '.join(slow)} without GPUDirect RDMA: data takes the way through host memory"
-        return (replace(wrong, expected=f"{expected}/GDRDMA", detail=detail),)
-    return (result,)
+        return f"NCCL used {', '.join(bad)}: whatever the bandwidth, this is the reason", ""
+    instead = required == _OVER_ADAPTERS and network.sharp != "refused" and _by_switches(channels)
+    if required and not any(_is(kind, required) for kind in channels) and not instead and not _over_nvls(channels, samples, required):
+        return f"no channel uses {required}", ""
+    if network.sharp == "required" and not _by_switches(channels):
+        return f"no channel uses {_OVER_SHARP}: the switches do not reduce", _OVER_SHARP
+    slow = sorted(k for k in channels if k.startswith(("NET/", _COLLNET)) and not k.endswith("/GDRDMA"))
+    if network.gdr and slow:
+        expected = required or "not " + ", ".join(settings.forbid_transport)
+        return f"{', '.join(slow)} without GPUDirect RDMA: data takes the way through host memory", f"{expected}/GDRDMA"
+    return None
+
+
+def _by_switches(channels: Mapping[str, int]) -> bool:
+    return any(_is(kind, _OVER_SHARP) for kind in channels)
 
 
 def _over_nvls(channels: Mapping[str, int], samples: Sequence[Sample], required: str) -> bool:
@@ -200,6 +239,8 @@ def nccl_hint(result: GateResult) -> str:
     """The next action for a rule that did not pass."""
     if result.rule == "correctness":
         return ADVICE.corruption
+    if result.rule == "transport" and result.expected == _OVER_SHARP:
+        return ADVICE.no_sharp
     if result.rule == "transport":
         return ADVICE.wrong_domain if result.expected.startswith(OVER_NVLINK) else _TRANSPORT_HINT
     return ADVICE.slow_collective

@@ -135,7 +135,9 @@ def channels_in(line: str) -> Counter[str]:
     channels: Counter[str] = Counter()
     if via := _VIA.search(line):
         way = next((word for word in ("/GDRDMA", "/MNNVL") if word in via[2]), "")
-        channels[_IB_PLUGIN.sub("NET/IB", via[1]) + way] += 1
+        # src/transport/coll_net.cc names the plug-in after COLLNET, then the adapter.
+        kind = "/".join([via[1], *via[2].split("/")[1:2]]) if via[1] == "COLLNET" else _IB_PLUGIN.sub("NET/IB", via[1])
+        channels[kind + way] += 1
     if nvls := _NVLS.search(line):
         channels["NVLS"] += int(nvls[1] or 1)
     return +channels  # without kinds of no channel
