@@ -198,6 +198,51 @@ def test_over_nvlink_each_rack_is_a_group_of_its_own_at_the_same_time() -> None:
     assert set(made.busy) == {"n1", "n2", "n3", "n4"}
 
 
+NETWORK = {"network": {"environment": {"NCCL_MNNVL_ENABLE": "0"}, "require_transport": "NET/IB", "forbid_transport": ["NET/Socket"]}}
+
+
+def racks_of_trays(racks: int, trays: int, **more: Any) -> list[Node]:
+    over_nvlink = {"require_transport": "P2P/MNNVL", "forbid_transport": ["NET/Socket", "NET/IB"], "variants": NETWORK, **more}
+    declared = gates(gates_settings={"nccl_group": over_nvlink})
+    places = [(f"r{r}-n{t}", Place(rack=f"rack-{r}")) for r in range(racks) for t in range(trays)]
+    return [replace(node(name, gpus=4, declared=declared), place=place) for name, place in places]
+
+
+def test_the_network_between_racks_is_measured_over_all_of_them() -> None:
+    """Over NVLink each rack by itself; nothing but the adapters joins two of them."""
+    made = plan(racks_of_trays(2, 2), ["nccl_group"])
+    launched = {(s.name, s.peers): s for own in made.steps.values() for s in own if s.peers}
+    first, second = ("r0-n0", "r0-n1"), ("r1-n0", "r1-n1")
+    assert set(launched) == {("group", first), ("group", second), ("group@network", (*first, *second))}
+    crossing = launched["group@network", (*first, *second)]
+    assert "NCCL_MNNVL_ENABLE=0" in crossing.argv
+    assert crossing.argv[crossing.argv.index("-np") + 1] == "16"
+    assert crossing.batch > launched["group", first].batch == launched["group", second].batch
+    own = {s.name: s.peer for s in made.steps["r1-n0"] if s.peer}
+    assert own == {"ranks": "r1-n0", "member@network": "r0-n0", "ranks@network": "r0-n0"}
+    assert made.nvlink_groups["r0-n0"] == made.nvlink_groups["r0-n1"] != made.nvlink_groups["r1-n0"]
+
+
+def test_one_rack_is_measured_once_and_several_by_themselves_first() -> None:
+    rungs = {racks: GROUP.rungs([subject_of(n, TODAY) for n in racks_of_trays(racks, 2)], "standard") for racks in (1, 2)}
+    assert rungs == {1: ("all",), 2: ("rack", "all")}
+    made = plan_gates([subject_of(n, TODAY) for n in racks_of_trays(2, 2)], "standard", ["nccl_group"], BurnInPart.GROUP, "rack")
+    launched = {(s.name, len(s.peers)) for own in made.steps.values() for s in own if s.peers}
+    assert launched == {("group.rack", 2), ("group.rack@network", 2)}
+
+
+def test_a_tray_that_is_alone_in_its_rack_takes_no_part_between_racks() -> None:
+    made = plan(racks_of_trays(2, 2)[:3], ["nccl_group"])
+    assert [name for _, name in made.impossible] == ["r1-n0"]
+    assert {s.peers for own in made.steps.values() for s in own if s.peers} == {("r0-n0", "r0-n1")}
+
+
+def test_nodes_with_and_without_a_variant_are_not_mixed_by_it() -> None:
+    made = plan([*racks_of_trays(2, 2), *nodes(2)], ["nccl_group"])
+    launched = {s.name: s.peers for own in made.steps.values() for s in own if s.peers and "@" in s.name}
+    assert launched == {"group@network": ("r0-n0", "r0-n1", "r1-n0", "r1-n1"), "group@ring": ("n1", "n2")}
+
+
 def test_a_tray_alone_in_its_rack_cannot_be_measured_over_nvlink() -> None:
     made = plan([tray("n1", "rack-1"), tray("n2", "rack-1"), tray("n3", "rack-2")], ["nccl_group"])
     hint = "add a known-good one: `clusterctl burnin n3 --partners NODE`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl.model.node import Place
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
 from support.rank_logs import GPUS, rank_document
 
@@ -77,3 +79,58 @@ def test_wrong_results_of_a_ring_fail() -> None:
 def test_names_are_words(name: str) -> None:
     with pytest.raises(ConfigError, match="variants"):
         judged([], variants={name: {"environment": {}}})
+
+
+TRAYS = {f"r{rack}-n{slot}": f"rack-{rack}" for rack in (0, 1) for slot in (0, 1)}
+OVER_RACKS = gates(
+    gates_settings={
+        "nccl_group": {
+            "require_transport": "P2P/MNNVL",
+            "forbid_transport": ["NET/Socket", "NET/IB"],
+            "variants": {"network": {"environment": {}, "require_transport": "NET/IB", "forbid_transport": ["NET/Socket"]}},
+        }
+    },
+    gates_baselines=[
+        RDMA_FLOOR,
+        NODE_FLOOR,
+        {**GROUP_FLOOR, "value": 800.0},
+        {**GROUP_FLOOR, "metric": "busbw_network", "value": 150.0},
+    ],
+)
+
+
+def between_racks(busbw: float, *, lost: str = "") -> list[GateResult]:
+    """Both racks over NVLink by themselves, then all trays over the network; `lost` uses TCP."""
+    names = list(TRAYS)
+    records: list[RawRecord] = []
+    for variant, members, busbw_gbs, way in (
+        ("", names[:2], 900.0, "P2P/MNNVL"),
+        ("", names[2:], 900.0, "P2P/MNNVL"),
+        ("@network", names, busbw, "NET/IB/3/GDRDMA"),
+    ):
+        argv, ranks = ("mpirun", "-x", "NCCL_DEBUG_FILE=x", "all_reduce_perf", "-g", "1"), len(members) * GPUS
+        text = nccl(busbw_gbs, via="", ranks=ranks)
+        records.append(record("nccl_group", members[0], text, step=f"group{variant}", peers=tuple(members), argv=argv))
+        for i, name in enumerate(members):
+            used = "NET/Socket/0" if variant and name == lost else way
+            log = rank_document(name, i * GPUS, GPUS, ranks, used)
+            records.append(record("nccl_group", name, log, step=f"ranks{variant}", argv=("python3",), peer=members[0]))
+    subjects = [subject_of(replace(node(n, rails=8, declared=OVER_RACKS), place=Place(rack=r)), TODAY) for n, r in TRAYS.items()]
+    return list(judge(subjects, records, level="standard", gates=["nccl_group"]))
+
+
+def test_the_network_between_racks_proves_every_tray() -> None:
+    found = between_racks(190.0)
+    assert {(r.node, r.outcome) for r in found} == {(name, Outcome.PASS) for name in TRAYS}
+    assert {len(r.peers) for r in found if r.metric == "busbw_network"} == {4}
+    assert {len(r.peers) for r in found if r.metric == "busbw"} == {2}
+
+
+def test_a_slow_network_between_racks_admits_no_tray() -> None:
+    found = {(r.node, r.outcome) for r in between_racks(90.0) if r.metric == "busbw_network"}
+    assert found == {(name, Outcome.COULD_NOT_RUN) for name in TRAYS}
+
+
+def test_a_tray_that_crosses_by_tcp_is_named() -> None:
+    failed = {(r.node, r.reason) for r in between_racks(40.0, lost="r1-n1") if r.outcome is Outcome.FAIL}
+    assert failed == {("r1-n1", GateReason.WRONG_TRANSPORT)}

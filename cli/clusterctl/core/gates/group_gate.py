@@ -59,8 +59,8 @@ class GroupGate(Gate[G]):
     def argv(self, settings: G, level: Level, members: Sequence[Subject]) -> tuple[str, ...]:
         """The command line on the first member."""
 
-    def group_of(self, subject: Subject) -> str:  # noqa: ARG002 for gates to override
-        """Nodes of equal group are measured together; an empty string is the network that joins all nodes."""
+    def group_of(self, subject: Subject, variant: str) -> str:  # noqa: ARG002 for gates to override
+        """Nodes of equal group are measured together by a variant; an empty string is the network that joins all nodes."""
         return ""
 
     def verdicts(self, members: Sequence[Subject], record: RawRecord, reading: Reading) -> Sequence[GateResult]:
@@ -93,16 +93,15 @@ class GroupGate(Gate[G]):
         return self.plan_rung(subjects, level, batches, ALL)
 
     def plan_rung(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int], rung: str) -> GateSteps:
-        """The steps of each group, all groups at the same time; a node that is alone on the last rung cannot be measured."""
+        """The steps of each group, variant after variant, all groups at the same time; a node that is alone on the last rung cannot be measured."""
         groups = self.groups_of(subjects, rung)
         alone = [(name, g[0]) for name, g in groups.items() if len(g) == 1 and rung == ALL]
         together = [g for g in groups.values() if len(g) > 1]
         steps: dict[str, tuple[GateStep, ...]] = {}
-        numbers = [(next(batches), next(batches)) for _ in self.variants(subjects[0].profile.settings_of(self))] if together else []
-        for group in together:
-            chosen = self.variants(group[0].profile.settings_of(self)).items()
-            numbers += [(next(batches), next(batches)) for _ in range(len(chosen) - len(numbers))]
-            for (variant, settings), (batch, after) in zip(chosen, numbers, strict=False):
+        for variant, joined in self._runs_of(together, subjects, rung).items():
+            batch, after = next(batches), next(batches)
+            for group in joined:
+                settings = self.variants(group[0].profile.settings_of(self))[variant]
                 planner = GroupPlanner(self, group, level, settings, "" if rung == ALL else f".{rung}", variant)
                 for member in group:
                     steps[member.name] = (*steps.get(member.name, ()), *planner.steps(member, batch, after))
@@ -113,13 +112,24 @@ class GroupGate(Gate[G]):
             nvlink_groups=self.nvlink_groups(together),
         )
 
-    def groups_of(self, subjects: Sequence[Subject], rung: str) -> Mapping[str, Sequence[Subject]]:
-        """The nodes that a rung measures together, by the name of their group."""
+    def _runs_of(
+        self, together: Sequence[Sequence[Subject]], subjects: Sequence[Subject], rung: str
+    ) -> Mapping[str, Sequence[Sequence[Subject]]]:
+        """Variant -> its groups: of the nodes that the plain run measures with others."""
+        taking = {s.name for group in together for s in group}
+        runs: dict[str, list[Sequence[Subject]]] = {}
+        for variant in dict.fromkeys(v for group in together for v in self.variants(group[0].profile.settings_of(self))):
+            own = [s for s in subjects if s.name in taking and variant in self.variants(s.profile.settings_of(self))]
+            runs[variant] = [g for g in self.groups_of(own, rung, variant).values() if len(g) > 1]
+        return runs
+
+    def groups_of(self, subjects: Sequence[Subject], rung: str, variant: str = "") -> Mapping[str, Sequence[Subject]]:
+        """The nodes that a rung measures together by a variant, by the name of their group."""
         groups: dict[str, list[Subject]] = {}
         for subject in subjects:
             part = place_on(ALL if rung == PAIR else rung, subject)
             if part is not None:
-                groups.setdefault(" ".join(word for word in (self.group_of(subject), part) if word), []).append(subject)
+                groups.setdefault(" ".join(word for word in (self.group_of(subject, variant), part) if word), []).append(subject)
         return {name: pair for group in groups.values() for name, pair in in_pairs(group).items()} if rung == PAIR else groups
 
     def nvlink_groups(self, groups: Sequence[Sequence[Subject]]) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002 for gates to override

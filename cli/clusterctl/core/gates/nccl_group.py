@@ -39,6 +39,8 @@ _LONGEST_S = 86400
 class NcclGroupSettings(GroupSettings, NcclSettings):
     """All nodes together, started by mpirun from one of them; over NVLink (`require_transport: P2P/MNNVL`) those of each NVLink domain.
 
+    A variant that requires another transport joins the nodes of all NVLink domains on the rungs that hold several.
+
     Attributes:
         require_gdr: every network channel must use GPUDirect RDMA.
         sharp: channels to switches that reduce (`COLLNET/SHARP`) are `refused` as a replacement of the required ones, `accepted`, or
@@ -118,9 +120,9 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         """Of nccl-tests."""
         return nccl_rules.VERSION_ARGV
 
-    def group_of(self, subject: Subject) -> str:
-        """The NVLink domain, where NVLink joins the nodes."""
-        return subject.node.place.domain if subject.profile.settings_of(self).over_nvlink else ""
+    def group_of(self, subject: Subject, variant: str) -> str:
+        """The NVLink domain, where the variant is measured over NVLink; over the network, domains are measured together."""
+        return subject.node.place.domain if self._settings_of(subject, variant).over_nvlink else ""
 
     def nvlink_groups(self, groups: Sequence[Sequence[Subject]]) -> Mapping[str, tuple[str, ...]]:
         """Those whose first node's profile is measured over NVLink."""
@@ -174,7 +176,10 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         return self.variants(settings).get(variant, settings)
 
     def _names(self, subjects: Sequence[Subject], rung: str) -> set[tuple[str, ...]]:
-        return {tuple(s.name for s in group) for group in self.groups_of(subjects, rung).values() if len(group) > 1}
+        """Each variant with its groups."""
+        together = [g for g in self.groups_of(subjects, rung).values() if len(g) > 1]
+        runs = self._runs_of(together, subjects, rung)
+        return {(variant, *(s.name for s in group)) for variant, groups in runs.items() for group in groups}
 
     def last_line(self, record: RawRecord) -> str:
         """The warning that names the reason, where NCCL printed one."""
