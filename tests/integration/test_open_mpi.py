@@ -28,7 +28,18 @@ def mpirun(program: list[str], *, declared: bool = False) -> list[str]:
     profiles = {name: gates(gates_peer_address=address_of(name) if declared else "") for name in names}
     members = [subject_of(node(name, host=address_of(name), declared=profiles[name]), TODAY) for name in names]
     hosts = ",".join(f"{m.address}:2" for m in members)
-    return ["mpirun", "--allow-run-as-root", "-np", str(2 * NODES), "--host", hosts, "--bind-to", "none", *mpi_options(members), *program]
+    return [
+        "mpirun",
+        "--allow-run-as-root",
+        "-np",
+        str(2 * NODES),
+        "--host",
+        hosts,
+        "--bind-to",
+        "none",
+        *mpi_options(len(members)),
+        *program,
+    ]
 
 
 @pytest.mark.parametrize("declared", [False, True])

@@ -61,7 +61,7 @@ def step(name: str, argv: list[str], **more: Any) -> dict[str, Any]:
 
 
 class AgentNode:
-    """A folder in which an agent runs as if on a node of its own."""
+    """A folder in which an agent runs as if on a node of its own; `within`: the words before its command."""
 
     def __init__(
         self, folder: Path, name: str, port: int, steps: list[dict[str, Any]], environment: Mapping[str, str] | None = None, **more: Any
@@ -84,6 +84,7 @@ class AgentNode:
         lock = str(folder / f"{name}.lock")
         (self.folder / "plan.json").write_text(json.dumps({**plan, "token": TOKEN, "lock": lock, "steps": steps, **more}))
         self.process: subprocess.Popen[bytes] | None = None
+        self.within: tuple[str, ...] = ()
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -97,7 +98,7 @@ class AgentNode:
 
     def start(self) -> AgentNode:
         """Start the agent."""
-        argv = [sys.executable, "burnin_agent.py", "run", "."]
+        argv = [*self.within, sys.executable, "burnin_agent.py", "run", "."]
         # Nodes share no /tmp: Open MPI's daemons fail if another one makes their folder at the same moment.
         environment = {**(os.environ if self.environment is None else self.environment), "TMPDIR": str(self.folder)}
         self.process = subprocess.Popen(argv, cwd=self.folder, env=environment)

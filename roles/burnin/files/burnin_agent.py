@@ -24,6 +24,7 @@ from typing import Any
 
 from child_process import Output, ended_within, kill_group
 from exclusive_use import NO_RULES, Watch
+from mpi_network import write_network
 from near_device import bind_to_node_of
 from node_lock import MARK, lock_node, mark_of
 from rank_server import Member
@@ -132,6 +133,7 @@ class Agent:
 
     def run(self) -> None:
         """Run all batches; every step gets a record, whatever happens."""
+        write_network(self.directory, self.plan["steps"])
         if any(peers_of(step) for step in self.plan["steps"]):
             try:
                 self.control = Control(self.plan["run"], self.plan["node"], self.plan["listen"], self.plan["control_port"])

@@ -167,14 +167,31 @@ def test_the_launcher_reaches_the_others_through_their_agents_at_the_declared_ad
     assert words[words.index("--host") + 1] == "172.16.1.9:8,172.16.2.4:8"
     parameters = {words[i + 1]: words[i + 2] for i, word in enumerate(words) if word == "--mca"}
     assert parameters["plm_rsh_agent"] == "python3 rank_starter.py"
-    assert parameters["oob_tcp_if_include"] == parameters["btl_tcp_if_include"] == "172.16.0.0/22"
+    assert parameters["mca_base_param_files"] == "open_mpi.conf"
+    assert [made.steps[n][0].address for n in ("n1", "n2")] == ["172.16.1.9", "172.16.2.4"]
     assert made.rendezvous.control_port == 20000
 
 
-@pytest.mark.parametrize("address", ["", "n1.rdma.example.com"])
-def test_without_addresses_of_a_network_mpi_chooses(address: str) -> None:
-    made = plan([node(f"n{i}", declared=gates(gates_peer_address=address)) for i in (1, 2)], ["nccl_group"])
-    assert "oob_tcp_if_include" not in made.steps["n1"][0].argv
+def mca(*arguments: str) -> dict[str, list[str]]:
+    """Parameter -> its values on mpirun's command line."""
+    declared = gates(gates_settings={"nccl_group": {"mpi_arguments": list(arguments)}})
+    words = plan(nodes(2, declared=declared), ["nccl_group"]).steps["n1"][0].argv
+    found: dict[str, list[str]] = {}
+    for i, word in enumerate(words):
+        if word in ("--mca", "-mca"):
+            found.setdefault(words[i + 1], []).append(words[i + 2])
+    return found
+
+
+def test_mpi_itself_stays_off_the_adapters_that_are_measured() -> None:
+    found = mca()
+    assert (found["pml"], found["btl"], found["coll"]) == (["ob1"], ["tcp,self,vader"], ["^hcoll,ucc"])
+
+
+@pytest.mark.parametrize("option", ["--mca", "-mca"])
+def test_a_declared_parameter_of_mpi_replaces_that_of_the_gate(option: str) -> None:
+    assert mca(option, "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth1")["btl"] == ["tcp,self"]
+    assert mca(option, "plm_rsh_num_concurrent", "7")["plm_rsh_num_concurrent"] == ["7"]
 
 
 def test_mpirun_starts_all_daemons_of_a_large_group_at_once() -> None:

@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-import ipaddress
+import itertools
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clusterctl.core.gates.subject import Subject
+    from collections.abc import Mapping, Sequence
 
 # In the folder of the run, where mpirun is started (roles/burnin/files).
 _AGENT = "python3 rank_starter.py"
+# Written there by the agent of each node (mpi_network.py), because nodes may name the interface of their network differently.
+_NETWORK_FILE = "open_mpi.conf"
 _DEFAULT_CONCURRENT = 128
+_OPTIONS = ("--mca", "-mca")
+# MPI starts the ranks and hands them NCCL's address; the network that is measured is left to NCCL. UCX and hcoll would use its adapters: by default
+# where Open MPI is built with them. `vader` is shared memory (`sm` from Open MPI 5.0 on, which still takes this name). What is excluded need not exist.
+_TRANSPORT = {"pml": "ob1", "btl": "tcp,self,vader", "coll": "^hcoll,ucc"}
 
 
-def mpi_options(members: Sequence[Subject]) -> tuple[str, ...]:
-    """How processes are started on the members, and which of their networks MPI uses.
+def mpi_options(nodes: int, declared: Sequence[str] = ()) -> tuple[str, ...]:
+    """How processes are started on a number of nodes, and how MPI itself communicates; without parameters that `declared` words set.
 
     Daemons stay in the foreground of the launch agent, so that they end with their connection; then mpirun wants to start all at once.
     The launcher itself starts every daemon: one that starts further ones would have to be trusted by more than it is.
     """
-    concurrent = max(_DEFAULT_CONCURRENT, len(members))
-    return (
-        "--leave-session-attached",
-        *_mca("plm", "rsh"),
-        *_mca("plm_rsh_agent", _AGENT),
-        *_mca("plm_rsh_no_tree_spawn", "1"),
-        *_mca("plm_rsh_num_concurrent", str(concurrent)),
-        *_network(members),
-    )
+    parameters = {
+        "plm": "rsh",
+        "plm_rsh_agent": _AGENT,
+        "plm_rsh_no_tree_spawn": "1",
+        "plm_rsh_num_concurrent": str(max(_DEFAULT_CONCURRENT, nodes)),
+        "mca_base_param_files": _NETWORK_FILE,
+        **_TRANSPORT,
+    }
+    return ("--leave-session-attached", *_words(parameters, _names(declared)))
 
 
-def _network(members: Sequence[Subject]) -> tuple[str, ...]:
-    """The network of the declared peer addresses; without any, MPI chooses."""
-    if not any(m.profile.peer_address for m in members):
-        return ()
-    try:
-        addresses = [ipaddress.IPv4Address(m.address) for m in members]
-    except ValueError:  # host names and IPv6: Open MPI 4.1 takes no such networks
-        return ()
-    network = ipaddress.IPv4Network(addresses[0])
-    while not all(a in network for a in addresses):
-        network = network.supernet()
-    return (*_mca("oob_tcp_if_include", str(network)), *_mca("btl_tcp_if_include", str(network)))
+def _words(parameters: Mapping[str, str], declared: set[str]) -> tuple[str, ...]:
+    """Open MPI joins the values of a parameter that is given twice, so a declared one takes the place of ours."""
+    return tuple(word for name, value in parameters.items() if name not in declared for word in ("--mca", name, value))
 
 
-def _mca(name: str, value: str) -> tuple[str, str, str]:
-    return ("--mca", name, value)
+def _names(words: Sequence[str]) -> set[str]:
+    return {name for option, name in itertools.pairwise(words) if option in _OPTIONS}

@@ -45,7 +45,7 @@ class NcclGroupSettings(GroupSettings, NcclSettings):
         require_gdr: every network channel must use GPUDirect RDMA.
         sharp: channels to switches that reduce (`COLLNET/SHARP`) are `refused` as a replacement of the required ones, `accepted`, or
             `required` of the plain run.
-        mpi_arguments: further words for mpirun.
+        mpi_arguments: further words for mpirun. A parameter (`--mca NAME VALUE`) replaces that of the gate.
         slowdown: how many times slower than its floor a run may be before it is cut off; one over TCP should end, and be judged by its
             transport. Assumed: one port of 25 Gb/s carries 3 GB/s, a hundredth of a floor of 300.
         rungs: the groups that are measured, in this order, each over the nodes that passed the one before. One that would measure
@@ -95,8 +95,16 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         variables = {**settings.variables, LOG_VARIABLE: log_file(variant)}
         hosts = ",".join(f"{m.address}:{m.gpus}" for m in members)
         exported = (word for name, value in variables.items() for word in ("-x", f"{name}={value}"))
-        mpi = ("mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, "--bind-to", "numa", *mpi_options(members))
-        return (*mpi, *settings.mpi_arguments, *exported, *settings.test_argv(level), "-g", "1")
+        mpi = ("mpirun", "--allow-run-as-root", "-np", str(ranks), "--host", hosts, "--bind-to", "numa")
+        return (
+            *mpi,
+            *mpi_options(len(members), settings.mpi_arguments),
+            *settings.mpi_arguments,
+            *exported,
+            *settings.test_argv(level),
+            "-g",
+            "1",
+        )
 
     def variants(self, settings: NcclGroupSettings) -> Mapping[str, NcclGroupSettings]:
         """The plain run, then the declared ones."""

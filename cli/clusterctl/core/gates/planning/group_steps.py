@@ -97,6 +97,7 @@ class GroupPlanner:
             peers=tuple(m.name for m in self.members),
             version_argv=self.gate.version_argv(settings),
             members=others,
+            address=self.members[0].address,
             exclusive=True,
             shares_with=self.gate.shares_with(self.members[0]),
         )
@@ -114,6 +115,7 @@ class GroupPlanner:
             batch=batch,
             peer=lead.name,
             peer_address=lead.address,
+            address=member.address,
             version_argv=self.gate.version_argv(settings),
             exclusive=True,
             shares_with=self.gate.shares_with(member),

@@ -41,6 +41,7 @@ class GateStep:
             with a peer starts when the peer's agent has reached this batch too.
         port: the TCP port by which the two sides of a pair find each other; 0 for solo steps.
         peer_address: where the peer's agent and its server are.
+        address: where others of its group reach this node; empty for steps without a group.
         peers: the nodes that one run measures together, on the step of its launcher.
         members: (node, address) of the others of `peers`, whose agents start the launcher's processes there.
         version_argv: a cheap command that prints the tool's version.
@@ -65,6 +66,7 @@ class GateStep:
     peers: tuple[str, ...] = ()
     version_argv: tuple[str, ...] = ()
     members: tuple[tuple[str, str], ...] = ()
+    address: str = ""
     near: str = ""
     exclusive: bool = False
     shares_with: tuple[str, ...] = ()
