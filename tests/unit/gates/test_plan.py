@@ -215,7 +215,8 @@ def test_over_nvlink_each_rack_is_a_group_of_its_own_at_the_same_time() -> None:
     assert set(made.busy) == {"n1", "n2", "n3", "n4"}
 
 
-NETWORK = {"network": {"environment": {"NCCL_MNNVL_ENABLE": "0"}, "require_transport": "NET/IB", "forbid_transport": ["NET/Socket"]}}
+_NETWORK = {"environment": {"NCCL_MNNVL_ENABLE": "0"}, "require_transport": "NET/IB", "forbid_transport": ["NET/Socket"]}
+NETWORK = {"network": _NETWORK, "racks": {**_NETWORK, "across_domains": True}}
 
 
 def racks_of_trays(racks: int, trays: int, **more: Any) -> list[Node]:
@@ -230,13 +231,14 @@ def test_the_network_between_racks_is_measured_over_all_of_them() -> None:
     made = plan(racks_of_trays(2, 2), ["nccl_group"])
     launched = {(s.name, s.peers): s for own in made.steps.values() for s in own if s.peers}
     first, second = ("r0-n0", "r0-n1"), ("r1-n0", "r1-n1")
-    assert set(launched) == {("group", first), ("group", second), ("group@network", (*first, *second))}
-    crossing = launched["group@network", (*first, *second)]
+    within = {(name, rack) for name in ("group", "group@network") for rack in (first, second)}
+    assert set(launched) == {*within, ("group@racks", (*first, *second))}
+    crossing = launched["group@racks", (*first, *second)]
     assert "NCCL_MNNVL_ENABLE=0" in crossing.argv
     assert crossing.argv[crossing.argv.index("-np") + 1] == "16"
     assert crossing.batch > launched["group", first].batch == launched["group", second].batch
     own = {s.name: s.peer for s in made.steps["r1-n0"] if s.peer}
-    assert own == {"ranks": "r1-n0", "member@network": "r0-n0", "ranks@network": "r0-n0"}
+    assert own == {"ranks": "r1-n0", "ranks@network": "r1-n0", "member@racks": "r0-n0", "ranks@racks": "r0-n0"}
     assert made.nvlink_groups["r0-n0"] == made.nvlink_groups["r0-n1"] != made.nvlink_groups["r1-n0"]
 
 
@@ -251,13 +253,15 @@ def test_one_rack_is_measured_once_and_several_by_themselves_first() -> None:
 def test_a_tray_that_is_alone_in_its_rack_takes_no_part_between_racks() -> None:
     made = plan(racks_of_trays(2, 2)[:3], ["nccl_group"])
     assert [name for _, name in made.impossible] == ["r1-n0"]
-    assert {s.peers for own in made.steps.values() for s in own if s.peers} == {("r0-n0", "r0-n1")}
+    assert {(s.name, s.peers) for own in made.steps.values() for s in own if s.peers} == {
+        (name, ("r0-n0", "r0-n1")) for name in ("group", "group@network")
+    }
 
 
 def test_nodes_with_and_without_a_variant_are_not_mixed_by_it() -> None:
     made = plan([*racks_of_trays(2, 2), *nodes(2)], ["nccl_group"])
-    launched = {s.name: s.peers for own in made.steps.values() for s in own if s.peers and "@" in s.name}
-    assert launched == {"group@network": ("r0-n0", "r0-n1", "r1-n0", "r1-n1"), "group@ring": ("n1", "n2")}
+    launched = {s.name: s.peers for own in made.steps.values() for s in own if s.peers and s.name in ("group@racks", "group@ring")}
+    assert launched == {"group@racks": ("r0-n0", "r0-n1", "r1-n0", "r1-n1"), "group@ring": ("n1", "n2")}
 
 
 def test_a_tray_alone_in_its_rack_cannot_be_measured_over_nvlink() -> None:

@@ -63,6 +63,10 @@ class GroupGate(Gate[G]):
         """Nodes of equal group are measured together by a variant; an empty string is the network that joins all nodes."""
         return ""
 
+    def shows_something(self, group: Sequence[Subject], variant: str) -> bool:  # noqa: ARG002 for gates to override
+        """Whether a variant is measured on a group."""
+        return len(group) > 1
+
     def verdicts(self, members: Sequence[Subject], record: RawRecord, reading: Reading) -> Sequence[GateResult]:
         """The results of a run that has samples, without hints; the first member started it."""
         lead, nodes = members[0], len(record.peers)
@@ -120,8 +124,8 @@ class GroupGate(Gate[G]):
         runs: dict[str, list[Sequence[Subject]]] = {}
         for variant in dict.fromkeys(v for group in together for v in self.variants(group[0].profile.settings_of(self))):
             own = [s for s in subjects if s.name in taking and variant in self.variants(s.profile.settings_of(self))]
-            runs[variant] = [g for g in self.groups_of(own, rung, variant).values() if len(g) > 1]
-        return runs
+            runs[variant] = [g for g in self.groups_of(own, rung, variant).values() if self.shows_something(g, variant)]
+        return {variant: groups for variant, groups in runs.items() if groups}
 
     def groups_of(self, subjects: Sequence[Subject], rung: str, variant: str = "") -> Mapping[str, Sequence[Subject]]:
         """The nodes that a rung measures together by a variant, by the name of their group."""

@@ -39,7 +39,7 @@ _LONGEST_S = 86400
 class NcclGroupSettings(GroupSettings, NcclSettings):
     """All nodes together, started by mpirun from one of them; over NVLink (`require_transport: P2P/MNNVL`) those of each NVLink domain.
 
-    A variant that requires another transport joins the nodes of all NVLink domains on the rungs that hold several.
+    A variant with `across_domains` joins the nodes of all NVLink domains on the rungs that hold several.
 
     Attributes:
         require_gdr: every network channel must use GPUDirect RDMA.
@@ -129,8 +129,18 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         return nccl_rules.VERSION_ARGV
 
     def group_of(self, subject: Subject, variant: str) -> str:
-        """The NVLink domain, where the variant is measured over NVLink; over the network, domains are measured together."""
-        return subject.node.place.domain if self._settings_of(subject, variant).over_nvlink else ""
+        """The NVLink domain, where NVLink joins the nodes and the variant does not cross it."""
+        settings = subject.profile.settings_of(self)
+        return subject.node.place.domain if settings.over_nvlink and not self._crosses(subject, variant) else ""
+
+    def shows_something(self, group: Sequence[Subject], variant: str) -> bool:
+        """Between domains, there have to be several."""
+        several = len({s.node.place.domain for s in group}) > 1
+        return len(group) > 1 and (several or not self._crosses(group[0], variant))
+
+    def _crosses(self, subject: Subject, variant: str) -> bool:
+        declared = subject.profile.settings_of(self).variants.get(variant)
+        return declared is not None and declared.across_domains
 
     def nvlink_groups(self, groups: Sequence[Sequence[Subject]]) -> Mapping[str, tuple[str, ...]]:
         """Those whose first node's profile is measured over NVLink."""

@@ -31,6 +31,7 @@ class NcclVariant(BaseModel):
     Attributes:
         environment: `NCCL_*` variables, added to those of the gate.
         require_transport, forbid_transport: in place of those of the gate; None = the same.
+        across_domains: joins the NVLink domains of a rung, which the others measure one by one; left out where there is only one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -38,10 +39,11 @@ class NcclVariant(BaseModel):
     environment: dict[str, str]
     require_transport: str | None = None
     forbid_transport: list[str] | None = None
+    across_domains: bool = False
 
     def applied_to(self, settings: S) -> S:
         """The settings of the variant's run."""
-        own = {name: value for name, value in self if name != "environment" and value is not None}
+        own = {name: getattr(self, name) for name in ("require_transport", "forbid_transport") if getattr(self, name) is not None}
         return settings.model_copy(update={**own, "environment": {**settings.environment, **self.environment}})
 
 
