@@ -41,7 +41,8 @@ def profile(name: str) -> GatesProfile:
 def test_a_group_of_any_number_of_nodes_has_a_floor_for_each_of_its_runs(name: str) -> None:
     limits = profile(name).for_gate("nccl_group")
     metrics = {b.metric for b in floors(limits)}
-    assert len(metrics) == 2, "the plain run and its variant"
+    # What is public of the network between two NVL72 racks is about GB300 only.
+    assert len(metrics - {"busbw_racks"}) == 2, "the plain run and its variant"
     for nodes in (*range(2, 20), 64, 4096):
         assert {b.metric for b in floors(applicable(limits, nodes))} == metrics, nodes
 
