@@ -5,6 +5,7 @@ import re
 from typing import Any, Dict, List, Mapping
 
 from clusterctl_validators import rail_routing
+from clusterctl_validators.boot_log import seconds_of
 from clusterctl_validators.cabling import check_cabling
 from clusterctl_validators.counter_growth import UnreadableSnapshotError, over, parse_snapshot, values_text
 from clusterctl_validators.finding import Severity
@@ -118,7 +119,10 @@ def test_sharp(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
-    limits: Dict[str, int] = spec["infiniband_counter_limits"]
+    limits: Dict[str, int] = dict(spec["infiniband_counter_limits"])
+    per_hour = int(spec["infiniband_symbol_errors_per_hour_max"])
+    if per_hour:
+        limits.setdefault("symbol_error", per_hour)
     if not limits or not spec["infiniband_ports"]:
         record.not_applicable("infiniband.counters", "no limit or no port is declared")
         return
@@ -127,6 +131,8 @@ def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
     except UnreadableSnapshotError as e:
         record.could_not_run("infiniband.counters", str(e))
         return
+    if per_hour and "symbol_error" not in spec["infiniband_counter_limits"]:
+        limits["symbol_error"] = int(per_hour * _hours_since(probe, snapshot.taken_at))
     same_boot = snapshot.boot_id == probe.read("/proc/sys/kernel/random/boot_id")
     for port in _ports(spec):
         check = "infiniband.counters[{}]".format(port.name)
@@ -141,6 +147,14 @@ def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
         allowed = "growth of at most {}".format(", ".join("{} {}".format(name, limits[name]) for name in sorted(limits)))
         hint = "{} since {}: {}".format(port.name, snapshot.taken_at, _CABLE)
         record.ok(check, not grown, expected=allowed, found=values_text(limits, now, then), severity=Severity.CRITICAL, hint=hint)
+
+
+def _hours_since(probe: Probe, taken_at: str) -> float:
+    """At least one. Raises ProbeError."""
+    now, then = probe.run(["date", "+%s"]), seconds_of(taken_at)
+    if now.rc != 0 or not now.stdout.strip().isdigit() or then is None:
+        raise ProbeError("the age of the counter snapshot of {} is unknown: {}".format(taken_at, now.error or now.stderr.strip()))
+    return max((int(now.stdout) - then) / 3600.0, 1.0)
 
 
 def test_ip_over_infiniband(spec: Spec, record: Record, probe: Probe) -> None:

@@ -69,6 +69,16 @@ def counters(sys_root: Path = Path("/sys")) -> dict[str, dict[str, int]]:
     return found
 
 
+def rates_gbps(sys_root: Path = Path("/sys")) -> dict[str, float]:
+    """Port -> data rate of its link: `400 Gb/sec (4X NDR)`."""
+    found: dict[str, float] = {}
+    for file in (sys_root / "class/infiniband").glob("*/ports/*/rate"):
+        rate = re.match(r"\d{1,5}(\.\d+)?", text(file))
+        if rate:
+            found[f"{file.parents[2].name}/{file.parent.name}"] = float(rate.group(0))
+    return found
+
+
 def add(found: dict[str, dict[str, int]], device: str, counter: str, value: str) -> None:
     """Record a counter that is a number."""
     if value.strip().isdigit():
@@ -95,6 +105,7 @@ def main(words: list[str]) -> int:
         "log": kernel_log(words[1]),
         "commands": {command: command_output(command.split()) for command in words[2:]},
         "counters": counters(),
+        "rates_gbps": rates_gbps(),
     }
     sys.stdout.write(json.dumps(snapshot, sort_keys=True) + "\n")
     return 0

@@ -93,7 +93,7 @@ def test_case(case: dict[str, Any]) -> None:
     commands = {QUERY: case.get("smi") or query, NVLINK: output(case.get("nvlink_after", links(case.get("nvlink", {}))))}
     log = {"error": case.get("log_error", ""), "lines": case.get("log", [])}
     after = snapshot(10, boot_id=case.get("boot_id", "boot-1"), counters={}, commands=commands, log=log)
-    after = json.dumps(json.loads(after) | {"counters": case.get("sysfs", HEALTHY)})
+    after = json.dumps(json.loads(after) | {"counters": case.get("sysfs", HEALTHY), "rates_gbps": case.get("rates_gbps", {})})
     results = judged(before, after[: case.get("cut", len(after))], case)
     bad = [r for r in results if r.outcome is not Outcome.PASS]
     assert len(bad) == len(case["expect"]), bad
@@ -103,6 +103,16 @@ def test_case(case: dict[str, Any]) -> None:
             found = getattr(result, key)
             assert (wanted in found) if key in ("detail", "hint") else found == wanted, (key, result)
     assert bad or [(r.outcome, r.rule) for r in results] == [(Outcome.PASS, "growth")]
+
+
+def test_eight_hours_on_eight_ports_within_what_a_cable_is_tested_to_pass() -> None:
+    ports = {f"mlx5_{i}/1": 0 for i in range(8)}
+    counted = {port: {"symbol_error": 11} for port in ports}
+    before = snapshot(5, counters={port: {"symbol_error": 0} for port in ports})
+    after = json.dumps(json.loads(snapshot(485, counters=counted)) | {"rates_gbps": dict.fromkeys(ports, 400.0)})
+    assert [r.outcome for r in judged(before, after, {})] == [Outcome.PASS]
+    worse = after.replace('"mlx5_3/1": {"symbol_error": 11}', '"mlx5_3/1": {"symbol_error": 12}')
+    assert [(r.outcome, r.device) for r in judged(before, worse, {})] == [(Outcome.WARN, "mlx5_3/1")]
 
 
 @pytest.mark.parametrize(
@@ -250,6 +260,8 @@ def test_the_script_reads_sysfs(tmp_path: Path) -> None:
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
+    (tmp_path / "class/infiniband/mlx5_0/ports/1/rate").write_text("400 Gb/sec (4X NDR)\n")
+    assert script.rates_gbps(tmp_path) == {"mlx5_0/1": 400.0}
     assert script.counters(tmp_path) == {
         "mlx5_0/1": {"symbol_error": 3, "out_of_sequence": 4},
         "0000:18:00.0": {"aer_correctable": 3, "aer_fatal": 0},

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 LINK = "nvlink_"
+_SECONDS_PER_MINUTE = 60.0
+_MINUTES_PER_HOUR = 60.0
 _MINUTES_PER_DAY = 1440.0
 _MICROSECONDS_PER_MINUTE = 60e6
 
@@ -16,7 +18,9 @@ class Per(StrEnum):
 
     RUN = "run"
     MINUTE = "minute"
+    HOUR = "hour"
     DAY = "day"
+    BIT = "bit"
     TIME = "time"
     NOW = "now"
 
@@ -26,18 +30,24 @@ class GrowthLimit:
     """The growth that is allowed between two snapshots.
 
     Attributes:
-        growth: a count in total, per minute or per day; for `Per.TIME` the share of the time, of a counter in microseconds;
+        growth: a count in total, per minute, hour or day; for `Per.BIT` a share of the bits that the link carries in this time; for `Per.TIME` the share of the time, of a counter in microseconds;
             for `Per.NOW` the value after the load, whatever it was before.
         warns: more than this is a warning, and holds no node back.
+        milder: a second, lower limit, for those that this one lets pass.
     """
 
     growth: float
     source: str
     per: Per = Per.RUN
     warns: bool = False
+    milder: GrowthLimit | None = None
 
-    def over(self, minutes: float) -> float:
-        """The growth allowed over a time; a limit per minute or day counts at least one."""
+    def over(self, minutes: float, rate_gbps: float = 0.0) -> float:
+        """The growth allowed over a time; a limit per minute or day counts at least one, and of an unknown number of bits any error is allowed."""
+        if self.per is Per.BIT:
+            return max(self.growth * rate_gbps * 1e9 * minutes * _SECONDS_PER_MINUTE, 1.0) if rate_gbps else float("inf")
+        if self.per is Per.HOUR:
+            return max(self.growth * minutes / _MINUTES_PER_HOUR, 1.0)
         if self.per is Per.MINUTE:
             return self.growth * max(minutes, 1.0)
         if self.per is Per.DAY:
@@ -78,6 +88,8 @@ _FEC = "assumed: one site's check of NVLink 5: code words with one or two correc
 _MULTIPLE = 3
 # Traffic, code words without an error, and errors before correction, which healthy links count by the million.
 _NO_ERRORS = re.compile(r"nvlink_(?:[rt]x_(?:packets|bytes)|fec_errors_0|raw_\w+)$")
+_SYMBOLS = "NVIDIA NVSentinel, nic-health-monitor: more than 120 symbol errors an hour are fatal"
+_CABLES = "NVIDIA DGX SuperPOD cabling guide: each cable is tested to less than one error in 1e15 bits; InfiniBand allows one in 1e12"
 _PORT = "limits of role infiniband (infiniband_counter_limits)"
 _AER = "PCIe: an uncorrectable error loses a transaction"
 _DIMM = "mcelog: more than 10 corrected errors of a DIMM in 24 h"
@@ -93,7 +105,8 @@ DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     **{LINK + name: GrowthLimit(0, _NVLINK_5) for name in _NVLINK_5_ERRORS},
     **dict.fromkeys(("nvlink_effective_ber", "nvlink_symbol_ber"), GrowthLimit(1e-12, _NVLINK_5, Per.NOW)),
     **{f"nvlink_fec_errors_{symbols}": GrowthLimit(1e6 if symbols < _MULTIPLE else 1000, _FEC) for symbols in range(1, 16)},
-    **dict.fromkeys(("symbol_error", "link_error_recovery", "link_downed"), GrowthLimit(0, _PORT)),
+    "symbol_error": GrowthLimit(120, _SYMBOLS, Per.HOUR, milder=GrowthLimit(1e-15, _CABLES, Per.BIT, warns=True)),
+    **dict.fromkeys(("link_error_recovery", "link_downed"), GrowthLimit(0, _PORT)),
     **dict.fromkeys(("excessive_buffer_overrun_errors", "local_link_integrity_errors"), GrowthLimit(0, _PORT)),
     "port_rcv_errors": GrowthLimit(100, _PORT),
     "port_xmit_discards": GrowthLimit(1000, _PORT),

@@ -48,6 +48,7 @@ class ErrorSnapshot(_Model):
         boot_id: the kernel's; another one means a reboot.
         commands: command -> its output.
         counters: device (`mlx5_0/1`, a PCI address, `mc0`) -> counter -> value, from sysfs.
+        rates_gbps: port (`mlx5_0/1`) -> data rate of its link, at this time.
     """
 
     schema_version: Literal[1]
@@ -56,6 +57,7 @@ class ErrorSnapshot(_Model):
     log: KernelLog
     commands: dict[str, CommandOutput]
     counters: dict[str, dict[str, Counter]]
+    rates_gbps: dict[str, Annotated[float, Field(ge=0, lt=1e6)]] = {}
 
     def problems(self) -> tuple[str, ...]:
         """Why something that belongs to it was not read."""
