@@ -65,6 +65,8 @@ class Gpu:
     remap_failure: Optional[str]
     banks_without_rows: Optional[int]
     banks_with_few_rows: Optional[int]
+    power_brake: Optional[str]
+    fabric_problems: str
     retired_pages: Optional[int]
     retirement_pending: Optional[str]
     recovery_action: Optional[str]
@@ -96,6 +98,8 @@ class GpuEvent:
         code: the vendor's number for the error.
         harmless: the vendor requires no action on the node.
         action: the next action.
+        blames_application: the vendor suspects the program that ran; where that is known to work, it is the GPU.
+        lost_data: a memory error that was contained in one program.
     """
 
     time: str
@@ -104,6 +108,8 @@ class GpuEvent:
     detail: str
     harmless: bool
     action: str
+    blames_application: bool = False
+    lost_data: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,17 @@ from typing import List, Match, Pattern, Tuple
 
 from clusterctl_validators.boot_log import Runner, UnreadableLogError, read_text, time_of
 
-_XID = re.compile(r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?P<detail>.*))?")
+# Priority, time, host and `kernel:`. What follows must be the driver's own message: others carry text of users, an OOM line the name of a cgroup.
+_BEFORE = (
+    r"^\s*(?:<\d+>|\d+,\d+,\d+,[^;]*;)?\s*(?:\w+\s*:\w+\s*:\s*)?"
+    r"(?:\[[^\]]*\]\s*|\d{4}-\d\d-\d\dT\S+\s+|\w{3}\s+\d+\s+[\d:.]+\s+)*(?:(?:[\w.-]+\s+)?kernel:\s*)?(?:\[[^\]]*\]\s*)?"
+)
+# A MIG instance stands behind the address: `Xid (PCI:0000:01:00 GPU-I:05): 94`.
+_XID = re.compile(_BEFORE + r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:[0-9a-fA-F]+)?\): (?P<code>\d+)(?:, (?P<detail>.*))?")
 # The first line of an SXid states whether it is fatal; lines with its severity number and data follow.
-_SXID = re.compile(r"SXid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?!Severity|Data)(?P<detail>.*)|$)")
+_SXID = re.compile(
+    _BEFORE + r"(?:nvidia-nvswitch\d+: )?SXid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?!Severity|Data)(?P<detail>.*)|$)"
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,9 @@ def _events(lines: List[str], pattern: Pattern[str]) -> Tuple[XidEvent, ...]:
 
 
 def _event(line: str, found: Match[str]) -> XidEvent:
-    return XidEvent(time_of(line[: found.start()]), found.group("pci"), int(found.group("code")), (found.group("detail") or "").strip())
+    return XidEvent(
+        time_of(line[: found.start("pci")]), found.group("pci"), int(found.group("code")), (found.group("detail") or "").strip()
+    )
 
 
 def is_fatal_sxid(event: XidEvent) -> bool:

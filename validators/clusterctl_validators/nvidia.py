@@ -7,7 +7,7 @@ from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.gpu import GpuAdvice, GpuEvent, GpuEvents, GpuLog, UnreadableGpuError
 from clusterctl_validators.kernel_log import XidEvent
 from clusterctl_validators.probe import Probe
-from clusterctl_validators.xid_catalogue import HARMLESS, HINTS, action_for
+from clusterctl_validators.xid_catalogue import HARMLESS, HINTS, LOST_DATA, REPEAT, Action, action_for
 
 _VENDOR = "0x10de"
 _GPU_PCI_CLASSES = ("0x0300", "0x0302")
@@ -128,7 +128,9 @@ def _gpu_events(found: kernel_log.KernelEvents) -> GpuEvents:
 
 def _gpu_event(xid: XidEvent) -> GpuEvent:
     action = action_for(xid.code)
-    return GpuEvent(xid.time, xid.pci, xid.code, xid.detail, action in HARMLESS, HINTS.get(action, ""))
+    lost = xid.code in LOST_DATA
+    advice = HINTS[Action.CHECK_MEMORY] if lost else REPEAT if action is Action.RESTART_APP else HINTS.get(action, "")
+    return GpuEvent(xid.time, xid.pci, xid.code, xid.detail, action in HARMLESS, advice, action is Action.RESTART_APP and not lost, lost)
 
 
 def _switch_event(sxid: XidEvent) -> GpuEvent:

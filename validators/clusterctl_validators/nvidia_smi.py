@@ -11,6 +11,18 @@ _LOST = re.compile(r"Unable to determine the device handle|GPU is lost|fallen of
 _GPU_HEADER = re.compile(r"^GPU (\d+):")
 _LINK = re.compile(r"^\s+Link (\d+): (\d+(?:\.\d+)?) GB/s\s*$")
 _HISTOGRAM = "remapped_rows/row_remapper_histogram/row_remapper_histogram_"
+_POWER_BRAKE = (
+    "clocks_event_reasons/clocks_event_reason_hw_power_brake_slowdown",
+    "clocks_throttle_reasons/clocks_throttle_reason_hw_power_brake_slowdown",
+)
+# What a healthy fabric shows (recorded GB200 and GB300 trays); degraded ones show `Degraded`, `True` or what is misconfigured.
+_FABRIC_HEALTH = {
+    "bandwidth": ("Full",),
+    "route_recovery_in_progress": ("False",),
+    "route_unhealthy": ("False",),
+    "access_timeout_recovery": ("False",),
+    "incorrect_configuration": ("None", "False"),
+}
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -121,11 +133,18 @@ def _gpu(index: int, gpu: ET.Element) -> Gpu:
         remap_failure=_text(gpu, "remapped_rows/remapped_row_failure"),
         banks_without_rows=_integer(gpu, _HISTOGRAM + "none"),
         banks_with_few_rows=_integer(gpu, _HISTOGRAM + "low"),
+        power_brake=_text(gpu, *_POWER_BRAKE),
+        fabric_problems=_fabric_problems(gpu),
         retired_pages=_sum(gpu, retired + "multiple_single_bit_retirement/retired_count", retired + "double_bit_retirement/retired_count"),
         retirement_pending=_text(gpu, retired + "pending_retirement"),
         recovery_action=_text(gpu, "gpu_recovery_action"),
         compute_processes=_compute_processes(gpu),
     )
+
+
+def _fabric_problems(gpu: ET.Element) -> str:
+    shown = {name: _text(gpu, "fabric/health/" + name) for name in _FABRIC_HEALTH}
+    return ", ".join("{} {}".format(n, text) for n, text in shown.items() if text not in (None, *_FABRIC_HEALTH[n], "Not Supported"))
 
 
 def parse_nvlinks(text: str) -> Dict[int, Dict[int, float]]:

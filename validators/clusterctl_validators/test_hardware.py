@@ -203,6 +203,21 @@ def test_nvlink_fabric(spec: Spec, record: Record, probe: Probe) -> None:
         hint = _gpu_hint(gpu, reader.advice.fabric)
         found = "{}/{}".format(gpu.fabric_state or "N/A", gpu.fabric_status or "N/A")
         record.equal(_at(gpu) + "fabric", "Completed/Success", found, severity=Severity.CRITICAL, hint=hint)
+        if gpu.fabric_health is None and not gpu.fabric_problems:
+            record.not_applicable(_at(gpu) + "fabric_health", "{} does not report it".format(reader.tool))
+            continue
+        health = ": ".join(filter(None, (gpu.fabric_health or "N/A", gpu.fabric_problems)))
+        record.equal(_at(gpu) + "fabric_health", "Healthy", health, severity=Severity.CRITICAL, hint=hint)
+
+
+def test_gpu_power_brake(spec: Spec, record: Record, probe: Probe) -> None:
+    """The power supplies or the board hold the GPU back (clock event reason 0x80), at rest too."""
+    for gpu in _gpus(spec, reader_of(probe), record, "hardware.gpus.power_brake"):
+        if gpu.power_brake is None:
+            record.not_applicable(_at(gpu) + "power_brake", "this driver does not report it")
+            continue
+        hint = _gpu_hint(gpu, "check power supplies, power shelf and cables of the node (`clusterctl bmc NODE`); the GPU is not at fault")
+        record.equal(_at(gpu) + "power_brake", "Not Active", gpu.power_brake, severity=Severity.CRITICAL, hint=hint)
 
 
 def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:

@@ -24,6 +24,10 @@ class Action(str, Enum):
 
 HARMLESS: FrozenSet[Action] = frozenset({Action.IGNORE, Action.RESTART_APP, Action.SEE_EARLIER_XID})
 
+# Contained uncorrectable memory errors: the application lost data, and the row is remapped at the next reset (NVIDIA GPU Memory Error Management).
+LOST_DATA: FrozenSet[int] = frozenset({94})
+REPEAT = "a tool that is known to work raised it, so the application is not the first suspect: burn in again; if it returns, run `dcgmi diag -r 3`"
+
 HINTS: Dict[Action, str] = {
     Action.RESET_GPU: "drain the node, reset the GPU (nvidia-smi --gpu-reset -i ID), then burn in again",
     Action.RESTART_BM: "reboot the node; if it recurs, power it off, reseat the GPU board and burn in; then RMA",

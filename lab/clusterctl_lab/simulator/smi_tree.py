@@ -65,7 +65,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
             "replay_rollover_counter": "0",
         },
         "performance_state": "P0",
-        "clocks_event_reasons": _reasons(),
+        "clocks_event_reasons": _reasons(view),
         "clocks_event_reasons_counters": _reason_counters(view),
         "fb_memory_usage": {
             "total": f"{this.gpu_memory_mib} MiB",
@@ -94,7 +94,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
     }
 
 
-def _reasons() -> Tree:
+def _reasons(view: GpuView) -> Tree:
     names = [
         "applications_clocks_setting",
         "sw_power_cap",
@@ -105,7 +105,8 @@ def _reasons() -> Tree:
         "sw_thermal_slowdown",
     ]
     idle: Tree = {"clocks_event_reason_gpu_idle": "Active"}
-    return idle | {f"clocks_event_reason_{name}": "Not Active" for name in names}
+    braked: Tree = {"clocks_event_reason_hw_power_brake_slowdown": "Active"} if view.power_brake_us else {}
+    return idle | {f"clocks_event_reason_{name}": "Not Active" for name in names} | braked
 
 
 def _reason_counters(view: GpuView) -> Tree:

@@ -130,6 +130,21 @@ def test_a_kernel_that_counts_no_memory_errors_gets_a_warning(tmp_path: Path) ->
     assert "EDAC" in finding.hint
 
 
+def test_a_recorded_tray_with_a_degraded_fabric_fails_by_its_health() -> None:
+    gpus = parse_query(recorded("_synthetic-by-source/qx-gb200-fabric-degraded.xml").read_text()).gpus
+    assert [g.index for g in gpus if g.fabric_problems or g.fabric_health not in (None, "Healthy")]
+    for name in ("qx-gb200.xml", "qx-gb300.xml"):
+        healthy = parse_query(recorded(f"nvidia-smi/qx-hardware/{name}").read_text()).gpus
+        assert {(g.fabric_problems, g.power_brake) for g in healthy} == {("", "Not Active")}
+
+
+def test_a_power_brake_at_rest_is_a_finding_of_its_gpu(tmp_path: Path) -> None:
+    name = "clocks_event_reason_hw_power_brake_slowdown"
+    found = bad(check(tmp_path, query=edit_gpu(smi_xml(), 6, {f"<{name}>Not Active<": f"<{name}>Active<"})))
+    assert set(found) == {"hardware.gpu[6].power_brake"}
+    assert "power supplies" in found["hardware.gpu[6].power_brake"].hint
+
+
 def test_seven_of_eight_gpus(tmp_path: Path) -> None:
     root = lay(tmp_path, gpus=7)
     findings = bad(run_checks(module, spec(), root, commands(query=without_gpus(smi_xml(), 5), nvlink=nvlinks(7))))
@@ -169,7 +184,7 @@ def test_the_message_of_a_lost_gpu_is_a_hardware_failure(line: str, tmp_path: Pa
 def test_a_failed_nvidia_smi_is_neither_pass_nor_failure(answer: CommandResult | str, reason: str, tmp_path: Path) -> None:
     findings = check(tmp_path, query=answer)
     silent = [k for k in findings if k.startswith("hardware.gpus.") and k not in {"hardware.gpus.on_pci", "hardware.gpus.nvlinks"}]
-    assert len(silent) == 6
+    assert len(silent) == 7
     for name in silent:
         assert findings[name].outcome is Outcome.COULD_NOT_RUN
         assert findings[name].severity is Severity.CRITICAL

@@ -16,7 +16,14 @@ from support.recorded import recorded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+FAKES = (
+    "2026-11-20T08:00:00+00:00 kernel: oom-kill:constraint=CONSTRAINT_MEMCG,task_memcg=/job/NVRM: Xid (PCI:0000:19:00): 79, GPU,task=a",
+    "[  12.5] oom-kill:constraint=CONSTRAINT_MEMCG,task_memcg=/a kernel: NVRM: Xid (PCI:0000:19:00): 79, GPU,task=a",
+    "[  12.5] Memory cgroup out of memory: Killed process 1 ([x] NVRM: Xid (PCI:0000:19:00): 79, x)",
+    'Nov 20 08:00:00 n1 kernel: audit: comm="SXid (PCI:0000:05:00.0): 20034, Fatal"',
+)
 XIDS = {
+    "nvidia-docs-xid94-contained-mig.txt": [94],
     "azure-nhc-0flap_syslog.txt": [],
     "gcm-check_syslogs-L121.txt": [31, 48],
     "gpud-dmesg-nccl-segfault-iso.txt": [],
@@ -37,6 +44,11 @@ def parse(name: str) -> KernelEvents:
 @pytest.mark.parametrize(("name", "codes"), XIDS.items())
 def test_codes_in_recorded_logs(name: str, codes: list[int]) -> None:
     assert sorted({e.code for e in parse(name).xids}) == codes
+
+
+@pytest.mark.parametrize("line", FAKES)
+def test_text_of_a_user_in_another_message_is_no_xid(line: str) -> None:
+    assert kernel_log.parse(line) == KernelEvents((), ())
 
 
 def test_address_time_and_detail() -> None:

@@ -158,10 +158,11 @@ def _without_limit(
 
 def _logged(this: _Comparison) -> Iterator[GateResult]:
     events = gpu_vendor.events_of(this.after.log_since(this.before.uptime_s))
-    gpus = [e for e in events.gpus if not e.harmless and e.code not in this.allowed.tolerated_codes]
+    wanted = [e for e in events.gpus if e.code not in this.allowed.tolerated_codes]
+    gpus = [e for e in wanted if not e.harmless or e.lost_data or e.blames_application]
     for kind, event in (*(("xid", e) for e in gpus), *(("sxid", e) for e in events.switches if not e.harmless)):
         yield this.result(
-            Outcome.FAIL,
+            Outcome.WARN if event.blames_application else Outcome.FAIL,
             "kernel_log",
             metric=kind,
             device=event.pci,
