@@ -66,7 +66,7 @@ class Gpu:
     banks_without_rows: Optional[int]
     banks_with_few_rows: Optional[int]
     power_brake: Optional[str]
-    fabric_problems: str
+    fabric_problems: Optional[str]
     retired_pages: Optional[int]
     retirement_pending: Optional[str]
     recovery_action: Optional[str]
