@@ -28,7 +28,7 @@ from support.gates import (
     SOURCE,
     TODAY,
     gates,
-    link,
+    meeting,
     nccl,
     node,
     perftest,
@@ -220,7 +220,7 @@ def _ring(text: str) -> tuple[RawRecord, ...]:
 
 
 def _pair(text: str) -> tuple[RawRecord, ...]:
-    records = [r for rail in (0, 1) for r in link("n1", "n2", rail, 0, 392.0)]
+    records = [r for rail in (0, 1) for r in meeting("n1", "n2", rail, 0, 392.0)]
     return tuple(record("rdma_pair", r.node, text, **_same(r)) for r in records)
 
 

@@ -123,8 +123,15 @@ def record(gate: str, name: str, stdout: str, **more: Any) -> RawRecord:
     return RawRecord(gate=gate, node=name, stdout=stdout, **{**fields, **more})
 
 
-def link(one: str, other: str, rail: int, number: int, found: float | str, code: str | None = None) -> tuple[RawRecord, RawRecord]:
-    """Both records of one pair run: a bandwidth in Gb/s, or the reason why there is none as text and code."""
+def meeting(one: str, other: str, rail: int, number: int, found: float | str, code: str | None = None) -> list[RawRecord]:
+    """The four records of both directions between two HCAs."""
+    return [*link(one, other, rail, number, found, code), *link(other, one, rail, number, found, code, turn=2)]
+
+
+def link(
+    one: str, other: str, rail: int, number: int, found: float | str, code: str | None = None, *, turn: int = 1
+) -> tuple[RawRecord, RawRecord]:
+    """Both records of one run, client and server: a bandwidth in Gb/s, or the reason why there is none as text and code."""
     broken = isinstance(found, str)
     text = "" if isinstance(found, str) else perftest(found, device=f"mlx5_{rail}")
     sides = []
@@ -140,7 +147,7 @@ def link(one: str, other: str, rail: int, number: int, found: float | str, code:
                 "rdma_pair",
                 own,
                 text,
-                step=f"round{number}.rail{rail}.{side}",
+                step=f"round{number}.rail{rail}.turn{turn}.{side}",
                 argv=("ib_write_bw",),
                 device=device,
                 peer=peer,

@@ -22,7 +22,7 @@ class RawRecord:
 
     Attributes:
         gate: `dcgm_diag`, `rdma_pair`, `nccl_node`, `nccl_group` ...
-        step: unique within gate and node, e.g. `round2.rail3.client`.
+        step: unique within gate and node, e.g. `round2.rail3.turn1.client`.
         tool: the parser's name: `dcgmi_diag`, `perftest`, `nccl_tests` ...
         device: GPU or HCA under test, empty where the whole node is.
         peer: the other node of a pair; `peers`: all nodes of a group run, this one included.

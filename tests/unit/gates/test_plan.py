@@ -53,6 +53,20 @@ def test_a_node_never_uses_a_port_twice_and_is_in_one_round_at_a_time(count: int
         assert len({s.name for s in own}) == len(own)
 
 
+@pytest.mark.parametrize("gate", ["rdma_pair", "rdma_pair_gpu"])
+@pytest.mark.parametrize("count", [2, 3, 4, 7])
+def test_every_meeting_has_both_directions_one_after_the_other(gate: str, count: int) -> None:
+    levels = {level: [gate] for level in LEVELS}
+    some = nodes(count, declared=gates(gates_levels=levels, gates_baselines=[{**RDMA_FLOOR, "gate": gate}]))
+    for name, own in plan(some, [gate]).steps.items():
+        by_device = {(s.peer, s.device): [t for t in own if (t.peer, t.device) == (s.peer, s.device)] for s in own if s.gate == gate}
+        assert len(by_device) == (count - 1) * 2, name
+        for first, second in by_device.values():
+            assert {first.side, second.side} == {Side.SERVER, Side.CLIENT}
+            assert first.round == second.round
+            assert first.batch < second.batch
+
+
 def test_the_client_connects_to_the_servers_address() -> None:
     for name, step in pair_steps(3):
         host = f"10.0.0.{step.peer[1:]}"
@@ -299,7 +313,7 @@ def test_limited_rounds_are_the_first_of_the_tournament() -> None:
 def test_ports_that_do_not_fit_are_an_error() -> None:
     declared = gates(gates_settings={"rdma_pair": {"base_port": 60000}})
     some = [node(f"n{i}", rails=8, declared=declared) for i in range(1, 801)]
-    with pytest.raises(ConfigError, match="base_port: 800 nodes need 6392 ports"):
+    with pytest.raises(ConfigError, match="base_port: 800 nodes need 12784 ports"):
         plan(some, ["rdma_pair"])
 
 

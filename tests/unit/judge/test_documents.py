@@ -15,7 +15,7 @@ from clusterctl.core.gates.planning.coverage import coverage
 from clusterctl.core.gates.planning.header import header_of
 from clusterctl.main import call
 from clusterctl.model.gate_reason import GateReason
-from support.gates import CASES, link, nccl, nodes, plan, record
+from support.gates import CASES, meeting, nccl, nodes, plan, record
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDir:
     run.write_json("gates/burnin.json", header.to_json())
     records: list[RawRecord] = [record("nccl_node", n.name, nccl(477.0), simulated=True) for n in some]
     for number, (one, other) in enumerate(combinations([n.name for n in some], 2)):
-        records += link(one, other, 0, number, 196.0 if "n2" in (one, other) else 392.0)
+        records += meeting(one, other, 0, number, 196.0 if "n2" in (one, other) else 392.0)
     for gate in gates:
         for n in some:
             run.write_json(

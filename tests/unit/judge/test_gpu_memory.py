@@ -15,7 +15,7 @@ from clusterctl.core.parsers import UnparsableError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.level import LEVELS
-from support.gates import IN_GPU_MEMORY, RDMA_FLOOR, TODAY, gates, link, nodes, perftest
+from support.gates import IN_GPU_MEMORY, RDMA_FLOOR, TODAY, gates, meeting, nodes, perftest
 from support.recorded import recorded
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def gpu_pair(*texts: str, stderr: Sequence[str] = ("", "")) -> list[GateResult]:
     floor = {**RDMA_FLOOR, "gate": "rdma_pair_gpu"}
     levels = {level: ["rdma_pair_gpu"] for level in LEVELS}
     both = [subject_of(n, TODAY) for n in nodes(2, rails=1, declared=gates(gates_levels=levels, gates_baselines=[floor]))]
-    runs = link("n1", "n2", 0, 0, 392.0)
+    runs = meeting("n1", "n2", 0, 0, 392.0)
     records = [
         replace(r, gate="rdma_pair_gpu", stdout=text, stderr=errors, exit_status=int(bool(errors)))
-        for r, text, errors in zip(runs, texts, stderr, strict=True)
+        for r, text, errors in zip(runs, 2 * texts, 2 * list(stderr), strict=True)
     ]
     return list(judge(both, records, level="full", gates=["rdma_pair_gpu"]))
 
@@ -121,6 +121,6 @@ def test_gpu_memory_that_the_adapter_does_not_register_has_a_reason_of_its_own(e
 
 
 def test_host_memory_that_is_not_registered_has_nothing_to_do_with_the_gpu() -> None:
-    runs = [replace(r, stderr=REFUSED, stdout="", exit_status=1) for r in link("n1", "n2", 0, 0, 392.0)]
+    runs = [replace(r, stderr=REFUSED, stdout="", exit_status=1) for r in meeting("n1", "n2", 0, 0, 392.0)]
     results = judge([subject_of(n, TODAY) for n in nodes(2, rails=1)], runs, level="standard", gates=["rdma_pair"])
     assert {r.reason for r in results} == {GateReason.EXIT_STATUS}

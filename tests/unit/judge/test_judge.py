@@ -13,7 +13,7 @@ from clusterctl.core.gates.planning.step import Obstacle
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
-from support.gates import ALL, TODAY, link, nccl, node, record
+from support.gates import ALL, TODAY, meeting, nccl, node, record
 
 if TYPE_CHECKING:
     from clusterctl.model.gate_result import RawRecord
@@ -28,7 +28,7 @@ def evidence() -> list[RawRecord]:
     ]
     diag = json.dumps({"DCGM Diagnostic": {"test_categories": [{"category": "x", "tests": tests}]}})
     records = [record("dcgm_diag", n, diag) for n in NAMES] + [record("nccl_node", n, nccl(477.0)) for n in NAMES]
-    records += [r for i, (a, b) in enumerate(combinations(NAMES, 2)) for r in link(a, b, 0, i, 392.0)]
+    records += [r for i, (a, b) in enumerate(combinations(NAMES, 2)) for r in meeting(a, b, 0, i, 392.0)]
     return [
         *records,
         record("nccl_group", "n1", nccl(60.0, via="NET/IB/0/GDRDMA", ranks=24), peers=NAMES, argv=("mpirun", "all_reduce_perf")),

@@ -8,7 +8,7 @@ from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome, RawRecord
-from support.gates import TODAY, gates, link, node, record, snapshot
+from support.gates import TODAY, gates, meeting, node, record, snapshot
 
 TOLD = "the node rebooted during the measurement: boot a, then b"
 
@@ -26,7 +26,7 @@ def test_every_gate_that_was_cut_off_fails_on_the_node_that_rebooted() -> None:
     snapshots = [record("load_errors", n, snapshot(m), step=s) for n in ("n1", "n2", "n3") for m, s in ((1, "before"), (9, "after.nodes"))]
     records = [cut_off(r) if (r.node, r.step) == ("n2", "after.nodes") else r for r in snapshots]
     for number, (one, other) in enumerate((("n1", "n2"), ("n1", "n3"), ("n2", "n3"))):
-        for side in link(one, other, 0, number, 392.0):
+        for side in meeting(one, other, 0, number, 392.0):
             bad = "n2" in (one, other)
             records.append(cut_off(side) if side.node == "n2" else silenced(side) if bad else side)
     found = {(r.node, r.gate): r for r in judge(subjects, records, level="standard", gates=["rdma_pair", "load_errors"])}
@@ -40,8 +40,8 @@ def test_every_gate_that_was_cut_off_fails_on_the_node_that_rebooted() -> None:
 
 def test_its_only_partner_is_not_blamed() -> None:
     subjects = [subject_of(node(n, rails=1), TODAY) for n in ("n1", "n2")]
-    client, server = link("n1", "n2", 0, 0, 392.0)
-    found = {r.node: r for r in judge(subjects, [silenced(client), cut_off(server)], level="standard", gates=["rdma_pair"])}
+    records = [cut_off(r) if r.node == "n2" else silenced(r) for r in meeting("n1", "n2", 0, 0, 392.0)]
+    found = {r.node: r for r in judge(subjects, records, level="standard", gates=["rdma_pair"])}
     assert (found["n2"].outcome, found["n2"].reason) == (Outcome.FAIL, GateReason.REBOOTED)
     assert (found["n1"].outcome, found["n1"].reason) == (Outcome.COULD_NOT_RUN, GateReason.PEER_SILENT)
     assert found["n1"].hint.startswith("repair n2, or measure without: `clusterctl burnin n1 ")

@@ -31,8 +31,8 @@ class PairSettings(GateSettings):
 
     Attributes:
         rounds: how many tournament rounds; 0 = all, so that every node meets every other.
-        base_port: round r, rail k listens on base_port + 1 + r * rails + k; base_port itself is the agents' own.
-        timeout_s: for one run, from the moment both nodes have reached the round.
+        base_port: rail k listens on base_port + 1 + (2 * round + turn) * rails + k; base_port itself is the agents' own.
+        timeout_s: for one turn, from the moment both nodes have reached the round.
         peer_wait_s: how long a node whose agent never answered is waited for.
         pin: bind both sides to the CPUs and the memory of their HCA's NUMA node, as sysfs names it.
     """

@@ -29,13 +29,14 @@ class RdmaPairSettings(PairSettings):
     """perftest between every two nodes, rail by rail.
 
     Attributes:
+        duration_s: of one turn; perftest leaves out the first and the last quarter of it (`margin` in perftest_parameters.c).
         qps: queue pairs of one run.
         gid_index, traffic_class: for RoCE.
     """
 
     test: Literal["ib_write_bw", "ib_send_bw", "ib_read_bw"] = "ib_write_bw"
     size_bytes: Annotated[int, Field(gt=0)] = 8388608
-    duration_s: Seconds | dict[Level, Seconds] = {"quick": 5, "standard": 10, "full": 30}
+    duration_s: Seconds | dict[Level, Seconds] = {"quick": 5, "standard": 5, "full": 15}
     qps: Annotated[int, Field(gt=0, le=64)] = 4
     gid_index: Count | None = None
     traffic_class: Annotated[int, Field(ge=0, le=255)] | None = None

@@ -16,7 +16,7 @@ _ENOUGH = 2
 
 
 class LinkState(StrEnum):
-    """What a run between two devices showed; BROKEN is no measurement."""
+    """What a meeting of two devices showed; BROKEN is no measurement."""
 
     OK = "ok"
     LOW = "low"
@@ -25,10 +25,12 @@ class LinkState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One run between two devices, each (node, device). `value` and `floor` in the gate's unit.
+    """One meeting of two devices, each (node, device): its lowest run. `value` and `floor` in the gate's unit.
 
     Attributes:
         rule, reason, problem: what is wrong where it is BROKEN: the rule that it breaks, as a code, and for people.
+        runs: how many runs it stands for, one for each direction.
+        low_clients: the clients of its runs that were low, where all were measured.
         unpinned: the ends that were to be bound to a NUMA node and are not, each with what was done.
     """
 
@@ -41,6 +43,8 @@ class Link:
     rule: str = ""
     reason: GateReason | None = None
     problem: str = ""
+    runs: int = 1
+    low_clients: tuple[End, ...] = ()
     unpinned: tuple[tuple[End, str], ...] = ()
 
     def far(self, end: End) -> End:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.attribution import End, Link, LinkState
 from clusterctl.core.gates.judging.limits import applicable, floors, limit_text
 from clusterctl.core.gates.judging.reading import read_record
+from clusterctl.core.gates.planning.pair_steps import TURNS
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
 from clusterctl.model.gate_result import BaselineKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.judging.reading import Reading
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from clusterctl.model.level import Level
 
 _PAIR = 2
+# A number is more than none: what was measured low counts, whatever became of the other direction.
+_WORST_FIRST = (LinkState.LOW, LinkState.BROKEN, LinkState.OK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +37,45 @@ class _Unusable:
 
 
 def links_of(gate: PairGate[Any], evidence: Evidence) -> tuple[Link, ...]:
-    """A link for every run between two known nodes; one without both records is broken."""
+    """A link for every meeting of two known nodes. It is as good as the worse of its two directions, and broken without all four records."""
     by_side = {(r.node, r.step): r for r in evidence.records}
-    links = []
+    meetings: dict[tuple[str, frozenset[str]], dict[str, Link]] = {}
     for record in evidence.records:
-        meeting, _, side = record.step.rpartition(".")
-        other = by_side.get((record.peer, f"{meeting}.{'server' if side == 'client' else 'client'}"))
+        run, _, side = record.step.rpartition(".")
+        other = by_side.get((record.peer, f"{run}.{'server' if side == 'client' else 'client'}"))
         if record.node not in evidence.subjects or record.peer not in evidence.subjects:
             continue
+        place, _, turn = run.partition(".turn")
+        turns = meetings.setdefault((place, frozenset((record.node, record.peer))), {})
         if side == "client":
-            links.append(_link(gate, evidence, record, other))
+            turns[turn] = _link(gate, evidence, record, other)
         elif other is None:
-            ends = ((record.node, record.device), (record.peer, record.peer_device))
-            links.append(_broken(ends, "complete", GateReason.NO_EVIDENCE, f"{record.peer} has no record of its side"))
-    return tuple(links)
+            ends = ((record.peer, record.peer_device), (record.node, record.device))
+            turns[turn] = _broken(ends, "complete", GateReason.NO_EVIDENCE, f"{record.peer} has no record of its side")
+    return tuple(_meeting(turns) for turns in meetings.values())
+
+
+def _meeting(turns: Mapping[str, Link]) -> Link:
+    """Both directions as one link. Records that name no turn are of a plan that had one direction."""
+    runs = list(turns.values())
+    if "" not in turns and len(turns) < len(TURNS):
+        client, server = runs[0].other, runs[0].one
+        problem = f"no record of the other direction, with {client[0]} as client"
+        runs.append(_broken((client, server), "complete", GateReason.NO_EVIDENCE, problem))
+    worst = min(runs, key=lambda run: (_WORST_FIRST.index(run.state), run.value))
+    low = tuple(run.one for run in runs if run.state is LinkState.LOW) if all(run.state is not LinkState.BROKEN for run in runs) else ()
+    unpinned = tuple(dict.fromkeys(end for run in runs for end in run.unpinned))
+    return replace(worst, runs=len(runs), low_clients=low, unpinned=unpinned)
 
 
 def lost_links(gate: PairGate[Any], taking: Sequence[Subject], links: Sequence[Link], level: Level) -> tuple[Link, ...]:
-    """The runs that the nodes of `taking` planned and have no record of; known only where all rounds were planned."""
+    """The meetings that the nodes of `taking` planned and have no record of; known only where all rounds were planned."""
     met = {frozenset((link.one, link.other)) for link in links}
     lost = []
     for one, other in combinations(taking, _PAIR):
         if at_level(one.profile.settings_of(gate).rounds, level) == 0:
             pairs = [((one.name, a.name), (other.name, b.name)) for a in one.hcas for b in other.hcas if a.rail == b.rail]
-            lost += [_broken(p, "complete", GateReason.NO_EVIDENCE, "no record of this run") for p in pairs if frozenset(p) not in met]
+            lost += [_broken(p, "complete", GateReason.NO_EVIDENCE, "no record of this meeting") for p in pairs if frozenset(p) not in met]
     return tuple(lost)
 
 

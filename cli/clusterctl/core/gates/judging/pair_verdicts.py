@@ -67,7 +67,7 @@ def _slow(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca) -> Gat
         reason=GateReason.BELOW_FLOOR,
         value=median(values),
         found=f"{limit_text(median(values))} of {limit_text(hca.rate_gbps)} {gate.unit}",
-        detail=_partners_fine(graph, end) + _unpinned(graph.of(end)),
+        detail=_partners_fine(graph, end) + _direction(end, graph.of(end, LinkState.LOW)) + _unpinned(graph.of(end)),
         hint=gate.slow_hint(hca, values, _again(gate, graph, end)),
     )
 
@@ -84,8 +84,9 @@ def _unclear(gate: PairGate[Any], blank: GateResult, hca: Hca, links: Sequence[L
     else:
         unknown = "it cannot be determined which end, or what between them, is bad"
         hint = f"measure both ends against a known-good node: `{again} --partners NODE`; look at what they share: leaf, firmware, settings"
+    floor = limit_text(blank.limit or 0.0)
     detail = (
-        f"reads {found} with {_some(partners)} (floor {limit_text(blank.limit or 0.0)}); {unknown}{_unpinned(links)}; source {blank.source}"
+        f"reads {found} with {_some(partners)} (floor {floor}){_direction(end, links)}; {unknown}{_unpinned(links)}; source {blank.source}"
     )
     return replace(blank, reason=GateReason.BELOW_FLOOR, value=value, found=found, detail=detail, hint=hint)
 
@@ -114,6 +115,14 @@ def _partners_fine(graph: Graph, end: End) -> str:
     return "both partners were fine with others" if len(partners) == _PAIR else f"all {len(partners)} partners were fine with others"
 
 
+def _direction(end: End, low: Sequence[Link]) -> str:
+    """Where only one direction is low: a fault of what sends, or of what receives."""
+    roles = {client == end for link in low for client in link.low_clients}
+    if len(roles) != 1 or any(link.runs < _PAIR or not link.low_clients for link in low):
+        return ""
+    return f"; low only as {'client' if roles == {True} else 'server'}, the other direction is fine"
+
+
 def _again(gate: PairGate[Any], graph: Graph, end: End) -> str:
     fine = [link.far(end)[0] for link in graph.of(end, LinkState.LOW) if graph.fine_elsewhere(link.far(end), end)]
     return f"clusterctl burnin {end[0]} --gates {gate.name}" + (f" --partners {min(fine)}" if fine else "")
@@ -123,7 +132,7 @@ def _seen(end: End, good: Sequence[Link], links: Sequence[Link]) -> str:
     partners = sorted({link.far(end)[0] for link in good})
     others = sorted({link.far(end)[0] for link in links if link.state is not LinkState.OK} - set(partners))
     rest = f"; not counted: {_some(others)}, at fault there" if others else ""
-    return f"lowest of {len(good)} runs with {_some(partners)}{rest}{_unpinned([link for link in good if end in dict(link.unpinned)])}"
+    return f"lowest of {sum(link.runs for link in good)} runs with {_some(partners)}{rest}{_unpinned([link for link in good if end in dict(link.unpinned)])}"
 
 
 def _unpinned(links: Sequence[Link]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.planning.devices import hcas_of
+from clusterctl.core.gates.planning.step import Side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +21,8 @@ class Coverage:
 
     Attributes:
         pairs: pairs of nodes that meet, of `possible_pairs`.
-        devices: HCAs with at least one partner, of `known_devices`.
-        uncovered: `node/device` of HCAs that meet no other.
+        devices: HCAs that are server and client with at least one partner, of `known_devices`.
+        uncovered: `node/device` of the others.
     """
 
     nodes: int
@@ -40,7 +41,8 @@ def coverage(nodes: Sequence[Node], plan: GatePlan) -> Coverage:
     """What the pair gates of a plan cover of `nodes`."""
     known = {(n.name, h.name) for n in nodes for h in hcas_of(n)}
     steps = [(node, s) for node, own in plan.steps.items() for s in own if s.peer]
-    met = {(node, s.device) for node, s in steps} & known
+    servers, clients = ({(node, s.device) for node, s in steps if s.side is side} for side in (Side.SERVER, Side.CLIENT))
+    met = servers & clients & known
     pairs = {frozenset((node, s.peer)) for node, s in steps}
     possible = len(nodes) * (len(nodes) - 1) // 2
     uncovered = tuple(sorted(f"{node}/{device}" for node, device in known - met))

@@ -1,8 +1,9 @@
-"""The steps of a pair gate: every two nodes, every rail, round by round. Pure."""
+"""The steps of a pair gate: every two nodes, every rail, round by round, in both directions. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.planning.schedule import tournament
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from clusterctl.model.level import Level
 
 _LAST_PORT = 65535
+# The turns of a meeting: what is the server in one is the client in the other, so that each end sends and receives.
+TURNS = ("turn1", "turn2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class PairPlanner:
     subjects: tuple[Subject, ...]
 
     def steps(self, batches: Iterator[int]) -> Iterator[tuple[str, GateStep]]:
-        """(node, step) for both sides of every meeting; one batch per round.
+        """(node, step) for both sides of every turn of every meeting; one batch per turn of a round.
 
         Raises:
             ConfigError: the ports do not fit below 65536.
@@ -39,14 +42,16 @@ class PairPlanner:
         hcas = {s.name: {h.rail: h for h in s.hcas} for s in self.subjects}
         rails = sorted({rail for own in hcas.values() for rail in own})
         rounds = tournament(self.subjects)[: at_level(self.settings.rounds, self.level) or None]
-        self._check_ports(len(rounds) * len(rails))
-        for number, pairs in enumerate(rounds):
+        self._check_ports(len(rounds) * len(TURNS) * len(rails))
+        for number, (pairs, turn) in enumerate(product(rounds, TURNS)):
             batch = next(batches)
-            for server, client in pairs:
+            for pair in pairs:
+                server, client = pair if turn == TURNS[0] else pair[::-1]
                 for index, rail in enumerate(rails):
                     if rail in hcas[server.name] and rail in hcas[client.name]:
                         port = self.settings.base_port + 1 + number * len(rails) + index
-                        meeting = _Meeting(number, batch, port, server, client, hcas[server.name][rail], hcas[client.name][rail])
+                        ends = (server, client, hcas[server.name][rail], hcas[client.name][rail])
+                        meeting = _Meeting(number // len(TURNS), turn, batch, port, *ends)
                         yield server.name, self._side(meeting, Side.SERVER)
                         yield client.name, self._side(meeting, Side.CLIENT)
 
@@ -66,7 +71,7 @@ class PairPlanner:
         server = peer.address if side is Side.CLIENT else ""
         return GateStep(
             gate=self.gate.name,
-            name=f"round{meeting.round}.rail{own.rail}.{side}",
+            name=f"round{meeting.round}.rail{own.rail}.{meeting.turn}.{side}",
             tool=self.gate.tool,
             side=side,
             argv=self.gate.argv(self.settings, self.level, own, meeting.port, server),
@@ -88,6 +93,7 @@ class PairPlanner:
 @dataclass(frozen=True, slots=True)
 class _Meeting:
     round: int
+    turn: str
     batch: int
     port: int
     server: Subject

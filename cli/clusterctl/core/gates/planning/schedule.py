@@ -13,8 +13,7 @@ T = TypeVar("T")
 def tournament(players: Sequence[T]) -> tuple[tuple[tuple[T, T], ...], ...]:
     """Rounds of disjoint pairs in which every player meets every other exactly once.
 
-    n players need n-1 rounds, or n rounds when n is odd (each player then rests once). The first of a pair is the server;
-    from three players on each is server with some and client with others, so that each direction of a link is used.
+    n players need n-1 rounds, or n rounds when n is odd (each player then rests once). The first of a pair is the server of its first turn.
     """
     circle = list(range(len(players) + len(players) % 2))
     half = len(circle) // 2

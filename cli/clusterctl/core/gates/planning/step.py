@@ -36,7 +36,7 @@ class GateStep:
     """One command on one node.
 
     Attributes:
-        name: unique within gate and node: `solo`, `round2.rail3.client` ...
+        name: unique within gate and node: `solo`, `round2.rail3.turn1.client` ...
         batch: steps of one batch run at the same time; batches follow each other in the same order on all nodes. A step
             with a peer starts when the peer's agent has reached this batch too.
         port: the TCP port by which the two sides of a pair find each other; 0 for solo steps.
