@@ -1,4 +1,7 @@
-"""Binds what measures a device to the CPUs and the memory of the device's NUMA node. Standard library, Python 3.8+.
+"""Binds what measures a device to the CPUs of the device's NUMA node and to the memory of its socket. Standard library, Python 3.8+.
+
+Where a socket has several NUMA nodes (NPS2, NPS4, sub-NUMA clusters), memory is interleaved over all of them: several adapters may be near one node that
+has a part of the socket's channels only.
 
 The node is the kernel's own word (sysfs, `numa_node`), so no program (numactl, taskset) is needed. Threads and programs that the calling
 thread starts inherit both: sched_setaffinity(2), set_mempolicy(2).
@@ -14,7 +17,8 @@ from pathlib import Path
 SYS = Path("/sys")
 # System call numbers: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h of Linux.
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237}
-MPOL_BIND = 2  # include/uapi/linux/mempolicy.h
+# By arithmetic, no measurement is public: two HDR adapters take 50 GB/s, a node of NPS4 has 51.2 GB/s at most (two channels of DDR4-3200).
+MPOL_BIND, MPOL_INTERLEAVE = 2, 3  # include/uapi/linux/mempolicy.h
 WORD_BITS = 8 * ctypes.sizeof(ctypes.c_ulong)
 
 
@@ -31,9 +35,32 @@ def bind_to_node_of(device: str, sys_root: Path = SYS) -> tuple[str, bool]:
         os.sched_setaffinity(0, cpus_of(text))
     except (OSError, ValueError) as e:
         return f"not pinned to NUMA node {node} of {device}: {e}", True
-    why = bind_memory(node)
+    nodes = nodes_of_socket(node, sys_root)
+    why = bind_memory(nodes)
     where = f"pinned to NUMA node {node} of {device}, CPUs {text}"
-    return (f"{where}; memory is not: {why}", True) if why else (where, False)
+    if why:
+        return f"{where}; memory is not: {why}", True
+    names = ", ".join(str(n) for n in nodes)
+    return (f"{where}; memory interleaved over the NUMA nodes {names} of its socket" if len(nodes) > 1 else where), False
+
+
+def nodes_of_socket(node: int, sys_root: Path) -> list[int]:
+    """The NUMA nodes with CPUs on the socket of a node; the node alone where the kernel names no socket."""
+    own = socket_of(node, sys_root)
+    if own is None:
+        return [node]
+    names = (folder.name[len("node") :] for folder in (sys_root / "devices/system/node").glob("node*"))
+    return sorted(n for n in (int(name) for name in names if name.isdigit()) if socket_of(n, sys_root) == own)
+
+
+def socket_of(node: int, sys_root: Path) -> int | None:
+    """The socket of a NUMA node's CPUs; None if it has none, as memory of GPUs, or the kernel does not show it."""
+    try:
+        first = min(cpus_of((sys_root / f"devices/system/node/node{node}/cpulist").read_text(encoding="ascii").strip()))
+        number = int((sys_root / f"devices/system/cpu/cpu{first}/topology/physical_package_id").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return number if number >= 0 else None
 
 
 def cpus_of(text: str) -> set[int]:
@@ -45,15 +72,17 @@ def cpus_of(text: str) -> set[int]:
     return found
 
 
-def bind_memory(node: int) -> str:
-    """Take memory of one NUMA node only; why not, if the kernel refuses."""
+def bind_memory(nodes: list[int]) -> str:
+    """Take memory of these NUMA nodes only, of several in turn; why not, if the kernel refuses."""
     number = SET_MEMPOLICY.get(platform.machine())
     if number is None:
         return f"system calls of {platform.machine()} are not known"
-    words = node // WORD_BITS + 1
+    words = max(nodes) // WORD_BITS + 1
     mask = (ctypes.c_ulong * words)()
-    mask[node // WORD_BITS] = 1 << (node % WORD_BITS)
+    for node in nodes:
+        mask[node // WORD_BITS] |= 1 << (node % WORD_BITS)
+    mode = MPOL_INTERLEAVE if len(nodes) > 1 else MPOL_BIND
     libc = ctypes.CDLL(None, use_errno=True)
     # The kernel reads one bit less than maxnode says (get_nodes in mm/mempolicy.c).
-    done = libc.syscall(ctypes.c_long(number), ctypes.c_int(MPOL_BIND), mask, ctypes.c_ulong(words * WORD_BITS + 1))
+    done = libc.syscall(ctypes.c_long(number), ctypes.c_int(mode), mask, ctypes.c_ulong(words * WORD_BITS + 1))
     return "" if done == 0 else os.strerror(ctypes.get_errno())

@@ -44,7 +44,7 @@ def in_a_thread(root: Path, device: str = "mlx5_0") -> tuple[str, bool, set[int]
 
 
 def test_the_thread_is_bound_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near, "bind_memory", lambda node: "" if node == 0 else "wrong node")
+    monkeypatch.setattr(near, "bind_memory", lambda nodes: "" if nodes == [0] else "wrong node")
     before = os.sched_getaffinity(0)
     first = min(before)
     text, unpinned, cpus = in_a_thread(sysfs(tmp_path, "0", str(first)))
@@ -87,7 +87,7 @@ def test_memory_is_bound_by_the_kernel_and_inherited() -> None:
     found: list[str] = []
 
     def work() -> None:
-        why = MEMORY_IS_BOUND(0)
+        why = MEMORY_IS_BOUND([0])
         found.append(why or subprocess.run(["cat", "/proc/self/numa_maps"], check=True, capture_output=True, text=True).stdout)
 
     thread = threading.Thread(target=work)
@@ -98,9 +98,75 @@ def test_memory_is_bound_by_the_kernel_and_inherited() -> None:
     assert " bind:0 " in found[0]
 
 
+def two_sockets(folder: Path, nodes_per_socket: int, of_device: int, packages: bool = True) -> Path:
+    """Two sockets of 16 cores with two threads each, and a node of memory only, as the GPUs of a GB200 are."""
+    count, cores = 2 * nodes_per_socket, 16 // nodes_per_socket
+    for node in range(count):
+        first = [node * cores, 32 + node * cores]
+        place = folder / f"devices/system/node/node{node}"
+        place.mkdir(parents=True)
+        (place / "cpulist").write_text(",".join(f"{f}-{f + cores - 1}" for f in first) + "\n")
+        for cpu in range(first[0], first[0] + cores):
+            topology = folder / f"devices/system/cpu/cpu{cpu}/topology"
+            topology.mkdir(parents=True)
+            (topology / "physical_package_id").write_text(f"{node // nodes_per_socket if packages else -1}\n")
+    (folder / f"devices/system/node/node{count}").mkdir()
+    (folder / f"devices/system/node/node{count}/cpulist").write_text("\n")
+    device = folder / "class/infiniband/mlx5_0/device"
+    device.mkdir(parents=True)
+    (device / "numa_node").write_text(f"{of_device}\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("nodes_per_socket", "of_device", "packages", "expected"),
+    [
+        (4, 3, True, [0, 1, 2, 3]),
+        (4, 5, True, [4, 5, 6, 7]),
+        (2, 2, True, [2, 3]),
+        (1, 1, True, [1]),
+        (4, 5, False, [5]),
+    ],
+)
+def test_memory_is_taken_from_all_nodes_of_the_socket(
+    tmp_path: Path, nodes_per_socket: int, of_device: int, packages: bool, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two adapters of a node of two channels need what both carry together; a node without CPUs is no part of a socket."""
+    bound: list[Any] = []
+
+    def bind(nodes: list[int]) -> str:
+        bound.append(nodes)
+        return ""
+
+    monkeypatch.setattr(near, "bind_memory", bind)
+    monkeypatch.setattr(near.os, "sched_setaffinity", lambda _, cpus: bound.append(cpus))
+    text, unpinned = near.bind_to_node_of("mlx5_0", two_sockets(tmp_path, nodes_per_socket, of_device, packages))
+    cores = 16 // nodes_per_socket
+    first = {of_device * cores + i for i in range(cores)}
+    assert bound == [first | {32 + cpu for cpu in first}, expected]
+    assert not unpinned
+    nodes = ", ".join(str(n) for n in expected)
+    assert text.endswith(f"; memory interleaved over the NUMA nodes {nodes} of its socket") == (len(expected) > 1)
+
+
+def test_memory_of_several_nodes_is_interleaved(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    class Libc:
+        @staticmethod
+        def syscall(number: Any, mode: Any, mask: Any, most: Any) -> int:
+            calls.append((number.value, mode.value, list(mask), most.value))
+            return 0
+
+    monkeypatch.setattr(near.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(near.ctypes, "CDLL", lambda *_, **__: Libc)
+    assert near.bind_memory([4, 5, 6, 7]) == near.bind_memory([3]) == near.bind_memory([65]) == ""
+    assert calls == [(238, 3, [0xF0], 65), (238, 2, [0x8], 65), (238, 2, [0, 0x2], 129)]
+
+
 def test_an_unknown_machine_has_no_numbers_of_system_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near.platform, "machine", lambda: "riscv64")
-    assert near.bind_memory(0) == "system calls of riscv64 are not known"
+    assert near.bind_memory([0]) == "system calls of riscv64 are not known"
 
 
 @pytest.mark.parametrize(("text", "expected"), [("0", {0}), ("0-2", {0, 1, 2}), ("0-1,4,6-7", {0, 1, 4, 6, 7})])

@@ -34,7 +34,7 @@ class PairSettings(GateSettings):
         base_port: rail k listens on base_port + 1 + (2 * round + turn) * rails + k; base_port itself is the agents' own.
         timeout_s: for one turn, from the moment both nodes have reached the round.
         peer_wait_s: how long a node whose agent never answered is waited for.
-        pin: bind both sides to the CPUs and the memory of their HCA's NUMA node, as sysfs names it.
+        pin: bind both sides to the CPUs of their HCA's NUMA node and to the memory of its socket, as sysfs names them.
     """
 
     rounds: Count | dict[Level, Count] = {"quick": 3, "standard": 0, "full": 0}

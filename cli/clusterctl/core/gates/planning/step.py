@@ -47,7 +47,7 @@ class GateStep:
         version_argv: a cheap command that prints the tool's version.
         exclusive: nobody else may compute on the node meanwhile.
         shares_with: programs that may all the same, with what they start.
-        near: the RDMA device whose NUMA node the command's CPUs and memory are bound to; empty = not bound.
+        near: the RDMA device to whose NUMA node the command's CPUs are bound, and to whose socket its memory; empty = not bound.
     """
 
     gate: str
