@@ -17,7 +17,7 @@ from pathlib import Path
 SYS = Path("/sys")
 # System call numbers: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h of Linux.
 SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237}
-# By arithmetic, no measurement is public: two HDR adapters take 50 GB/s, a node of NPS4 has 51.2 GB/s at most (two channels of DDR4-3200).
+# Assumed by arithmetic, no measurement is public: two HDR adapters take 50 GB/s, a node of NPS4 has 51.2 GB/s at most (two channels of DDR4-3200).
 MPOL_BIND, MPOL_INTERLEAVE = 2, 3  # include/uapi/linux/mempolicy.h
 WORD_BITS = 8 * ctypes.sizeof(ctypes.c_ulong)
 
