@@ -120,6 +120,12 @@ class OnlyOnePool(LocalPool):
             raise PoolError(detail="the scheduler does not answer", hint="look there")
         return super().remove(node, reason)
 
+    def takes_jobs(self, node: str) -> bool:
+        """Read back: not answered either."""
+        if node != NAMES[0]:
+            raise PoolError(detail="the scheduler does not answer", hint="look there")
+        return node in self.members()
+
 
 def test_who_is_out_is_told_where_a_drain_breaks_off(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(config.store_url) as store:
