@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import os
 import sys
 import time
 from pathlib import Path
@@ -145,6 +146,9 @@ def main(name: str, words: list[str]) -> int:
     ranks = int(words[words.index("-np") + 1]) if name == "mpirun" else 8
     devices = "".join(f"#  Rank {i:2} Group  0 Pid {i} on x device {i % 8:2} [0000:1b:00] NVIDIA H100 80GB HBM3\n" for i in range(ranks))
     via, busbw = ("NET/IB/0/GDRDMA", 386.0) if name == "mpirun" else ("P2P/CUMEM", 477.0)
+    ring = "Ring" in (os.environ.get("NCCL_ALGO", ""), *(w.partition("=")[2] for w in words))
+    if name == "mpirun" and ranks == 16 and not ring:  # two nodes reduce in their NVSwitches first
+        busbw = 480.0
     sys.stdout.write(NCCL.format(devices=devices, via=via, busbw=busbw))
     return 0
 
