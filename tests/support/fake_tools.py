@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
-import os
 import sys
 import time
 from pathlib import Path
