@@ -26,7 +26,7 @@ GATE = ("--gates", "nccl_group")
 
 @pytest.fixture
 def rack(burnin_containers: dict[str, ContainerNode], tmp_path: Path) -> Iterator[BurninRack]:
-    yield BurninRack(burnin_containers, tmp_path / "site", tmp_path / "state", {"nccl_group": {"variants": {}}})
+    yield BurninRack(burnin_containers, tmp_path / "site", tmp_path / "state")
     for one in burnin_containers.values():
         one.shell(END_ALL)
 

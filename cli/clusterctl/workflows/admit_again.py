@@ -77,6 +77,8 @@ def admit_now(
         found = {f.node: f for f in look([c.node for c in candidates])}
         admitter.store.save_findings(run.rundir.id, *found.values())
         admissions = tuple(_admit(admitter, c, found.get(c.node.name), run.rundir.id, include_owned=include_owned) for c in candidates)
+        for record in admitter.store.nodes(names):
+            admitter.store.save_run_node(run.rundir.id, record.name, phase="done", outcome=record.state.value)
         run.code = admissions_exit_code(admissions)
         run.summary = {"admitted": [a.verdict.node for a in admissions if a.verdict.admit]}
     return admissions

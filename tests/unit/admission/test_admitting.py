@@ -219,6 +219,7 @@ def test_a_look_is_a_recorded_run(store: Store, run: RunRow) -> None:
     assert (seen.verb, seen.exit_code, seen.summary) == ("admit", 0, {"admitted": [NAME]})
     assert store.history(NAME)[-1].run_id == seen.id
     assert store.findings(NAME, seen.id) == findings()
+    assert [(n.node, n.outcome) for n in store.run_nodes(seen.id)] == [(NAME, "admitted")]
 
 
 def test_a_node_that_does_not_answer_is_not_admitted(store: Store, run: RunRow) -> None:

@@ -68,9 +68,9 @@ def test_only_the_bad_node_of_a_large_group_may_fail() -> None:
 @pytest.mark.parametrize(
     ("code", "bad", "texts"),
     [
-        (ExitCode.OK, {}, ["exit status 0", "found []", "32 nodes passed"]),
-        (ExitCode.GATE_FAILED, {"b1": "wrong_transport"}, ["found [('b1', 'fail', 'wrong_transport')]", "31 nodes passed"]),
-        (ExitCode.GATE_FAILED, {BAD: "below_floor"}, [f"found [('{BAD}', 'fail', 'below_floor')]"]),
+        (ExitCode.OK, {}, ["exit status 0", "found set()", "32 nodes passed"]),
+        (ExitCode.GATE_FAILED, {"b1": "wrong_transport"}, ["found {('b1', 'fail', 'wrong_transport')}", "31 nodes passed"]),
+        (ExitCode.GATE_FAILED, {BAD: "below_floor"}, [f"found {{('{BAD}', 'fail', 'below_floor')}}"]),
     ],
     ids=["missed", "another", "another_reason"],
 )
