@@ -13,6 +13,8 @@ _SYSTEM_TARGETS = {"/", "/boot", "/boot/efi", "/usr", "/var", "[SWAP]"}
 _GPU_CLASSES = ("0x0300", "0x0302")
 _HCA_CLASSES = ("0x0200", "0x0207")
 _NVIDIA = "0x10de"
+_RELEASE = "/etc/os-release:"
+_MODEL = "/sys/class/dmi/id/product_name"
 _SMI_FIELDS = (
     "hardware_gpu_model",
     "hardware_gpu_memory_min_mib",
@@ -27,13 +29,31 @@ def shortages(declared: dict[str, Any], sources: dict[str, str]) -> list[str]:
 
     Args:
         declared: the role's arguments by name.
-        sources: raw text by source: `lscpu` (JSON), `meminfo`, `sysfs` (`path:value` lines), `lsblk` (JSON), `nvidia_smi` (CSV; empty without a driver).
+        sources: raw text by source: `lscpu` (JSON), `meminfo`, `sysfs` (`path:value` lines, of /etc/os-release, too), `lsblk` (JSON), `nvidia_smi` (CSV;
+            empty without a driver).
     """
-    files = {path: value for path, _, value in (line.rpartition(":") for line in sources["sysfs"].splitlines())}
-    missing = [*_counted(declared, sources, files)]
+    lines = sources["sysfs"].splitlines()
+    files = {path: value for path, _, value in (line.rpartition(":") for line in lines)}
+    release = dict(line[len(_RELEASE) :].partition("=")[::2] for line in lines if line.startswith(_RELEASE))
+    missing = [*_platform(declared, sources, files, release), *_counted(declared, sources, files)]
     for hca in declared["hardware_hcas"]:
         missing += _hca(hca, files)
     return missing + [line for row in sources["nvidia_smi"].splitlines() for line in _gpu(declared, row)]
+
+
+def _platform(declared: dict[str, Any], sources: dict[str, str], files: dict[str, str], release: dict[str, str]) -> Iterator[str]:
+    """The machine and its release: what is installed for another one does not work."""
+    found = {
+        "architecture": _lscpu(sources["lscpu"]).get("Architecture", ""),
+        "os": " ".join(release.get(name, "").strip("\"'") for name in ("ID", "VERSION_ID")).strip(),
+    }
+    for name, value in found.items():
+        expected = declared[f"hardware_{name}"]
+        if expected and value != expected:
+            yield f"hardware_{name}: declared {expected}, found {value or 'nothing'}"
+    models, model = declared["hardware_machines"], files.get(_MODEL, "").strip()
+    if models and model not in models:
+        yield f"hardware_machines: declared {' or '.join(models)}, found {model or 'nothing'}"
 
 
 def _counted(declared: dict[str, Any], sources: dict[str, str], files: dict[str, str]) -> Iterator[str]:
@@ -42,8 +62,8 @@ def _counted(declared: dict[str, Any], sources: dict[str, str], files: dict[str,
     # Independent of names: the RDMA devices of a loaded driver; without a driver the PCI functions that could become one.
     hcas = [p for p in files if p.startswith("/sys/class/infiniband/") and p.endswith("/fw_ver")] or _functions(files, _HCA_CLASSES)
     counts: dict[str, tuple[str, Callable[[], int | None]]] = {
-        "hardware_cpu_sockets": ("processor sockets", lambda: cpu.get("Socket(s)")),
-        "hardware_cpu_cores_per_socket": ("cores per socket", lambda: cpu.get("Core(s) per socket")),
+        "hardware_cpu_sockets": ("processor sockets", lambda: _number(cpu.get("Socket(s)", ""))),
+        "hardware_cpu_cores_per_socket": ("cores per socket", lambda: _number(cpu.get("Core(s) per socket", ""))),
         "hardware_memory_min_gib": ("GiB of memory", lambda: _memory_gib(sources["meminfo"])),
         "hardware_gpus": ("GPUs on the PCI bus", lambda: len(gpus)),
         "hardware_hcas": ("HCAs", lambda: len(hcas)),
@@ -67,17 +87,20 @@ def _functions(files: dict[str, str], classes: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _lscpu(text: str) -> dict[str, int]:
+def _number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[0-9]+", text) else None
+
+
+def _lscpu(text: str) -> dict[str, str]:
     try:
         entries = json.loads(text)["lscpu"]
     except (ValueError, KeyError, TypeError):
         return {}
-    fields: dict[str, int] = {}
+    fields: dict[str, str] = {}
     while entries:
         entry = entries.pop()
         entries += entry.get("children") or []
-        if re.fullmatch(r"\d+", entry.get("data") or ""):
-            fields[entry["field"].rstrip(":")] = int(entry["data"])
+        fields[str(entry["field"]).rstrip(":")] = str(entry.get("data") or "")
     return fields
 
 

@@ -37,7 +37,7 @@ def _with_ubuntu_versions(variables: dict[str, Any]) -> dict[str, Any]:
     text = json.dumps(variables)
     for name, version in versions.items():
         text = text.replace("{{ ubuntu_versions[ubuntu_release]." + name + " }}", version)
-    found: dict[str, Any] = json.loads(text)
+    found: dict[str, Any] = json.loads(text.replace("{{ ubuntu_release }}", facts["ubuntu_release"]))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Pure readers of processors, memory and disks: `lscpu -J`, /proc/meminfo, `lsblk -J`."""
+"""Pure readers of processors, memory, disks and release: `lscpu -J`, /proc/meminfo, `lsblk -J`, /etc/os-release."""
 
 import json
 import re
@@ -28,6 +28,12 @@ def parse_nvme_data_disks(text: str) -> List[str]:
     """The NVMe disks of `lsblk -J -o NAME,TYPE,MOUNTPOINT` without a system file system."""
     disks = [d for d in _load(text, "blockdevices") if d.get("type") == "disk" and "nvme" in str(d.get("name"))]
     return [str(d["name"]) for d in disks if not any(e.get("mountpoint") in _SYSTEM_TARGETS for e in _walk([d]))]
+
+
+def parse_os_release(text: str) -> str:
+    """ID and VERSION_ID of /etc/os-release, such as `ubuntu 24.04`; empty where it has neither. Format: os-release(5)."""
+    values = dict(line.strip().split("=", 1) for line in text.splitlines() if "=" in line)
+    return " ".join(values.get(name, "").strip("\"'") for name in ("ID", "VERSION_ID")).strip()
 
 
 def _load(text: str, key: str) -> List[Dict[str, Any]]:

@@ -9,6 +9,7 @@ from clusterctl_validators.gpu import Gpu, GpuReader, UnreadableGpuError
 from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
+from clusterctl_validators.hardware_machine import judge_model, judge_release
 from clusterctl_validators.hardware_pcie import judge_iommu, judge_link
 from clusterctl_validators.host_inventory import UnreadableInventoryError, parse_lscpu, parse_memory_gib, parse_nvme_data_disks
 from clusterctl_validators.probe import Probe, ProbeError
@@ -53,8 +54,14 @@ def _gpu_hint(gpu: Gpu, advice: str) -> str:
     return "GPU at {}, serial {}: {}".format(gpu.bus_id, gpu.serial or "unknown", advice)
 
 
+def test_machine(spec: Spec, record: Record, probe: Probe) -> None:
+    judge_release(spec["hardware_os"], record, probe)
+    judge_model(spec["hardware_machines"], record, probe)
+
+
 def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
     declared = {
+        "Architecture": ("architecture", spec["hardware_architecture"]),
         "Socket(s)": ("sockets", spec["hardware_cpu_sockets"]),
         "Core(s) per socket": ("cores_per_socket", spec["hardware_cpu_cores_per_socket"]),
         "Thread(s) per core": ("threads_per_core", spec["hardware_cpu_threads_per_core"]),

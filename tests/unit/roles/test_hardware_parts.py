@@ -19,6 +19,7 @@ def sources(**changes: str) -> dict[str, str]:
     hcas = [f"/sys/bus/pci/devices/0000:{0x20 + i:02x}:00.0" for i in range(8)]
     lines += [f"{h}/vendor:0x15b3" for h in hcas] + [f"{h}/class:0x020700" for h in hcas]
     lines += [f"/sys/class/infiniband/mlx5_{i}/fw_ver:28.39.3560" for i in range(8)]
+    lines += ["/etc/os-release:ID=ubuntu", '/etc/os-release:VERSION_ID="24.04"', "/sys/class/dmi/id/product_name:SYS-821GE-TNHR"]
     disks = ",".join(f'{{"name": "nvme{i}n1", "type": "disk", "mountpoint": null}}' for i in range(8))
     healthy = {
         "lscpu": recorded("lscpu/sparecores-gcp-a3-highgpu-8g.json").read_text(),
@@ -36,6 +37,35 @@ def spec(**changes: Any) -> dict[str, Any]:
 
 def test_a_node_with_every_part() -> None:
     assert plugin.shortages(spec(), sources()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"hardware_architecture": "aarch64"}, "hardware_architecture: declared aarch64, found x86_64"),
+        ({"hardware_os": "ubuntu 22.04"}, "hardware_os: declared ubuntu 22.04, found ubuntu 24.04"),
+        (
+            {"hardware_machines": ["DGXH100", "PowerEdge XE9680"]},
+            "hardware_machines: declared DGXH100 or PowerEdge XE9680, found SYS-821GE-TNHR",
+        ),
+    ],
+    ids=["architecture", "release", "model"],
+)
+def test_another_machine_than_the_declared_one_is_refused(changes: dict[str, Any], line: str) -> None:
+    assert plugin.shortages(spec(**changes), sources()) == [line]
+
+
+def test_the_declared_machine_is_one_of_several() -> None:
+    assert plugin.shortages(spec(hardware_machines=["DGXH100", "SYS-821GE-TNHR"]), sources()) == []
+    assert plugin.shortages(spec(hardware_os="", hardware_architecture=""), sources()) == []
+
+
+def test_a_machine_that_names_nothing_is_refused() -> None:
+    nothing = sources(sysfs="\n".join(x for x in sources()["sysfs"].splitlines() if "product_name" not in x and "os-release" not in x))
+    assert plugin.shortages(spec(hardware_machines=["DGXH100"]), nothing) == [
+        "hardware_os: declared ubuntu 24.04, found nothing",
+        "hardware_machines: declared DGXH100, found nothing",
+    ]
 
 
 def test_without_a_driver_the_bus_is_enough() -> None:

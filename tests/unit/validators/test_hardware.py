@@ -58,6 +58,8 @@ def lay(root: Path, *, gpus: int = 8, memory_kib: int = 2113376000, **hcas: dict
     return write_files(
         root,
         {
+            "/etc/os-release": 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nNAME="Ubuntu"\nVERSION_ID="24.04"\nID=ubuntu\nID_LIKE=debian\n',
+            "/sys/class/dmi/id/product_name": "SYS-821GE-TNHR\n",
             "/proc/meminfo": f"MemTotal:       {memory_kib} kB\nMemFree: 1 kB\n",
             "/sys/devices/system/node/node0/cpulist": "0-51",
             "/sys/devices/system/node/node1/cpulist": "52-103",

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clusterctl_validators import test_hardware as module
+from clusterctl_validators.finding import GOOD, Severity
+from clusterctl_validators.host_inventory import parse_os_release
+from support.checks import run_checks, write_files
+from support.gpu_node import declared
+from support.recorded import recorded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl_validators.finding import Finding
+
+RELEASE = 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nNAME="Ubuntu"\nVERSION_ID="24.04"\nID=ubuntu\nID_LIKE=debian\n'
+
+
+def found_of(root: Path, text: str = RELEASE, **changes: Any) -> dict[str, Finding]:
+    files = {"/etc/os-release": text, "/sys/class/dmi/id/product_name": "SYS-821GE-TNHR\n", "/proc/meminfo": "MemTotal: 1 kB\n"}
+    lscpu = {"lscpu -J": recorded("lscpu/sparecores-gcp-a3-highgpu-8g.json").read_text()}
+    findings = run_checks(module, declared("hardware", **changes), write_files(root, files), lscpu)
+    names = ("hardware.os", "hardware.machine", "hardware.cpu.architecture")
+    return {name: findings[name] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("changes", "failed"),
+    [
+        ({}, {}),
+        ({"hardware_os": "ubuntu 22.04"}, {"hardware.os": "ubuntu 24.04"}),
+        ({"hardware_architecture": "aarch64"}, {"hardware.cpu.architecture": "x86_64"}),
+        ({"hardware_machines": ["DGXH100"]}, {"hardware.machine": "SYS-821GE-TNHR"}),
+        ({"hardware_machines": ["DGXH100", "SYS-821GE-TNHR"]}, {}),
+        ({"hardware_os": "", "hardware_architecture": "", "hardware_machines": []}, {}),
+    ],
+    ids=["profile", "release", "architecture", "model", "one_of_the_models", "undeclared"],
+)
+def test_the_machine_is_the_declared_one(changes: dict[str, Any], failed: dict[str, str], tmp_path: Path) -> None:
+    bad = {name: f for name, f in found_of(tmp_path, **changes).items() if f.outcome not in GOOD}
+    assert {name: f.found for name, f in bad.items()} == failed
+
+
+@pytest.mark.parametrize("text", ["", "NAME=x\n", "\0\0", "ID\nVERSION_ID\n"])
+def test_a_release_that_is_not_named_is_not_the_declared_one(text: str, tmp_path: Path) -> None:
+    finding = found_of(tmp_path, text)["hardware.os"]
+    assert finding.outcome not in GOOD
+    assert finding.severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (RELEASE, "ubuntu 24.04"),
+        ('ID="rhel"\nVERSION_ID="9.4"\n', "rhel 9.4"),
+        ("ID=arch\n", "arch"),
+        ("VERSION_ID='15.5'\nID='sles'\n", "sles 15.5"),
+    ],
+)
+def test_id_and_version_of_a_release(text: str, expected: str) -> None:
+    assert parse_os_release(text) == expected
