@@ -1,6 +1,7 @@
 """`python -m recorded_outputs`: reads every recording in ../shared with the reader of its tool and writes build/recorded.json.
 
-Exits 1 if a reader raised anything but its own error or a file is missing, 3 if there are no recordings here.
+Exits 1 if a reader raised anything but its own error, found nothing where its entry gives no reason for that, or a file is missing; 3 if there are no
+recordings here.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def recordings() -> Iterator[tuple[Path, str]]:
 
 
 def outcome_of(file: Path, tool: str) -> dict[str, Any]:
-    """What the reader of a recording says: `read` with a number of values, `refused` with its reason, `no_reader`, `missing` or `crashed`."""
+    """What the reader of a recording says: `read` with a number of values, `empty` with the reason why there may be none, `refused` with its reason,
+    `no_reader`, `nothing_found`, `missing` or `crashed`."""
     name = str(file.relative_to(SHARED)).partition("/")[2].removeprefix("outputs/")
     entry = next(e for e in _READERS if re.search(e["match"], f"{name} {tool}"))
     found: dict[str, Any] = {"file": name, "tool": tool, "reader": entry.get("reader", "")}
@@ -47,12 +49,15 @@ def outcome_of(file: Path, tool: str) -> dict[str, Any]:
         return found | {"outcome": "no_reader", "why": entry["why"]}
     text = file.read_text(encoding="utf-8", errors="replace")
     try:
-        return found | {"outcome": "read", "values": _values(entry["reader"], text)}
+        values = _values(entry["reader"], text)
     except UnparsableError as e:
         return found | {"outcome": "refused", "why": str(e)[:300]}
     except Exception as e:  # noqa: BLE001 a crash of a reader is what is looked for
         outcome = "refused" if type(e).__name__.startswith("Unreadable") else "crashed"
         return found | {"outcome": outcome, "why": f"{type(e).__name__}: {e}"[:300]}
+    if values:
+        return found | {"outcome": "read", "values": values}
+    return found | ({"outcome": "empty", "why": entry["empty"]} if "empty" in entry else {"outcome": "nothing_found"})
 
 
 def _values(reader: str, text: str) -> int:
@@ -76,7 +81,7 @@ def main() -> int:
         json.dumps({"files": len(outcomes), "outcomes": dict(counts), "recordings": outcomes}, indent=1) + "\n", encoding="utf-8"
     )
     print(f"{len(outcomes)} recordings: {', '.join(f'{n} {name}' for name, n in sorted(counts.items()))}; {out}")
-    return 1 if counts["crashed"] or counts["missing"] else 0
+    return 1 if counts["crashed"] or counts["nothing_found"] or counts["missing"] else 0
 
 
 if __name__ == "__main__":
