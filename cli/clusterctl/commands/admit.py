@@ -53,7 +53,7 @@ def command(ctx: click.Context, /, target: str, *, only_verify: bool, on_record:
     nodes = load_target(config, target, messages.note, limit=given["limit"], vault_ids=given["vault_ids"])
     include = bool(given["include_drained"])
     with Store.open(config.store_url) as store:
-        store.register(nodes)
+        store.register_new(nodes)
         admitter, candidates = admit_again.admitter_of(config, store), admit_again.candidates_of(nodes, given["level"])
         if on_record:
             admissions = admit_again.admit_on_record(admitter, candidates, reason=reason, include_owned=include)

@@ -21,7 +21,7 @@ class NodeRecord:
         groups: its inventory groups, nearest last.
         reason: why it is in this state.
         spec_digest: the declared state that was last applied (provisioned, admitted ...).
-        declared_digest: the declared state when the inventory was last read; differs from `spec_digest` when the declared state changed.
+        declared_digest: the declared state when a run that held the node last read the inventory; differs from `spec_digest` when it changed since.
         last_run: id of the last run that included it.
         since: when it entered its state.
         owner: the person who drained or quarantined it; it stays out until it is released or explicitly included. Empty = nobody.

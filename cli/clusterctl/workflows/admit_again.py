@@ -74,6 +74,7 @@ def admit_now(
     reconcile(admitter.store, admitter.pool, admitter.operator)
     start = RunStart("admit", target, admitter.operator, state_dir, names, leased=names, interrupted="what was not admitted stays out")
     with recorded_run(admitter.store, start) as run:
+        admitter.store.register([c.node for c in candidates])
         found = {f.node: f for f in look([c.node for c in candidates])}
         admitter.store.save_findings(run.rundir.id, *found.values())
         admissions = tuple(_admit(admitter, c, found.get(c.node.name), run.rundir.id, include_owned=include_owned) for c in candidates)
@@ -99,6 +100,7 @@ def admit_on_record(
 
     reconcile(store, admitter.pool, admitter.operator)
     with lease_for(store, [c.node.name for c in candidates], verb="admit", holder=admitter.operator):
+        store.register([c.node for c in candidates])
         return tuple(_admit(admitter, c, last(c.node.name), "", include_owned=include_owned, why=why) for c in candidates)
 
 

@@ -35,7 +35,7 @@ def read_only_run(verb: str, target: str, nodes: Sequence[Node], config: Config)
         InterruptedRunError: in place of KeyboardInterrupt.
     """
     with Store.open(config.store_url) as store:
-        store.register(nodes)
+        store.register_new(nodes)
         names = tuple(n.name for n in nodes)
         with recorded_run(store, RunStart(verb, target, config.operator, config.state_dir, names)) as run:
             yield run

@@ -50,8 +50,17 @@ class Lifecycle(RuleBasedStateMachine):
     def gate(self, fails: bool) -> None:
         self.world.gate_fails = {NAME} if fails else set()
 
-    @rule(include=st.booleans())
-    def provision(self, include: bool) -> None:
+    @rule(digest=st.sampled_from(["d1", "d2"]), fails=st.booleans())
+    def is_looked_at(self, digest: str, fails: bool) -> None:
+        self.world.looked_at(digest=digest, fails=fails)
+
+    @rule(
+        include=st.booleans(),
+        seen_before=st.sampled_from(["", "validate", "provision kernel", "burn_in"]),
+        digest=st.sampled_from(["d1", "d2"]),
+    )
+    def provision(self, include: bool, seen_before: str, digest: str) -> None:
+        self.world.once_before(seen_before, lambda: self.world.looked_at(digest=digest, fails=True))
         bad = bool(self.world.bad.get(NAME))
         self.world.run(NAME, force=True, retest=True, include_drained=include)
         unchanged = self.state in ABSENT or (self.owner and not include) or (self.state is State.ADMITTED and not bad and self.proven)

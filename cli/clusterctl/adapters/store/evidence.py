@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import exists, func, insert, select
 
+from clusterctl.adapters import processes
 from clusterctl.adapters.store import finding_sets
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.leases import lease_of
 from clusterctl.adapters.store.repository import Repository, slices, storable_text
 from clusterctl.core.admission.standing import Measured, counting
 from clusterctl.model.findings import NodeFindings, NodeStatus
@@ -37,7 +39,7 @@ class EvidenceRepository(Repository):
             return
         with writing(self._engine) as connection:
             set_ids, new_ids = finding_sets.save_sets(connection, self._row_ids, [one.findings for one in findings])
-            contexts = _contexts(connection, (one.node for one in findings))
+            contexts = self._contexts(connection, run_id, (one.node for one in findings))
             batches = _newest_batches(connection, contexts)
             rows = [
                 {
@@ -67,7 +69,7 @@ class EvidenceRepository(Repository):
         if spec_digest:
             query = query.where(t.validations.c.spec_digest == spec_digest)
         if current:
-            query = query.where(_is_current(t.validations))
+            query = query.where(self._is_current(t.validations, node))
         with reading(self._engine) as connection:
             head = connection.execute(query).first()
             if head is None:
@@ -96,7 +98,7 @@ class EvidenceRepository(Repository):
         if not rows:
             return
         with writing(self._engine) as connection:
-            contexts = _contexts(connection, (r.node for r in rows))
+            contexts = self._contexts(connection, run_id, (r.node for r in rows))
             batch = (connection.execute(select(func.max(t.gate_results.c.batch))).scalar() or 0) + 1
             values = [_gate_values(r) | {"run_id": run_id, "batch": batch} | contexts[r.node] for r in rows]
             connection.execute(insert(t.gate_results), values)
@@ -106,7 +108,7 @@ class EvidenceRepository(Repository):
         query = select(t.gate_results).where(t.gate_results.c.node == node).order_by(t.gate_results.c.id)
         with reading(self._engine) as connection:
             if current:
-                return _counting(connection, query)
+                return _counting(connection, query, self._is_current(t.gate_results, node))
             if run_id is None:
                 run_id = _last_judging_run(connection, node)
             if run_id is not None:
@@ -116,18 +118,39 @@ class EvidenceRepository(Repository):
     def evidence_runs(self, node: str) -> tuple[str, ...]:
         """The runs that recorded the current evidence of a node: its newest validation, and what was measured."""
         v, g = t.validations, t.gate_results
-        newest = select(v.c.run_id).where(v.c.node == node, _is_current(v)).order_by(v.c.id.desc()).limit(1)
-        measured = select(g.c.run_id).where(g.c.node == node, _is_current(g)).distinct()
+        newest = select(v.c.run_id).where(v.c.node == node, self._is_current(v, node)).order_by(v.c.id.desc()).limit(1)
+        measured = select(g.c.run_id).where(g.c.node == node, self._is_current(g, node)).distinct()
         with reading(self._engine) as connection:
             return tuple(sorted({*connection.execute(newest).scalars(), *connection.execute(measured).scalars()}))
 
     def validated_since_measured(self, node: str) -> bool:
         """Whether the newest current validation of a node is newer than all that was measured on it."""
         v = t.validations
-        query = select(v.c.follows_batch).where(v.c.node == node, _is_current(v)).order_by(v.c.id.desc()).limit(1)
+        query = select(v.c.follows_batch).where(v.c.node == node, self._is_current(v, node)).order_by(v.c.id.desc()).limit(1)
         with reading(self._engine) as connection:
             follows = connection.execute(query).scalar()
             return follows is not None and follows >= _newest_batches(connection, [node]).get(node, 0)
+
+    def _contexts(self, connection: Connection, run_id: str, nodes: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Epoch and declared digest of each node, stored with its evidence; the foreign key refuses the row of an unknown node.
+
+        Of a node that another run holds, nothing is evidence: it is stored without a digest.
+        """
+        names = set(nodes)
+        found: dict[str, dict[str, Any]] = {name: {"epoch": 0, "spec_digest": ""} for name in names}
+        held = _held_by_others(connection, run_id, names, self._clock())
+        for part in slices(names):
+            rows = connection.execute(select(t.nodes.c.name, t.nodes.c.epoch, t.nodes.c.declared_digest).where(t.nodes.c.name.in_(part)))
+            for r in rows:
+                digest = "" if r.name in held else self._declared.get(r.name, r.declared_digest)
+                found[r.name] = {"epoch": r.epoch, "spec_digest": digest}
+        return found
+
+    def _is_current(self, evidence: Table, node: str) -> ColumnElement[bool]:
+        """Whether a row of a node is of its present epoch, and of what this process declares it to be, or else of what is recorded."""
+        digest = self._declared.get(node)
+        same = evidence.c.spec_digest == (t.nodes.c.declared_digest if digest is None else digest)
+        return exists().where(t.nodes.c.name == evidence.c.node).where(t.nodes.c.epoch == evidence.c.epoch).where(same)
 
 
 def _last_judging_run(connection: Connection, node: str) -> str | None:
@@ -135,10 +158,10 @@ def _last_judging_run(connection: Connection, node: str) -> str | None:
     return connection.execute(query).scalar()
 
 
-def _counting(connection: Connection, query: Select[Any]) -> tuple[GateResult, ...]:
+def _counting(connection: Connection, query: Select[Any], is_current: ColumnElement[bool]) -> tuple[GateResult, ...]:
     """What counts of the results of this epoch."""
     same_epoch = exists().where(t.nodes.c.name == t.gate_results.c.node).where(t.nodes.c.epoch == t.gate_results.c.epoch)
-    rows = connection.execute(query.where(same_epoch).add_columns(_is_current(t.gate_results).label("is_current")))
+    rows = connection.execute(query.where(same_epoch).add_columns(is_current.label("is_current")))
     return counting([Measured(_gate(r), r.batch, bool(r.is_current)) for r in rows])
 
 
@@ -152,19 +175,12 @@ def _newest_batches(connection: Connection, nodes: Iterable[str]) -> dict[str, i
     return found
 
 
-def _contexts(connection: Connection, nodes: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Epoch and declared digest of each node, stored with its evidence; the foreign key refuses the row of an unknown node."""
-    names = set(nodes)
-    found: dict[str, dict[str, Any]] = {name: {"epoch": 0, "spec_digest": ""} for name in names}
-    for part in slices(names):
-        rows = connection.execute(select(t.nodes.c.name, t.nodes.c.epoch, t.nodes.c.declared_digest).where(t.nodes.c.name.in_(part)))
-        found |= {r.name: {"epoch": r.epoch, "spec_digest": r.declared_digest} for r in rows}
-    return found
-
-
-def _is_current(evidence: Table) -> ColumnElement[bool]:
-    same = (t.nodes.c.epoch == evidence.c.epoch) & (t.nodes.c.declared_digest == evidence.c.spec_digest)
-    return exists().where(t.nodes.c.name == evidence.c.node).where(same)
+def _held_by_others(connection: Connection, run_id: str, nodes: Iterable[str], now: str) -> set[str]:
+    held: set[str] = set()
+    for part in slices(nodes):
+        rows = connection.execute(select(t.leases).where(t.leases.c.node.in_(part), t.leases.c.run_id != run_id))
+        held |= {lease.node for lease in map(lease_of, rows) if processes.is_held(lease, now)}
+    return held
 
 
 def _gate_values(result: GateResult) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class LeaseRepository(Repository):
     def _acquire(self, connection: Connection, nodes: list[str], run_id: str, holder: str, ttl_s: float) -> None:
         now = self._clock()
         seen = [
-            _lease(row)
+            lease_of(row)
             for part in slices(nodes)
             for row in connection.execute(select(t.leases).where(t.leases.c.node.in_(part)).order_by(t.leases.c.node).with_for_update())
         ]
@@ -89,13 +89,14 @@ class LeaseRepository(Repository):
     def leases(self) -> tuple[Lease, ...]:
         """All recorded leases, also expired ones, by node."""
         with reading(self._engine) as connection:
-            return tuple(_lease(r) for r in connection.execute(select(t.leases).order_by(t.leases.c.node)))
+            return tuple(lease_of(r) for r in connection.execute(select(t.leases).order_by(t.leases.c.node)))
 
 
 class _RacedError(Exception):
     """Another run acquired a node between the read and the insert."""
 
 
-def _lease(row: Row[Any]) -> Lease:
+def lease_of(row: Row[Any]) -> Lease:
+    """A row of the table of leases as a record."""
     process = Holder(row.host, row.pid, row.mark)
     return Lease(row.node, row.run_id, row.holder, process, row.acquired_at, row.expires_at)

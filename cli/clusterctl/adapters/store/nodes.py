@@ -40,8 +40,19 @@ _REFERRING = tuple(table for table in t.metadata.sorted_tables if any(key.column
 class NodeRepository(Repository):
     """Node records."""
 
+    def register_new(self, nodes: Sequence[Node]) -> None:
+        """Record the nodes that are unknown, and nothing of those that are known: for runs that decide nothing, or do not hold the nodes yet."""
+        self._register(nodes, only_new=True)
+
     def register(self, nodes: Sequence[Node]) -> None:
-        """Record new nodes as `registered`; update place, groups, profile and declared digest of known ones. Never changes a state."""
+        """Record new nodes as `registered`; update place, groups, profile and declared digest of known ones. Never changes a state.
+
+        For runs that hold the nodes: others read what is updated here.
+        """
+        self._register(nodes, only_new=False)
+
+    def _register(self, nodes: Sequence[Node], *, only_new: bool) -> None:
+        self._declared.update((n.name, n.spec.digest) for n in nodes)
         now = self._clock()
         with writing(self._engine) as connection:
             known: dict[str, tuple[Any, ...]] = {}
@@ -65,7 +76,7 @@ class NodeRepository(Repository):
             ]
             if fresh:
                 connection.execute(insert(t.nodes), fresh)
-            for node in nodes:
+            for node in () if only_new else nodes:
                 facts = _facts(node)
                 if node.name in known and tuple(facts.values()) != known[node.name]:
                     connection.execute(update(t.nodes).where(t.nodes.c.name == node.name).values(**facts))

@@ -19,6 +19,8 @@ class Repository:
     def __init__(self, engine: Engine, clock: Callable[[], str]) -> None:
         self._engine = engine
         self._clock = clock
+        # what this process declares its nodes to be: others may read another checkout of the inventory meanwhile
+        self._declared: dict[str, str] = {}
 
 
 def slices(names: Iterable[str]) -> Iterator[Sequence[str]]:

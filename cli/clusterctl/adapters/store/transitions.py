@@ -64,7 +64,7 @@ class TransitionRepository(Repository):
                 held = owned_text(current, node.owner)
                 raise IllegalTransitionError(node=name, current=held, wanted=to.value, hint=end_of_ownership(name))
             if to is State.ADMITTED:
-                digest = _admissible_digest(connection, node)
+                digest = _admissible_digest(connection, node, self._declared.get(name, node.declared_digest))
             row = {
                 "node": name,
                 "run_id": run_id,
@@ -106,8 +106,8 @@ class TransitionRepository(Repository):
             return tuple(connection.execute(steps.distinct().order_by(t.transitions.c.node)).scalars())
 
 
-def _admissible_digest(connection: Connection, node: Row[Any]) -> str:
-    """The spec digest of the node's admission record, if the record is of the present epoch and the declared spec."""
+def _admissible_digest(connection: Connection, node: Row[Any], declared: str) -> str:
+    """The spec digest of the node's admission record, if the record is of the present epoch and the spec that is declared."""
     query = select(t.admissions.c.spec_digest, t.admissions.c.epoch).where(t.admissions.c.node == node.name)
     record = connection.execute(query.order_by(t.admissions.c.id.desc()).limit(1)).first()
     hint = f"`clusterctl provision {node.name}` records new evidence"
@@ -115,7 +115,7 @@ def _admissible_digest(connection: Connection, node: Row[Any]) -> str:
     if record is None or record.epoch != node.epoch:
         hint = f"it has no admission record since it was last touched; {hint}"
         raise IllegalTransitionError(node=node.name, current=refused, wanted=State.ADMITTED.value, hint=hint)
-    if record.spec_digest != node.declared_digest:
+    if record.spec_digest != declared:
         hint = f"its declared state changed since it was proven good; {hint}"
         raise IllegalTransitionError(node=node.name, current=refused, wanted=State.ADMITTED.value, hint=hint)
     return str(record.spec_digest)

@@ -56,7 +56,7 @@ def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], con
     """
     with Store.open(config.store_url) as store:
         everyone = (*nodes, *partners)
-        store.register(everyone)
+        store.register_new(everyone)
         if not in_service:
             _refuse_admitted(store, nodes)
         names = tuple(dict.fromkeys(n.name for n in everyone))
@@ -71,6 +71,7 @@ def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], con
             hint="commands on the nodes end by themselves at their time limits; then run it again",
         )
         with recorded_run(store, start) as recorded:
+            store.register(everyone)
             run = BurninRun(recorded.rundir, _close_killed(store, names))
             yield run
             judged = {n.name for n in nodes}

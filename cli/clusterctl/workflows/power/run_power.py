@@ -60,7 +60,7 @@ def run_power(
         LeaseHeldError: a run holds one of them; none was touched.
         ConfigError: the inventory cannot be used.
     """
-    store.register(nodes)
+    store.register_new(nodes)
     _refuse(store, nodes, action)
     names = [n.name for n in nodes]
     if not (limits.force or action is PowerAction.ON):

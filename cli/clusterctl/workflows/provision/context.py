@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from clusterctl.adapters.config import REBOOT_BUDGET
 from clusterctl.adapters.pools.headroom import Headroom
 from clusterctl.core.pool_limits import PoolLimits
+from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
 from clusterctl.model.provision import NodeMoved, NodeResult, Note, Phase, TaskSeen
 from clusterctl.model.state import State
-from clusterctl.model.verdict import EXIT_CODES
+from clusterctl.model.verdict import EXIT_CODES, Reason, ReasonKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from clusterctl.model.power import PowerReport
     from clusterctl.model.provision import Progress, ProvisionOptions, ProvisionResult
     from clusterctl.model.task_event import TaskEvent
-    from clusterctl.model.verdict import Reason
     from clusterctl.workflows.admit import Admitter, Candidate
     from clusterctl.workflows.provision.request import ProvisionRequest
 
@@ -134,8 +134,21 @@ class RunContext:
         """The nodes that have not ended yet."""
         return [self.candidates[n].node for n in self.active]
 
-    def move(self, name: str, to: State, step: Phase, reason: str = "") -> None:
-        """Record a transition of a node and report it."""
+    def move(self, name: str, to: State, step: Phase, reason: str = "") -> bool:
+        """Record a transition of a node and report it. Where the record refuses it, the node ends as it is, and the others go on: False."""
+        try:
+            self.step(name, to, step, reason)
+        except IllegalTransitionError as e:
+            self.refuse(name, e)
+            return False
+        return True
+
+    def step(self, name: str, to: State, step: Phase, reason: str = "") -> None:
+        """As `move`.
+
+        Raises:
+            IllegalTransitionError: the record refuses it.
+        """
         digest, operator = self.candidates[name].node.spec.digest, self.services.admitter.operator
         self.services.store.transition(
             name,
@@ -152,9 +165,16 @@ class RunContext:
     def quarantine(self, name: str, step: Phase, reasons: Sequence[Reason], exit_code: ExitCode | None = None) -> None:
         """Quarantine a node; the others continue."""
         text = reasons[0].text + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
-        self.move(name, State.QUARANTINED, step, text)
+        if not self.move(name, State.QUARANTINED, step, text):
+            return
         code = worst([EXIT_CODES[r.kind] for r in reasons]) if exit_code is None else exit_code
         self.end(name, State.QUARANTINED, code, text, tuple(reasons))
+
+    def refuse(self, name: str, error: IllegalTransitionError) -> None:
+        """End a node whose record refuses a transition, in the state that the record has."""
+        record = self.services.store.node(name)
+        state = record.state if record else State.REGISTERED
+        self.end(name, state, ExitCode.CHANGES_PENDING, str(error), (Reason(ReasonKind.REFUSED, str(error), hint=error.hint),))
 
     def end(self, name: str, state: State, exit_code: ExitCode, reason: str = "", reasons: tuple[Reason, ...] = ()) -> None:
         """Record the end of a node, in any state."""

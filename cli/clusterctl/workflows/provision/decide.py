@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.read_back import put_in
 from clusterctl.core.admission.decide import decide_admission
-from clusterctl.model.errors import PoolError
+from clusterctl.model.errors import IllegalTransitionError, PoolError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
 from clusterctl.model.provision import Phase, PhaseStarted
@@ -46,8 +46,8 @@ def return_to_pool(context: RunContext, name: str) -> None:
     results = context.services.store.gate_results(name, current=True)
     verdict = _verdict(context, name, context.findings[name], results, HostOutcome(name, HostStatus.OK))
     if not verdict.admit:
-        context.move(name, State.DRAINED, Phase.CHECK, f"not in the pool, and not proven good: {verdict.summary}")
-        context.end(name, State.DRAINED, ExitCode.CHANGES_PENDING, verdict.summary, verdict.reasons)
+        if context.move(name, State.DRAINED, Phase.CHECK, f"not in the pool, and not proven good: {verdict.summary}"):
+            context.end(name, State.DRAINED, ExitCode.CHANGES_PENDING, verdict.summary, verdict.reasons)
         return
     try:
         put_in(context.services.pool, name, f"admitted before; seen as declared in run {context.run_id}")
@@ -76,10 +76,12 @@ def _verdict(
 
 def _enter_pool(context: RunContext, name: str, verdict: NodeVerdict, evidence: AdmissionEvidence, state: State) -> None:
     def step(to: State, reason: str) -> None:
-        context.move(name, to, Phase.ADMIT, reason)
+        context.step(name, to, Phase.ADMIT, reason)
 
     try:
         context.services.admitter.enter_pool(context.candidates[name], verdict, evidence, state, step)
+    except IllegalTransitionError as e:
+        context.refuse(name, e)
     except PoolError as e:
         context.end(name, State.DRAINED, ExitCode.CHANGES_PENDING, str(e), refused(verdict, e).reasons)
     else:

@@ -16,7 +16,7 @@ from clusterctl.workflows.provision.apply import apply, un_admit
 from clusterctl.workflows.provision.burn_in import burn_in
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.decide import admit_nodes, return_to_pool
-from clusterctl.workflows.provision.partners import with_partners
+from clusterctl.workflows.provision.partners import with_admitted, with_partners
 from clusterctl.workflows.provision.reboot import reboot
 from clusterctl.workflows.provision.verify import verify_nodes
 
@@ -48,6 +48,7 @@ def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> Provision
     try:
         admit_measured(context, plan)
         phase = Phase.APPLY
+        plan = with_admitted(context, plan)
         un_admit(context)
         quarantine_unrepairable(context, plan)
         for current, step in _STEPS.items():

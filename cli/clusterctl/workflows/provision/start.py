@@ -70,6 +70,7 @@ def run_provision(config: Config, request: ProvisionRequest, listener: ProgressL
             "provision", target, config.operator, config.state_dir, names, leased=leased, interrupted=INTERRUPTED, hint=RESUME_HINT
         )
         with recorded_run(store, start) as run:
+            store.register([*(c.node for c in selected.candidates.values()), *selected.partners])
             save_request(run.rundir, selected.request, target)
             context = _context(config, store, selected, run.rundir, listener, held=True)
             context.lease_lost = run.lease_lost.is_set
@@ -121,11 +122,16 @@ def _select(config: Config, request: ProvisionRequest, store: Store, listener: P
     _require_known_roles(options.roles, nodes)
     for text in _other_profiles(store, nodes):
         listener.notify(Note(text))
-    store.register((*nodes, *partners))
+    store.register_new((*nodes, *partners))
     _require_admitted(store, [p.name for p in partners])
     profiles = {s.name: s.profile for s in subjects.values()}
     candidates = {n.name: Candidate(n, profiles[n.name].levels[options.level], profiles[n.name].baselines) for n in nodes}
     return _Selected(request, candidates, subjects, partners)
+
+
+def _together(selected: _Selected, nodes: Sequence[Node], partners: Sequence[Node]) -> list[Subject]:
+    """A node that the run has admitted measures with others and is not judged again."""
+    return [*(selected.subjects[n.name] for n in nodes), *(replace(selected.subjects[p.name], partner=True) for p in partners)]
 
 
 def _refuse_overrides(declared: Sequence[Node], given: Sequence[Node]) -> None:
@@ -171,10 +177,10 @@ def _context(
 
     def burn_in(nodes: Sequence[Node], partners: Sequence[Node], on_event: Callable[[TaskEvent], None]) -> Sequence[GateResult]:
         site = replace(config, inventory=request.inventory)
-        return run_burnin([selected.subjects[n.name] for n in (*nodes, *partners)], rundir, site, options.level, on_event=on_event)
+        return run_burnin(_together(selected, nodes, partners), rundir, site, options.level, on_event=on_event)
 
     def alone(nodes: Sequence[Node], partners: Sequence[Node]) -> Mapping[str, str]:
-        return nodes_alone([selected.subjects[n.name] for n in (*nodes, *partners)], options.level)
+        return nodes_alone(_together(selected, nodes, partners), options.level)
 
     def neighbours(nodes: Sequence[Node], excluded: Sequence[str]) -> Sequence[Node]:
         names = neighbour_names(store, nodes, excluded, config.auto_partners, rundir.id)
