@@ -54,7 +54,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     settings = ValidationSettings(concurrency=given["forks"], node_timeout_s=given["timeout_s"])
     with validation_progress(len(nodes)) as listener:
         found = check_drift(config, nodes, options, settings, listener)
-    if options.heal and found.decisions.heal:
+    if options.heal:
         from clusterctl.commands.heal import heal_with_progress  # noqa: PLC0415 the only way from here to a role
 
         found = heal_with_progress(found, config, options, given["vault_ids"])

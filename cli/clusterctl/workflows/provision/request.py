@@ -25,6 +25,7 @@ class ProvisionRequest:
         resume: id of an earlier run to continue; its nodes, inventory and options are used.
         saved_plan: a plan that the nodes must still match.
         inventory: inventory layers; empty = those of the site.
+        healing: `drift --heal` made it: the next one goes on with what it leaves.
     """
 
     target: str
@@ -34,6 +35,7 @@ class ProvisionRequest:
     resume: str = ""
     saved_plan: SavedPlan | None = None
     inventory: tuple[Path, ...] = ()
+    healing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,17 @@ class Resumed:
 def save_request(rundir: RunDir, request: ProvisionRequest, target: str) -> None:
     """Save what `--resume` needs."""
     layers = [str(i.resolve()) for i in request.inventory]
-    rundir.write_json(_FILE, {"target": target, "inventory": layers, "options": request.options.to_json()})
+    body = {"target": target, "inventory": layers, "options": request.options.to_json(), "healing": request.healing}
+    rundir.write_json(_FILE, body)
+
+
+def was_healing(rundir: RunDir) -> bool:
+    """Whether `drift --heal` made the request of a run; False where it cannot be read."""
+    try:
+        data = json.loads(rundir.read_text(_FILE) or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and data.get("healing") is True
 
 
 def resumed(store: Store, run_id: str, ansible_args: tuple[str, ...]) -> Resumed:
