@@ -29,6 +29,7 @@ SETTINGS = {
     "rdma_pair_gpu": {"duration_s": 1, "timeout_s": 20, "peer_wait_s": 30},
     "dcgm_diag": {"timeout_s": 60},
     "nccl_node": {"timeout_s": 60},
+    "nvbandwidth": {"pcie_links": False},  # containers show the devices of their host, which are no GPUs
 }
 
 

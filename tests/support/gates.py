@@ -14,6 +14,7 @@ from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome, RawRecord
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
+from clusterctl.model.pcie_hop import PcieHop
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -121,6 +122,17 @@ def record(gate: str, name: str, stdout: str, **more: Any) -> RawRecord:
         "stderr": "",
     }
     return RawRecord(gate=gate, node=name, stdout=stdout, **{**fields, **more})
+
+
+def links_of_gpus(count: int) -> tuple[PcieHop, ...]:
+    """The links of healthy GPUs of generation 5 under load, two below each switch: the GPU's own and the uplink of the switch."""
+    hops = []
+    for index in range(count):
+        gpu, below = f"0000:{0x12 + 8 * index:02x}:00.0", 0x10 + 16 * (index // 2)
+        own = (gpu, f"0000:{0x11 + 8 * index:02x}:00.0")
+        for lower, upper in (own, (f"0000:{below:02x}:00.0", f"0000:{below - 1:02x}:01.0")):
+            hops.append(PcieHop(gpu, lower, upper, 40, 32.0, 16, 32.0, 16))
+    return tuple(hops)
 
 
 def meeting(one: str, other: str, rail: int, number: int, found: float | str, code: str | None = None) -> list[RawRecord]:

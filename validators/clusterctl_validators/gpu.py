@@ -4,7 +4,7 @@ Checks and burn-in use only these types; `gpu_vendor` selects the reader. A valu
 """
 
 from dataclasses import dataclass
-from typing import Dict, FrozenSet, Optional, Protocol, Tuple
+from typing import Dict, FrozenSet, List, Optional, Protocol, Tuple
 
 
 class UnreadableGpuError(ValueError):
@@ -156,8 +156,8 @@ class GpuReader(Protocol):
     def query(self) -> GpuLog:
         """Driver and GPUs. Raises UnreadableGpuError if the tool fails or its output is unexpected."""
 
-    def on_pci(self) -> int:
-        """The number of GPUs of this vendor on the PCI bus."""
+    def on_pci(self) -> List[str]:
+        """The folders in sysfs of the GPUs of this vendor on the PCI bus."""
 
     def active_links(self) -> Dict[int, Dict[int, float]]:
         """GPU index -> active link to other GPUs -> its rate in GB/s in one direction. Raises UnreadableGpuError as `query`."""

@@ -1,6 +1,6 @@
 """NVIDIA GPUs: `nvidia-smi`, XID and SXid lines of the kernel log, and NVIDIA's advice, behind the vendor-independent interface."""
 
-from typing import Dict, Mapping, Sequence, Tuple, Union
+from typing import Dict, List, Mapping, Sequence, Tuple, Union
 
 from clusterctl_validators import kernel_log, nvidia_counters, nvidia_smi
 from clusterctl_validators.boot_log import UnreadableLogError
@@ -16,6 +16,8 @@ _TIMEOUT_S = 60
 COUNTER_COMMANDS: Tuple[str, ...] = ("nvidia-smi -q -x",)
 LINK_COUNTER_COMMANDS: Tuple[str, ...] = ("nvidia-smi nvlink -e",)
 VERSION_COMMAND: Tuple[str, ...] = ("nvidia-smi", "--version")
+# Vendor and class of a GPU's PCI function, as sysfs shows them.
+PCI_FUNCTIONS = r"0x10de 0x03"
 # Lines of the kernel log that are about a GPU or an NVSwitch.
 LOG_PATTERN = r"NVRM: Xid|SXid \("
 
@@ -67,10 +69,10 @@ class NvidiaReader:
         """`nvidia-smi -q -x`."""
         return nvidia_smi.parse_query(self._smi(["-q", "-x"]))
 
-    def on_pci(self) -> int:
+    def on_pci(self) -> List[str]:
         """Display and 3D controllers of NVIDIA; its NVSwitches are bridges."""
         vendors = self._probe.glob("/sys/bus/pci/devices/*/vendor")
-        return sum(self._probe.read(p) == _VENDOR and self._is_gpu(p) for p in vendors)
+        return [p.rpartition("/")[0] for p in vendors if self._probe.read(p) == _VENDOR and self._is_gpu(p)]
 
     def active_links(self) -> Dict[int, Dict[int, float]]:
         """NVLinks, by `nvidia-smi nvlink -s`."""

@@ -125,6 +125,14 @@ def ports_above(probe: Probe, device: str) -> List[str]:
     return ports
 
 
+def hops_above(probe: Probe, device: str) -> List[str]:
+    """The lower ends of the links from a device to its root port, the nearest first: the device, then the upstream port of each switch above it.
+
+    Empty where no port above the device is visible, as in some virtual machines.
+    """
+    return [device, *ports_above(probe, device)][:-1:2]
+
+
 def slot_of(probe: Probe, folder: str) -> str:
     """The address of a PCI function; empty if the kernel does not show it."""
     found = _SLOT.search(probe.read(folder + "/uevent") or "")

@@ -10,7 +10,7 @@ from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
 from clusterctl_validators.hardware_machine import judge_model, judge_release
-from clusterctl_validators.hardware_pcie import judge_iommu, judge_link
+from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
 from clusterctl_validators.host_inventory import UnreadableInventoryError, parse_lscpu, parse_memory_gib, parse_nvme_data_disks
 from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
@@ -108,7 +108,7 @@ def test_gpu_count(spec: Spec, record: Record, probe: Probe) -> None:
         return
     reader = reader_of(probe)
     hint = reader.advice.missing
-    record.equal("hardware.gpus.on_pci", expected, reader.on_pci(), severity=Severity.CRITICAL, hint=hint)
+    record.equal("hardware.gpus.on_pci", expected, len(reader.on_pci()), severity=Severity.CRITICAL, hint=hint)
     try:
         log = reader.query()
     except UnreadableGpuError as e:
@@ -129,7 +129,7 @@ def test_gpu_parts(spec: Spec, record: Record, probe: Probe) -> None:
             record, at + "vbios", spec["hardware_gpu_vbios"], gpu.vbios, _gpu_hint(gpu, "update the GPU's firmware to the pinned version")
         )
         _floor(record, reader, at + "memory_mib", spec["hardware_gpu_memory_min_mib"], gpu.memory_mib, hint=_gpu_hint(gpu, _RESEAT))
-        # The current generation drops to 1 when idle; the negotiated maximum does not.
+        # What GPU and slot can do. What they do is seen under load only, by the gate nvbandwidth: an idle link may drop to generation 1.
         _floor(record, reader, at + "pcie_gen_max", spec["hardware_gpu_pcie_gen"], gpu.pcie_gen_max, hint=_gpu_hint(gpu, _RESEAT))
         _floor(record, reader, at + "pcie_width", spec["hardware_gpu_pcie_width"], gpu.pcie_width_current, hint=_gpu_hint(gpu, _RESEAT))
 
@@ -333,7 +333,7 @@ def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
 def test_pcie_links(spec: Spec, record: Record, probe: Probe) -> None:
     """The links of HCAs and NVMe disks; the GPUs' are in test_gpu_parts."""
     for hca in spec["hardware_hcas"]:
-        device = _hca_device(hca["name"])
+        device = hca_device(hca["name"])
         if probe.read(device + "/vendor") is not None:  # test_hcas reports an absent one
             at = "hardware.hca[{}].".format(hca["name"])
             judge_link(record, at, pcie.read_link(probe, device), (spec["hardware_hca_pcie_gen"], spec["hardware_hca_pcie_width"]))
@@ -347,12 +347,14 @@ def test_pcie_links(spec: Spec, record: Record, probe: Probe) -> None:
         judge_link(record, "hardware.nvme[{}].".format(name), pcie.read_link(probe, device), declared)
 
 
-def _hca_device(name: str) -> str:
-    return "/sys/class/infiniband/{}/device".format(name)
+def test_pcie_path(spec: Spec, record: Record, probe: Probe) -> None:
+    """The lanes of every link from a GPU or an HCA to its root port; test_pcie_links has the HCAs' own."""
+    gpus = reader_of(probe).on_pci() if spec["hardware_gpus"] else []
+    judge_widths(record, probe, gpus, [hca_device(hca["name"]) for hca in spec["hardware_hcas"]])
 
 
 def test_iommu(spec: Spec, record: Record, probe: Probe) -> None:
-    present = {h["name"]: _hca_device(h["name"]) for h in spec["hardware_hcas"]}
+    present = {h["name"]: hca_device(h["name"]) for h in spec["hardware_hcas"]}
     judge_iommu(spec["hardware_iommu"], probe, record, {n: d for n, d in present.items() if probe.read(d + "/vendor") is not None})
 
 

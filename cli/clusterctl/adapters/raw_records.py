@@ -12,6 +12,7 @@ from clusterctl.core.gates.planning.header import SCHEMA_VERSION as HEADER_VERSI
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import RawRecord
+from clusterctl.model.pcie_hop import PcieHop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,6 +31,18 @@ _TYPES = {
     "attempts": (int,),
     "error_code": (str, type(None)),
 }
+_HOP_TYPES: dict[str, tuple[type, ...]] = {
+    "device": (str,),
+    "lower": (str,),
+    "upper": (str,),
+    "samples": (int,),
+    "speed_gts": (int, float, type(None)),
+    "width": (int, type(None)),
+    "most_speed_gts": (int, float, type(None)),
+    "most_width": (int, type(None)),
+}
+# Far more than a node has.
+_MOST_HOPS = 4096
 # Records that were stored before error codes existed: a part of the error text -> its code. The first match counts.
 _OLD_ERRORS = (
     ("no record came back: node unreachable", GateReason.NODE_UNREACHABLE),
@@ -62,6 +75,8 @@ def record_from(data: Any) -> RawRecord:
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 raise ValueError(f"{name} is not a list of strings")
             values[name] = tuple(_without_surrogates(v) for v in value)
+        elif name == "links":
+            values[name] = _hops(value)
         elif not isinstance(value, _TYPES.get(name, (str,))):
             raise ValueError(f"{name} has the wrong type")
         elif isinstance(value, int | float) and abs(value) > _LARGEST:
@@ -74,6 +89,26 @@ def record_from(data: Any) -> RawRecord:
         return RawRecord(**values)
     except TypeError as e:
         raise ValueError(str(e)) from e
+
+
+def _hops(value: Any) -> tuple[PcieHop, ...]:
+    """The links of a record; old ones have none."""
+    if not isinstance(value, list) or len(value) > _MOST_HOPS:
+        raise ValueError("links is not a list of links")
+    for hop in value:
+        if not isinstance(hop, dict) or set(hop) != set(_HOP_TYPES):
+            raise ValueError("links has an entry that is none")
+        for name, kinds in _HOP_TYPES.items():
+            number = hop[name]
+            impossible = isinstance(number, int | float) and not 0 <= number <= _LARGEST
+            if not isinstance(number, kinds) or isinstance(number, bool) or impossible:
+                raise ValueError(f"{name} of a link is no possible value")
+    return tuple(_hop(hop) for hop in value)
+
+
+def _hop(stored: dict[str, Any]) -> PcieHop:
+    values: dict[str, Any] = {name: _without_surrogates(v) if isinstance(v, str) else v for name, v in stored.items()}
+    return PcieHop(**values)
 
 
 def _without_surrogates(text: str) -> str:

@@ -64,6 +64,7 @@ class GateReason(StrEnum):
     ROW_REMAP = "row_remap"
     RAISED_BY_LOAD = "raised_by_load"
     DEVICE_LOST = "device_lost"
+    LINK_DOWNTRAINED = "link_downtrained"
 
 
 # There is nothing to judge: the next action is about the measurement, not about what it found.

@@ -13,6 +13,8 @@ from clusterctl_validators.finding import GOOD, Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from clusterctl.model.pcie_hop import PcieHop
+
 __all__ = ["Baseline", "BaselineKind", "GateResult", "Outcome", "RawRecord", "Sample", "gates_exit_code"]
 
 
@@ -33,6 +35,7 @@ class RawRecord:
         attempts: how often the command was started until its peer answered.
         placement: the NUMA node that the command was bound to, or why not, for people; empty where it was not to be bound.
         unpinned: it was to be bound, and its CPUs or its memory are not.
+        links: the PCIe links above the devices that it loads, sampled while it ran; empty where none were to be sampled.
     """
 
     gate: str
@@ -56,6 +59,7 @@ class RawRecord:
     error_code: GateReason | None = None
     placement: str = ""
     unpinned: bool = False
+    links: tuple[PcieHop, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ class GateResult:
     """The verdict of one rule on one node (or one of its devices).
 
     Attributes:
-        rule: `floor`, `ceiling`, `correctness`, `transport`, `complete`, `exit_status` ...
+        rule: `floor`, `ceiling`, `correctness`, `transport`, `complete`, `link`, `exit_status` ...
         expected, found: for people, with their units.
         source: provenance of the expectation.
         detail: what else was seen (`both partners were fine with others`).

@@ -20,6 +20,7 @@ from . import (
     machine,
     nv_config,
     pci_registers,
+    pcie_training,
     procfs,
     sysfs_cpu,
     sysfs_iommu,
@@ -98,6 +99,7 @@ def create_sysfs(node: str, cmdline: str, pages: HugePages) -> None:
     write_files(root, sysfs_rdma.files(node, faults.trained_gbps(), ethernet=ethernet))
     write_files(root, pci_registers.with_bus_numbers(sysfs_pci.files(missing, acs=sysfs_iommu.is_on(cmdline))))
     write_files(root, sysfs_iommu.files(cmdline))
+    pcie_training.show(faults, root)
     make_links(root, sysfs_cpu.links() | sysfs_rdma.links() | sysfs_pci.links(missing) | sysfs_iommu.links(cmdline))
     for empty in ("module", "block", "class/dmi", "kernel/debug", "kernel/config", "kernel/security", "power"):
         os.makedirs(f"{root}/{empty}", exist_ok=True)

@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from . import machine, pci_registers, pseudo_files, sysfs_pci, sysfs_rdma
+from . import machine, pcie_training, pseudo_files, sysfs_pci, sysfs_rdma
 from .kernel_log import xid_line
 
 if TYPE_CHECKING:
@@ -77,13 +77,9 @@ def raise_load_errors(faults: list[Fault], node: str, log: KernelLog, root: str 
 def apply_faults(faults: Faults, root: str = "/sys") -> None:
     """Update link rates and PCI devices in sysfs to match the faults."""
     trained = faults.trained_gbps()
-    lanes = faults.pcie_lanes()
     for name, address in zip(machine.THIS.hca_names, machine.THIS.hca_addresses, strict=True):
         folder = sysfs_pci.device_folder(address)
-        pseudo_files.write_files(
-            root, {f"{folder}/current_link_width": lanes.get(name, 16)} | sysfs_pci.error_counters(folder, _counted(faults, name))
-        )
-        pci_registers.show_link_width(f"{root}/{folder}/config", lanes.get(name, 16))
+        pseudo_files.write_files(root, sysfs_pci.error_counters(folder, _counted(faults, name)))
         rate = sysfs_rdma.rate_text(trained.get(name, machine.THIS.line_rate_gbps))
         pseudo_files.write_files(root, {f"class/infiniband/{name}/ports/1/rate": rate})
     missing = faults.missing_gpus()
@@ -98,3 +94,4 @@ def apply_faults(faults: Faults, root: str = "/sys") -> None:
         absent = {name: content for name, content in sysfs_pci.files(missing).items() if not os.path.exists(f"{root}/{name}")}
         pseudo_files.write_files(root, absent)
         pseudo_files.make_links(root, restored)
+    pcie_training.show(faults, root)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import device_variation, gpus, load, machine
+from . import device_variation, gpus, load, machine, pcie_training, state
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Test case -> (description, GB/s, between GPUs).
 _CASES = {
@@ -41,7 +44,9 @@ def main(argv: list[str], version: str) -> int:
         print(f"ERROR: Testcase {unknown[0]} not found!", file=sys.stderr)
         return 1
     load.begin()
-    cases = [run_test_case(name, len(views)) for name in names]
+    faults = state.read_faults()
+    with pcie_training.under_load():
+        cases = [run_test_case(name, len(views), [pcie_training.share(faults, view.gpu.index) for view in views]) for name in names]
     if {"-j", "--json"} & set(argv):
         whole = {"CUDA Runtime Version": 13000, "Driver Version": driver, "git_version": f"v{version} (simulated)", "testcases": cases}
         print(json.dumps({"nvbandwidth": whole}, indent=1))
@@ -61,13 +66,14 @@ def _requested_cases(words: list[str]) -> list[str]:
     return names
 
 
-def run_test_case(name: str, count: int) -> dict[str, Any]:
-    """The result of one test case, an entry of `testcases` in the JSON document."""
+def run_test_case(name: str, count: int, shares: Sequence[float] = ()) -> dict[str, Any]:
+    """The result of one test case, an entry of `testcases` in the JSON document. `shares`: what is left of the bandwidth between host and each GPU."""
     description, gbs, between = _CASES[name]
     node = os.uname().nodename
     rows = range(count) if between else range(1)
+    lanes = shares if shares and not between else [1.0] * count
     values = [
-        [None if between and r == c else gbs * device_variation.variation_factor(node, name, f"{r}-{c}") for c in range(count)]
+        [None if between and r == c else gbs * lanes[c] * device_variation.variation_factor(node, name, f"{r}-{c}") for c in range(count)]
         for r in rows
     ]
     matrix = [["N/A" if v is None else f"{v:.6g}" for v in row] for row in values]

@@ -1,4 +1,4 @@
-"""Registers of simulated PCI functions that must agree with the files of sysfs: the bus numbers of bridges, and the width of a link.
+"""Registers of simulated PCI functions that must agree with the files of sysfs: the bus numbers of bridges, and what a link is now.
 
 PCI-to-PCI Bridge Architecture, 3.2.5; PCI Express Base, 7.5.3.8 (Link Status). Files: Linux, drivers/pci/pci-sysfs.c.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _BUS_NUMBERS = 0x18
 # In the PCI Express capability, which sysfs_pci has at 0x60.
 _LINK_STATUS = 0x60 + 0x12
-_WIDTH_BITS = 0x3F0
+_SPEED_AND_WIDTH = 0x3FF
 
 
 def with_bus_numbers(files: Mapping[str, str | int | bytes]) -> dict[str, str | int | bytes]:
@@ -37,12 +37,12 @@ def _bus(folder: str) -> int:
     return int(folder.rpartition("/")[2].split(":")[1], 16)
 
 
-def show_link_width(config: str, lanes: int) -> None:
-    """Write the width of the link into the register of a function; its other bits stay as they are."""
+def show_link(config: str, generation: int, lanes: int) -> None:
+    """Write speed and width of the link into the register of a function; its other bits stay as they are."""
     file = os.open(config, os.O_RDWR)
     try:
         before = int.from_bytes(os.pread(file, 2, _LINK_STATUS), "little")
-        after = before & ~_WIDTH_BITS | lanes << 4
+        after = before & ~_SPEED_AND_WIDTH | lanes << 4 | generation
         if after != before:
             os.pwrite(file, after.to_bytes(2, "little"), _LINK_STATUS)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Union
 
-from . import machine, nvlink_fabric
+from . import machine, nvlink_fabric, pcie_training
 
 if TYPE_CHECKING:
     from .gpus import GpuView
@@ -23,6 +23,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
     """All values of one GPU; keys are the XML tags."""
     gpu, this = view.gpu, machine.THIS
     domain, bus, device = gpu.bus_id.split(":")
+    generation, lanes = pcie_training.now(this.gpu_addresses[gpu.index])
     return {
         "product_name": this.gpu_model,
         "product_brand": "NVIDIA",
@@ -56,10 +57,13 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
             "pci_bus_id": gpu.bus_id,
             "pci_sub_system_id": "16C110DE",
             "pci_gpu_link_info": {
-                "pcie_gen": dict.fromkeys(
-                    ("max_link_gen", "current_link_gen", "device_current_link_gen", "max_device_link_gen"), str(this.pcie_gen)
-                ),
-                "link_widths": {"max_link_width": "16x", "current_link_width": "16x"},
+                "pcie_gen": {
+                    "max_link_gen": str(this.pcie_gen),
+                    "current_link_gen": str(generation),
+                    "device_current_link_gen": str(generation),
+                    "max_device_link_gen": str(this.pcie_gen),
+                },
+                "link_widths": {"max_link_width": "16x", "current_link_width": f"{lanes}x"},
             },
             "replay_counter": "0",
             "replay_rollover_counter": "0",

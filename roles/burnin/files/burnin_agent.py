@@ -24,6 +24,7 @@ from typing import Any
 
 from child_process import Output, ended_within, kill_group
 from exclusive_use import NO_RULES, Watch
+from link_sampler import LinkSampler
 from mpi_network import write_network
 from near_device import bind_to_node_of
 from node_lock import MARK, lock_node, mark_of
@@ -260,6 +261,7 @@ class Agent:
 
     def attempt(self, step: dict[str, Any], record: dict[str, Any], until: float) -> None:
         """Start the command once."""
+        sampler = LinkSampler(step["links_of"]).start() if step.get("links_of") else None
         with self.writing:
             process = subprocess.Popen(  # children inherit the lock: remains of a killed agent keep the node locked
                 step["argv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -270,6 +272,7 @@ class Agent:
         timed_out = not ended_within(process, max(0.1, until - time.monotonic()))
         with self.writing:
             self.processes.discard(process)
+        record["links"] = sampler.end() if sampler else []
         record["stdout"], record["stderr"] = out.text(), err.text()
         stopped = timed_out or self.stop.is_set()
         record["exit_status"] = None if stopped or process.returncode < 0 else process.returncode

@@ -9,12 +9,12 @@ import pytest
 
 from clusterctl.adapters.raw_records import read_records, record_from
 from clusterctl.model.gate_reason import GateReason
-from support.gates import record
+from support.gates import links_of_gpus, record
 
 TIMED_OUT = replace(record("dcgm_diag", "n1", "", exit_status=None), error="timed out after 60 s", error_code=GateReason.TIMED_OUT)
 
 
-@pytest.mark.parametrize("stored", [TIMED_OUT, record("dcgm_diag", "n1", "{}")])
+@pytest.mark.parametrize("stored", [TIMED_OUT, record("dcgm_diag", "n1", "{}"), record("nvbandwidth", "n1", "{}", links=links_of_gpus(2))])
 def test_a_record_comes_back_as_it_was_stored(stored: object) -> None:
     assert read_records(json.dumps(asdict(stored))) == (stored,)  # type: ignore[call-overload]
 
@@ -40,14 +40,14 @@ def test_a_record_comes_back_as_it_was_stored(stored: object) -> None:
     ],
 )
 def test_an_old_record_gets_its_code_from_its_text(error: str, code: GateReason | None) -> None:
-    old = {k: v for k, v in asdict(replace(TIMED_OUT, error=error)).items() if k != "error_code"}
+    old = {k: v for k, v in asdict(replace(TIMED_OUT, error=error)).items() if k not in ("error_code", "links")}
     assert record_from({**old, "argv": [], "peers": []}).error_code is code
 
 
 @pytest.mark.parametrize("code", ["lost", 7, ["timed_out"]])
 def test_an_unknown_code_is_no_record(code: object) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 of the enum, or of the type
-        record_from({**asdict(TIMED_OUT), "argv": [], "peers": [], "error_code": code})
+        record_from({**asdict(TIMED_OUT), "argv": [], "peers": [], "links": [], "error_code": code})
 
 
 GOOD = record("nccl_node", "n1", "{}")
@@ -76,3 +76,30 @@ def test_half_a_character_pair_can_be_stored() -> None:
     (found,) = read_records(json.dumps(asdict(replace(GOOD, stdout="a\ud800b", argv=("x\udfff",)))))
     assert (found.stdout, found.argv) == ("a\\ud800b", ("x\\udfff",))
     found.stdout.encode()
+
+
+HOP = asdict(links_of_gpus(1)[0])
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        {},
+        "none",
+        [7],
+        [{}],
+        [{**HOP, "more": 1}],
+        [{**HOP, "width": "16"}],
+        [{**HOP, "width": True}],
+        [{**HOP, "samples": -1}],
+        [{**HOP, "samples": None}],
+        [{**HOP, "speed_gts": 1e300}],
+        [{**HOP, "lower": None}],
+        [HOP] * 5000,
+    ],
+)
+def test_links_that_are_none_are_no_record(links: object) -> None:
+    good = {**asdict(GOOD), "argv": [], "peers": []}
+    assert record_from({**good, "links": [{**HOP, "width": None}]}).links[0].width is None
+    with pytest.raises(ValueError, match="link"):
+        record_from({**good, "links": links})

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.level import LEVELS
-from support.gates import SOURCE, TODAY, gates, node, record
+from support.gates import SOURCE, TODAY, gates, links_of_gpus, node, plan, record
 from support.recorded import recorded
 
 HOST, PEERS = "host_to_device_memcpy_ce", "device_to_device_memcpy_read_ce"
@@ -40,13 +42,14 @@ def output(cells: dict[str, list[list[Any]]], **more: Any) -> str:
     return json.dumps({"nvbandwidth": {"version": "v0.8", "testcases": cases, **more}})
 
 
-def results(text: str, *, gpus: int = 8, **more: Any) -> tuple[GateResult, ...]:
+def results(text: str, *, gpus: int = 8, judge_links: bool = True, **more: Any) -> tuple[GateResult, ...]:
     declared = gates(
         gates_levels={level: ["nvbandwidth"] for level in LEVELS},
-        gates_settings={"nvbandwidth": {"testcases": list(FLOORS)}},
+        gates_settings={"nvbandwidth": {"testcases": list(FLOORS), "pcie_links": judge_links}},
         gates_baselines=[*BASELINES, CEILING],
     )
     subject = subject_of(node("n1", gpus=gpus, declared=declared), TODAY)
+    more = {"links": links_of_gpus(gpus), **more}
     return judge([subject], [record("nvbandwidth", "n1", text, **more)], level="standard", gates=["nvbandwidth"])
 
 
@@ -55,7 +58,32 @@ def bad(text: str, **more: Any) -> list[GateResult]:
 
 
 def test_a_healthy_node_passes_every_testcase() -> None:
-    assert {(r.metric, r.outcome) for r in results(output(matrices()))} == {(m, Outcome.PASS) for m in FLOORS}
+    assert {(r.metric, r.outcome) for r in results(output(matrices()))} == {(m, Outcome.PASS) for m in (*FLOORS, "pcie_link")}
+
+
+def test_a_link_that_trained_slower_fails_whatever_the_bandwidth() -> None:
+    uplink = "0000:10:00.0"
+    links = tuple(replace(h, speed_gts=16.0) if h.lower == uplink else h for h in links_of_gpus(8))
+    (found,) = bad(output(matrices()), links=links)
+    assert (found.outcome, found.reason, found.expected, found.found) == (
+        Outcome.FAIL,
+        GateReason.LINK_DOWNTRAINED,
+        ">= 32 GT/s",
+        "16 GT/s",
+    )
+    assert uplink in found.hint
+
+
+def test_a_record_without_links_is_no_evidence_unless_the_profile_wants_none() -> None:
+    assert [(r.metric, r.outcome) for r in bad(output(matrices()), links=())] == [("pcie_link", Outcome.COULD_NOT_RUN)]
+    assert bad(output(matrices()), links=(), judge_links=False) == []
+
+
+def test_the_step_samples_the_links_of_the_gpus() -> None:
+    one = node("n1", declared=gates(gates_levels={level: ["nvbandwidth"] for level in LEVELS}, gates_baselines=[*BASELINES]))
+    (step,) = (s for s in plan([one], ["nvbandwidth"]).steps["n1"] if s.gate == "nvbandwidth")
+    assert re.match(step.links_of, "0x10de 0x030200")
+    assert not re.match(step.links_of, "0x15b3 0x020700")
 
 
 def test_a_recorded_node_of_eight_gpus_is_complete() -> None:
@@ -64,7 +92,7 @@ def test_a_recorded_node_of_eight_gpus_is_complete() -> None:
 
 
 def test_one_of_eight_gpus_is_no_node() -> None:
-    found = {r.metric: r for r in results(output(matrices(1)))}
+    found = {r.metric: r for r in results(output(matrices(1)), judge_links=False)}
     assert {r.outcome for r in found.values()} == {Outcome.COULD_NOT_RUN}
     assert found[HOST].detail == f"testcase {HOST} has no number for gpu1, gpu2, gpu3, gpu4 and 3 more"
 

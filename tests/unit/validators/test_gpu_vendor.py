@@ -39,8 +39,8 @@ class OtherReader:
     def query(self) -> GpuLog:
         return GpuLog("6.4", "", 1, (CARD,))
 
-    def on_pci(self) -> int:
-        return 0
+    def on_pci(self) -> list[str]:
+        return []
 
     def active_links(self) -> dict[int, dict[int, float]]:
         raise UnreadableGpuError("other-smi exit 3: no links")

@@ -81,6 +81,54 @@ def test_an_unknown_link_could_not_run(root: Path, file: str, text: str, aspect:
     assert finding.outcome is Outcome.COULD_NOT_RUN
 
 
+def switch(root: Path, gpu: str = "0000:1b:00.0", **uplink: str) -> Path:
+    """A GPU below a switch: its function, the switch's downstream and upstream port, the root port. `uplink`: files of the upstream port."""
+    folder = root / "sys/devices/pci0000:15"
+    link = {"max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16", "current_link_speed": "2.5 GT/s PCIe", "current_link_width": "16"}
+    for address in ("0000:15:01.0", "0000:18:00.0", "0000:19:00.0", gpu):
+        folder = folder / address
+        own = {"class": "0x030200", "vendor": "0x10de"} if address == gpu else {"class": "0x060400", "vendor": "0x1000"}
+        changed = uplink if address == "0000:18:00.0" else {}
+        write_files(folder, {n: f"{t}\n" for n, t in {**link, **own, "uevent": f"PCI_SLOT_NAME={address}", **changed}.items()})
+    devices = root / "sys/bus/pci/devices"
+    devices.mkdir(parents=True, exist_ok=True)
+    (devices / gpu).symlink_to(folder)
+    return folder
+
+
+def test_every_link_above_a_gpu_has_all_its_lanes_at_rest(root: Path) -> None:
+    switch(root)
+    findings = check(root, "test_pcie_path")
+    # Speeds at rest are no evidence: all of them have dropped.
+    assert bad(findings) == {}
+    assert set(findings) == {"hardware.pcie_link[0000:1b:00.0].width", "hardware.pcie_link[0000:18:00.0].width"}
+
+
+def test_the_uplink_of_a_switch_with_fewer_lanes_fails_once(root: Path) -> None:
+    hca = switch(root, current_link_width="8").parents[1] / "0000:1a:00.0/0000:1c:00.0"
+    write_files(hca.parent, {"class": "0x060400\n", "uevent": "PCI_SLOT_NAME=0000:1a:00.0\n"})
+    write_files(hca, {"class": "0x020700\n", "uevent": "PCI_SLOT_NAME=0000:1c:00.0\n"})
+    (root / "sys/class/infiniband/mlx5_0/device").unlink()
+    (root / "sys/class/infiniband/mlx5_0/device").symlink_to(hca)
+    findings = check(root, "test_pcie_path")
+    assert bad(findings) == {"hardware.pcie_link[0000:18:00.0].width": (">= 16", "8")}
+    assert "between 0000:18:00.0 and the port above it, 0000:15:01.0" in findings["hardware.pcie_link[0000:18:00.0].width"].hint
+    # The adapter is declared, the GPU is not.
+    assert set(bad(check(root, "test_pcie_path", hardware_gpus=0))) == {"hardware.pcie_link[0000:18:00.0].width"}
+    assert bad(check(root, "test_pcie_path", hardware_gpus=0, hardware_hcas=[])) == {}
+
+
+def test_an_unknown_width_of_an_uplink_could_not_run(root: Path) -> None:
+    switch(root, current_link_width="63")
+    assert check(root, "test_pcie_path")["hardware.pcie_link[0000:18:00.0].width"].outcome is Outcome.COULD_NOT_RUN
+
+
+def test_a_machine_that_shows_no_ports_has_no_links_to_judge(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/bus/pci/devices/0000:00:05.0"
+    write_files(folder, {"vendor": "0x10de\n", "class": "0x030200\n", "current_link_width": "8\n", "max_link_width": "16\n"})
+    assert {name: f.outcome for name, f in check(tmp_path, "test_pcie_path").items()} == {"hardware.pcie_links": Outcome.NOT_APPLICABLE}
+
+
 @pytest.mark.parametrize(("kind", "good"), [("identity", True), ("DMA-FQ", False), ("DMA", False), ("blocked", False)])
 def test_the_iommu_of_an_hgx_node(root: Path, kind: str, good: bool) -> None:
     write_files(function(root, "infiniband/mlx5_1"), {"iommu_group/type": kind + "\n"})

@@ -28,6 +28,10 @@ class NodeGate(Gate[S]):
 
     scope: ClassVar[Scope] = Scope.NODE
 
+    def links_of(self, settings: S) -> str:  # noqa: ARG002 for gates to override
+        """Vendor and class, as a pattern, of the PCI devices whose links are sampled while the command runs; empty = none."""
+        return ""
+
     @abstractmethod
     def argv(self, settings: S, level: Level, subject: Subject) -> tuple[str, ...]:
         """The command line on one node."""
@@ -73,6 +77,7 @@ class NodeGate(Gate[S]):
             version_argv=self.version_argv(settings),
             exclusive=True,
             shares_with=self.shares_with(subject),
+            links_of=self.links_of(settings),
         )
 
     def _hint(self, result: GateResult) -> str:

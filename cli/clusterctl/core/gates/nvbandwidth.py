@@ -12,10 +12,11 @@ from pydantic import Field
 from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.reading import not_run
 from clusterctl.core.gates.node_gate import NodeGate
+from clusterctl.core.gates.pcie_links import judge_links
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
-from clusterctl_validators.gpu_vendor import ADVICE
+from clusterctl_validators.gpu_vendor import ADVICE, PCI_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,13 +39,15 @@ class NvbandwidthSettings(GateSettings):
 
     Attributes:
         testcases: as `nvbandwidth --list` names them; each is a metric of its own.
+        pcie_links: sample the PCIe links above the GPUs meanwhile, and judge them.
     """
 
     testcases: Annotated[list[str], Field(min_length=1)] = ["host_to_device_memcpy_ce", "device_to_host_memcpy_ce"]
+    pcie_links: bool = True
 
 
 class Nvbandwidth(NodeGate[NvbandwidthSettings]):
-    """Passes when every GPU (pair) reaches the floor of every declared testcase."""
+    """Passes when every GPU (pair) reaches the floor of every declared testcase, and every PCIe link above the GPUs what both its ends can do."""
 
     name = "nvbandwidth"
     settings_model = NvbandwidthSettings
@@ -60,9 +63,14 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
         """Its help has the version in its first line."""
         return ("nvbandwidth", "--help")
 
+    def links_of(self, settings: NvbandwidthSettings) -> str:
+        """The GPUs."""
+        return PCI_FUNCTIONS if settings.pcie_links else ""
+
     def verdicts(self, subject: Subject, record: RawRecord, reading: Reading) -> Sequence[GateResult]:
         """Errors of the tool, then testcases that did not finish or lack a GPU, then the limits."""
-        declared = subject.profile.settings_of(self).testcases
+        settings = subject.profile.settings_of(self)
+        declared = settings.testcases
         if errors := [s for s in reading.samples if s.metric == "error" or (s.detail and s.metric in declared)]:
             return [_failed(subject, s) for s in errors]
         if reading.rule:
@@ -71,9 +79,10 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
         lacking = {gap.metric for gap in gaps}
         limits = [b for b in self.limits_of(subject, 1) if b.metric in declared]
         judged = compare_with_limits(self.name, subject.name, reading.samples, limits, nodes=1)
-        return (*gaps, *(r for r in judged if r.metric not in lacking or r.outcome is Outcome.FAIL))
+        links = judge_links(self.name, subject, record.links) if settings.pcie_links else ()
+        return (*gaps, *(r for r in judged if r.metric not in lacking or r.outcome is Outcome.FAIL), *links)
 
-    def hint(self, result: GateResult) -> str:  # noqa: ARG002 one for all rules
+    def hint(self, result: GateResult) -> str:  # noqa: ARG002 those of links bring their own
         """Bandwidth is lost in the PCIe link or in NVLink."""
         return ADVICE.slow_copy
 

@@ -44,6 +44,12 @@ def gpus_of(node: Node) -> int:
     return len(count) if isinstance(count, list) else int(count)
 
 
+def gpu_link_of(node: Node) -> tuple[int, int]:
+    """The PCIe generation and the lanes of each GPU, `hardware_gpu_pcie_gen` and `_width`; 0 where the spec declares none."""
+    hardware = node.spec.roles.get("hardware", {})
+    return int(hardware.get("hardware_gpu_pcie_gen") or 0), int(hardware.get("hardware_gpu_pcie_width") or 0)
+
+
 def gpu_model_of(node: Node) -> str:
     """The GPU model of `hardware_gpu_model`, as nvidia-smi prints it; empty where the spec declares none."""
     return str(node.spec.roles.get("hardware", {}).get("hardware_gpu_model") or "")

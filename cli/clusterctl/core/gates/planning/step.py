@@ -47,6 +47,7 @@ class GateStep:
         version_argv: a cheap command that prints the tool's version.
         exclusive: nobody else may compute on the node meanwhile.
         shares_with: programs that may all the same, with what they start.
+        links_of: vendor and class, as a pattern, of the PCI devices whose links are sampled meanwhile; empty = none.
         near: the RDMA device to whose NUMA node the command's CPUs are bound, and to whose socket its memory; empty = not bound.
     """
 
@@ -70,6 +71,7 @@ class GateStep:
     near: str = ""
     exclusive: bool = False
     shares_with: tuple[str, ...] = ()
+    links_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
