@@ -70,7 +70,7 @@ def _verify(config: Config, target: str, limit: str | None, output: str) -> int:
     from clusterctl.terminal import admissions as view  # noqa: PLC0415
     from clusterctl.workflows.verify_records import verify_admissions  # noqa: PLC0415
 
-    with Store.open(config.store_url) as store:
+    with Store.open_to_read(config.store_url) as store:
         found = match(store.nodes(), target)
         names = [n.name for n in (match(found, limit) if limit else found)]
         return view.show_verified(verify_admissions(store, names, config.state_dir, config.allowed_signers), output)

@@ -49,7 +49,7 @@ def command(
         nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
         found = read_and_record(config, target, nodes) if read else ()
         view.show_unread(found)
-        with Store.open(config.store_url) as store:
+        with Store.open_to_read(config.store_url) as store:
             view.show_parts([n.name for n in nodes], store.parts(n.name for n in nodes), output)
         return int(ExitCode.UNREACHABLE if any(n.problem for n in found) else ExitCode.OK)
     render.topology(output, list_hosts(config.inventory, target, limit=limit, vault_ids=vault_ids))

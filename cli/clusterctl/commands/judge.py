@@ -44,7 +44,7 @@ def command(
     config = load_config(ctx, inventory, gates=True)
     directory = Path(run)
     if not directory.is_dir():
-        with Store.open(config.store_url) as store:
+        with Store.open_to_read(config.store_url) as store:
             directory = Path(store.run(run).directory)
     load = None if recorded else partial(load_nodes, config.inventory, vault_ids=vault_ids)
     again = judge_stored(directory, load, gate=gate, baselines=baselines)

@@ -111,7 +111,7 @@ def _known_checks(config: Config, nodes: Sequence[Node]) -> tuple[dict[str, froz
 
     found: dict[str, frozenset[str]] = {}
     try:
-        with Store.open(config.store_url) as store:
+        with Store.open_to_read(config.store_url) as store:
             for node in nodes:
                 last = store.findings(node.name, spec_digest=node.spec.digest)
                 if last is not None and last.status is NodeStatus.OK:

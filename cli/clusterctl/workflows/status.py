@@ -30,7 +30,7 @@ def overview(store_url: str, target: str) -> Overview:
         return Overview(shown, _held(found.leases, frozenset()), _by_node(found.unanswered), racks=_racks(found.nodes, shown))
     from clusterctl.adapters.store import Store  # noqa: PLC0415 SQLAlchemy costs more than all the rest
 
-    with Store.open(store_url) as store:
+    with Store.open_to_read(store_url) as store:
         nodes = store.nodes()
         shown = match(nodes, target)
         dead = tuple(Unfinished(r, store.nodes_in_progress(r.id), store.admitted_by(r.id)) for r in store.unfinished_runs())

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
@@ -57,6 +58,7 @@ def _sqlite(url: URL) -> Engine:
         folder = Path(url.database).parent
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+            _refuse_emptied(Path(url.database))
             Path(url.database).touch(mode=0o640)
         except OSError as e:
             raise StoreError(path=folder, detail=e.strerror or str(e), hint="choose another directory with --state-dir") from e
@@ -71,11 +73,49 @@ def _sqlite(url: URL) -> Engine:
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.close()
 
+    _begin_with_lock(engine)
+    return engine
+
+
+def connect_to_read(url: str) -> Engine | None:
+    """An engine for an existing SQLite file that writes nothing, beside the file neither; None for another database.
+
+    With a write-ahead log, SQLite reads a file only if it can make the log's index beside it, or if nobody writes to the file
+    (https://sqlite.org/wal.html, "Read-Only Databases"): so the second way is taken only where no log is left.
+    """
+    parsed = _parse(url)
+    file = Path(parsed.database or "").absolute()
+    if parsed.get_backend_name() != "sqlite" or not file.is_file():
+        return None
+    log = Path(f"{file}-wal")
+    fixed = "" if log.is_file() and log.stat().st_size else "&immutable=1"
+    address = f"file:{quote(str(file))}?mode=ro{fixed}"
+    engine = create_engine(
+        parsed,
+        creator=lambda: sqlite3.connect(address, timeout=BUSY_TIMEOUT_S, uri=True, isolation_level=None, check_same_thread=False),
+        json_deserializer=_from_json,
+    )
+    _begin_with_lock(engine)
+    return engine
+
+
+def _refuse_emptied(file: Path) -> None:
+    """A new database has no runs yet: an empty file beside runs is what a full disk or a failed copy left of one.
+
+    Raises:
+        StoreError: it is.
+    """
+    runs = file.parent / "runs"
+    if file.is_file() and not file.stat().st_size and runs.is_dir() and any(runs.iterdir()):
+        detail = "the database is empty, and runs lie beside it: what it recorded is lost"
+        hint = f"restore {file.name} from a backup, with no -wal or -shm beside it; to start anew, remove it: the run directories keep the raw evidence"
+        raise StoreError(path=file, detail=detail, hint=hint)
+
+
+def _begin_with_lock(engine: Engine) -> None:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
-
-    return engine
 
 
 def _enable_wal(cursor: sqlite3.Cursor) -> None:

@@ -38,6 +38,15 @@ def ensure(engine: Engine) -> None:
             upgrade(connection)
 
 
+def is_present(engine: Engine) -> bool:
+    """Whether a database can be read and has the schema of this clusterctl."""
+    try:
+        with reading(engine) as connection:
+            return _version(connection) == HEAD
+    except StoreError:
+        return False
+
+
 def _version(connection: Connection) -> str:
     if not inspect(connection).has_table("alembic_version"):
         return ""

@@ -9,7 +9,7 @@ from clusterctl.adapters.store import schema
 from clusterctl.adapters.store.admissions import AdmissionRepository
 from clusterctl.adapters.store.breaker_events import BreakerRepository
 from clusterctl.adapters.store.drift import DriftRepository
-from clusterctl.adapters.store.engine import connect
+from clusterctl.adapters.store.engine import connect, connect_to_read
 from clusterctl.adapters.store.evidence import EvidenceRepository
 from clusterctl.adapters.store.leases import LeaseRepository
 from clusterctl.adapters.store.members import MemberRepository
@@ -17,6 +17,7 @@ from clusterctl.adapters.store.nodes import NodeRepository
 from clusterctl.adapters.store.part_records import PartRepository
 from clusterctl.adapters.store.runs import RunRepository
 from clusterctl.adapters.store.transitions import TransitionRepository
+from clusterctl.model.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +49,21 @@ class Store(
         engine = connect(url)
         schema.ensure(engine)
         return cls(engine, clock)
+
+    @classmethod
+    def open_to_read(cls, url: str, clock: Callable[[], str] = clock.now) -> Store:
+        """As `open`; where nothing can be written there (full disk, read-only), what is recorded can still be read.
+
+        Raises:
+            StoreError: as `open`, of a database that cannot be read either.
+        """
+        try:
+            return cls.open(url, clock)
+        except StoreError:
+            engine = connect_to_read(url)
+            if engine is None or not schema.is_present(engine):
+                raise
+            return cls(engine, clock)
 
     def close(self) -> None:
         """Close the connections."""
