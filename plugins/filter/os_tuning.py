@@ -47,6 +47,8 @@ def sysctl_errors(declared: dict[str, Any]) -> list[str]:
             errors.append(f"{where}: is empty or has more than one line")
         if re.match(r"vm\.nr_hugepages|vm\.nr_overcommit", str(key)):
             errors.append(f"{where}: belongs to the role hugepages")
+        if dotted(str(key)) == "vm.min_free_kbytes":
+            errors.append(f"{where}: is a fixed value, which may be lower than the kernel's own; declare os_tuning_min_free_kib")
     return errors
 
 

@@ -50,6 +50,17 @@ def test_huge_page_policy(spec: SpecView, probe: Probe, record: Record) -> None:
             record.not_applicable(check, "not managed")
 
 
+def test_min_free(spec: SpecView, probe: Probe, record: Record) -> None:
+    least = int(spec["os_tuning_min_free_kib"])
+    if least:
+        found = (probe.read(proc_path("vm.min_free_kbytes")) or "").strip()
+        enough = found.isdigit() and int(found) >= least
+        record.ok("os_tuning.min_free_kib.running", enough, expected=">= {}".format(least), found=found or "(no such setting)", hint=APPLY)
+        _persisted(probe, record, "os_tuning.min_free_kib", "min_free_kib", least)
+    else:
+        record.not_applicable("os_tuning.min_free_kib", "not managed")
+
+
 def test_governor(spec: SpecView, probe: Probe, record: Record) -> None:
     governor = spec["os_tuning_governor"]
     if governor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isqrt
+
 from . import imex_channel, machine
 from .cmdline import last_value
 
@@ -13,7 +15,6 @@ _FRESH: dict[str, str | int] = {
     "vm/zone_reclaim_mode": 0,
     "vm/overcommit_memory": 0,
     "vm/max_map_count": 65530,
-    "vm/min_free_kbytes": 90112,
     "vm/nr_hugepages": 0,
     "vm/nr_hugepages_mempolicy": 0,
     "vm/nr_overcommit_hugepages": 0,
@@ -69,11 +70,26 @@ _FRESH_NET_CORE: dict[str, str | int] = {
 NEIGHBOUR_TABLE: dict[str, str | int | bytes] = {"default/gc_thresh1": 128, "default/gc_thresh2": 512, "default/gc_thresh3": 1024}
 
 
+# Kernel: mm/page_alloc.c (init_per_zone_wmark_min, 4 KiB pages) and mm/khugepaged.c (set_recommended_min_free_kbytes).
+_MOST_FREE_KIB = 262144
+_PAGE_BLOCK_KIB = 2048
+_BLOCKS_PER_ZONE = 2 + 3 * 3
+
+
+def min_free_kib() -> int:
+    """What the kernel keeps free at boot on its own: by memory, or more for huge pages on many NUMA nodes."""
+    by_memory = min(isqrt(machine.THIS.memory_kib * 16), _MOST_FREE_KIB)
+    # A zone per NUMA node, and on x86 two for devices with short addresses.
+    zones = machine.NUMA_NODES + (2 if machine.THIS.processor.flags else 0)
+    return max(by_memory, _PAGE_BLOCK_KIB * _BLOCKS_PER_ZONE * zones)
+
+
 def proc_sys_files(cmdline: str, boot_id: str, huge_total: int) -> dict[str, str | int | bytes]:
     """The files below /proc/sys after a boot with this command line."""
     result: dict[str, str | int | bytes] = dict(_FRESH)
     result |= {f"net/core/{name}": value for name, value in _FRESH_NET_CORE.items()}
-    result |= {"kernel/random/boot_id": boot_id, "vm/nr_hugepages": huge_total, "vm/nr_hugepages_mempolicy": huge_total}
+    result |= {"kernel/random/boot_id": boot_id, "vm/min_free_kbytes": min_free_kib()}
+    result |= {"vm/nr_hugepages": huge_total, "vm/nr_hugepages_mempolicy": huge_total}
     for word, path in (("nmi_watchdog", "kernel/nmi_watchdog"), ("numa_balancing", "kernel/numa_balancing")):
         value = last_value(cmdline, word)
         if value is not None:

@@ -84,6 +84,20 @@ def test_a_machine_without_governors_or_idle_states_is_reported(tmp_path: Path) 
     assert all("absent" in line for line in lines)
 
 
+@pytest.mark.parametrize(("own", "kept"), [(67584, 135168), (135168, 135168), (185363, 185363)])
+def test_free_memory_is_raised_and_never_lowered(own: int, kept: int, machine: Path) -> None:
+    write_files(machine, {"/proc/sys/vm/min_free_kbytes": f"{own}\n", "/etc/clusterctl/os-tuning.conf": "min_free_kib=135168\n"})
+    assert run("check", machine)[0] == int(own < kept)
+    assert run("apply", machine) == (0, [])
+    assert (machine / "proc/sys/vm/min_free_kbytes").read_text() == f"{kept}\n"
+    assert run("check", machine) == (0, [])
+
+
+def test_a_kernel_that_does_not_show_what_it_keeps_free(machine: Path) -> None:
+    write_files(machine, {"/etc/clusterctl/os-tuning.conf": "min_free_kib=135168\n"})
+    assert run("apply", machine) == (1, ["/proc/sys/vm/min_free_kbytes: absent, declared 135168"])
+
+
 def test_a_file_that_rejects_the_value_is_reported(machine: Path) -> None:
     file = machine / (THP + "enabled").lstrip("/")
     file.unlink()

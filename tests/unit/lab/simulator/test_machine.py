@@ -94,6 +94,11 @@ def test_the_real_lscpu_shows_the_processors(tmp_path: Path) -> None:
     assert machine.THIS.processor.model in output
 
 
+def test_the_kernel_keeps_memory_free_by_its_own_rule() -> None:
+    # 4 * sqrt(2113376000 KiB); a recorded machine of 2 TiB.
+    assert procfs.proc_sys_files("", "b", 0)["vm/min_free_kbytes"] == 183885
+
+
 def test_kernel_files_follow_the_command_line() -> None:
     files = procfs.proc_sys_files("nmi_watchdog=0 numa_balancing=disable", "b", 7)
     assert (files["kernel/nmi_watchdog"], files["kernel/numa_balancing"], files["vm/nr_hugepages"]) == ("0", 0, 7)
