@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SYS = "/sys"
 _LANES = 16
 _AT_REST = 1
-LOADED_S = 1.0
+LOADED_S = 2.0
 
 
 def show(faults: Faults, root: str = "", *, busy: bool = False) -> None:
