@@ -21,13 +21,16 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "assumptions.md"
 SOURCES = Path(__file__).with_name("profile_sources.yml")
 # Where a comment says that a value or a format is not confirmed.
-COMMENTED = ("lab/clusterctl_lab/simulator", "inventory/common", "roles", "validators/clusterctl_validators", "cli/clusterctl/core/gates")
+COMMENTED = (
+    *("lab/clusterctl_lab/simulator", "lab/clusterctl_lab/faults.yml", "inventory/common", "roles"),
+    *("validators/clusterctl_validators", "cli/clusterctl"),
+)
 _MARK = re.compile(r"\b(assumed|not confirmed)\b", re.IGNORECASE)
 HEAD = """<!-- Written by scripts/assumptions.py. -->
 
 # Assumptions
 
-What the lab and the profiles take from no public source: {count} entries. Everything else in `lab/clusterctl_lab/packages` and in the profiles names
+What the lab, the profiles and the code take from no public source: {count} entries. Everything else in `lab/clusterctl_lab/packages` and in the profiles names
 its source beside the value. Replace an entry by a fact when you have the machine or the repository in front of you.
 """
 
@@ -88,7 +91,7 @@ def _values() -> Iterator[tuple[str, ...]]:
 
 def _comments() -> Iterator[tuple[str, ...]]:
     for folder in COMMENTED:
-        for file in sorted(f for f in (ROOT / folder).rglob("*") if f.suffix in (".py", ".yml", ".j2")):
+        for file in sorted(f for f in (ROOT / folder, *(ROOT / folder).rglob("*")) if f.suffix in (".py", ".yml", ".j2")):
             for line in file.read_text(encoding="utf-8").splitlines():
                 if _MARK.search(line):
                     text = line.strip().lstrip("#").strip().replace("|", "/")

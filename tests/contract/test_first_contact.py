@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 CASES = sorted((ROOT / "tests" / "cases" / "first_contact").glob("*/case.yml"))
 RECORDED = ROOT.parent / "shared" / "recorded"
+ROWS = range(19)
 FIELDS = {"row", "law", "source", "tests", "recorded"}
 
 
@@ -25,6 +26,10 @@ def case_of(path: Path) -> dict[str, Any]:
 
 def functions_of(path: Path) -> set[str]:
     return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_every_row_has_a_case() -> None:
+    assert {case_of(path)["row"] for path in CASES} == set(ROWS)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.parent.name)
