@@ -15,6 +15,7 @@ from clusterctl_lab.bmc import server_process
 from clusterctl_lab.inventory_layer import bmc_credentials
 from clusterctl_lab.layout import lab_node
 from clusterctl_lab.podman import podman
+from clusterctl_validators import boot_log, link_log
 from support.demo_rack import DemoRack, host_kernel_settings
 from support.lab_ssh import LabSsh
 from support.roles import ROOT
@@ -176,6 +177,14 @@ def test_an_xid_is_in_the_kernel_log_until_the_next_boot(rack: DemoRack, ssh: La
     assert ssh(N2, seen, check=False) == "0"
     assert ssh(N2, "nvidia-smi -L | grep -c UUID") == "8"
     assert rack.ok("lab", "status", "-o", "json").json["nodes"][1]["faults"] == []
+
+
+def test_the_kernel_log_of_a_node_reaches_back_to_its_boot(ssh: LabSsh) -> None:
+    for argv in (boot_log.JOURNAL, boot_log.DMESG):
+        log = boot_log.parse_log(ssh(N1, " ".join(argv)))
+        assert log.whole
+        assert log.missed == ()
+        assert len(link_log.parse(log.text).bandwidths) == 8
 
 
 @pytest.mark.parametrize(

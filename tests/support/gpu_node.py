@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from clusterctl_validators import boot_log
 from support.recorded import recorded
 from support.roles import ROOT, load_role
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 GROUP_VARS = ROOT / "inventory" / "common" / "group_vars"
 QUERY = "nvidia-smi -q -x"
-JOURNAL = "journalctl -k -b 0 -o short-iso --no-hostname --no-pager -q"
+JOURNAL = " ".join(boot_log.JOURNAL)
 BOOTED = "2026-11-20T08:00:00+00:00 kernel: Linux version 6.8.0-60-generic\n"
 
 

@@ -1,6 +1,6 @@
 """Judges the hardware errors of the kernel log: XIDs, SXids, PCIe errors and machine checks, within the declared hours."""
 
-from typing import Container, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Container, Iterable, List, Mapping, Optional, Tuple
 
 from clusterctl_validators import boot_log
 from clusterctl_validators.finding import Severity
@@ -15,22 +15,36 @@ _UNDECLARED = "not declared for this node"
 
 
 class Window:
-    """The part of the log that counts."""
+    """The part of the log that counts.
+
+    Attributes:
+        log: the kernel log of this boot.
+        missing: why lines of this part may be missing; empty if none are.
+    """
 
     def __init__(self, probe: Probe, hours: int) -> None:
-        """`hours` before the node's own clock; 0: since boot. Raises ProbeError if the clock cannot be read."""
+        """`hours` before the node's own clock; 0: since boot. Raises ProbeError if the clock cannot be read, UnreadableLogError if the log cannot."""
         self.hours = hours
+        self.log = boot_log.read_log(probe)
         self._since_s: Optional[float] = None
         if hours:
             result = probe.run(["date", "+%s"])
             if result.rc != 0 or not result.stdout.strip().isdigit():
                 raise ProbeError("date: {}".format(result.error or result.stderr.strip() or "no number"))
             self._since_s = int(result.stdout) - hours * 3600.0
+        self.missing = self.log.missing(self._since_s)
 
     def holds(self, time: str) -> bool:
         """Whether an error at this time counts; one without a readable time does."""
         at = boot_log.seconds_of(time)
         return self._since_s is None or at is None or at >= self._since_s
+
+    def judge(self, record: Record, check: str, good: bool, **fields: Any) -> None:
+        """Pass only if the log has every line of this part: where it has no error, but does not reach back far enough, this is unknown."""
+        if good and self.missing:
+            record.could_not_run(check, self.missing, fields.get("severity", Severity.MAJOR))
+        else:
+            record.ok(check, good, **fields)
 
     def __str__(self) -> str:
         return "in the last {} h".format(self.hours) if self.hours else "since boot"
@@ -41,7 +55,8 @@ def judge_gpu_events(record: Record, events: GpuEvents, window: Window, tolerate
     recent = [e for e in events.gpus if window.holds(e.time)]
     bad = [e for e in recent if e.code not in tolerated and not e.harmless]
     harmless = "none that requires action ({} harmless)".format(len(recent) - len(bad))
-    record.ok(
+    window.judge(
+        record,
         "hardware.xids",
         not bad,
         expected="none that requires action",
@@ -58,7 +73,7 @@ def judge_gpu_events(record: Record, events: GpuEvents, window: Window, tolerate
         )
     fatal = [e for e in events.switches if not e.harmless and window.holds(e.time)]
     found = _listed(map(_gpu_text, fatal)) or "none fatal"
-    record.ok("hardware.sxids", not fatal, expected="none fatal", found=found, severity=Severity.CRITICAL, hint=switch_advice)
+    window.judge(record, "hardware.sxids", not fatal, expected="none fatal", found=found, severity=Severity.CRITICAL, hint=switch_advice)
 
 
 def judge_aer(
@@ -69,7 +84,8 @@ def judge_aer(
     for name, severity in (("fatal", Severity.CRITICAL), ("nonfatal", Severity.MAJOR)):
         bad = [e for e in recent if not e.corrected and e.fatal == (name == "fatal")]
         counted = [] if window.hours or bad else _counted(counts, name)
-        record.ok(
+        window.judge(
+            record,
             "hardware.aer." + name,
             not bad and not counted,
             expected="none {}".format(window),
@@ -78,14 +94,15 @@ def judge_aer(
             hint="drain the node, power it off and reseat the device, its riser or cable; replace it if the errors return",
         )
     corrected = [e for e in recent if e.corrected]
-    _limit(record, "hardware.aer.corrected", corrected_max, corrected, "a device reseated or replaced ends them")
+    _limit(record, window, "hardware.aer.corrected", corrected_max, events=corrected, hint="a device reseated or replaced ends them")
 
 
 def judge_machine_checks(record: Record, events: Tuple[MachineError, ...], window: Window, corrected_max: int) -> None:
     """Machine checks of processors and memory."""
     recent = [e for e in events if window.holds(_time(e))]
     bad = [e for e in recent if not e.corrected]
-    record.ok(
+    window.judge(
+        record,
         "hardware.mce.uncorrected",
         not bad,
         expected="none {}".format(window),
@@ -94,16 +111,16 @@ def judge_machine_checks(record: Record, events: Tuple[MachineError, ...], windo
         hint="find the DIMM or processor in the event log of the BMC (`clusterctl bmc NODE`), replace it, then burn in",
     )
     corrected = [e for e in recent if e.corrected]
-    _limit(record, "hardware.mce.corrected", corrected_max, corrected, "the event log of the BMC names the DIMM")
+    _limit(record, window, "hardware.mce.corrected", corrected_max, events=corrected, hint="the event log of the BMC names the DIMM")
 
 
-def _limit(record: Record, check: str, most: int, events: List[MachineError], hint: str) -> None:
+def _limit(record: Record, window: Window, check: str, most: int, *, events: List[MachineError], hint: str) -> None:
     if not most:
         found = "; found {}".format(_listed(map(_text, events))) if events else ""
         record.not_applicable(check, _UNDECLARED + found)
         return
     shown = ": " + _listed(map(_text, events)) if events else ""
-    record.ok(check, len(events) <= most, expected="<= {}".format(most), found="{}{}".format(len(events), shown), hint=hint)
+    window.judge(record, check, len(events) <= most, expected="<= {}".format(most), found="{}{}".format(len(events), shown), hint=hint)
 
 
 def _counted(counts: Mapping[str, AerCounts], name: str) -> List[str]:

@@ -4,18 +4,15 @@ import re
 from dataclasses import dataclass
 from typing import List, Match, Pattern, Tuple
 
-from clusterctl_validators.boot_log import Runner, UnreadableLogError, read_text, time_of
+from clusterctl_validators.boot_log import MESSAGE_START, Runner, parse_log, read_log, time_of
 
-# Priority, time, host and `kernel:`. What follows must be the driver's own message: others carry text of users, an OOM line the name of a cgroup.
-_BEFORE = (
-    r"^\s*(?:<\d+>|\d+,\d+,\d+,[^;]*;)?\s*(?:\w+\s*:\w+\s*:\s*)?"
-    r"(?:\[[^\]]*\]\s*|\d{4}-\d\d-\d\dT\S+\s+|\w{3}\s+\d+\s+[\d:.]+\s+)*(?:(?:[\w.-]+\s+)?kernel:\s*)?(?:\[[^\]]*\]\s*)?"
-)
 # A MIG instance stands behind the address: `Xid (PCI:0000:01:00 GPU-I:05): 94`.
-_XID = re.compile(_BEFORE + r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:[0-9a-fA-F]+)?\): (?P<code>\d+)(?:, (?P<detail>.*))?")
+_XID = re.compile(
+    MESSAGE_START + r"NVRM: Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:[0-9a-fA-F]+)?\): (?P<code>\d+)(?:, (?P<detail>.*))?"
+)
 # The first line of an SXid states whether it is fatal; lines with its severity number and data follow.
 _SXID = re.compile(
-    _BEFORE + r"(?:nvidia-nvswitch\d+: )?SXid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?!Severity|Data)(?P<detail>.*)|$)"
+    MESSAGE_START + r"(?:nvidia-nvswitch\d+: )?SXid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<code>\d+)(?:, (?!Severity|Data)(?P<detail>.*)|$)"
 )
 
 
@@ -45,9 +42,7 @@ class KernelEvents:
 
 def parse(text: str) -> KernelEvents:
     """Parse journal, dmesg and raw kernel lines. Raises UnreadableLogError if the log is empty: a booted kernel has logged something."""
-    if not text.strip():
-        raise UnreadableLogError("the kernel log of this boot is empty")
-    lines = [line for line in text.splitlines() if "Xid (" in line]
+    lines = [line for line in parse_log(text).text.splitlines() if "Xid (" in line]
     return KernelEvents(_events(lines, _XID), _events(lines, _SXID))
 
 
@@ -68,4 +63,4 @@ def is_fatal_sxid(event: XidEvent) -> bool:
 
 def read(runner: Runner) -> KernelEvents:
     """The log of this boot. Raises UnreadableLogError if it cannot be read."""
-    return parse(read_text(runner))
+    return parse(read_log(runner).text)

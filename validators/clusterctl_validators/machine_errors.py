@@ -5,11 +5,15 @@ Formats: Linux, drivers/pci/pcie/aer.c, arch/x86/kernel/cpu/mce/core.c, drivers/
 
 import re
 from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import Iterator, List, Optional, Tuple
 
 _AER = re.compile(
     r"(?P<device>[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]): (?:AER: )?"
     r"PCIe Bus Error: severity=(?P<severity>[A-Z][a-z]+(?: \([A-Za-z-]+\))?), type=(?P<detail>[^,]+)"
+)
+# The root port announces an error; nothing follows where the device could not be found or read, as that of a GPU that is lost from the bus.
+_ANNOUNCED = re.compile(
+    r"AER: (?:Multiple )?(?P<severity>Uncorrect(?:ed|able) \((?:Non-)?Fatal\)) error (?:message )?received(?: from|:) (?P<device>[0-9a-f:.]+)"
 )
 _MCE = re.compile(
     r"mce: \[Hardware Error\]: (?P<device>CPU \d+): Machine Check(?P<exception> Exception)?: \S+ (?P<detail>Bank \d+: (?P<status>[0-9a-f]+))"
@@ -50,6 +54,23 @@ def aer_error(line: str) -> Optional[MachineError]:
     return MachineError(found.group("device"), severity.startswith("Correct"), "(Fatal)" in severity, text, line[: found.start()])
 
 
+def _aer_errors(lines: List[str]) -> Iterator[MachineError]:
+    """Errors with their details, and announced ones without."""
+    waiting: Optional[MachineError] = None
+    for line in lines:
+        announced, error = _ANNOUNCED.search(line), aer_error(line)
+        if waiting and (announced or (error and error.corrected)):
+            yield waiting
+        if announced:
+            severity = announced.group("severity")
+            waiting = MachineError(announced.group("device").rstrip("."), False, "(Fatal)" in severity, severity, line[: announced.start()])
+        elif error:
+            waiting = None
+            yield error
+    if waiting:
+        yield waiting
+
+
 def machine_check(line: str) -> Optional[MachineError]:
     """The machine check of a line."""
     found = _MCE.search(line)
@@ -84,6 +105,7 @@ class MachineErrors:
 
 def parse(text: str) -> MachineErrors:
     """The errors of a log."""
-    candidates = [line for line in text.splitlines() if "Bus Error" in line or "Hardware Error" in line or "EDAC MC" in line]
-    aer = tuple(e for e in map(aer_error, candidates) if e)
-    return MachineErrors(aer, tuple(e for e in map(machine_check, candidates) if e))
+    candidates = [
+        line for line in text.splitlines() if "Bus Error" in line or "AER: " in line or "Hardware Error" in line or "EDAC MC" in line
+    ]
+    return MachineErrors(tuple(_aer_errors(candidates)), tuple(e for e in map(machine_check, candidates) if e))

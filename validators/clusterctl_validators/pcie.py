@@ -21,6 +21,7 @@ _ACS = re.compile(r"ACSCtl:\s*(.*)")
 _REDIRECTING = ("ReqRedir+", "CmpltRedir+", "UpstreamFwd+")
 # Vendor and class of devices that exchange data without the processor: NVIDIA's GPUs and network adapters, NVMe disks.
 _PEER = re.compile(r"0x10de 0x03|0x15b3 0x02|\S+ 0x0108")
+_GPU = re.compile(r"0x10de 0x03")
 _SLOT = re.compile(r"^PCI_SLOT_NAME=(\S+)$", re.MULTILINE)
 _IOMMU_STATES = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "translated"}
 
@@ -157,3 +158,18 @@ def acs_ports(probe: Probe) -> Tuple[List[str], List[str]]:
             if any(flag in found.group(1) for flag in _REDIRECTING):
                 redirecting.append(address)
     return able, redirecting
+
+
+def gpu_functions(probe: Probe) -> Dict[str, str]:
+    """PCI address -> folder of the GPUs of NVIDIA: display and 3D controllers."""
+    folders = [path.rpartition("/")[0] for path in probe.glob(DEVICES + "/*/class")]
+    found = [f for f in folders if _GPU.match("{} {}".format(probe.read(f + "/vendor"), probe.read(f + "/class")))]
+    return {f.rpartition("/")[2]: f for f in found}
+
+
+def path_limits(probe: Probe, device: str) -> Tuple[int, int]:
+    """The generation and the lanes that every part of a device's path can do; 0 = the kernel shows none."""
+    parts = [device, *ports_above(probe, device)]
+    generations = [_generation(probe, part + "/max_link_speed") for part in parts]
+    widths = [_width(probe, part + "/max_link_width") for part in parts]
+    return min(filter(None, generations), default=0), min(filter(None, widths), default=0)

@@ -2,17 +2,16 @@
 
 from typing import Any, Mapping, Optional, Tuple
 
-from clusterctl_validators import boot_log, machine_errors, pcie, rdma_sysfs, secure_boot
+from clusterctl_validators import hardware_kernel_log, pcie, rdma_sysfs, secure_boot
 from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import Gpu, GpuReader, UnreadableGpuError
 from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_vendor import reader_of
-from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
 from clusterctl_validators.hardware_machine import judge_model, judge_release
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
 from clusterctl_validators.host_inventory import UnreadableInventoryError, parse_lscpu, parse_memory_gib, parse_nvme_data_disks
-from clusterctl_validators.probe import Probe, ProbeError
+from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "hardware"
@@ -363,33 +362,18 @@ def test_secure_boot(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:
-    if not spec["hardware_gpus"]:
-        record.not_applicable("hardware.xids", _NO_GPUS)
-        return
-    reader = reader_of(probe)
-    try:
-        window = Window(probe, spec["hardware_log_hours"])
-        events = reader.events()
-    except (UnreadableGpuError, ProbeError) as e:
-        record.could_not_run("hardware.xids", "the kernel log of this boot cannot be read: {}".format(e), Severity.CRITICAL)
-        return
-    judge_gpu_events(record, events, window, set(spec["hardware_xids_tolerated"]), reader.advice.switch)
+    """Errors of GPUs and NVSwitches."""
+    hardware_kernel_log.judge_gpus(spec, record, probe)
 
 
 def test_machine_errors(spec: Spec, record: Record, probe: Probe) -> None:
     """PCIe errors and machine checks."""
-    if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
-        record.not_applicable("hardware.aer", "neither GPUs nor HCAs are declared for this node")
-        return
-    try:
-        window = Window(probe, spec["hardware_log_hours"])
-        errors = machine_errors.parse(boot_log.read_text(probe))
-    except (boot_log.UnreadableLogError, ProbeError) as e:
-        for check in ("hardware.aer", "hardware.mce"):
-            record.could_not_run(check, "the kernel log of this boot cannot be read: {}".format(e), Severity.CRITICAL)
-        return
-    judge_aer(record, errors.aer, pcie.aer_counts(probe), window, spec["hardware_aer_corrected_max"])
-    judge_machine_checks(record, errors.machine_checks, window, spec["hardware_mce_corrected_max"])
+    hardware_kernel_log.judge_machine(spec, record, probe)
+
+
+def test_link_log(spec: Spec, record: Record, probe: Probe) -> None:
+    """Losses of the HCAs' links, and PCIe links that trained below what was declared."""
+    hardware_kernel_log.judge_links(spec, record, probe)
 
 
 def test_dimms(spec: Spec, record: Record, probe: Probe) -> None:

@@ -24,6 +24,7 @@ class KernelLog:
     def __init__(self) -> None:
         self._pipe = os.open(KMSG, os.O_RDWR | os.O_NONBLOCK)  # kept open, so that writing never blocks
         self._waiting: list[bytes] = []
+        self._number = 0  # journald notes that it missed messages where a number is left out
 
     def log(self, text: str, level: str = "info") -> None:
         """Write one line to dmesg's file immediately and to journald when it has read the previous lines."""
@@ -31,8 +32,8 @@ class KernelLog:
         priority = _LEVELS[level]
         with open(RING, "a", encoding="utf-8") as ring:
             ring.write(f"{priority} {time.time():.6f} {seconds:.6f} {text}\n")
-            number = ring.tell()
-        self._waiting.append(f"{priority},{number},{int(seconds * 1e6)},-;{text}\n".encode())
+        self._waiting.append(f"{priority},{self._number},{int(seconds * 1e6)},-;{text}\n".encode())
+        self._number += 1
 
     def pump(self) -> bool:
         """Send a waiting line if journald is ready. Returns whether more lines wait."""

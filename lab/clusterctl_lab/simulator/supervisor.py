@@ -6,7 +6,7 @@ import os
 import select
 import socket
 
-from . import ethernet_rails, fault_effects, link_type, load, peers, state
+from . import ethernet_rails, fault_effects, link_messages, link_type, load, peers, state
 from .file_watcher import POLL_S, FileWatcher
 from .foreign_programs import ForeignPrograms
 from .kernel_log import KMSG, KernelLog
@@ -78,6 +78,7 @@ def _log_first_lines(log: KernelLog) -> None:
     log.log(f"Command line: {state.read('/proc/cmdline')}")
     if state.driver_version():
         log.log(f"NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  {state.driver_version()}  Release Build", "notice")
+    link_messages.log_hcas(log, state.read_faults())
 
 
 def _answer(server: socket.socket) -> None:

@@ -20,7 +20,12 @@ COMMAND_LIMIT_S = 60
 LOG_LINES = 400
 LINE_LIMIT = 300
 # Since boot, in seconds, which a change of the clock does not affect.
-LOG_COMMANDS = (["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-hostname", "--no-pager", "-q"], ["dmesg"])
+# With journald's own notes that it missed messages of the kernel (SD_MESSAGE_JOURNAL_MISSED of systemd's sd-messages.h).
+KERNEL = ["_TRANSPORT=kernel", "+", "_TRANSPORT=driver", "MESSAGE_ID=e9bf28e6e834481bb6f48f548ad13606"]
+LOG_COMMANDS = (["journalctl", "-b", "0", "-o", "short-monotonic", "--no-hostname", "--no-pager", "-q", *KERNEL], ["dmesg"])
+LOG_TIME = re.compile(r"\[\s*(\d+\.\d+)\]")
+MISSED = re.compile(r"^\[[\d. ]+\] systemd-journald\[\d+\]: Missed \d+ kernel messages")
+FIRST_LINES = 20
 # Formats: Documentation/ABI/testing of Linux, sysfs-bus-pci-devices-aer (totals are the last line), sysfs-devices-edac, sysfs-class-infiniband.
 AER_TOTALS = {"correctable": "TOTAL_ERR_COR", "nonfatal": "TOTAL_ERR_NONFATAL", "fatal": "TOTAL_ERR_FATAL"}
 EDAC_COUNTERS = ("mc*/[uc]e_count", "mc*/ce_noinfo_count", "mc*/dimm*/dimm_ce_count", "mc*/rank*/dimm_ce_count")
@@ -40,16 +45,36 @@ def command_output(argv: list[str]) -> dict[str, Any]:
 
 
 def kernel_log(pattern: str) -> dict[str, Any]:
-    """The last matching lines of this boot's kernel log, and why there are none where it cannot be read."""
-    found: dict[str, Any] = {"error": "no command that prints the kernel log", "lines": []}
+    """The last matching lines of this boot's kernel log, since when it is complete, and why there are none where it cannot be read."""
+    found: list[dict[str, Any]] = []
+    problem = "no command that prints the kernel log"
     for argv in LOG_COMMANDS:
         answer = command_output(argv)
-        found["error"] = answer["error"] or ("" if answer["exit_status"] == 0 else answer["stderr"].strip() or "it failed")
-        if not found["error"] and answer["stdout"].strip():
-            wanted = [line[:LINE_LIMIT] for line in answer["stdout"].splitlines() if re.search(pattern, line)]
-            return {"error": "", "lines": wanted[-LOG_LINES:]}
-        found["error"] = found["error"] or "the kernel log of this boot is empty"
-    return found
+        problem = answer["error"] or ("" if answer["exit_status"] == 0 else answer["stderr"].strip() or "it failed")
+        if not problem and answer["stdout"].strip():
+            found.append(chosen_lines(answer["stdout"].splitlines(), pattern))
+    if found:
+        return min(found, key=lambda log: log["complete_since_s"])
+    return {"error": problem or "the kernel log of this boot is empty", "lines": []}
+
+
+def chosen_lines(lines: list[str], pattern: str) -> dict[str, Any]:
+    """The last matching lines, and the time since boot from which on none is missing: not before the oldest line, a loss, or a line left out here."""
+    wanted = [line for line in lines if re.search(pattern, line)]
+    since_s = 0.0 if any("Linux version " in line for line in lines[:FIRST_LINES]) else seconds(lines[0])
+    ends = [line for line in lines if MISSED.match(line)] + wanted[:-LOG_LINES]
+    return {"error": "", "lines": [w[:LINE_LIMIT] for w in wanted[-LOG_LINES:]], "complete_since_s": max([since_s, *map(seconds, ends)])}
+
+
+def seconds(line: str) -> float:
+    """The time of a line since boot; the time now if it has none."""
+    found = LOG_TIME.search(line)
+    return float(found.group(1)) if found else uptime_s()
+
+
+def uptime_s() -> float:
+    """Seconds since boot."""
+    return float(text(Path("/proc/uptime")).split()[0])
 
 
 def counters(sys_root: Path = Path("/sys")) -> dict[str, dict[str, int]]:
@@ -101,7 +126,7 @@ def main(words: list[str]) -> int:
     snapshot = {
         "schema_version": SCHEMA_VERSION,
         "boot_id": text(Path("/proc/sys/kernel/random/boot_id")).strip(),
-        "uptime_s": float(text(Path("/proc/uptime")).split()[0]),
+        "uptime_s": uptime_s(),
         "log": kernel_log(words[1]),
         "commands": {command: command_output(command.split()) for command in words[2:]},
         "counters": counters(),

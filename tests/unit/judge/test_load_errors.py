@@ -24,6 +24,7 @@ from support.roles import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
 
 EXAMPLES = yaml.safe_load((CASES / "load_errors" / "cases.yml").read_text(encoding="utf-8"))
 QUERY, NVLINK = COUNTER_COMMANDS[0], LINK_COUNTER_COMMANDS[0]
@@ -91,7 +92,7 @@ def test_case(case: dict[str, Any]) -> None:
     first = {QUERY: query if query["stdout"] == BARE else output(GPU), NVLINK: output(case.get("nvlink_before", LINKS))}
     before = snapshot(5, counters=case.get("sysfs_before", HEALTHY), commands=first)
     commands = {QUERY: case.get("smi") or query, NVLINK: output(case.get("nvlink_after", links(case.get("nvlink", {}))))}
-    log = {"error": case.get("log_error", ""), "lines": case.get("log", [])}
+    log = {"error": case.get("log_error", ""), "lines": case.get("log", []), "complete_since_s": case.get("log_complete_since_s", 0.0)}
     after = snapshot(10, boot_id=case.get("boot_id", "boot-1"), counters={}, commands=commands, log=log)
     after = json.dumps(json.loads(after) | {"counters": case.get("sysfs", HEALTHY), "rates_gbps": case.get("rates_gbps", {})})
     results = judged(before, after[: case.get("cut", len(after))], case)
@@ -238,6 +239,44 @@ def test_a_link_of_which_no_counter_has_a_limit_proves_nothing() -> None:
     assert [(r.outcome, r.device, r.reason) for r in found] == [(Outcome.COULD_NOT_RUN, "GPU 0 NVLink 0", GateReason.INCOMPLETE)]
 
 
+def agent_script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("error_snapshot", ROOT / "roles" / "burnin" / "files" / "error_snapshot.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+FIRST = "[    0.000000] kernel: Linux version 6.8.0"
+XID = "[  {}.5] kernel: NVRM: Xid (PCI:0000:19:00): 13, x"
+
+
+@pytest.mark.parametrize(
+    ("lines", "since_s"),
+    [
+        ([FIRST, XID.format(60)], 0.0),
+        ([XID.format(60)], 60.5),
+        ([FIRST, "[   70.25] systemd-journald[412]: Missed 17 kernel messages"], 70.25),
+        ([FIRST, "[   70.25] kernel: systemd-journald[412]: Missed 17 kernel messages"], 0.0),
+        ([FIRST, *(XID.format(n) for n in range(10, 10 + 403))], 12.5),  # 400 lines are kept
+    ],
+)
+def test_since_when_the_lines_of_a_snapshot_are_complete(lines: list[str], since_s: float) -> None:
+    found = agent_script().chosen_lines(lines, "NVRM: Xid")
+    assert found["complete_since_s"] == since_s
+    assert len(found["lines"]) <= 400
+
+
+def test_a_snapshot_takes_the_log_that_reaches_further_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = agent_script()
+    late, first = output(XID.format(60)), output(f"{FIRST}\n{XID.format(60)}")
+    for answers in ([late, first], [first, late]):
+        left = iter(answers)
+        monkeypatch.setattr(script, "command_output", lambda _argv, left=left: next(left))
+        assert script.kernel_log("Xid") == {"error": "", "lines": [XID.format(60)], "complete_since_s": 0.0}
+
+
 def test_the_script_reads_sysfs(tmp_path: Path) -> None:
     files = {
         "class/infiniband/mlx5_0/ports/1/counters/symbol_error": "3\n",
@@ -255,11 +294,7 @@ def test_the_script_reads_sysfs(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    spec = importlib.util.spec_from_file_location("error_snapshot", ROOT / "roles" / "burnin" / "files" / "error_snapshot.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = agent_script()
     (tmp_path / "class/infiniband/mlx5_0/ports/1/rate").write_text("400 Gb/sec (4X NDR)\n")
     assert script.rates_gbps(tmp_path) == {"mlx5_0/1": 400.0}
     assert script.counters(tmp_path) == {

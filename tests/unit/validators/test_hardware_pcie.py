@@ -239,3 +239,68 @@ def test_the_options_have_the_values_that_the_checks_know() -> None:
 def test_times_of_all_formats(time: str) -> None:
     assert boot_log.seconds_of(time) == boot_log.seconds_of(TIME)
     assert boot_log.seconds_of("") is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (["nvme 0000:61:00.0: AER: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)"], {}),
+        (["nvme 0000:61:00.0: PCIe Bus Error: severity=Correctable, type=Physical Layer, (Receiver ID)"], {}),
+        (
+            ["nvme 0000:61:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Data Link Layer, (Receiver ID)"],
+            {"hardware.aer.fatal"},
+        ),
+        (
+            ["nvme 0000:61:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Inaccessible, (Unregistered Agent ID)"],
+            {"hardware.aer.nonfatal"},
+        ),
+        (["pcieport 0000:00:01.0: AER: Correctable error message received from 0000:61:00.0"], {}),
+        # Nothing follows where the device cannot be read any more.
+        (
+            ["pcieport 0000:00:01.0: AER: Multiple Uncorrectable (Non-Fatal) error message received from 0000:61:00.0"],
+            {"hardware.aer.nonfatal"},
+        ),
+        (["pcieport 0000:00:01.0: AER: Uncorrected (Fatal) error received: 0000:61:00.0"], {"hardware.aer.fatal"}),
+        (
+            ["pcieport 0000:00:01.0: AER: Uncorrectable (Fatal) error message received from 0000:61:00.0 (no details found)"],
+            {"hardware.aer.fatal"},
+        ),
+    ],
+)
+def test_the_wordings_of_all_kernels(lines: list[str], shown: set[str], root: Path) -> None:
+    journal = "".join(f"{TIME} kernel: {line}\n" for line in lines)
+    assert set(bad(check(root, journal=journal))) == set(shown)
+    corrected = check(root, journal=journal * 2, hardware_aer_corrected_max=1)["hardware.aer.corrected"].outcome
+    assert (corrected is Outcome.FAIL) == ("Bus Error: severity=Correct" in journal)
+
+
+def test_an_error_and_its_announcement_are_one(root: Path) -> None:
+    announced = f"{TIME} kernel: pcieport 0000:60:01.0: AER: Uncorrectable (Fatal) error message received from 0000:61:00.0\n"
+    findings = check(root, journal=announced + f"{TIME} {AER.format('', 'Uncorrectable (Fatal)')}")
+    assert findings["hardware.aer.fatal"].found.count("0000:61:00.0") == 1
+
+
+def test_a_log_that_does_not_reach_back_to_the_boot_proves_nothing(root: Path) -> None:
+    record = Record("hardware")
+    later = f"{TIME} kernel: audit: type=1400\n"
+    spec = SpecView("hardware", declared("hardware", hardware_mce_corrected_max=5))
+    probe = Probe(InventedNode(root, {JOURNAL: later, "dmesg --time-format iso": later}))
+    for name in ("test_kernel_log", "test_machine_errors"):
+        getattr(module, name)(spec=spec, record=record, probe=probe)
+    found = {f.check: f for f in record.findings if f.outcome is not Outcome.NOT_APPLICABLE}
+    assert {f.outcome for f in found.values()} == {Outcome.COULD_NOT_RUN}
+    assert {"hardware.xids", "hardware.sxids", "hardware.aer.fatal", "hardware.mce.uncorrected", "hardware.mce.corrected"} <= set(found)
+    assert "hardware_log_hours" in found["hardware.xids"].reason
+    hours = check_hours(root, later)
+    assert {f.outcome for f in hours if f.check in ("hardware.xids", "hardware.mce.uncorrected")} == {Outcome.PASS}
+
+
+def check_hours(root: Path, journal: str) -> list[Finding]:
+    """The same log where it holds the hours that count."""
+    record = Record("hardware")
+    now = int(boot_log.seconds_of(TIME) or 0) + 7200
+    probe = Probe(InventedNode(root, {JOURNAL: journal, "dmesg --time-format iso": journal, "date +%s": f"{now}\n"}))
+    spec = SpecView("hardware", declared("hardware", hardware_log_hours=2))
+    for name in ("test_kernel_log", "test_machine_errors"):
+        getattr(module, name)(spec=spec, record=record, probe=probe)
+    return list(record.findings)

@@ -104,7 +104,8 @@ class Tools:
 
 
 def test_the_journal_is_enough() -> None:
-    tools = Tools(journalctl=CommandResult(0, "2026-11-20T08:00:00+00:00 kernel: NVRM: Xid (PCI:0000:19:00): 79, x\n"))
+    line = "2026-11-20T08:00:00+00:00 kernel: {}\n"
+    tools = Tools(journalctl=CommandResult(0, line.format("Linux version 6.8") + line.format("NVRM: Xid (PCI:0000:19:00): 79, x")))
     assert kernel_log.read(tools).xids[0].time == "2026-11-20T08:00:00+00:00"
     assert tools.asked == ["journalctl"]
 
@@ -120,7 +121,7 @@ def test_dmesg_without_a_journal() -> None:
         {},
         {"journalctl": CommandResult(0, "")},
         {"journalctl": CommandResult(1, "", "No journal files were found.")},
-        {"journalctl": CommandResult(None, error="timed out after 20 s"), "dmesg": CommandResult(0, "Linux version")},
+        {"journalctl": CommandResult(None, error="timed out after 20 s"), "dmesg": CommandResult(0, "")},
         {"dmesg": CommandResult(1, "", "dmesg: read kernel buffer failed: Operation not permitted")},
     ],
 )

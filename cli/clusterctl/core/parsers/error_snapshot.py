@@ -35,10 +35,16 @@ class CommandOutput(_Model):
 
 
 class KernelLog(_Model):
-    """The chosen lines of this boot's kernel log; `error` says why it could not be read."""
+    """The chosen lines of this boot's kernel log.
+
+    Attributes:
+        error: why it could not be read.
+        complete_since_s: seconds after boot from which on no line is missing; records made before this was recorded have none.
+    """
 
     error: str
     lines: tuple[str, ...]
+    complete_since_s: Annotated[float, Field(ge=0, lt=1e10)] = 0.0
 
 
 class ErrorSnapshot(_Model):

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl_lab.simulator import dmesg, fault_effects, kernel_log, machine
-from clusterctl_lab.simulator.state import Fault
+from clusterctl_lab.simulator import dmesg, fault_effects, kernel_log, link_messages, link_type, machine
+from clusterctl_lab.simulator.state import Fault, Faults
+from clusterctl_validators import link_log
 from clusterctl_validators.kernel_log import parse
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def test_journald_gets_one_record_at_a_time(log: kernel_log.KernelLog) -> None:
         seen.append(read_record(kernel_log.KMSG))
     seen.append(read_record(kernel_log.KMSG))
     assert [s.rpartition(";")[2] for s in seen] == ["one\n", "two\n", "three\n"]
-    assert seen[0].startswith("6,")
+    assert [s.split(",")[:2] for s in seen] == [["6", "0"], ["6", "1"], ["6", "2"]]
 
 
 @pytest.mark.parametrize("style", ["", "--time-format iso", "-T", "-t"])
@@ -71,3 +72,18 @@ def test_a_row_remap_failure_logs_both_xids(log: kernel_log.KernelLog, capsys: p
     fault_effects.log_fault(Fault("hca_degraded", "mlx5_3", "0.5"), "n1", log)
     dmesg.main(["dmesg"])
     assert [e.code for e in parse(capsys.readouterr().out).xids] == [48, 64]
+
+
+@pytest.mark.parametrize("ethernet", [True, False])
+def test_adapters_log_their_links_at_boot(
+    log: kernel_log.KernelLog, ethernet: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(link_type, "is_ethernet", lambda: ethernet)
+    link_messages.log_hcas(log, Faults((Fault("hca_pcie_lanes", "mlx5_3", "8"),)))
+    dmesg.main(["dmesg", "--time-format", "iso"])
+    text = capsys.readouterr().out
+    assert text.count(": Link up") == (len(machine.THIS.hca_names) if ethernet else 0)
+    found = link_log.parse(text)
+    assert found.losses == ()
+    assert [found.bandwidths[a].lanes for a in machine.THIS.hca_addresses] == [None, None, None, 8, None, None, None, None]
+    assert found.bandwidths[machine.THIS.hca_addresses[3]].generation == machine.THIS.pcie_gen

@@ -67,9 +67,7 @@ def raised_by_load(gate: str, node: str, before: ErrorSnapshot, after: ErrorSnap
 
 def _found(this: _Comparison) -> Iterator[GateResult]:
     yield from _logged(this)
-    for name, snapshot in (("before", this.before), ("after", this.after)):
-        for problem in snapshot.problems():
-            yield this.result(Outcome.COULD_NOT_RUN, "complete", detail=f"snapshot {name}: {problem}", reason=GateReason.INCOMPLETE)
+    yield from _incomplete(this)
     try:
         then, now = this.before.all_counters(), this.after.all_counters()
     except UnreadableGpuError as e:
@@ -93,6 +91,18 @@ def _found(this: _Comparison) -> Iterator[GateResult]:
     for device in sorted(set(now) - set(then)):
         for counter in sorted(set(now[device]) & set(this.allowed.limits)):
             yield from _grown(this, device, counter, 0, now[device][counter])
+
+
+def _incomplete(this: _Comparison) -> Iterator[GateResult]:
+    """What was not read, of the lines that the kernel logged under load too."""
+    for name, snapshot in (("before", this.before), ("after", this.after)):
+        for problem in snapshot.problems():
+            yield this.result(Outcome.COULD_NOT_RUN, "complete", detail=f"snapshot {name}: {problem}", reason=GateReason.INCOMPLETE)
+    complete_since_s, began_s = this.after.log.complete_since_s, this.before.uptime_s
+    if complete_since_s > began_s:
+        lost = f"lines of the kernel log are missing up to {complete_since_s:.0f} s after boot; the load began at {began_s:.0f} s"
+        detail = f"{lost}. Keep the journal on disk (/var/log/journal) or enlarge the kernel's buffer (log_buf_len), then burn in again"
+        yield this.result(Outcome.COULD_NOT_RUN, "complete", metric="kernel_log", detail=detail, reason=GateReason.INCOMPLETE)
 
 
 def _grown(this: _Comparison, device: str, counter: str, then: float, now: float | None) -> Iterator[GateResult]:

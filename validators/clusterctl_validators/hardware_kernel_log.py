@@ -1,0 +1,79 @@
+"""What role hardware takes from the kernel log: errors of GPUs, PCIe and memory, losses of links, and PCIe links that trained low."""
+
+from typing import Any, List, Mapping, Optional
+
+from clusterctl_validators import link_log, machine_errors, pcie
+from clusterctl_validators.boot_log import UnreadableLogError
+from clusterctl_validators.finding import Severity
+from clusterctl_validators.gpu import UnreadableGpuError
+from clusterctl_validators.gpu_vendor import reader_of
+from clusterctl_validators.hardware_link_log import Device, judge_bandwidth, judge_flaps, path_of
+from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
+from clusterctl_validators.probe import Probe, ProbeError
+from clusterctl_validators.record import Record
+
+Spec = Mapping[str, Any]
+
+
+def judge_gpus(spec: Spec, record: Record, probe: Probe) -> None:
+    """XIDs and SXids."""
+    if not spec["hardware_gpus"]:
+        record.not_applicable("hardware.xids", "no GPUs are declared for this node")
+        return
+    window = _window(spec, record, probe, "hardware.xids")
+    if window is None:
+        return
+    reader = reader_of(probe)
+    try:
+        events = reader.events()
+    except UnreadableGpuError as e:
+        record.could_not_run("hardware.xids", str(e), Severity.CRITICAL)
+        return
+    judge_gpu_events(record, events, window, set(spec["hardware_xids_tolerated"]), reader.advice.switch)
+
+
+def judge_machine(spec: Spec, record: Record, probe: Probe) -> None:
+    """PCIe errors and machine checks."""
+    if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
+        record.not_applicable("hardware.aer", "neither GPUs nor HCAs are declared for this node")
+        return
+    window = _window(spec, record, probe, "hardware.aer", "hardware.mce")
+    if window:
+        errors = machine_errors.parse(window.log.text)
+        judge_aer(record, errors.aer, pcie.aer_counts(probe), window, spec["hardware_aer_corrected_max"])
+        judge_machine_checks(record, errors.machine_checks, window, spec["hardware_mce_corrected_max"])
+
+
+def judge_links(spec: Spec, record: Record, probe: Probe) -> None:
+    """Losses of the HCAs' links, and PCIe bandwidth below what is declared."""
+    if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
+        record.not_applicable("hardware.link_log", "neither GPUs nor HCAs are declared for this node")
+        return
+    window = _window(spec, record, probe, "hardware.link_log")
+    if window is None:
+        return
+    events = link_log.parse(window.log.text)
+    hcas = _present_hcas(spec, probe)
+    judge_flaps(record, events, hcas, window, spec["hardware_link_flaps_max"])
+    paths = [path_of(probe, hca, spec["hardware_hca_pcie_gen"], spec["hardware_hca_pcie_width"]) for hca in hcas]
+    judge_bandwidth(record, "hardware.pcie_bandwidth.hcas", window, events.bandwidths, paths)
+    found = pcie.gpu_functions(probe) if spec["hardware_gpus"] else {}
+    # A GPU at rest lowers its generation, at boot too; its lanes stay.
+    gpus = [path_of(probe, Device("GPU at " + a, folder, a), 1, spec["hardware_gpu_pcie_width"]) for a, folder in found.items()]
+    judge_bandwidth(record, "hardware.pcie_bandwidth.gpus", window, events.bandwidths, gpus)
+
+
+def _present_hcas(spec: Spec, probe: Probe) -> List[Device]:
+    folders = {h["name"]: (h, "/sys/class/infiniband/{}/device".format(h["name"])) for h in spec["hardware_hcas"]}
+    found = [(name, hca, folder, pcie.slot_of(probe, folder)) for name, (hca, folder) in folders.items()]
+    return [Device(name, folder, address, hca["link_layer"] == "Ethernet") for name, hca, folder, address in found if address]
+
+
+def _window(spec: Spec, record: Record, probe: Probe, *checks: str) -> Optional[Window]:
+    """The log that counts; None, with the reason recorded, if it cannot be read."""
+    try:
+        return Window(probe, spec["hardware_log_hours"])
+    except (UnreadableLogError, ProbeError) as e:
+        for check in checks:
+            record.could_not_run(check, "the kernel log of this boot cannot be read: {}".format(e), Severity.CRITICAL)
+        return None
