@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl_validators import nvidia, test_hardware
+from clusterctl_validators import hardware_kernel_log, nvidia, test_hardware
 from clusterctl_validators.finding import GOOD, Finding, Outcome
 from clusterctl_validators.gpu import EccCounts, Gpu, GpuEvent, GpuEvents, GpuLog, UnreadableGpuError
 from support.checks import run_checks
-from support.gpu_node import declared
+from support.gpu_node import BOOTED, JOURNAL, declared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,9 +59,12 @@ class OtherReader:
 
 
 def check(root: Path, monkeypatch: pytest.MonkeyPatch, *events: GpuEvent) -> dict[str, Finding]:
-    monkeypatch.setattr(test_hardware, "reader_of", lambda _: OtherReader(events))
+    for asking in (test_hardware, hardware_kernel_log):
+        monkeypatch.setattr(asking, "reader_of", lambda _: OtherReader(events))
     hca = {"name": "mlx5_0", "rate_gbps": 400, "link_layer": "InfiniBand", "gpu": 0}
-    return run_checks(test_hardware, declared("hardware", hardware_gpus=1, hardware_hcas=[hca], hardware_memory_min_gib=0), root, {})
+    return run_checks(
+        test_hardware, declared("hardware", hardware_gpus=1, hardware_hcas=[hca], hardware_memory_min_gib=0), root, {JOURNAL: BOOTED}
+    )
 
 
 def test_findings_and_hints_come_from_the_vendors_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
