@@ -1,6 +1,6 @@
 """What role hardware takes from the kernel log: errors of GPUs, PCIe and memory, losses of links, and PCIe links that trained low."""
 
-from typing import Any, List, Mapping, Optional
+from typing import Any, FrozenSet, List, Mapping, NamedTuple, Optional
 
 from clusterctl_validators import link_log, machine_errors, pcie
 from clusterctl_validators.boot_log import UnreadableLogError
@@ -15,12 +15,22 @@ from clusterctl_validators.record import Record
 Spec = Mapping[str, Any]
 
 
-def judge_gpus(spec: Spec, record: Record, probe: Probe) -> None:
+class LogLimits(NamedTuple):
+    """The declared limits: hours that count (0: since boot), XIDs that are tolerated, and most corrected errors and losses of a link."""
+
+    hours: int
+    xids_tolerated: FrozenSet[int]
+    aer_corrected_max: int
+    mce_corrected_max: int
+    link_flaps_max: int
+
+
+def judge_gpus(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> None:
     """XIDs and SXids."""
     if not spec["hardware_gpus"]:
         record.not_applicable("hardware.xids", "no GPUs are declared for this node")
         return
-    window = _window(spec, record, probe, "hardware.xids")
+    window = _window(limits.hours, record, probe, "hardware.xids")
     if window is None:
         return
     reader = reader_of(probe)
@@ -29,32 +39,32 @@ def judge_gpus(spec: Spec, record: Record, probe: Probe) -> None:
     except UnreadableGpuError as e:
         record.could_not_run("hardware.xids", str(e), Severity.CRITICAL)
         return
-    judge_gpu_events(record, events, window, set(spec["hardware_xids_tolerated"]), reader.advice.switch)
+    judge_gpu_events(record, events, window, limits.xids_tolerated, reader.advice.switch)
 
 
-def judge_machine(spec: Spec, record: Record, probe: Probe) -> None:
+def judge_machine(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> None:
     """PCIe errors and machine checks."""
     if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
         record.not_applicable("hardware.aer", "neither GPUs nor HCAs are declared for this node")
         return
-    window = _window(spec, record, probe, "hardware.aer", "hardware.mce")
+    window = _window(limits.hours, record, probe, "hardware.aer", "hardware.mce")
     if window:
         errors = machine_errors.parse(window.log.text)
-        judge_aer(record, errors.aer, pcie.aer_counts(probe), window, spec["hardware_aer_corrected_max"])
-        judge_machine_checks(record, errors.machine_checks, window, spec["hardware_mce_corrected_max"])
+        judge_aer(record, errors.aer, pcie.aer_counts(probe), window, limits.aer_corrected_max)
+        judge_machine_checks(record, errors.machine_checks, window, limits.mce_corrected_max)
 
 
-def judge_links(spec: Spec, record: Record, probe: Probe) -> None:
+def judge_links(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> None:
     """Losses of the HCAs' links, and PCIe bandwidth below what is declared."""
     if not spec["hardware_gpus"] and not spec["hardware_hcas"]:
         record.not_applicable("hardware.link_log", "neither GPUs nor HCAs are declared for this node")
         return
-    window = _window(spec, record, probe, "hardware.link_log")
+    window = _window(limits.hours, record, probe, "hardware.link_log")
     if window is None:
         return
     events = link_log.parse(window.log.text)
     hcas = _present_hcas(spec, probe)
-    judge_flaps(record, events, hcas, window, spec["hardware_link_flaps_max"])
+    judge_flaps(record, events, hcas, window, limits.link_flaps_max)
     paths = [path_of(probe, hca, spec["hardware_hca_pcie_gen"], spec["hardware_hca_pcie_width"]) for hca in hcas]
     judge_bandwidth(record, "hardware.pcie_bandwidth.hcas", window, events.bandwidths, paths)
     found = pcie.gpu_functions(probe) if spec["hardware_gpus"] else {}
@@ -69,10 +79,10 @@ def _present_hcas(spec: Spec, probe: Probe) -> List[Device]:
     return [Device(name, folder, address, hca["link_layer"] == "Ethernet") for name, hca, folder, address in found if address]
 
 
-def _window(spec: Spec, record: Record, probe: Probe, *checks: str) -> Optional[Window]:
+def _window(hours: int, record: Record, probe: Probe, *checks: str) -> Optional[Window]:
     """The log that counts; None, with the reason recorded, if it cannot be read."""
     try:
-        return Window(probe, spec["hardware_log_hours"])
+        return Window(probe, hours)
     except (UnreadableLogError, ProbeError) as e:
         for check in checks:
             record.could_not_run(check, "the kernel log of this boot cannot be read: {}".format(e), Severity.CRITICAL)

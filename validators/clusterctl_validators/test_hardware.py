@@ -361,19 +361,29 @@ def test_secure_boot(spec: Spec, record: Record, probe: Probe) -> None:
     secure_boot.judge_state(spec["hardware_secure_boot"], probe, record)
 
 
+def _log_limits(spec: Spec) -> hardware_kernel_log.LogLimits:
+    return hardware_kernel_log.LogLimits(
+        spec["hardware_log_hours"],
+        frozenset(spec["hardware_xids_tolerated"]),
+        spec["hardware_aer_corrected_max"],
+        spec["hardware_mce_corrected_max"],
+        spec["hardware_link_flaps_max"],
+    )
+
+
 def test_kernel_log(spec: Spec, record: Record, probe: Probe) -> None:
     """Errors of GPUs and NVSwitches."""
-    hardware_kernel_log.judge_gpus(spec, record, probe)
+    hardware_kernel_log.judge_gpus(spec, _log_limits(spec), record, probe)
 
 
 def test_machine_errors(spec: Spec, record: Record, probe: Probe) -> None:
     """PCIe errors and machine checks."""
-    hardware_kernel_log.judge_machine(spec, record, probe)
+    hardware_kernel_log.judge_machine(spec, _log_limits(spec), record, probe)
 
 
 def test_link_log(spec: Spec, record: Record, probe: Probe) -> None:
     """Losses of the HCAs' links, and PCIe links that trained below what was declared."""
-    hardware_kernel_log.judge_links(spec, record, probe)
+    hardware_kernel_log.judge_links(spec, _log_limits(spec), record, probe)
 
 
 def test_dimms(spec: Spec, record: Record, probe: Probe) -> None:
