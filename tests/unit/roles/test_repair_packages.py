@@ -62,6 +62,12 @@ def test_check_mode_reports_it_and_changes_nothing(tmp_path: Path) -> None:
     assert "E: Unmet dependencies" in out
 
 
+def test_a_database_in_use_is_not_taken_for_a_broken_one(tmp_path: Path) -> None:
+    code, out, calls = repair(tmp_path, broken=75)
+    assert (code, calls) == (2, [CHECK])
+    assert "failed=1" in out
+
+
 @pytest.mark.parametrize(("broken", "configured", "fixed"), [(1, 0, 0), (100, 2, 0), (100, 0, 100)])
 def test_a_repair_that_fails_fails_the_role(tmp_path: Path, broken: int, configured: int, fixed: int) -> None:
     code, out, _ = repair(tmp_path, broken=broken, configured=configured, fixed=fixed)
