@@ -9,7 +9,7 @@ import yaml
 from support.roles import ROOT, all_roles, exemptions
 
 SHARED = ROOT / "roles" / "shared"
-INCLUDED = re.compile(r"\.\./\.\./shared/(tasks|templates)/([\w{}. ]+)")
+INCLUDED = re.compile(r"\.\./\.\./shared/(tasks|templates|files)/([\w{}. ]+)")
 FAMILIES = ("Debian", "RedHat")
 
 
@@ -33,7 +33,7 @@ def test_only_existing_files_are_included() -> None:
 
 
 def test_every_file_has_two_users_or_belongs_to_another_shared_file() -> None:
-    files = {str(p.relative_to(SHARED)) for kind in ("tasks", "templates") for p in (SHARED / kind).iterdir()}
+    files = {str(p.relative_to(SHARED)) for kind in ("tasks", "templates", "files") for p in (SHARED / kind).iterdir()}
     assert files, "the tasks moved"
     assert {name for name in files if len(users().get(name, ())) < 2 and users().get(name) != {"shared"}} == set()
 
@@ -41,7 +41,7 @@ def test_every_file_has_two_users_or_belongs_to_another_shared_file() -> None:
 def test_it_is_never_applied() -> None:
     plays = yaml.safe_load((ROOT / "playbooks" / "provision.yml").read_text())
     assert "shared" not in [entry["role"] for play in plays for entry in play["roles"]]
-    assert {p.name for p in SHARED.iterdir()} == {"README.md", "tasks", "templates"}
+    assert {p.name for p in SHARED.iterdir()} == {"README.md", "tasks", "templates", "files"}
 
 
 def test_a_folder_without_argument_specs_is_exempt_with_a_reason() -> None:
