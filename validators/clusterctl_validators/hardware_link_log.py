@@ -46,7 +46,7 @@ def judge_flaps(record: Record, events: LinkEvents, hcas: Sequence[Device], wind
     for hca in hcas:
         check = "hardware.hca[{}].link_flaps".format(hca.name)
         if not hca.ethernet:
-            record.not_applicable(check, "the kernel logs no link of InfiniBand; its counters are judged")
+            record.not_applicable(check, "the kernel logs no link of InfiniBand; load_errors judges its counters")
             continue
         losses = [loss for loss in events.losses if loss.pci == hca.address and window.holds(loss.time)]
         number = link_log.most_within(losses, FLAP_SPAN_S)

@@ -77,8 +77,8 @@ def leave(context: RunContext, plan: Plan) -> None:
 
 
 def quarantine_unrepairable(context: RunContext, plan: Plan) -> None:
-    """Quarantine the nodes on which a check fails that no role can repair, with the findings that show it."""
-    for p in plan.to_quarantine:
+    """Quarantine the nodes on which a check fails that no role can repair, with the findings that show it; those that could not leave the pool have ended."""
+    for p in (p for p in plan.to_quarantine if p.node in context.active):
         context.services.store.save_findings(context.run_id, context.findings[p.node])
         context.quarantine(p.node, Phase.CHECK, p.reasons)
 
