@@ -108,3 +108,9 @@ def test_an_empty_database_without_runs_is_a_new_one(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     with Store.open(url(tmp_path)) as store:
         assert store.nodes() == ()
+
+
+@pytest.mark.parametrize("address", ["postgresql+psycopg://alice:x@host:no-port/none", "alice:x@host/none", "sqlite:no-slashes", ""])
+def test_an_address_that_nobody_can_read_is_an_error_of_the_store(address: str) -> None:
+    with pytest.raises(StoreError):
+        Store.open_to_read(address)

@@ -83,7 +83,10 @@ def connect_to_read(url: str) -> Engine | None:
     With a write-ahead log, SQLite reads a file only if it can make the log's index beside it, or if nobody writes to the file
     (https://sqlite.org/wal.html, "Read-Only Databases"): so the second way is taken only where no log is left.
     """
-    parsed = _parse(url)
+    try:
+        parsed = _parse(url)
+    except (ArgumentError, ValueError):
+        return None  # `connect` names what is wrong with it
     file = Path(parsed.database or "").absolute()
     if parsed.get_backend_name() != "sqlite" or not file.is_file():
         return None
