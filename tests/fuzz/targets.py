@@ -144,13 +144,13 @@ def _judge_targets() -> list[Target]:
         _judge_target(
             "rdma_pair_gpu",
             _gpu_pair(),
-            [IN_GPU_MEMORY + perftest(196.0), perftest(392.0), IN_GPU_MEMORY + perftest(392.0, size=64)],
+            [IN_GPU_MEMORY + perftest(196.0), perftest(392.0), IN_GPU_MEMORY + perftest(392.0, size=64), IN_GPU_MEMORY + perftest(_NAN)],
             _on_gpus,
         ),
         _judge_target(
             "nccl_group",
             (one, two),
-            [*group[2:], nccl(386.0, via="NET/IB/0/GDRDMA", ranks=16, wrong="5", closing="5 FAILED")],
+            [*group[2:], no_numbers, nccl(386.0, via="NET/IB/0/GDRDMA", ranks=16, wrong="5", closing="5 FAILED")],
             _ring,
             name="nccl_group ring",
         ),

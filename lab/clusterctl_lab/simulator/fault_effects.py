@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from . import machine, pcie_training, pseudo_files, sysfs_pci, sysfs_rdma
+from . import link_messages, machine, pcie_training, pseudo_files, sysfs_pci, sysfs_rdma
 from .kernel_log import xid_line
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def log_fault(fault: Fault, node: str, log: KernelLog) -> None:
         severity, kind, level = _AER[fault.option]
         log.log(f"pcieport {sysfs_pci.ports_of(address)[0]}: AER: {severity.split(' ')[0]} error message received from {address}", level)
         log.log(f"mlx5_core {address}: PCIe Bus Error: severity={severity}, type={kind}", level)
+    elif fault.name == "link_flaps":
+        link_messages.log_losses(log, fault.device, int(fault.option))
 
 
 def _counted(faults: Faults, hca: str) -> dict[str, int]:
@@ -75,8 +77,10 @@ def raise_load_errors(faults: list[Fault], node: str, log: KernelLog, root: str 
 
 
 def apply_faults(faults: Faults, root: str = "/sys") -> None:
-    """Update link rates and PCI devices in sysfs to match the faults."""
+    """Update link rates, counters of lost links and PCI devices in sysfs to match the faults."""
     trained = faults.trained_gbps()
+    for fault in faults.of("link_flaps"):
+        pseudo_files.write_files(root, {f"class/infiniband/{fault.device}/ports/1/counters/link_downed": int(fault.option)})
     for name, address in zip(machine.THIS.hca_names, machine.THIS.hca_addresses, strict=True):
         folder = sysfs_pci.device_folder(address)
         pseudo_files.write_files(root, sysfs_pci.error_counters(folder, _counted(faults, name)))

@@ -1,4 +1,4 @@
-"""What mlx5_core logs of each HCA when it starts: its PCIe bandwidth, and for Ethernet that the link is up."""
+"""What mlx5_core logs of each HCA: its PCIe bandwidth when it starts, and for Ethernet every change of its link."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ def log_hcas(log: KernelLog, faults: Faults) -> None:
         log.log(f"mlx5_core {address}: {bandwidth(address, fewer.get(name, _LANES))}")
         if link_type.is_ethernet():
             log.log(f"mlx5_core {address} {nic_settings.interface_name(index)}: Link up")
+
+
+def log_losses(log: KernelLog, hca: str, losses: int) -> None:
+    """Write the lines of a link that goes down and comes back. Of InfiniBand the kernel logs nothing; its counters tell."""
+    index = machine.THIS.hca_names.index(hca)
+    for state in ("down", "up") * losses if link_type.is_ethernet() else ():
+        log.log(f"mlx5_core {machine.THIS.hca_addresses[index]} {nic_settings.interface_name(index)}: Link {state}")
 
 
 def bandwidth(address: str, lanes: int) -> str:

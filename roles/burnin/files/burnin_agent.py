@@ -34,6 +34,8 @@ from step_records import FILE, new_record, note_boot, rebooted
 
 LOST_AFTER_S = 20.0
 CLIENT_DELAY_S = 0.3
+# Who ends a run signals its agent and its commands together, in any order.
+SIGNALLED_S = 0.5
 RETRY_S = 0.5
 RUN_WORDS, WAIT_WORDS, QUERY_WORDS, START_WORDS = 3, 4, 3, 4
 ALL_DONE = 1 << 30
@@ -207,6 +209,8 @@ class Agent:
         try:
             if error == NO_ERROR:
                 self.execute(step, record)
+                if record["error_code"] == "killed" and self.stop.wait(SIGNALLED_S) and self.why != NO_ERROR:
+                    record["error_code"], record["error"] = self.why
                 used = self.in_use(step, begun)
                 if used != NO_ERROR:
                     record["error_code"], record["error"], record["exit_status"] = (*used, None)

@@ -291,6 +291,12 @@ def test_a_command_that_a_signal_ends_has_no_exit_status(make: Callable[..., Nod
     assert (found.error, found.error_code, found.exit_status) == ("ended by signal 9", GateReason.KILLED, None)
 
 
+def test_a_command_whose_agent_is_signalled_a_moment_later_was_interrupted(make: Callable[..., Node]) -> None:
+    both = "setsid sh -c 'sleep 0.3; kill -TERM $0' $PPID > /dev/null 2>&1 & sleep 0.1; kill -TERM $$"
+    found = make("n1", [step("s", ["sh", "-c", both])]).alone()["s"]
+    assert (found.error, found.error_code, found.exit_status) == ("interrupted", GateReason.INTERRUPTED, None)
+
+
 def test_a_port_that_is_in_use_is_the_reason(make: Callable[..., Node]) -> None:
     with socket.create_server((ADDRESSES["n1"], 0)) as taken:
         one = make("n1", [step("r", ["true"], peer="n2", peer_address=ADDRESSES["n2"])], control_port=taken.getsockname()[1])

@@ -87,3 +87,18 @@ def test_adapters_log_their_links_at_boot(
     assert found.losses == ()
     assert [found.bandwidths[a].lanes for a in machine.THIS.hca_addresses] == [None, None, None, 8, None, None, None, None]
     assert found.bandwidths[machine.THIS.hca_addresses[3]].generation == machine.THIS.pcie_gen
+
+
+@pytest.mark.parametrize("ethernet", [True, False])
+def test_a_link_that_flaps_is_seen_in_the_log_or_in_the_counter(
+    log: kernel_log.KernelLog, tmp_path: Path, ethernet: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(link_type, "is_ethernet", lambda: ethernet)
+    fault = Fault("link_flaps", "mlx5_3", "12")
+    link_messages.log_hcas(log, Faults())
+    fault_effects.log_fault(fault, "n1", log)
+    fault_effects.apply_faults(Faults((fault,)), str(tmp_path))
+    dmesg.main(["dmesg", "--time-format", "iso"])
+    lost = [loss.pci for loss in link_log.parse(capsys.readouterr().out).losses]
+    assert lost == ([machine.THIS.hca_addresses[3]] * 12 if ethernet else [])
+    assert (tmp_path / "class/infiniband/mlx5_3/ports/1/counters/link_downed").read_text().strip() == "12"
