@@ -1,10 +1,9 @@
-"""Where inventory and state are: `clusterctl.yml`, the environment, options; options win."""
+"""Where inventory and state are: `clusterctl.yml`, over it the environment, over both the options."""
 
 from __future__ import annotations
 
 import getpass
 import os
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
+from clusterctl.adapters.config_keys import BY_NAME, COMMON, CPU_QUOTA_PERCENT, REBOOT_BUDGET
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.core.breaker import Breaker
@@ -24,27 +24,7 @@ if TYPE_CHECKING:
     from clusterctl.core.maintenance_windows import MaintenanceWindows
 
 FILE_NAME = "clusterctl.yml"
-COMMON = "@common"
-REBOOT_BUDGET = "50%"
-CPU_QUOTA_PERCENT = 50
 _NO_LIMITS = PoolLimits()
-_KEYS = {
-    "inventory",
-    "state_dir",
-    "database_url",
-    "operator",
-    "pool",
-    "gates",
-    "signing_key",
-    "allowed_signers",
-    "reboot_budget",
-    "drift_policy",
-    "cpu_quota_percent",
-    "auto_partners",
-    "breaker_percent",
-    "breaker_minutes",
-    "maintenance_windows",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,33 +103,54 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
     """Read clusterctl.yml and lay environment and options over it.
 
     Raises:
-        ConfigError: the file cannot be read, is not a mapping, or has an unknown key.
+        ConfigError: the file cannot be read or is not a mapping, a key is unknown, or its value is none that the key takes.
     """
     here = (start or Path.cwd()).resolve()
     file = find_file(here)
-    data: dict[str, object] = {}
-    if file is not None:
-        data = _read(file)
+    given = _Given({} if file is None else _read(file))
     root = file.resolve().parent if file else here
-    named = _strings(data, "inventory", file, "paths", hint="write inventory: [inventory/common, inventory/mysite]")
-    layers = tuple(_layer(here, i) for i in inventory) or tuple(_layer(root, i) for i in named)
-    chosen = state_dir or os.environ.get("CLUSTERCTL_STATE_DIR") or str(data.get("state_dir", ".clusterctl"))
+    layers = tuple(_layer(here, i) for i in inventory) or tuple(_layer(root, i) for i in given.texts("inventory"))
     return Config(
         root=root,
         inventory=layers,
-        state_dir=(root / chosen).resolve(),
-        database_url=os.environ.get("CLUSTERCTL_DATABASE_URL", str(data.get("database_url", ""))),
-        operator=os.environ.get("CLUSTERCTL_OPERATOR", str(data.get("operator", "")) or _whoami()),
-        pool=_pool(data.get("pool", "local"), root, file),
-        gates=tuple(_strings(data, "gates", file, "modules", hint="write gates: [my_gates] for plugins/my_gates.py")),
-        signing_key=root / str(data["signing_key"]) if data.get("signing_key") else None,
-        allowed_signers=root / str(data["allowed_signers"]) if data.get("allowed_signers") else None,
-        reboot_budget=_budget(data.get("reboot_budget", REBOOT_BUDGET), file),
-        drift_policy=str(data.get("drift_policy", "")),
-        cpu_quota_percent=_percent(data.get("cpu_quota_percent", CPU_QUOTA_PERCENT), file),
-        auto_partners=_number(data.get("auto_partners", 0), file),
-        limits=PoolLimits(_breaker(data, file), _windows(data, file)),
+        state_dir=(root / (state_dir or given.text("state_dir"))).resolve(),
+        database_url=given.text("database_url"),
+        operator=given.text("operator") or _whoami(),
+        pool=_pool(given.value("pool"), root, file),
+        gates=given.texts("gates"),
+        signing_key=given.path("signing_key", root),
+        allowed_signers=given.path("allowed_signers", root),
+        reboot_budget=given.text("reboot_budget"),
+        drift_policy=given.text("drift_policy"),
+        cpu_quota_percent=int(given.number("cpu_quota_percent")),
+        auto_partners=int(given.number("auto_partners")),
+        limits=PoolLimits(Breaker(given.number("breaker_percent"), 60 * given.number("breaker_minutes")), _windows(given.data, file)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The checked keys of the file, with what overrides them and their defaults."""
+
+    data: Mapping[str, object]
+
+    def value(self, name: str) -> object:
+        key = BY_NAME[name]
+        return (os.environ.get(key.environment, "") if key.environment else "") or self.data.get(name, key.default)
+
+    def text(self, name: str) -> str:
+        return str(self.value(name))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self.value(name)
+        return tuple(str(v) for v in value) if isinstance(value, list) else ()
+
+    def number(self, name: str) -> float:
+        return float(self.text(name))
+
+    def path(self, name: str, root: Path) -> Path | None:
+        text = self.text(name)
+        return root / text if text else None
 
 
 def _layer(base: Path, name: str) -> Path:
@@ -157,37 +158,6 @@ def _layer(base: Path, name: str) -> Path:
     if "," in name and not (base / name).exists():
         return Path(name)
     return content_dir() / "inventory" / "common" if name == COMMON else base / name
-
-
-def _budget(value: object, file: Path | None) -> str:
-    """As playbooks/reboot.yml takes it."""
-    if isinstance(value, bool) or not re.fullmatch(r"[1-9][0-9]*|([1-9][0-9]?|100)%", str(value)):
-        raise invalid_key(file, "reboot_budget", f"{value!r} is neither a number of nodes nor a percentage", "write 4, or 25%")
-    return str(value)
-
-
-def _percent(value: object, file: Path | None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise invalid_key(file, "cpu_quota_percent", f"{value!r} is no whole number of percent", "write 50 for half a core, 0 for no quota")
-    return value
-
-
-def _number(value: object, file: Path | None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise invalid_key(file, "auto_partners", f"{value!r} is no number of nodes", "write 2 to allow two admitted nodes, 0 for none")
-    return value
-
-
-def _breaker(data: Mapping[str, object], file: Path | None) -> Breaker:
-    """`breaker_percent` of the pool within `breaker_minutes`."""
-    default = Breaker()
-    percent, minutes = data.get("breaker_percent", default.limit_percent), data.get("breaker_minutes", default.window_s / 60)
-    for key, value, most in (("breaker_percent", percent, 100), ("breaker_minutes", minutes, 7 * 24 * 60)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-            raise invalid_key(
-                file, key, f"{value!r} is no number above 0 and up to {most}", "write 25 for a quarter of the pool, 10 for ten minutes"
-            )
-    return Breaker(float(str(percent)), 60 * float(str(minutes)))
 
 
 def _windows(data: Mapping[str, object], file: Path | None) -> MaintenanceWindows:
@@ -205,16 +175,9 @@ def _whoami() -> str:
         return f"uid-{os.getuid()}"
 
 
-def _strings(data: Mapping[str, object], key: str, file: Path | None, what: str, *, hint: str) -> list[str]:
-    value = data.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise invalid_key(file, key, f"is not a list of {what}", hint)
-    return value
-
-
 def _pool(value: object, root: Path, file: Path | None) -> PoolDeclaration:
     """`pool: local`, or a mapping of `kind` and the backend's settings."""
-    hint = "write pool: local, or pool: {kind: NAME, ...} with the settings of that pool"
+    hint = BY_NAME["pool"].hint
     if isinstance(value, dict):
         if "kind" not in value:
             raise invalid_key(file, "pool.kind", "is missing", hint)
@@ -244,9 +207,14 @@ def _read(file: Path) -> dict[str, object]:
         return {}
     if not isinstance(data, dict):
         raise ConfigError(detail=f"{file}: is not a mapping", hint="see `clusterctl init` for an example")
-    unknown = sorted(set(map(str, data)) - _KEYS)
-    if unknown:
-        from clusterctl.core.near_match import did_you_mean  # noqa: PLC0415 difflib is for a mistyped key only
+    for name, value in data.items():
+        key = BY_NAME.get(str(name))
+        if key is None:
+            from clusterctl.core.near_match import did_you_mean  # noqa: PLC0415 difflib is for a mistyped key only
 
-        raise invalid_key(file, unknown[0], f"unknown key{did_you_mean(unknown[0], _KEYS)}", f"known keys: {', '.join(sorted(_KEYS))}")
+            raise invalid_key(
+                file, str(name), f"unknown key{did_you_mean(str(name), BY_NAME)}", f"known keys: {', '.join(sorted(BY_NAME))}"
+            )
+        if problem := key.problem(value):
+            raise invalid_key(file, key.name, problem, key.hint)
     return {str(k): v for k, v in data.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
 import signal
 import stat
@@ -112,8 +113,8 @@ def take(lock_fd: int, patience_s: float) -> bool:
 def holders(path: str) -> list[int]:
     """The processes that have the lock open: an agent, or commands that a killed agent left running."""
     found = set()
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
+    for link in glob.iglob("/proc/[0-9]*/fd/*"):  # noqa: PTH207 Path.glob raises where a process ends under its hands
         with suppress(OSError):
             if os.readlink(link) == os.path.realpath(path):  # noqa: PTH115 Python 3.8
-                found.add(int(link.parts[2]))
+                found.add(int(link.split("/")[2]))
     return sorted(found - {os.getpid()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,3 +49,25 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path: Path, node_lock: ModuleTyp
     (tmp_path / "other").mkdir()
     (tmp_path / "lock").symlink_to(tmp_path / "other")
     assert "others may write there" in node_lock.lock_node(str(tmp_path / "lock" / "burnin.lock"), "o1")[1]
+
+
+def test_a_process_that_ends_while_it_is_looked_at_hides_no_holder(
+    tmp_path: Path, node_lock: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = subprocess.Popen(["sleep", "60"], pass_fds=[fd := os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)])
+    gone = subprocess.Popen(["sleep", "60"])
+    real = os.scandir
+
+    def scandir(folder: object) -> object:
+        if str(folder) == f"/proc/{gone.pid}/fd":
+            raise FileNotFoundError(2, "No such file or directory", str(folder))
+        return real(folder)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    try:
+        assert node_lock.holders(str(tmp_path / "lock")) == [holder.pid]
+    finally:
+        os.close(fd)
+        for process in (holder, gone):
+            process.kill()
+            process.wait()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from clusterctl.adapters.config import CPU_QUOTA_PERCENT
+from clusterctl.adapters.config_keys import CPU_QUOTA_PERCENT
 from clusterctl.core.waivers import may_match
 
 _MARGIN_S = 30.0

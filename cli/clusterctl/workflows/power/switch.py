@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from clusterctl.adapters.bmc.exchange import BmcError
-from clusterctl.adapters.config import REBOOT_BUDGET
+from clusterctl.adapters.config_keys import REBOOT_BUDGET
 from clusterctl.adapters.ssh.remote_result import TransportError
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.power import PowerAction, PowerOutcome, PowerReport

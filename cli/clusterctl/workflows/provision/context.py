@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from clusterctl.adapters.config import REBOOT_BUDGET
+from clusterctl.adapters.config_keys import REBOOT_BUDGET
 from clusterctl.adapters.pools.headroom import Headroom
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import IllegalTransitionError
