@@ -7,7 +7,15 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-GENERATORS = ("role_readmes.py", "role_table.py", "cli_reference.py", "profile_table.py", "module_table.py", "assumptions.py")
+GENERATORS = (
+    "role_readmes.py",
+    "role_table.py",
+    "cli_reference.py",
+    "profile_table.py",
+    "module_table.py",
+    "configuration_table.py",
+    "assumptions.py",
+)
 
 
 def main() -> int:

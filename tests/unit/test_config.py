@@ -1,18 +1,30 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from clusterctl.adapters import config
 from clusterctl.adapters.ansible.content import content_dir
-from clusterctl.adapters.config_keys import BY_NAME
+from clusterctl.adapters.config_keys import BY_NAME, KEYS, Key
 from clusterctl.adapters.pools.kubernetes import KubernetesSettings
 from clusterctl.adapters.pools.slurm import SlurmSettings
 from clusterctl.core.breaker import Breaker
 from clusterctl.model.errors import ConfigError
 from support.roles import ROOT
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +82,23 @@ def test_options_take_precedence_and_are_relative_to_the_working_directory(tmp_p
         ("cpu_quota_percent: half\n", "cpu_quota_percent: "),
         ("cpu_quota_percent: true\n", "cpu_quota_percent: "),
         ("a: [\n", "clusterctl.yml"),
+        ("5: x\n", "5: unknown key"),
+        ("inventory: ['']\n", "inventory: is not a list of paths"),
+        ("inventory:\n", "inventory: is not a list of paths"),
+        ("inventory: []\nstate_dir:\n", r"clusterctl\.yml:2: state_dir: is empty"),
+        ("state_dir: ''\n", "state_dir: is empty"),
+        ("state_dir: [a, b]\n", "state_dir: .* is no text"),
+        ("database_url: 5\n", "database_url: 5 is no text"),
+        ("operator: [x]\n", "operator: .* is no text"),
+        ("operator: 2026-01-01\n", "operator: .* is no text"),
+        ("signing_key: true\n", "signing_key: True is no text"),
+        ("allowed_signers: {}\n", "allowed_signers: .* is no text"),
+        ("drift_policy: criticl=drain\n", "drift_policy: 'criticl=drain' is not SEVERITY=ACTION"),
+        ("drift_policy: 1\n", "drift_policy: 1 is no text"),
+        ("breaker_percent: .nan\n", "breaker_percent: nan is no number"),
+        ("breaker_minutes: .inf\n", "breaker_minutes: inf is no number"),
+        (f"auto_partners: 1{'0' * 5000}\n", "clusterctl.yml"),
+        ("cpu_quota_percent: 1.5\n", "cpu_quota_percent: 1.5 is no whole number"),
     ],
 )
 def test_invalid_files_are_errors(text: str, says: str, tmp_path: Path) -> None:
@@ -128,3 +157,45 @@ def test_an_empty_file_is_valid(tmp_path: Path) -> None:
 )
 def test_the_site_sets_the_breaker(tmp_path: Path, text: str, breaker: Breaker) -> None:
     assert config.read_config(start=write(tmp_path, text)).limits.breaker == breaker
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key.environment], ids=lambda key: key.name)
+def test_an_option_wins_over_the_environment_and_that_over_the_file(key: Key, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(**options: str) -> str:
+        return str(getattr(config.read_config(start=tmp_path, **options), key.name)).removeprefix(f"{tmp_path}/")  # type: ignore[arg-type]
+
+    default = found()
+    write(tmp_path, f"{key.name}: of_file\n")
+    assert found() == "of_file" != default
+    monkeypatch.setenv(key.environment, "of_environment")
+    assert found() == "of_environment"
+    if key.name == "state_dir":
+        assert found(state_dir=str(tmp_path / "of_option")) == "of_option"
+    monkeypatch.setenv(key.environment, "")
+    assert found() == "of_file"
+
+
+@given(name=st.sampled_from([key.name for key in KEYS]), value=VALUES)
+def test_whatever_stands_behind_a_key_is_read_or_refused_with_its_line(name: str, value: object) -> None:
+    with TemporaryDirectory() as folder:
+        write(Path(folder), f"# a comment\n{yaml.safe_dump({name: value})}")
+        refused = ""
+        try:
+            config.read_config(start=Path(folder))
+        except ConfigError as e:
+            refused = str(e)
+    of_parts = name in {"pool", "maintenance_windows"}  # their parts have errors of their own
+    assert f"clusterctl.yml:2: {name}" in refused or of_parts or (not refused and is_valid({name: value}))
+
+
+def is_valid(document: object) -> bool:
+    schema = json.loads((ROOT / "docs" / "reference" / "schemas" / "clusterctl.schema.json").read_text())
+    return bool(Draft202012Validator(schema).is_valid(document))
+
+
+def test_the_schema_takes_the_defaults_and_this_checkouts_file() -> None:
+    assert is_valid(yaml.safe_load((ROOT / "clusterctl.yml").read_text()))
+    for key in KEYS:
+        if key.default not in {"", ()}:
+            assert is_valid({key.name: key.default})
+    assert not is_valid({"inventroy": []})

@@ -122,8 +122,8 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
         allowed_signers=given.path("allowed_signers", root),
         reboot_budget=given.text("reboot_budget"),
         drift_policy=given.text("drift_policy"),
-        cpu_quota_percent=int(given.number("cpu_quota_percent")),
-        auto_partners=int(given.number("auto_partners")),
+        cpu_quota_percent=int(given.text("cpu_quota_percent")),
+        auto_partners=int(given.text("auto_partners")),
         limits=PoolLimits(Breaker(given.number("breaker_percent"), 60 * given.number("breaker_minutes")), _windows(given.data, file)),
     )
 
@@ -201,7 +201,7 @@ def _read(file: Path) -> dict[str, object]:
         data = yaml.safe_load(read_given_text(file))
     except OSError as e:
         raise ConfigError(detail=f"{file}: {e.strerror}", hint="set CLUSTERCTL_CONFIG to a readable file, or unset it") from e
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as e:
+    except (yaml.YAMLError, ValueError, RecursionError) as e:  # ValueError: not UTF-8, no date, thousands of digits
         raise ConfigError(detail=f"{file}: {e}", hint="correct the YAML") from e
     if data is None:
         return {}
