@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,15 @@ def import_site_module(name: str, folder: Path | None) -> ModuleType:
         raise ConfigError(detail=missing, hint="correct its name in clusterctl.yml, or install its package") from e
     except (ImportError, SyntaxError) as e:
         raise ConfigError(detail=f"module {name!r} cannot be imported: {e}", hint="correct the module") from e
+    except Exception as e:  # a module of the site may raise anything while it is imported
+        raise ConfigError(detail=f"{_raised_at(e)}: {type(e).__name__}: {e}", hint=f"correct the module {name!r}") from e
     own = folder / f"{name}.py" if folder is not None else None
     if own is not None and own.is_file() and Path(str(module.__file__)).resolve() != own.resolve():
         raise ConfigError(detail=f"{own}: {module.__file__} is imported instead", hint="rename the file, because its name is in use")
     return module
+
+
+def _raised_at(error: Exception) -> str:
+    """`FILE:LINE` of the code that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{frame.filename}:{frame.lineno}"

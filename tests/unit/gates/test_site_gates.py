@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters import site_gates
+from clusterctl.adapters.config import read_config
 from clusterctl.adapters.site_gates import load_site_gates
 from clusterctl.core.gates import registry
 from clusterctl.core.gates.gates_profile import profile_of
@@ -18,7 +19,9 @@ from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
+from clusterctl.workflows import doctor
 from support.gates import SOURCE, TODAY, gates, node, plan, record
+from support.site_gate import Fans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +61,7 @@ class Fans(NodeGate):
 
 GATES = [Fans()]
 """
+AT = "/broken_gates_of_a_test.py:14: Fans: "
 FLOOR = {"gate": "site_fans", "metric": "speed", "kind": "floor", "value": 9000.0, "unit": "rpm", **SOURCE}
 
 
@@ -133,6 +137,21 @@ def test_without_its_module_the_gate_is_unknown(plugins: Path) -> None:
         (MODULE.replace('"site_fans"', '"dcgm_diag"'), "two gates are called 'dcgm_diag'"),
         ("import no_such_module_at_all", "needs 'no_such_module_at_all'"),
         ("GATES = [", "cannot be imported"),
+        (MODULE.replace("def argv", "def argvs"), "/broken_gates_of_a_test.py:33: TypeError: Can't instantiate abstract class Fans"),
+        ("\n\n1 / 0", "/broken_gates_of_a_test.py:3: ZeroDivisionError"),
+        (
+            MODULE.replace("self, settings, level, subject", "self, settings"),
+            f"{AT}argv cannot be called as gates are: too many positional",
+        ),
+        (
+            MODULE.replace("self, settings, level, subject", "self, settings, level, subject, more"),
+            f"{AT}argv cannot be called as gates are: missing",
+        ),
+        (MODULE.replace("def samples(self, text)", "def samples(text)"), f"{AT}samples cannot be called as gates are: too many positional"),
+        (MODULE.replace('tool = "site_fans"', "tool = 5"), f"{AT}no parser reads 5"),
+        (MODULE.replace("settings_model = FanSettings", "settings_model = dict"), f"{AT}settings_model is <class 'dict'>"),
+        (MODULE.replace("seconds: int = 5", "seconds: int"), f"{AT}setting seconds has no default"),
+        (MODULE.replace("    def hint(self, result):", "    hint = 5\n\n    def other(self, result):"), f"{AT}hint is 5, no method"),
     ],
 )
 def test_what_is_wrong_with_a_module_is_named(plugins: Path, content: str, problem: str) -> None:
@@ -141,6 +160,48 @@ def test_what_is_wrong_with_a_module_is_named(plugins: Path, content: str, probl
         load_site_gates(["broken_gates_of_a_test"], plugins)
     assert problem in str(refused.value)
     assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        ('"fans --seconds 5"', "argv of step 'solo' is 'fans --seconds 5', no tuple of texts"),
+        ('("fans", settings.seconds)', "argv of step 'solo' is ('fans', 9), no tuple of texts"),
+        ("()", "argv of step 'solo' is ()"),
+        ("None", "argv of step 'solo' is None"),
+        ("settings.minutes", "/broken_gates_of_a_test.py:14: Fans: planning it raised AttributeError"),
+    ],
+)
+def test_a_command_line_that_is_none_is_refused_before_anything_is_measured(plugins: Path, returned: str, problem: str) -> None:
+    module = MODULE.replace('("fans", "--seconds", str(settings.seconds))', returned)
+    (plugins / "broken_gates_of_a_test.py").write_text(module)
+    load_site_gates(["broken_gates_of_a_test"], plugins)
+    with pytest.raises(ConfigError) as refused:
+        plan([node("n1", declared=declared())], ["site_fans"])
+    assert problem in str(refused.value)
+    assert refused.value.hint
+
+
+def test_the_class_of_a_gate_is_looked_at_without_running_its_code() -> None:
+    class Property(Fans):
+        name = "site_property"
+
+        @property
+        def hint(self) -> Any:
+            raise KeyError
+
+    with pytest.raises(ConfigError, match=r"hint is .*no method"):
+        registry.register(Property())
+    registry.register(type("Static", (Fans,), {"name": "site_static", "samples": staticmethod(lambda _text: ())})())
+    registry._gates.pop("site_static")
+
+
+def test_doctor_names_the_file_of_a_gate(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (plugins / "plugins").mkdir()
+    (plugins / "plugins" / "broken_gates_of_a_test.py").write_text(MODULE.replace("self, settings, level, subject", "self, settings"))
+    (plugins / "clusterctl.yml").write_text("gates: [broken_gates_of_a_test]\n")
+    found = doctor._gates(read_config(start=plugins))
+    assert (found.ok, AT in found.found) == (False, True)
 
 
 def offered(monkeypatch: pytest.MonkeyPatch, value: str) -> None:

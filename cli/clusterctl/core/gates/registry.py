@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clusterctl.core.gates.gate import Gate, Scope
-from clusterctl.core.gates.settings import GateSettings
-from clusterctl.core.parsers import TOOLS
+from clusterctl.core.gates.gate_class import faults_of, origin_of
 from clusterctl.model.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Files of this package, in the order in which their gates run within their scope.
 _FILES = (
@@ -25,7 +20,6 @@ _FILES = (
     "load_errors",
     "nccl_group",
 )
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _gates: dict[str, Gate[Any]] = {}
 
 
@@ -40,30 +34,15 @@ def register(gate: object) -> None:
             detail=f"{gate!r} is no gate",
             hint="register an instance of a class derived from clusterctl.core.gates.gate.Gate: `GATE = MyGate()`",
         )
-    for problem, hint in _faults(gate):
-        raise ConfigError(detail=f"gate {_origin(gate)}: {problem}", hint=hint)
+    for problem, hint in faults_of(gate):
+        raise ConfigError(detail=f"gate {origin_of(gate)}: {problem}", hint=hint)
     known = _gates.get(gate.name)
     if known is not None and known is not gate:
         raise ConfigError(
-            detail=f"two gates are called {gate.name!r}: {_origin(known)} and {_origin(gate)}",
+            detail=f"two gates are called {gate.name!r}: {origin_of(known)} and {origin_of(gate)}",
             hint="rename the one of the site, and its settings",
         )
     _gates[gate.name] = gate
-
-
-def _faults(gate: Gate[Any]) -> Iterator[tuple[str, str]]:
-    """What makes a gate unusable, and what to do; the class of a site's gate is checked by no one else."""
-    name, model, tool = (getattr(gate, attribute, None) for attribute in ("name", "settings_model", "tool"))
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        yield f"{name!r} is no name of a gate", "use lower case letters, digits and `_`"
-    if not isinstance(getattr(gate, "scope", None), Scope):
-        yield "it has no scope", "derive it from NodeGate, PairGate or GroupGate"
-    if not (isinstance(model, type) and issubclass(model, GateSettings)):
-        yield f"settings_model is {model!r}", "set it to a class derived from clusterctl.core.gates.settings.GateSettings"
-    elif required := [field for field, info in model.model_fields.items() if info.is_required()]:
-        yield f"setting {required[0]} has no default", "a profile that does not run the gate need not know its settings: give it one"
-    if not isinstance(tool, str) or (tool not in TOOLS and type(gate).samples is Gate.samples):
-        yield f"no parser reads {tool!r}", f"override `samples`, or set `tool` to one of: {', '.join(TOOLS)}"
 
 
 def gate_named(name: str) -> Gate[Any]:
@@ -88,10 +67,6 @@ def all_gates() -> tuple[Gate[Any], ...]:
 def gate_names(*scopes: Scope) -> tuple[str, ...]:
     """The names of all gates, or of those of some scopes, in the order in which they run."""
     return tuple(gate.name for gate in all_gates() if not scopes or gate.scope in scopes)
-
-
-def _origin(gate: Gate[Any]) -> str:
-    return f"{type(gate).__module__}.{type(gate).__qualname__}"
 
 
 for _file in _FILES:

@@ -7,9 +7,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.gate import Scope
+from clusterctl.core.gates.gate_class import raised_while_planned
 from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.planning.step import BurnInPart, GateStep, Obstacle, Rendezvous
 from clusterctl.core.gates.registry import all_gates, gate_named
+from clusterctl.model.errors import ClusterctlError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,7 +85,12 @@ def plan_gates(
         ladder = gate if rung and isinstance(gate, GroupGate) else None
         if ladder and rung not in ladder.rungs(taking, level):
             continue
-        planned = ladder.plan_rung(taking, level, batches, rung) if ladder else gate.plan(taking, level, batches)
+        try:
+            planned = ladder.plan_rung(taking, level, batches, rung) if ladder else gate.plan(taking, level, batches)
+        except ClusterctlError:
+            raise
+        except Exception as e:  # the code of a site's gate may raise anything
+            raise raised_while_planned(gate, e) from e
         for name, own in planned.steps.items():
             steps[name] += own
         impossible |= {(gate.name, name): obstacle for name, obstacle in planned.obstacles.items()}

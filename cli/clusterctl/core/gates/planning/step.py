@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from clusterctl.model.errors import ConfigError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -72,6 +74,19 @@ class GateStep:
     exclusive: bool = False
     shares_with: tuple[str, ...] = ()
     links_of: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a command line that is none: a text would be taken apart into letters.
+
+        Raises:
+            ConfigError: it is no tuple or list of texts, or empty.
+        """
+        argv: object = self.argv
+        if not isinstance(argv, tuple | list) or not argv or not all(isinstance(word, str) for word in argv):
+            raise ConfigError(
+                detail=f"gate {self.gate}: argv of step {self.name!r} is {argv!r}, no tuple of texts",
+                hint='return ("program", "--option", str(value))',
+            )
 
 
 @dataclass(frozen=True, slots=True)
