@@ -33,7 +33,7 @@ _GENERATIONS = {
     "128": 7,
     "128.0": 7,
 }
-# Between an interface's opening and the first state of its link that its driver logs.
+# Between an interface's opening and the first state of its link that its driver logs; not confirmed on an adapter.
 _OPENING_S = 2.0
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from clusterctl.model.exit_codes import ExitCode, worst
-from clusterctl.model.findings import NodeStatus
+from clusterctl.model.findings import LOST, NodeStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,9 +115,6 @@ class DriftReport:
     @property
     def exit_code(self) -> ExitCode:
         """0 nothing changed; 8 drift or pending changes; 6 a check could not run; 4 a node was not reached."""
-        codes = [ExitCode.UNREACHABLE if x.status in _NOT_REACHED else ExitCode.VALIDATOR_FAILED for x in self.lost]
+        codes = [ExitCode.UNREACHABLE if x.status in LOST else ExitCode.VALIDATOR_FAILED for x in self.lost]
         codes += [ExitCode.VALIDATOR_FAILED if d.kind is DriftKind.UNKNOWN else ExitCode.CHANGES_PENDING for d in self.deviations]
         return worst(codes)
-
-
-_NOT_REACHED = frozenset({NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT})

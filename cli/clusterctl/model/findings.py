@@ -21,6 +21,7 @@ class NodeStatus(StrEnum):
     OK = "ok"
     UNREACHABLE = "unreachable"
     AUTH_FAILED = "auth_failed"
+    HOST_KEY_UNKNOWN = "host_key_unknown"
     HOST_KEY_CHANGED = "host_key_changed"
     PYTHON_MISSING = "python_missing"
     BUNDLE_REFUSED = "bundle_refused"
@@ -72,13 +73,16 @@ class ValidationListener(Protocol):
 HINTS: Mapping[NodeStatus, str] = {
     NodeStatus.UNREACHABLE: "check its power, network and SSH, then run again",
     NodeStatus.AUTH_FAILED: "check ansible_user and its key; for sudo, ansible_become_password and the sudoers of the node; then run again",
-    NodeStatus.HOST_KEY_CHANGED: "if the node is new or was reinstalled on purpose, renew its line in known_hosts; otherwise another host answers at its address",
+    NodeStatus.HOST_KEY_UNKNOWN: "compare its key with the one that its console shows, then add it: ssh-keyscan -H ADDRESS >> ~/.ssh/known_hosts",
+    NodeStatus.HOST_KEY_CHANGED: "if the node was reinstalled on purpose, renew its line in known_hosts; otherwise another host answers at its address",
     NodeStatus.TIMED_OUT: "a mount or tool on the node may hang; check the node, then run again",
     NodeStatus.PYTHON_MISSING: "install python3 on the node, or set ansible_python_interpreter",
     NodeStatus.BUNDLE_REFUSED: "the node needs a newer Python, or a private folder: /var/lib/clusterctl of mode 0700",
     NodeStatus.CRASHED: "see the output of the node; a login script that prints, a full disk or a killed process can be the cause",
 }
-LOST = frozenset({NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT})
+LOST = frozenset(
+    {NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_UNKNOWN, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT}
+)
 
 
 def findings_exit_code(results: Iterable[NodeFindings]) -> ExitCode:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from clusterctl.model.provision import NodeMoved, Note, Phase, PhaseStarted, TaskSeen
 from clusterctl.terminal.board import Board, visible_rows
 from clusterctl.terminal.node_ends import NodeEnds
+from clusterctl.terminal.out import terminal_console
 from clusterctl.terminal.plain import PlainView
 from clusterctl.terminal.safe_text import printable, printable_lines
 from clusterctl.terminal.states import SIGNS
@@ -71,10 +72,9 @@ class LiveView:
     """A row per node, a bar over all, redrawn four times a second."""
 
     def __init__(self, counts: Mapping[str, int], console: Console | None = None) -> None:
-        from rich.console import Console as RichConsole  # noqa: PLC0415 heavy, only for people
-        from rich.live import Live as RichLive  # noqa: PLC0415
+        from rich.live import Live as RichLive  # noqa: PLC0415 heavy, only for people
 
-        self._console = console or RichConsole(stderr=True)
+        self._console = console or terminal_console(stderr=True)
         self._board = Board(counts)
         self._ends = NodeEnds()
         self._started = time.monotonic()

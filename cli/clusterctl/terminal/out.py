@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rich.console import Console
 
 FORMATS = ("table", "json", "yaml")
 SCHEMA_VERSION = 1
@@ -83,8 +86,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
         for line in (columns, *rows):
             sys.stdout.write("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() + "\n")
         return
-    from rich.console import Console  # noqa: PLC0415 heavy, only for people
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415 heavy, only for people
     from rich.text import Text  # noqa: PLC0415
 
     grid = Table(title=title or None, header_style="bold")
@@ -92,4 +94,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = ""
         grid.add_column(column)
     for row in rows:
         grid.add_row(*map(Text, row))
-    Console().print(grid)
+    terminal_console().print(grid)
+
+
+def terminal_console(*, stderr: bool = False) -> Console:
+    """The terminal of this process; NO_COLOR leaves no escape sequence at all, while rich would still write bold text."""
+    from rich.console import Console as RichConsole  # noqa: PLC0415 heavy, only for people
+
+    return RichConsole(stderr=stderr, color_system=None if os.environ.get("NO_COLOR") else "auto")

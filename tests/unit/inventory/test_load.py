@@ -244,6 +244,37 @@ def test_names_that_only_look_misspelt_are_the_sites_own(tmp_path: Path) -> None
     assert Site(tmp_path, files).nodes("r1-n01")[0].bmc_url == "https://192.0.2.7"
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("ansible_usr", "ansible_user"),
+        ("ansible_hosts", "ansible_host"),
+        ("ansible_becom", "ansible_become"),
+        ("ansible_ssh_privat_key_file", "ansible_ssh_private_key_file"),
+        ("ansible_sudo_flag", "ansible_sudo_flags"),
+    ],
+)
+def test_a_misspelt_variable_of_ansible_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, meant: str) -> None:
+    site = Site(tmp_path, {"site/group_vars/rack_1.yml": f"ansible_ssh_timeout: 5\n{name}: x\n"})
+    monkeypatch.chdir(tmp_path)
+    _, problems = load_and_lint_nodes(site.layers, "rack-1", content=CONTENT)
+    expected = f"site/group_vars/rack_1.yml:2: {name}: nothing reads it; did you mean {meant!r}? (if it is meant as it is, list it in own_variables)"
+    assert [p.text() for p in problems] == [expected]
+
+
+def test_variables_of_ansible_that_clusterctl_does_not_read_are_right(tmp_path: Path) -> None:
+    names = (
+        "ansible_ssh_retries",
+        "ansible_become_exe",
+        "ansible_ssh_pipelining",
+        "ansible_control_path",
+        "ansible_managed",
+        "ansible_facts_parallel",
+    )
+    site = Site(tmp_path, {"site/group_vars/rack_1.yml": "".join(f"{name}: x\n" for name in names)})
+    assert load_and_lint_nodes(site.layers, "rack-1", content=CONTENT)[1] == ()
+
+
 def test_an_inventory_plug_in_is_not_taken_for_misspelt(tmp_path: Path) -> None:
     site = Site(tmp_path)
     script = site.layers[1] / "cmdb.py"

@@ -13,6 +13,7 @@ CHANGED = (
     "this message. Offending ED25519 key in known_hosts:2 Host key for 10.89.97.12 has changed and you have requested strict checking. "
     "Host key verification failed."
 )
+UNKNOWN = f"{PREFIX}No ED25519 host key is known for 10.89.97.12 and you have requested strict checking.\r\nHost key verification failed."
 REFUSED = f"{PREFIX}ssh: connect to host 10.89.97.12 port 22: Connection refused"
 DENIED = "Task failed: Failed to connect to the host via ssh: root@10.89.97.12: Permission denied (publickey,password)."
 
@@ -21,6 +22,7 @@ DENIED = "Task failed: Failed to connect to the host via ssh: root@10.89.97.12: 
     ("message", "status", "text"),
     [
         (CHANGED, NodeStatus.HOST_KEY_CHANGED, "its host key differs from known_hosts"),
+        (UNKNOWN, NodeStatus.HOST_KEY_UNKNOWN, "known_hosts has no key of it"),
         (DENIED, NodeStatus.AUTH_FAILED, "it refused the login"),
         (REFUSED, NodeStatus.UNREACHABLE, REFUSED),
         ("cat: /etc/x: Permission denied", NodeStatus.UNREACHABLE, "cat: /etc/x: Permission denied"),

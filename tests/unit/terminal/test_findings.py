@@ -131,6 +131,7 @@ def test_junit_is_xml_whatever_a_node_says(check: str, said: str, outcome: Outco
     [
         (NodeStatus.UNREACHABLE, ExitCode.UNREACHABLE),
         (NodeStatus.AUTH_FAILED, ExitCode.UNREACHABLE),
+        (NodeStatus.HOST_KEY_UNKNOWN, ExitCode.UNREACHABLE),
         (NodeStatus.HOST_KEY_CHANGED, ExitCode.UNREACHABLE),
         (NodeStatus.TIMED_OUT, ExitCode.UNREACHABLE),
         (NodeStatus.PYTHON_MISSING, ExitCode.VALIDATOR_FAILED),

@@ -33,7 +33,7 @@ _DETAIL_LIMIT = 500
 _STATUS = {
     TransportFailure.UNREACHABLE: NodeStatus.UNREACHABLE,
     TransportFailure.AUTH_FAILED: NodeStatus.AUTH_FAILED,
-    TransportFailure.HOST_KEY_UNKNOWN: NodeStatus.HOST_KEY_CHANGED,
+    TransportFailure.HOST_KEY_UNKNOWN: NodeStatus.HOST_KEY_UNKNOWN,
     TransportFailure.HOST_KEY_CHANGED: NodeStatus.HOST_KEY_CHANGED,
     TransportFailure.TIMED_OUT: NodeStatus.TIMED_OUT,
     TransportFailure.DISCONNECTED: NodeStatus.UNREACHABLE,

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from clusterctl.model.findings import NodeStatus
 
-# sshconnect.c and sshconnect2.c of OpenSSH 9; `Permission denied (publickey,password).` lists the methods that are left.
-_STATUSES = {"Host key verification failed": NodeStatus.HOST_KEY_CHANGED, ": Permission denied (": NodeStatus.AUTH_FAILED}
+# sshconnect.c and sshconnect2.c of OpenSSH 9; `Permission denied (publickey,password).` lists the methods that are left. The first that occurs counts.
+_STATUSES = {
+    "host key is known for": NodeStatus.HOST_KEY_UNKNOWN,
+    "Host key verification failed": NodeStatus.HOST_KEY_CHANGED,
+    ": Permission denied (": NodeStatus.AUTH_FAILED,
+}
 _TEXTS = {
+    NodeStatus.HOST_KEY_UNKNOWN: "known_hosts has no key of it",
     NodeStatus.HOST_KEY_CHANGED: "its host key differs from known_hosts: it was reinstalled, or another host answers",
     NodeStatus.AUTH_FAILED: "it refused the login",
 }

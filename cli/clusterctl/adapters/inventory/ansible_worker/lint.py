@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ansible import constants
+
 from clusterctl.adapters.inventory.ansible_worker.bmcs import FIELDS
 from clusterctl.adapters.inventory.ansible_worker.origins import NOWHERE, where_key
-from clusterctl.adapters.inventory.ansible_worker.places import NAMES, OWN_VARIABLES
+from clusterctl.adapters.inventory.ansible_worker.places import BECOME_PASSWORDS, CONNECTION, NAMES, OWN_VARIABLES
 from clusterctl.adapters.inventory.ansible_worker.roles import role_of
 from clusterctl.core.near_match import did_you_mean, misspelling_of
 from clusterctl.model.problem import Problem
@@ -51,12 +54,28 @@ def misspelt_variables(
     for entity in entities:
         for name in entity:
             if name not in verdicts:
-                judged = name not in accepted and not name.startswith("ansible_") and role_of(name, roles) is None
-                verdicts[name] = misspelling_of(name, known) if judged else ""
+                judged = name not in accepted and role_of(name, roles) is None
+                candidates = ansible_names() if str(name).startswith("ansible_") else known
+                verdicts[name] = misspelling_of(name, candidates) if judged and name not in candidates else ""
             place = ("--extra-vars", 0) if entity is extra else where_key(entity, name) if verdicts[name] else NOWHERE
             if verdicts[name] and place != NOWHERE:
                 silence = f"if it is meant as it is, list it in {OWN_VARIABLES}"
                 yield Problem(str(name), f"nothing reads it; did you mean {verdicts[name]!r}? ({silence})", *place)
+
+
+@lru_cache(maxsize=1)
+def ansible_names() -> frozenset[str]:
+    """The variables by which Ansible itself is told how to reach a host and what to be there, from its own documentation of them."""
+    from ansible.plugins import loader  # noqa: PLC0415 only where a name is in doubt
+
+    options = list(constants.config.get_configuration_definitions().values())
+    for plugins, name in ((loader.connection_loader, "ssh"), (loader.become_loader, "sudo"), (loader.shell_loader, "sh")):
+        plugins.get(name, class_only=True)  # reads its documentation
+        options += constants.config.get_configuration_definitions(plugins.subdir.removesuffix("_plugins"), name).values()
+    documented = {v["name"] for o in options for v in o.get("vars") or []}
+    return frozenset(
+        n for n in {*documented, *constants.COMMON_CONNECTION_VARS, *CONNECTION, *BECOME_PASSWORDS} if n.startswith("ansible_")
+    )
 
 
 def _own_variables(entities: Iterable[Mapping[str, Any]]) -> frozenset[str]:
