@@ -5,7 +5,7 @@ Formats: Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats and sy
 
 import re
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Pattern, Tuple
 
 from clusterctl_validators.probe import Probe
 
@@ -22,6 +22,8 @@ _REDIRECTING = ("ReqRedir+", "CmpltRedir+", "UpstreamFwd+")
 # Vendor and class of devices that exchange data without the processor: NVIDIA's GPUs and network adapters, NVMe disks.
 _PEER = re.compile(r"0x10de 0x03|0x15b3 0x02|\S+ 0x0108")
 _GPU = re.compile(r"0x10de 0x03")
+# Storage and management adapters, too: the kernel's name for an adapter does not exist before its driver is loaded.
+_ADAPTER = re.compile(r"0x15b3 0x02")
 _SLOT = re.compile(r"^PCI_SLOT_NAME=(\S+)$", re.MULTILINE)
 _IOMMU_STATES = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "translated"}
 
@@ -162,8 +164,18 @@ def acs_ports(probe: Probe) -> Tuple[List[str], List[str]]:
 
 def gpu_functions(probe: Probe) -> Dict[str, str]:
     """PCI address -> folder of the GPUs of NVIDIA: display and 3D controllers."""
+    return _functions(probe, _GPU)
+
+
+def physical_functions(probe: Probe) -> Tuple[List[str], List[str]]:
+    """The addresses of NVIDIA's GPUs and of its network adapters, without virtual functions: those have no registers of their own."""
+    gpus, adapters = ([a for a, f in _functions(probe, p).items() if not probe.glob(f + "/physfn")] for p in (_GPU, _ADAPTER))
+    return gpus, adapters
+
+
+def _functions(probe: Probe, pattern: Pattern[str]) -> Dict[str, str]:
     folders = [path.rpartition("/")[0] for path in probe.glob(DEVICES + "/*/class")]
-    found = [f for f in folders if _GPU.match("{} {}".format(probe.read(f + "/vendor"), probe.read(f + "/class")))]
+    found = [f for f in folders if pattern.match("{} {}".format(probe.read(f + "/vendor"), probe.read(f + "/class")))]
     return {f.rpartition("/")[2]: f for f in found}
 
 

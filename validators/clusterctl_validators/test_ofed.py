@@ -4,6 +4,7 @@ import re
 from typing import Any, Dict, List, Mapping, Optional
 
 from clusterctl_validators import adapter_tools, nv_config, secure_boot
+from clusterctl_validators.device_control import UnreadableRegisterError, read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.nv_config import UnreadableToolError
@@ -316,12 +317,11 @@ def test_max_read_request(spec: Spec, record: Record, probe: Probe) -> None:
         address = _address(record, probe, check, device)
         if address is None:
             continue
-        register = probe.run(["setpci", "-s", address, "CAP_EXP+8.w"])
-        if register.error or not re.match(r"^[0-9a-f]{4}$", register.stdout.strip()):
-            record.could_not_run(check, "setpci: " + (register.error or register.stderr.strip() or "no register shown"))
+        try:
+            found = read_device_control(probe, address).max_read_request_bytes
+        except UnreadableRegisterError as e:
+            record.could_not_run(check, "setpci: {}".format(e))
             continue
-        # Bits 14 to 12 of the Device Control register: 0 is 128 bytes, each step doubles (PCI Express Base Specification, 7.5.3.4).
-        found = 128 << (int(register.stdout.strip(), 16) >> 12 & 7)
         record.equal(check, size, found, hint="a reset of the adapter clears it: systemctl start " + UNIT)
     conf = (_file(record, probe, "ofed.max_read_request.conf", CONF) or "").splitlines()
     at_boot = dict(line.split() for line in conf if len(line.split()) == 2)

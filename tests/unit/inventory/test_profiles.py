@@ -124,6 +124,17 @@ def test_a_profile_whose_iommu_is_on_declares_acs(profile: str) -> None:
 
 
 @PROFILES
+def test_every_part_of_relaxed_ordering_says_the_same(profile: str) -> None:
+    """Devices, adapters' firmware and NCCL; with Data Direct, and on compute trays, no source says whose bit counts."""
+    roles = resolved(profile).roles
+    declared = roles.get("pcie", {}).get("pcie_relaxed_ordering", "")
+    assert declared == ("enabled" if "pcie" in roles and "hgx_b300" not in profile else "")
+    assert roles["nccl"]["nccl_settings"].get("NCCL_IB_PCI_RELAXED_ORDERING", 1) == 1
+    assert "PCI_WR_ORDERING" not in roles["ofed"]["ofed_mlxconfig"]
+    assert not roles.get("pcie", {}).get("pcie_gpu_max_read_request_bytes")
+
+
+@PROFILES
 def test_the_roles_themselves_accept_the_tuple(profile: str) -> None:
     """What the roles refuse before they install anything, with the profile's own catalogue."""
     roles = resolved(profile).roles

@@ -1,4 +1,4 @@
-"""Role pcie: ACS of the ports above devices that exchange data, and the files that switch it off at boot."""
+"""Role pcie: ACS of the ports above devices that exchange data, the files that keep what is declared, and what else the role sets."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ FILES = ROOT / "roles" / "pcie"
 HEALTHY = {
     module.SCRIPT: (FILES / "files" / "clusterctl-pcie").read_text(),
     module.UNIT_FILE: (FILES / "templates" / "clusterctl-pcie.service.j2").read_text().replace("{{ __pcie_script }}", module.SCRIPT),
+    module.CONF: "# Written by clusterctl\nacs disabled\n",
     module.UDEV_RULE: (FILES / "templates" / "pcie.rules.j2").read_text().replace("{{ __pcie_unit }}", module.UNIT),
 }
 COMMANDS: dict[str, CommandResult | str] = {
@@ -41,6 +42,7 @@ COMMANDS: dict[str, CommandResult | str] = {
     "systemd-detect-virt --container": CommandResult(1, "none\n"),
     "systemd-detect-virt --vm": CommandResult(1, "none\n"),
     f"stat -c %U %a {module.SCRIPT}": "root 755\n",
+    f"stat -c %U %a {module.CONF}": "root 644\n",
     f"stat -c %U %a {module.UNIT_FILE}": "root 644\n",
     f"stat -c %U %a {module.UDEV_RULE}": "root 644\n",
     systemctl(module.UNIT): unit("inactive"),
@@ -59,7 +61,7 @@ def check(root: Path, acs: str = "disabled", files: dict[str, str] | None = None
     record = Record("pcie")
     spec = SpecView("pcie", {**load_role(ROOT / "roles" / "pcie").defaults, "pcie_acs": acs})
     probe = Probe(InventedNode(root, COMMANDS | {names[k]: v for k, v in commands.items()}))
-    for name in ("test_acs", "test_acs_at_boot"):
+    for name in ("test_acs", "test_at_boot"):
         getattr(module, name)(spec=spec, record=record, probe=probe)
     return {f.check: f for f in record.findings}
 
@@ -150,11 +152,13 @@ def test_a_port_without_an_address_could_not_run(root: Path) -> None:
     [
         (module.SCRIPT, "#!/bin/sh\nexit 0\n", "script.content"),
         (module.UNIT_FILE, "[Service]\nExecStart=/bin/true\n", "unit.content"),
+        (module.CONF, "acs disabled\nrelaxed_ordering enabled\n", "conf.content"),
+        (module.CONF, "", "conf.content"),
         (module.UDEV_RULE, HEALTHY[module.UDEV_RULE].replace("ACTION", "#ACTION"), "rule.content"),
     ],
 )
 def test_a_changed_file(root: Path, path: str, text: str, failing: str) -> None:
-    assert set(bad(check(root, files=HEALTHY | {path: text}))) == {f"pcie.acs.{failing}"}
+    assert set(bad(check(root, files=HEALTHY | {path: text}))) == {f"pcie.{failing}"}
 
 
 @pytest.mark.parametrize("path", HEALTHY)
@@ -165,13 +169,13 @@ def test_an_absent_file(root: Path, path: str) -> None:
 
 def test_a_service_that_is_disabled_or_failed(root: Path) -> None:
     assert bad(check(root, service=unit("failed", "disabled"))) == {
-        "pcie.acs.service.persisted": "disabled",
-        "pcie.acs.service.running": "failed",
+        "pcie.service.persisted": "disabled",
+        "pcie.service.running": "failed",
     }
 
 
 def test_leftovers_where_acs_is_not_managed(root: Path) -> None:
-    assert set(bad(check(root, ""))) == {"pcie.acs.unit", "pcie.acs.rule"}
+    assert set(bad(check(root, ""))) == {"pcie.unit", "pcie.rule"}
 
 
 def test_the_choices_of_the_option() -> None:
