@@ -20,9 +20,13 @@ ROOT = Path(__file__).resolve().parents[1]
 BACKENDS = ("ssh", "paramiko", "ansible")
 _CFG = "[ssh_connection]\npipelining = True\nssh_args = -o ControlMaster=auto -o ControlPersist=60s\ncontrol_path = {}/%%C\n"
 _NAMED_AT_MOST = 5
-# These two read at least one file for each of 224 CPUs, each with its own remote command, which takes minutes. They are excluded only here, not from
+# These read at least one file for each of 224 CPUs, each with its own remote command, which takes minutes. They are excluded only here, not from
 # the bundle, which favours the peer.
-EXCLUDED = {"test_governor": "os_tuning.governor.", "test_idle_states": "os_tuning.idle_latency_max_us."}
+EXCLUDED = {
+    "test_governor": "os_tuning.governor.",
+    "test_energy_bias": "os_tuning.energy_perf_bias.",
+    "test_idle_states": "os_tuning.idle_latency_max_us.",
+}
 _CHECK_TIMEOUT_S = 300
 
 

@@ -116,6 +116,20 @@ def pending(answer: Mapping[str, str], declared: Mapping[str, Any]) -> list[str]
     return [*changes["reset"], *changes["waiting"]]
 
 
+def relinked(answers: Sequence[Mapping[str, str]], declared: Mapping[str, Any], devices: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The RDMA devices of cards whose link type changes, now or at the next boot.
+
+    Args:
+        answers: `address`, `text`, `link_layer` of each device.
+        declared: parameter -> value.
+        devices: RDMA device -> `address`. Configuration belongs to the card: a function may set LINK_TYPE_P1, which is the port of another one.
+    """
+    plans = {a["address"]: plan(declared, a["text"], a["link_layer"]) for a in answers}
+    changing = [address for address, p in plans.items() if any(_LINK_TYPE.match(word) for word in [*p["set"], *p["reset"]])]
+    cards = {address.rpartition(".")[0] for address in changing}
+    return sorted(name for name, device in devices.items() if device["address"].rpartition(".")[0] in cards)
+
+
 def _word(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
@@ -125,4 +139,10 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Filter name -> function."""
-        return {"ofed_nv_plan": plan, "ofed_nv_pending": pending, "ofed_nv_refused": refused, "ofed_nv_answers": answers_of_devices}
+        return {
+            "ofed_nv_plan": plan,
+            "ofed_nv_pending": pending,
+            "ofed_nv_refused": refused,
+            "ofed_nv_answers": answers_of_devices,
+            "ofed_nv_relinked": relinked,
+        }

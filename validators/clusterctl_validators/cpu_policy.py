@@ -7,6 +7,9 @@ from clusterctl_validators.probe import Probe, ProbeError
 
 CONFIG = "/etc/clusterctl/os-tuning.conf"
 _CPUS = "/sys/devices/system/cpu/cpu[0-9]*"
+_BIAS = "/power/energy_perf_bias"
+# The kernel reads names and numbers and shows numbers (arch/x86/kernel/cpu/intel_epb.c).
+BIASES = {"performance": 0, "balance-performance": 4, "normal": 6, "balance-power": 8, "power": 15}
 
 
 def chosen(text: str) -> str:
@@ -30,6 +33,24 @@ def has_governors(probe: Probe) -> bool:
 def has_idle_states(probe: Probe) -> bool:
     """Whether the kernel has cpuidle on any CPU."""
     return bool(probe.glob(_CPUS + "/cpuidle/state[0-9]*"))
+
+
+def has_energy_bias(probe: Probe) -> bool:
+    """Whether the processor has the hint and gives it to the kernel (flag `epb`), or the kernel shows it."""
+    flags = next((line for line in (probe.read("/proc/cpuinfo") or "").splitlines() if line.startswith("flags")), "")
+    return "epb" in flags.split() or bool(probe.glob(_CPUS + _BIAS))
+
+
+def energy_biases(probe: Probe) -> str:
+    """The performance and energy bias of all CPUs by name, or the count of CPUs for each if they differ."""
+    found = Counter(_bias_name(probe.read(path) or "(empty)") for path in probe.glob(_CPUS + _BIAS))
+    if not found:
+        return "(no such file)"
+    return next(iter(found)) if len(found) == 1 else _counts(found)
+
+
+def _bias_name(text: str) -> str:
+    return next((name for name, number in BIASES.items() if str(number) == text.strip()), text)
 
 
 def idle_states(probe: Probe, latency_max_us: int) -> str:

@@ -74,6 +74,18 @@ def test_governor(spec: SpecView, probe: Probe, record: Record) -> None:
         record.not_applicable("os_tuning.governor", "not managed")
 
 
+def test_energy_bias(spec: SpecView, probe: Probe, record: Record) -> None:
+    bias = spec["os_tuning_energy_perf_bias"]
+    if bias:
+        if cpu_policy.has_energy_bias(probe):
+            record.equal("os_tuning.energy_perf_bias.running", bias, cpu_policy.energy_biases(probe), hint=APPLY)
+        else:
+            record.not_applicable("os_tuning.energy_perf_bias.running", "the processor, or its BIOS, gives the kernel no such hint")
+        _persisted(probe, record, "os_tuning.energy_perf_bias", "energy_perf_bias", cpu_policy.BIASES[bias])
+    else:
+        record.not_applicable("os_tuning.energy_perf_bias", "not managed")
+
+
 def test_idle_states(spec: SpecView, probe: Probe, record: Record) -> None:
     latency = int(spec["os_tuning_idle_latency_max_us"])
     if latency >= 0:

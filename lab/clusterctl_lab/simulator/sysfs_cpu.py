@@ -7,6 +7,8 @@ from .cmdline import last_value
 
 # Default: all idle states are enabled, and the governor saves power.
 GOVERNOR = "powersave"
+# The kernel's own choice where the BIOS left 0 (arch/x86/kernel/cpu/intel_epb.c).
+ENERGY_BIAS = 6
 
 
 def files(cmdline: str) -> dict[str, str | int | bytes]:
@@ -65,6 +67,8 @@ def _cpu(path: str, cpu: int) -> dict[str, str | int | bytes]:
         f"{path}/topology/core_siblings_list": machine.cpu_list(package),
         f"{path}/topology/core_siblings": machine.cpu_mask(package),
     }
+    if "epb" in this.processor.flags.split():
+        result[f"{path}/power/energy_perf_bias"] = ENERGY_BIAS
     for state, (name, latency_us) in enumerate(this.processor.idle_states):
         folder = f"{path}/cpuidle/state{state}"
         result |= {f"{folder}/name": name, f"{folder}/latency": latency_us, f"{folder}/disable": 0}

@@ -140,10 +140,11 @@ def main() -> int:
     parser.add_argument("what", nargs="?", choices=["clear", "snapshot"])
     parser.add_argument("--wait-s", type=float, default=0)
     parser.add_argument("--root", default="")
+    parser.add_argument("--declared", default="", help="this state, as JSON, instead of that of the file")
     options = parser.parse_args()
     if (options.mode == "counters") != bool(options.what):
         parser.error("counters clear, or counters snapshot")
-    declared = json.loads(read_file(options.root + CONFIG))
+    declared = json.loads(options.declared or read_file(options.root + CONFIG))
     if options.mode == "counters":
         counters(declared, options.root, clear=options.what == "clear")
         return 0

@@ -310,8 +310,9 @@ def main() -> int:
     parser.add_argument("mode", choices=["apply", "check"])
     parser.add_argument("--wait-s", type=float, default=0)
     parser.add_argument("--root", default="")
+    parser.add_argument("--declared", default="", help="this state, as JSON, instead of that of the file")
     options = parser.parse_args()
-    declared = json.loads(read_file(options.root + CONFIG))
+    declared = json.loads(options.declared or read_file(options.root + CONFIG))
     wrong = 0
     with Path(options.root + LOCK).open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -146,6 +146,34 @@ def test_role_and_validator_parse_the_same(text: str) -> None:
     assert {n: {"default": p.default, "current": p.current, "next": p.next_boot} for n, p in validator.items()} == role
 
 
+CARDS = {
+    "mlx5_0": {"address": "0000:18:00.0"},
+    "mlx5_1": {"address": "0000:2a:00.0"},
+    "mlx5_2": {"address": "0000:2a:00.1"},
+}
+PENDING_LINK = NARROW.replace(
+    "LINK_TYPE_P1                        IB(1)           IB(1) ", "LINK_TYPE_P1                        IB(1)           ETH(2)"
+)
+
+
+@pytest.mark.parametrize(
+    ("declared", "text", "devices"),
+    [
+        ({"LINK_TYPE_P1": "ETH", "SRIOV_EN": True}, NARROW, ["mlx5_1", "mlx5_2"]),
+        ({"LINK_TYPE_P1": "IB", "KEEP_LINK_UP_ON_BOOT_P2": True}, NARROW, []),
+        ({"LINK_TYPE_P1": "IB"}, PENDING_LINK, ["mlx5_1", "mlx5_2"]),
+        ({"LINK_TYPE_P1": "IB"}, "-E- The Device doesn't support LINK_TYPE_P1 parameter", []),
+    ],
+    ids=["changes", "has it", "the next boot changes it", "one link type"],
+)
+def test_a_link_type_belongs_to_all_ports_of_the_card(declared: dict[str, Any], text: str, devices: list[str]) -> None:
+    answers = [
+        {"address": "0000:2a:00.1", "text": text, "link_layer": "Ethernet"},
+        {"address": "0000:18:00.0", "text": NARROW.replace("IB(1)", "ETH(2)") if "ETH" in declared.values() else NARROW, "link_layer": ""},
+    ]
+    assert plugin.relinked(answers, declared, CARDS) == devices
+
+
 def test_touching_and_overflowing_columns() -> None:
     assert plugin.parse(NARROW)["ICM_CACHE_MODE"] == dict.fromkeys(("default", "current", "next"), "DEVICE_DEFAULT(0)")
     wide = plugin.parse(WIDE)

@@ -70,6 +70,26 @@ def test_states_that_the_bios_may_own_are_set_where_the_kernel_has_them(machine:
     assert len(run("check", machine)[1]) == 1 + 2 + 4
 
 
+@pytest.mark.parametrize(
+    ("biases", "flags", "found"),
+    [
+        (("6", "0"), "epb", ["6, declared 0"]),
+        (("0", "0"), "epb", []),
+        ((), "sse", []),
+        ((), "epb", ["absent, declared 0"]),
+        (("6",), "sse", ["6, declared 0"]),
+    ],
+    ids=["one CPU differs", "all have it", "no such hint", "the kernel lacks it", "the flag is hidden"],
+)
+def test_the_energy_bias_is_set_where_the_processor_has_it(biases: tuple[str, ...], flags: str, found: list[str], machine: Path) -> None:
+    files = {CPU.format(cpu) + "power/energy_perf_bias": bias + "\n" for cpu, bias in zip((0, 11), biases, strict=False)}
+    write_files(machine, {**files, "/proc/cpuinfo": f"flags\t\t: fpu {flags}\n", "/etc/clusterctl/os-tuning.conf": "energy_perf_bias=0\n"})
+    code, lines = run("check", machine)
+    assert (code, [line.partition(": ")[2] for line in lines]) == (bool(found), found)
+    if biases:
+        assert run("apply", machine) == (0, [])
+
+
 @pytest.mark.parametrize("limit", ["0", ""])
 def test_zero_is_a_limit_and_empty_is_none(limit: str, machine: Path) -> None:
     write_files(machine, {"/etc/clusterctl/os-tuning.conf": f"thp_enabled=\nthp_defrag=\ngovernor=\nidle_latency_max_us={limit}\n"})

@@ -130,11 +130,11 @@ class Machine:
             assert tools[argv[0]](list(argv)) == 0
         return output.getvalue()
 
-    def run(self, mode: str) -> tuple[int, list[str]]:
+    def run(self, mode: str, *words: str) -> tuple[int, list[str]]:
         output = io.StringIO()
         self.script._cache.clear()
         with contextlib.redirect_stdout(output), pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sys.argv", ["clusterctl-roce", mode, "--root", str(self.root)])
+            patch.setattr("sys.argv", ["clusterctl-roce", mode, *words, "--root", str(self.root)])
             code = self.script.main()
         return code, output.getvalue().splitlines()
 
@@ -150,6 +150,13 @@ def test_check_reports_every_difference_and_changes_nothing(machine: Machine) ->
     assert "mlx5_0 trust: pcp, declared dscp" in lines
     assert "mlx5_0 routes: none, declared 10.0.0.0/31 dev ens10np0 src 10.0.0.1; default via 10.0.0.0 dev ens10np0" in lines
     assert machine.run("check") == (code, lines)
+
+
+def test_a_state_that_is_not_installed_yet_is_compared(machine: Machine) -> None:
+    (machine.root / "etc/clusterctl/roce.json").rename(machine.root / "declared.json")
+    declared = (machine.root / "declared.json").read_text()
+    code, lines = machine.run("check", "--declared", declared)
+    assert (code, {line.split()[0] for line in lines}) == (1, {"mlx5_0", "mlx5_1"})
 
 
 def test_apply_sets_everything_once(machine: Machine) -> None:
