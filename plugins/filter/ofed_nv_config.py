@@ -116,6 +116,21 @@ def pending(answer: Mapping[str, str], declared: Mapping[str, Any]) -> list[str]
     return [*changes["reset"], *changes["waiting"]]
 
 
+def waiting(answers: Sequence[Mapping[str, str]], declared: Mapping[str, Any]) -> list[str]:
+    """Declared values that are stored and not in force, of all devices, for people. After a reset: what it did not bring.
+
+    NVIDIA asks for a power cycle then (mstflint issue 1191): an adapter keeps power through a warm reboot.
+    """
+    result = []
+    for answer in answers:
+        rows = parse(answer["text"])
+        result += [
+            f"{answer['address']} {name}: {rows[name]['current']} in force, {rows[name]['next']} stored"
+            for name in plan(declared, answer["text"], answer["link_layer"])["reset"]
+        ]
+    return result
+
+
 def _word(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
@@ -125,4 +140,10 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Filter name -> function."""
-        return {"ofed_nv_plan": plan, "ofed_nv_pending": pending, "ofed_nv_refused": refused, "ofed_nv_answers": answers_of_devices}
+        return {
+            "ofed_nv_answers": answers_of_devices,
+            "ofed_nv_pending": pending,
+            "ofed_nv_plan": plan,
+            "ofed_nv_refused": refused,
+            "ofed_nv_waiting": waiting,
+        }

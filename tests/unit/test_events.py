@@ -92,3 +92,11 @@ def test_reboot_facts_of_all_loop_items_are_read() -> None:
     task = events.parse_event({"event": "runner_on_ok", "event_data": {"host": "a", "task": "t", "res": res}})
     assert task is not None
     assert task.reboot == {"kernel": True, "hugepages": False}
+
+
+@pytest.mark.parametrize(("value", "texts"), [(["a: 1", 2], ("a: 1", "2")), ([], ()), ("a: 1", ()), (None, ())])
+def test_settings_that_wait_are_read(value: Any, texts: tuple[str, ...]) -> None:
+    res = {"ansible_facts": {"ofed_settings_waiting": value}}
+    task = events.parse_event({"event": "runner_on_ok", "event_data": {"host": "a", "task": "t", "res": res}})
+    assert task is not None
+    assert task.waiting == {"ofed": texts}
