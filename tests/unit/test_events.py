@@ -31,7 +31,7 @@ def load(file: Path) -> Any:
 def test_a_recorded_event_parses_as_expected(case: Path) -> None:
     event, expected = load(case / "event.json"), load(case / "expected.json")
     task, stats = events.parse_event(event), events.parse_stats(event)
-    assert (asdict(task) if task else None) == expected["task"]
+    assert json.loads(json.dumps(asdict(task) if task else None)) == expected["task"]
     assert ({k: asdict(v) for k, v in stats.items()} if stats is not None else None) == expected["stats"]
 
 
