@@ -226,7 +226,7 @@ def test_the_bmc_resets_its_node(ssh: LabSsh) -> None:
 
 def test_an_adapter_that_keeps_its_nv_configuration_until_it_loses_power(rack: DemoRack, ssh: LabSsh) -> None:
     rack.ok("lab", "fault", N2, "nv_config_cold", "--device", "mlx5_0", "--option", "SRIOV_EN")
-    tool = "mlxconfig -d $(basename $(readlink -f /sys/class/infiniband/mlx5_0/device))"
+    tool = "python3 -IS /opt/clusterctl-lab/image_files/run.py nv_config -d $(basename $(readlink -f /sys/class/infiniband/mlx5_0/device))"
     ssh(N2, f"{tool} -y set SRIOV_EN=0")
     assert nv_value(ssh, tool) == ["True(1)", "False(0)"]
     before = ssh.boot_id(N2)
