@@ -38,11 +38,10 @@ def input_errors(pages: list[dict[str, Any]], mounts: list[dict[str, Any]]) -> l
 
 
 def words(pages: list[dict[str, Any]], on_cmdline: bool, default_size: str) -> list[str]:
-    """The parameters for the command line: the total of each size, which the kernel spreads over the nodes."""
+    """The parameters for the command line: the total of each size of which there are pages; the kernel spreads it over the nodes."""
     result = [f"default_hugepagesz={default_size}"] if default_size else []
-    if on_cmdline:
-        for size in sorted({p["size"] for p in pages}):
-            result += [f"hugepagesz={size}", f"hugepages={sum(int(p['count']) for p in pages if p['size'] == size)}"]
+    for size in sorted({p["size"] for p in pages if int(p["count"])}) if on_cmdline else ():
+        result += [f"hugepagesz={size}", f"hugepages={sum(int(p['count']) for p in pages if p['size'] == size)}"]
     return result
 
 

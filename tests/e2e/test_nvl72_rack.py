@@ -34,8 +34,10 @@ def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRack]:
 @pytest.fixture(scope="module")
 def admitted(rack: DemoRack) -> DemoRack:
     rack.ok("lab", "fault", rack.node(2), "fabric_slow", "--option", "30")
+    rack.ok("lab", "fault", rack.node(1), "nv_config_cold", "--option", "SRIOV_EN")
     done = rack.clusterctl("provision", rack.target, "--yes")
     rack.ok("lab", "fault", rack.node(2), "--clear")
+    rack.ok("lab", "fault", rack.node(1), "--clear")
     assert done.code == 0, done.err
     assert rack.states() == {rack.node(1): "admitted", rack.node(2): "admitted"}
     return rack
@@ -48,10 +50,19 @@ def records(rack: DemoRack, gate: str) -> list[dict[str, Any]]:
 
 
 def test_the_reboot_waited_for_a_fabric_that_came_up_late(admitted: DemoRack) -> None:
-    (log,) = admitted.state_dir.glob("runs/*-provision-*/ansible/*-reboot/ansible.log")
+    log = min(admitted.state_dir.glob("runs/*-provision-*/ansible/*-reboot/ansible.log"))
     waited = log.read_text().split("TASK [Wait until the GPUs have joined the NVLink fabric]")[-1]
     assert f"ok: [{admitted.node(2)}]" in waited.partition("TASK [")[0]
     assert "not up" not in waited
+
+
+def test_the_adapter_that_kept_its_setting_through_the_reboot_got_one_power_cycle(admitted: DemoRack) -> None:
+    (command,) = admitted.state_dir.glob("runs/*-provision-*/ansible/*-booted/command.txt")
+    limit = command.read_text().split()
+    assert admitted.node(1) in limit
+    assert not any(admitted.node(2) in word for word in limit)
+    records = admitted.ok("bmc", admitted.node(1), "-o", "json").json["nodes"][0]["log"]
+    assert [r["message"].rpartition(": ")[2] for r in records if "Reset by Redfish" in r["message"]] == ["GracefulShutdown", "On"]
 
 
 def test_the_group_gate_measured_over_nvlink(admitted: DemoRack) -> None:

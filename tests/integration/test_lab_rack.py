@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import shutil
 import ssl
 import urllib.request
@@ -219,17 +220,43 @@ def test_a_node_on_which_a_foreign_program_runs_is_not_measured(rack: DemoRack, 
     ssh(N2, "for i in $(seq 100); do pgrep -f 'infinit[y]' > /dev/null || exit 0; sleep 0.1; done; exit 1")
 
 
-def test_the_bmc_resets_its_node(ssh: LabSsh) -> None:
+def reset(ssh: LabSsh, kind: str) -> None:
+    """Reset N2 by its BMC and wait until it is back."""
     before = ssh.boot_id(N2)
     request = urllib.request.Request(  # noqa: S310 always https
         f"{lab_node(N2).bmc_url}/redfish/v1/Systems/System.1/Actions/ComputerSystem.Reset",
-        data=b'{"ResetType": "ForceRestart"}',
+        data=json.dumps({"ResetType": kind}).encode(),
         headers={"Authorization": "Basic " + base64.b64encode(":".join(bmc_credentials(ssh.paths)).encode()).decode()},
     )
     trusted = ssl.create_default_context(cafile=str(ssh.paths.bmc_certificate))
     with urllib.request.urlopen(request, context=trusted, timeout=60) as answer:  # noqa: S310
         assert answer.status == 204
     ssh.wait_for_reboot(N2, before)
+
+
+def test_the_bmc_resets_its_node(ssh: LabSsh) -> None:
+    reset(ssh, "ForceRestart")
+
+
+def test_an_adapter_that_keeps_its_nv_configuration_until_it_loses_power(rack: DemoRack, ssh: LabSsh) -> None:
+    rack.ok("lab", "fault", N2, "nv_config_cold", "--device", "mlx5_0", "--option", "SRIOV_EN")
+    tool = "python3 -IS /opt/clusterctl-lab/image_files/run.py nv_config -d $(basename $(readlink -f /sys/class/infiniband/mlx5_0/device))"
+    ssh(N2, f"{tool} -y set SRIOV_EN=0")
+    assert nv_value(ssh, tool) == ["True(1)", "False(0)"]
+    before = ssh.boot_id(N2)
+    ssh(N2, "systemctl reboot", check=False)
+    ssh.wait_for_reboot(N2, before)
+    assert nv_value(ssh, tool) == ["True(1)", "False(0)"]
+    reset(ssh, "GracefulRestart")
+    assert nv_value(ssh, tool) == ["True(1)", "False(0)"]
+    reset(ssh, "PowerCycle")
+    assert nv_value(ssh, tool) == ["False(0)", "False(0)"]
+    rack.ok("lab", "fault", N2, "nv_config_cold", "--clear")
+
+
+def nv_value(ssh: LabSsh, tool: str) -> list[str]:
+    """The value in force and that of the next boot."""
+    return ssh(N2, f"{tool} -e query SRIOV_EN | grep SRIOV_EN").split()[-2:]
 
 
 @pytest.mark.parametrize(

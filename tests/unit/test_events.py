@@ -31,7 +31,7 @@ def load(file: Path) -> Any:
 def test_a_recorded_event_parses_as_expected(case: Path) -> None:
     event, expected = load(case / "event.json"), load(case / "expected.json")
     task, stats = events.parse_event(event), events.parse_stats(event)
-    assert (asdict(task) if task else None) == expected["task"]
+    assert json.loads(json.dumps(asdict(task) if task else None)) == expected["task"]
     assert ({k: asdict(v) for k, v in stats.items()} if stats is not None else None) == expected["stats"]
 
 
@@ -92,3 +92,11 @@ def test_reboot_facts_of_all_loop_items_are_read() -> None:
     task = events.parse_event({"event": "runner_on_ok", "event_data": {"host": "a", "task": "t", "res": res}})
     assert task is not None
     assert task.reboot == {"kernel": True, "hugepages": False}
+
+
+@pytest.mark.parametrize(("value", "texts"), [(["a: 1", 2], ("a: 1", "2")), ([], ()), ("a: 1", ()), (None, ())])
+def test_settings_that_wait_are_read(value: Any, texts: tuple[str, ...]) -> None:
+    res = {"ansible_facts": {"ofed_settings_waiting": value}}
+    task = events.parse_event({"event": "runner_on_ok", "event_data": {"host": "a", "task": "t", "res": res}})
+    assert task is not None
+    assert task.waiting == {"ofed": texts}

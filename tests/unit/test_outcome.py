@@ -55,3 +55,12 @@ def test_the_last_reboot_fact_of_a_role_counts() -> None:
         stats={"a": HostStats(ok=2)},
     )
     assert made.outcomes(["a"])["a"].reboot_required == ("kernel",)
+
+
+def test_the_last_settings_of_each_role_that_wait_count() -> None:
+    made = tally(
+        event("a", TaskStatus.OK, waiting={"ofed": ("x",), "bios": ("y", "z")}),
+        event("a", TaskStatus.OK, waiting={"ofed": ("w",)}),
+        stats={"a": HostStats(ok=2)},
+    )
+    assert made.outcomes(["a"])["a"].waiting == ("y", "z", "w")

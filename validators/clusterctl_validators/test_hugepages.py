@@ -44,7 +44,7 @@ def test_service_asks_at_boot(spec: SpecView, probe: Probe, record: Record) -> N
 def test_command_line(spec: SpecView, probe: Probe, record: Record) -> None:
     declared = _words(spec["hugepages_pages"], bool(spec["hugepages_cmdline"]), spec["hugepages_default_size"])
     if not declared:
-        record.not_applicable("hugepages.cmdline", "neither hugepages_cmdline nor hugepages_default_size is declared")
+        record.not_applicable("hugepages.cmdline", "neither pages on the command line nor hugepages_default_size are declared")
         return
     expected = " ".join(declared)
     running = _own(probe.read("/proc/cmdline") or "")
@@ -72,7 +72,7 @@ def test_mounts(spec: SpecView, probe: Probe, record: Record) -> None:
 
 def _words(pages: List[Dict[str, Any]], on_cmdline: bool, default_size: str) -> List[str]:
     words = ["default_hugepagesz=" + default_size] if default_size else []
-    for size in sorted({p["size"] for p in pages}) if on_cmdline else []:
+    for size in sorted({p["size"] for p in pages if int(p["count"])}) if on_cmdline else []:
         total = sum(int(p["count"]) for p in pages if p["size"] == size)
         words += ["hugepagesz=" + size, "hugepages={}".format(total)]
     return words

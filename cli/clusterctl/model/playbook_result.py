@@ -45,6 +45,8 @@ class HostOutcome:
         ok, changed: numbers of tasks.
         reboot_required: roles that set `<role>_reboot_required`.
         apply_again: roles that set `<role>_apply_again`: they must run once more after the reboot.
+        waiting: settings that roles found stored and not in force before they changed anything (`<role>_settings_waiting`): after a reset, those
+            that it did not bring.
     """
 
     node: str
@@ -54,6 +56,7 @@ class HostOutcome:
     failures: tuple[TaskFailure, ...] = ()
     reboot_required: tuple[str, ...] = ()
     apply_again: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class TaskEvent:
         message: why it failed, for people; empty otherwise.
         reboot: role -> whether it asked for a reboot, from `<role>_reboot_required` facts set by this task.
         again: role -> whether it must run once more after that reboot, from `<role>_apply_again` facts.
+        waiting: role -> settings that it found stored and not in force, from `<role>_settings_waiting` facts.
     """
 
     node: str
@@ -48,6 +49,7 @@ class TaskEvent:
     duration_s: float = 0.0
     reboot: Mapping[str, bool] = field(default_factory=dict)
     again: Mapping[str, bool] = field(default_factory=dict)
+    waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

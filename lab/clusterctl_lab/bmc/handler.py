@@ -56,6 +56,11 @@ class Bmc:
         """The file that stores its event log."""
         return self.settings.with_name("bmc-events.json")
 
+    @property
+    def power_cut_file(self) -> Path:
+        """The file, in the node's folder, that tells the node of its last loss of power."""
+        return self.settings.with_name("power-cut")
+
 
 class BmcHandler(BaseHTTPRequestHandler):
     """Handles one request. Each node has a subclass that sets `bmc`."""
@@ -162,6 +167,8 @@ class BmcHandler(BaseHTTPRequestHandler):
         if kind not in power.ACTIONS:
             self._refuse(HTTPStatus.BAD_REQUEST, f"POST {documents.RESET} takes {', '.join(power.ACTIONS)}")
             return
+        if kind in power.CUTS_POWER:
+            self.bmc.power_cut_file.write_text(f"{time.time_ns()}\n", encoding="ascii")
         power.reset_node(self.bmc.node, kind)
         with self.bmc.lock:
             event_log.add_event(self.bmc.event_file, time.time(), f"Reset by Redfish: {kind}")

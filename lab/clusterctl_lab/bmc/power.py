@@ -18,6 +18,8 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "GracefulRestart": ("restart", "--time", "20"),
     "PowerCycle": ("restart", "--time", "0"),
 }
+# After these the adapters have lost power, too.
+CUTS_POWER = frozenset({"ForceOff", "GracefulShutdown", "PowerCycle"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""mlxconfig and mstconfig: the NV configuration of the HCAs. A change goes to the flash and takes effect at the next boot."""
+"""mlxconfig and mstconfig: the NV configuration of the HCAs. A change goes to the flash and takes effect at the next boot.
+
+On some machines a warm reboot is not enough, whatever the tool prints after `set`: NVIDIA asks for a power cycle (mstflint issue 1191), and its
+operator resets the firmware on DGX servers for this reason (nic-configuration-operator pull request 189). The fault `nv_config_cold` is such an HCA.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,10 @@ from . import machine, state
 # The flash survives reboots. The current configuration is a copy that each boot makes.
 FLASH = "/usr/lib/clusterctl-lab/nv-config.json"
 CURRENT = f"{state.RUN}/nv-config.json"
+# What the HCAs, which keep power through a warm reboot, ran with in the boot before, and the loss of power before it.
+BEFORE = "/usr/lib/clusterctl-lab/nv-config-before.json"
+POWER_CUT_BEFORE = "/usr/lib/clusterctl-lab/power-cut-before"
+COLD_FAULT = "nv_config_cold"
 _BOOLEAN = {"0": "False", "1": "True"}
 _LINK = {"1": "IB", "2": "ETH"}
 # Parameter -> factory default and names of its values.
@@ -37,8 +45,16 @@ _DELIVERED = {"SRIOV_EN": "1"}
 
 
 def on_boot() -> None:
-    """Make the configuration in the flash the current one."""
-    _save(CURRENT, _load(FLASH))
+    """Make the configuration in the flash the current one; a parameter with the fault `nv_config_cold` keeps its value until a loss of power."""
+    loaded, cut = _load(FLASH), state.read(state.POWER_CUT)
+    if cut == state.read(POWER_CUT_BEFORE):
+        for fault in state.read_faults().of(COLD_FAULT):
+            index = machine.hca_index(fault.device)
+            loaded.setdefault(str(index), {})[fault.option] = _values(BEFORE, index)[fault.option]
+    _save(CURRENT, loaded)
+    _save(BEFORE, loaded)
+    with open(POWER_CUT_BEFORE, "w", encoding="utf-8") as file:
+        file.write(cut)
 
 
 def main(argv: list[str], _version: str = "") -> int:

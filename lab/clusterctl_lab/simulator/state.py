@@ -9,6 +9,8 @@ from dataclasses import dataclass
 FAULTS = "/var/lib/clusterctl-lab/faults.json"
 RUN = "/run/clusterctl-lab"
 BOOT_ID = f"{RUN}/boot_id"
+# Its text is new after every loss of power; the lab's BMC writes it.
+POWER_CUT = "/var/lib/clusterctl-lab/power-cut"
 PACKAGES = "/usr/lib/clusterctl-lab/packages"
 MODULES = "/usr/lib/clusterctl-lab/modules"
 LOADED = "/sys/module"

@@ -184,6 +184,13 @@ def test_the_fabric_names_devices_that_the_node_has(profile: str) -> None:
 
 
 @PROFILES
+def test_no_huge_page_is_reserved_for_nobody(profile: str) -> None:
+    pages = resolved(profile).roles["hugepages"]
+    assert {int(p["count"]) for p in pages["hugepages_pages"]} == {0}
+    assert pages["hugepages_mounts"] == []
+
+
+@PROFILES
 def test_what_storage_clients_need_is_added_to_every_row_of_pages(profile: str) -> None:
     own = resolved(profile).roles
     assert {"hugepages", "storage_client"} <= set(own)

@@ -39,9 +39,10 @@ class ColdWorld(World):
     ends: dict[str, PowerReport] = field(default_factory=dict)
     no_devices: set[str] = field(default_factory=set)
     bmc_url: str = "https://192.0.2.1"
+    roles: tuple[str, ...] = ("ofed",)
 
     def node(self, name: str) -> Node:
-        return replace(node(name, self.digest, ("ofed",)), bmc_url=self.bmc_url)
+        return replace(node(name, self.digest, self.roles), bmc_url=self.bmc_url)
 
     def _findings(self, one: Node) -> NodeFindings:
         found = super()._findings(one)
@@ -114,6 +115,16 @@ def test_a_setting_of_before_is_not_cycled_if_no_role_of_it_required_the_reboot(
     world.reboot = set()
     world.run()
     assert "power_cycle" not in world.steps()
+
+
+def test_a_later_reboot_of_another_role_does_not_forget_the_setting(world: ColdWorld) -> None:
+    world.bad = {n: {"bios", "ofed"} for n in world.names}
+    world.again = {"bios": len(world.names)}
+    world.roles = ("bios", "ofed")
+    world.run()
+    assert world.steps()[:6] == ["validate", "provision bios,ofed", "reboot", "provision bios", "reboot", "validate"]
+    assert ("power_cycle", ("r12-n02",)) in world.calls
+    assert world.states() == dict.fromkeys(world.names, State.ADMITTED)
 
 
 ENDS = [

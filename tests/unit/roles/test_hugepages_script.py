@@ -87,6 +87,16 @@ def test_parameters_for_the_command_line(on_cmdline: bool, default: str, words: 
     ]
 
 
+def test_a_size_without_pages_is_not_on_the_command_line() -> None:
+    none = [{**page, "count": 0} for page in PAGES]
+    assert plugin.words(none, True, "") == []
+    assert plugin.words([*none, {"size": "1G", "node": 2, "count": "5"}], True, "2M") == [
+        "default_hugepagesz=2M",
+        "hugepagesz=1G",
+        "hugepages=5",
+    ]
+
+
 @pytest.mark.parametrize(
     ("path", "unit"),
     [

@@ -153,6 +153,33 @@ def test_reboot_and_second_run(node: dict[str, Any], facts: dict[str, bool], tmp
     assert ("mlx5_1 is absent: the next boot" in output) == facts["reboot"]
 
 
+@pytest.mark.parametrize(
+    ("current", "stored", "facts"),
+    [
+        ("True(1)", "False(0)", {"reboot": True, "again": True, "waiting": ["0000:18:00.0 SRIOV_EN: True(1) in force, False(0) stored"]}),
+        ("False(0)", "False(0)", {"reboot": False, "again": False, "waiting": []}),
+    ],
+)
+def test_a_stored_parameter_is_read_again_after_the_reboot(current: str, stored: str, facts: dict[str, Any], tmp_path: Path) -> None:
+    text = f"Configurations:   Default   Current   Next Boot\n  SRIOV_EN   False(0)   {current}   {stored}\n"
+    answers = [{"address": "0000:18:00.0", "link_layer": "", "text": text}]
+    node = sysfs("mlx5_0")
+    told = "{{ {'reboot': ofed_reboot_required, 'again': ofed_apply_again, 'waiting': ofed_settings_waiting} | to_json }}"
+    tasks = [
+        {"ansible.builtin.set_fact": {"__ofed_nv_waiting": "{{ __ofed_answers | clusterctl.gpu.ofed_nv_waiting(ofed_mlxconfig) }}"}},
+        *role_tasks("ofed", "report"),
+        {"ansible.builtin.copy": {"content": told, "dest": str(tmp_path / "facts.json"), "mode": "0600"}},
+    ]
+    declared = {"ofed_device_names": "", "ofed_devices": ["mlx5_0"], "ofed_mlxconfig": {"SRIOV_EN": False}}
+    done = run_play(
+        tmp_path,
+        tasks,
+        variables={**declared, "__ofed_sysfs": node, "__ofed_is_loaded": True, "__ofed_managed": [], "__ofed_answers": answers},
+    )
+    assert done.code == 0, done.output
+    assert json.loads((tmp_path / "facts.json").read_text()) == facts
+
+
 def test_devices_waiting_for_their_names_are_accepted(tmp_path: Path) -> None:
     node = {**sysfs("ibp24s0", "rocep61s0"), "loaded": True}
     stack = {"flavour": "inbox", "version": "", "driver": ""}

@@ -61,6 +61,15 @@ def test_a_value_that_the_next_boot_would_change_is_set_again() -> None:
     assert plan(SRIOV_EN=True) == {"set": ["SRIOV_EN=1"], "readable": True}
 
 
+def test_what_waits_is_named_with_both_values() -> None:
+    answers = [{"address": "0000:18:00.0", "link_layer": "", "text": NARROW}, {"address": "0000:3d:00.0", "link_layer": "", "text": ""}]
+    assert plugin.waiting(answers, {"SRIOV_EN": False, "MEMIC_SIZE_LIMIT": "DISABLED", "LINK_TYPE_P1": "IB"}) == [
+        "0000:18:00.0 SRIOV_EN: True(1) in force, False(0) stored",
+        "0000:18:00.0 MEMIC_SIZE_LIMIT: _256KB(1) in force, DISABLED(0) stored",
+    ]
+    assert plugin.waiting(answers, {"SRIOV_EN": True, "LINK_TYPE_P1": "ETH"}) == [], "not stored yet"
+
+
 def test_an_unknown_parameter_is_named() -> None:
     assert plan(NO_SUCH_THING=1, SRIOV_EN=0) == {"reset": ["SRIOV_EN"], "missing": ["NO_SUCH_THING"], "readable": True}
 

@@ -31,6 +31,14 @@ def test_every_finding_has_a_hint(tmp_path: Path) -> None:
         assert [c for c, f in found.items() if f.outcome.value == "fail" and not f.hint] == []
 
 
+def test_a_node_without_pages_needs_no_words(tmp_path: Path) -> None:
+    pages = [{"size": size, "node": 0, "count": 0} for size in ("1G", "2M")]
+    spec = {**ROLE.defaults, "hugepages_pages": pages, "hugepages_cmdline": True}
+    found = findings(Case("hugepages", "none", {"spec": spec}, {}), module, tmp_path)
+    assert found["hugepages.cmdline"].outcome.value == "not_applicable"
+    assert {"hugepages.pages[1G].node0.running", "hugepages.pages[2M].node0.running"} <= set(found)
+
+
 def test_defaults_declare_nothing(tmp_path: Path) -> None:
     found = findings(Case("hugepages", "defaults", {"spec": ROLE.defaults}, {}), module, tmp_path)
     assert {f.outcome.value for f in found.values()} == {"not_applicable"}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 REBOOT_SUFFIX = "_reboot_required"
 AGAIN_SUFFIX = "_apply_again"
+WAITING_SUFFIX = "_settings_waiting"
 _MESSAGE_LIMIT = 600
 _HEAD = 150
 # of a task with no_log: its banner and its censored result
@@ -64,8 +65,9 @@ def parse_event(event: Mapping[str, Any]) -> TaskEvent | None:
         diff=_diff(res),
         message=_message(res) if failed else "",
         duration_s=float(data.get("duration") or 0.0),
-        reboot=dict(_facts(res, REBOOT_SUFFIX)),
-        again=dict(_facts(res, AGAIN_SUFFIX)),
+        reboot={role: _is_true(value) for role, value in _facts(res, REBOOT_SUFFIX)},
+        again={role: _is_true(value) for role, value in _facts(res, AGAIN_SUFFIX)},
+        waiting={role: _texts(value) for role, value in _facts(res, WAITING_SUFFIX)},
     )
 
 
@@ -92,7 +94,7 @@ def _results(res: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [res, *(i for i in items if isinstance(i, dict))] if isinstance(items, list) else [res]
 
 
-def _facts(res: Mapping[str, Any], suffix: str) -> Iterator[tuple[str, bool]]:
+def _facts(res: Mapping[str, Any], suffix: str) -> Iterator[tuple[str, object]]:
     """Role and value of each fact `<role><suffix>`."""
     for one in _results(res):
         facts = one.get("ansible_facts")
@@ -100,7 +102,15 @@ def _facts(res: Mapping[str, Any], suffix: str) -> Iterator[tuple[str, bool]]:
             continue
         for name, value in facts.items():
             if str(name).endswith(suffix):
-                yield str(name).removesuffix(suffix), value is True or str(value).lower() in ("true", "yes", "1")
+                yield str(name).removesuffix(suffix), value
+
+
+def _is_true(value: object) -> bool:
+    return value is True or str(value).lower() in ("true", "yes", "1")
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(str(one) for one in value) if isinstance(value, list) else ()
 
 
 def _message(res: Mapping[str, Any]) -> str:

@@ -22,12 +22,14 @@ class Tally:
     unreachable: dict[str, TaskFailure] = field(default_factory=dict)
     reboot: dict[str, dict[str, bool]] = field(default_factory=dict)
     again: dict[str, dict[str, bool]] = field(default_factory=dict)
+    waiting: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     stats: Mapping[str, HostStats] | None = None
 
     def add(self, event: TaskEvent) -> None:
         """Count one event."""
         self.reboot.setdefault(event.node, {}).update(event.reboot)
         self.again.setdefault(event.node, {}).update(event.again)
+        self.waiting.setdefault(event.node, {}).update(event.waiting)
         if event.status is TaskStatus.OK:
             self.ok[event.node] = self.ok.get(event.node, 0) + 1
             self.changed[event.node] = self.changed.get(event.node, 0) + int(event.changed)
@@ -54,4 +56,5 @@ class Tally:
         if recap.failures:
             return HostOutcome(name, HostStatus.FAILED, recap.ok, recap.changed, failures, reboot)
         again = tuple(sorted(role for role, required in self.again.get(name, {}).items() if required))
-        return HostOutcome(name, HostStatus.OK, recap.ok, recap.changed, (), reboot, again)
+        waiting = tuple(text for _, texts in sorted(self.waiting.get(name, {}).items()) for text in texts)
+        return HostOutcome(name, HostStatus.OK, recap.ok, recap.changed, (), reboot, again, waiting)

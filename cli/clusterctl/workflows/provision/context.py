@@ -86,6 +86,7 @@ class RunContext:
         active: the nodes that have not ended yet, in rack order.
         results: the nodes that have ended.
         rebooted: the roles for which a node was rebooted.
+        power_cycled: the nodes that lost power and came back; once is enough.
         reboot_budget: nodes of a rack that may be down at once, as playbooks/reboot.yml takes it.
         limits: how much of the pool may leave at once, and when.
         playbooks: number of playbook runs so far; numbers their artifacts.
@@ -105,6 +106,7 @@ class RunContext:
     findings: dict[str, NodeFindings] = field(default_factory=dict)
     applied: dict[str, HostOutcome] = field(default_factory=dict)
     rebooted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    power_cycled: set[str] = field(default_factory=set)
     gate_results: list[GateResult] = field(default_factory=list)
     plans: dict[str, NodePlan] = field(default_factory=dict)
     playbooks: int = 0
@@ -207,6 +209,7 @@ class RunContext:
             outcome.failures,
             outcome.reboot_required,
             outcome.apply_again,
+            outcome.waiting,
         )
 
     def summary(self, result: ProvisionResult) -> dict[str, Any]:

@@ -1,11 +1,15 @@
-"""Power cycle: nodes on which a warm reboot did not bring a stored setting, by their BMCs, within the reboot budget."""
+"""Power cycle: nodes on which a warm reboot did not bring a stored setting, by their BMCs, within the reboot budget.
+
+A stored setting is done when it was read back in force. An adapter keeps power through a warm reboot, so NVIDIA asks for a power cycle where the
+value in force still differs from that of the next boot (mstflint issue 1191).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest
-from clusterctl.core.cold_settings import COLD_ROLES, awaiting_power_cycle
+from clusterctl.core.cold_settings import COLD_ROLES, LINK_ROLE, awaiting_power_cycle
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.power import PowerOutcome
@@ -25,7 +29,7 @@ _WAIT_S = 1800
 def bring_cold_settings(context: RunContext) -> list[Node]:
     """Power-cycle the rebooted nodes that lack a stored setting of a role that required the reboot. Returns them, to be validated again."""
     waiting = []
-    for name in tuple(context.active):
+    for name in (n for n in context.active if n not in context.power_cycled):
         found = context.findings.get(name)
         roles = context.rebooted.get(name, ())
         checks = awaiting_power_cycle(found.findings, roles) if found and found.status is NodeStatus.OK else ()
@@ -39,7 +43,41 @@ def bring_cold_settings(context: RunContext) -> list[Node]:
 
 def can_be_cycled(context: RunContext, name: str, roles: Collection[str]) -> bool:
     """Whether a power cycle may bring what these roles wait for, and the node has a BMC to ask for it."""
-    return bool(COLD_ROLES.intersection(roles) and context.candidates[name].node.bmc_url)
+    return bool(COLD_ROLES.intersection(roles) and context.candidates[name].node.bmc_url and name not in context.power_cycled)
+
+
+def may_lack_links(context: RunContext, name: str) -> bool:
+    """Whether the links of a node may be down only because an adapter did not take its link type: its role reads that back, and a power cycle cures it."""
+    applied = context.applied[name]
+    return LINK_ROLE in applied.apply_again and can_be_cycled(context, name, applied.apply_again)
+
+
+def cycle_or_give_up(context: RunContext, names: Sequence[str]) -> tuple[str, ...]:
+    """Power-cycle nodes on which stored settings are still not in force after a reboot; one that cannot have that, or had it, is quarantined."""
+    able = [n for n in names if can_be_cycled(context, n, context.applied[n].reboot_required)]
+    for name in able:
+        context.notify(Note(f"{name}: the reboot did not bring {_listed(context, name)}"))
+    cycled = power_cycle(context, able)
+    for name in (n for n in names if n not in cycled and n in context.active):
+        give_up(context, name)
+    return cycled
+
+
+def give_up(context: RunContext, name: str) -> None:
+    """Quarantine a node on which stored settings are not in force."""
+    if name in context.power_cycled:
+        after, hint = "a power cycle", "take all power from it, standby power included, or declare the value that the device keeps"
+    elif context.candidates[name].node.bmc_url:
+        after, hint = "a reboot", f"`clusterctl bmc {name}` shows whether its BMC answers; then run `clusterctl provision {name}` again"
+    else:
+        after, hint = "a reboot", f"it has no bmc_url: power-cycle it by hand, then run `clusterctl provision {name}` again"
+    text = f"stored, but not in force after {after}: {_listed(context, name)}"
+    context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=hint),))
+
+
+def _listed(context: RunContext, name: str) -> str:
+    first, *others = context.applied[name].waiting
+    return first + (f" and {len(others)} more" if others else "")
 
 
 def power_cycle(context: RunContext, names: Sequence[str]) -> tuple[str, ...]:
@@ -71,4 +109,5 @@ def _wait_for_devices(context: RunContext, names: tuple[str, ...]) -> tuple[str,
     for name in names:
         if outcome.hosts[name].status is not HostStatus.OK:
             context.quarantine(name, Phase.REBOOT, failed(context, outcome, name))
+    context.power_cycled.update(names)
     return tuple(n for n in names if n in context.active)

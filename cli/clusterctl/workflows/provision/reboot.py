@@ -12,7 +12,7 @@ from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.provision.apply import OUT_OF_POOL, failed, run_roles
-from clusterctl.workflows.provision.power_cycle import can_be_cycled, power_cycle
+from clusterctl.workflows.provision.power_cycle import can_be_cycled, cycle_or_give_up, give_up, may_lack_links, power_cycle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +28,8 @@ _TURN_S = 3600
 def reboot(context: RunContext) -> None:
     """Reboot the nodes that require it; with --no-reboot they are quarantined, because they do not run what is declared.
 
-    A role that must run again after the reboot (to read BIOS settings back, to write the children of a preset) may require another one.
-    The last of these is a power cycle where the node has a BMC.
+    A role that must run again after the reboot (to read stored settings back, to write the children of a preset) may require another one.
+    That is a power cycle where the role found settings that the reboot did not bring, and the last one where the node has a BMC.
     """
     for number in range(_MOST):
         pending = _pending(context)
@@ -38,16 +38,23 @@ def reboot(context: RunContext) -> None:
         if not context.options.reboot:
             _forbidden(context, pending)
             return
-        context.rebooted |= pending
-        cold = [n for n, roles in pending.items() if number == _MOST - 1 and can_be_cycled(context, n, roles)]
-        cycled = power_cycle(context, cold)
-        _reboot(context, {n: roles for n, roles in pending.items() if n not in cycled and n in context.active})
+        for name, roles in pending.items():
+            context.rebooted[name] = tuple(dict.fromkeys((*context.rebooted.get(name, ()), *roles)))
+        waiting = [n for n in pending if number and _waits(context, n)]
+        last = [n for n, roles in pending.items() if number == _MOST - 1 and n not in waiting and can_be_cycled(context, n, roles)]
+        cycled = (*cycle_or_give_up(context, waiting), *power_cycle(context, last))
+        failures = _reboot(context, {n: roles for n, roles in pending.items() if n not in cycled and n in context.active})
         again = {n: context.applied[n].apply_again for n in pending if n in context.active and context.applied[n].apply_again}
         for name in (n for n in pending if n in context.active and n not in again):
             context.applied[name] = replace(context.applied[name], reboot_required=())
         for roles in dict.fromkeys(again.values()):
             run_roles(context, roles, tuple(n for n in again if again[n] == roles), Phase.REBOOT)
+        for name in (n for n in failures if n in context.active and not _waits(context, n)):
+            context.quarantine(name, Phase.REBOOT, failures[name])
     for name, roles in _pending(context).items():
+        if _waits(context, name):
+            give_up(context, name)
+            continue
         text = f"still requires a reboot after {_MOST} of them ({', '.join(roles)})"
         context.quarantine(
             name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=f"Ansible's full output: {context.rundir.path}/ansible"),)
@@ -58,6 +65,11 @@ def _pending(context: RunContext) -> dict[str, tuple[str, ...]]:
     return {n: context.applied[n].reboot_required for n in context.active if n in context.applied and context.applied[n].reboot_required}
 
 
+def _waits(context: RunContext, name: str) -> bool:
+    """Whether the last run of its roles found settings that a reset has yet to bring."""
+    return bool(context.applied[name].waiting and context.applied[name].reboot_required)
+
+
 def _forbidden(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> None:
     for name, roles in pending.items():
         text = f"needs a reboot ({', '.join(roles)}), which --no-reboot forbids"
@@ -65,10 +77,11 @@ def _forbidden(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> N
         context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.CHECKS_MISSING, text, hint=hint),), ExitCode.CHANGES_PENDING)
 
 
-def _reboot(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> None:
+def _reboot(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[Reason, ...]]:
+    """Reboot nodes. Returns why it failed on nodes whose links may be down for want of a power cycle; the others that fail are quarantined."""
     names = tuple(pending)
     if not names:
-        return
+        return {}
     context.notify(PhaseStarted(Phase.REBOOT, names, ", ".join(sorted({r for roles in pending.values() for r in roles}))))
     request = PlaybookRequest(
         "reboot.yml",
@@ -79,6 +92,11 @@ def _reboot(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> None
         extra_args=("-e", f"reboot_budget={context.reboot_budget}", *context.options.ansible_args, *OUT_OF_POOL),
     )
     outcome = context.playbook(request, Phase.REBOOT)
-    for name in names:
-        if outcome.hosts[name].status is not HostStatus.OK:
-            context.quarantine(name, Phase.REBOOT, failed(context, outcome, name))
+    failures = {}
+    for name in (n for n in names if outcome.hosts[n].status is not HostStatus.OK):
+        reasons = failed(context, outcome, name)
+        if outcome.hosts[name].status is HostStatus.FAILED and may_lack_links(context, name):
+            failures[name] = reasons
+        else:
+            context.quarantine(name, Phase.REBOOT, reasons)
+    return failures

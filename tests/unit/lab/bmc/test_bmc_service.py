@@ -99,6 +99,20 @@ def test_power_state_follows_resets(client: Client, box: Box) -> None:
     assert box.resets == ["GracefulShutdown", "On"]
 
 
+def test_a_node_is_told_of_each_loss_of_power(client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "power-cut"
+
+    def told(kind: str) -> str:
+        assert client(documents.RESET, "POST", {"ResetType": kind})[0] == 204
+        return file.read_text() if file.exists() else ""
+
+    assert [told(kind) for kind in ("ForceRestart", "GracefulRestart", "On")] == ["", "", ""]
+    cuts = [told(kind) for kind in ("GracefulShutdown", "On", "ForceOff", "PowerCycle")]
+    assert cuts[0]
+    assert cuts[0] == cuts[1]
+    assert len(set(cuts)) == 3
+
+
 @pytest.mark.parametrize(
     ("path", "method", "body", "code"),
     [
