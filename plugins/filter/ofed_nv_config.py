@@ -116,7 +116,6 @@ def pending(answer: Mapping[str, str], declared: Mapping[str, Any]) -> list[str]
     return [*changes["reset"], *changes["waiting"]]
 
 
-<<<<<<< HEAD
 def relinked(answers: Sequence[Mapping[str, str]], declared: Mapping[str, Any], devices: Mapping[str, Mapping[str, str]]) -> list[str]:
     """The RDMA devices of cards whose link type changes, now or at the next boot.
 
@@ -129,7 +128,8 @@ def relinked(answers: Sequence[Mapping[str, str]], declared: Mapping[str, Any], 
     changing = [address for address, p in plans.items() if any(_LINK_TYPE.match(word) for word in [*p["set"], *p["reset"]])]
     cards = {address.rpartition(".")[0] for address in changing}
     return sorted(name for name, device in devices.items() if device["address"].rpartition(".")[0] in cards)
-=======
+
+
 def waiting(answers: Sequence[Mapping[str, str]], declared: Mapping[str, Any]) -> list[str]:
     """Declared values that are stored and not in force, of all devices, for people. After a reset: what it did not bring.
 
@@ -143,7 +143,6 @@ def waiting(answers: Sequence[Mapping[str, str]], declared: Mapping[str, Any]) -
             for name in plan(declared, answer["text"], answer["link_layer"])["reset"]
         ]
     return result
->>>>>>> w3
 
 
 def _word(value: Any) -> str:
@@ -156,17 +155,10 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Filter name -> function."""
         return {
-<<<<<<< HEAD
-            "ofed_nv_plan": plan,
-            "ofed_nv_pending": pending,
-            "ofed_nv_refused": refused,
             "ofed_nv_answers": answers_of_devices,
+            "ofed_nv_pending": pending,
+            "ofed_nv_plan": plan,
+            "ofed_nv_refused": refused,
             "ofed_nv_relinked": relinked,
-=======
-            "ofed_nv_answers": answers_of_devices,
-            "ofed_nv_pending": pending,
-            "ofed_nv_plan": plan,
-            "ofed_nv_refused": refused,
             "ofed_nv_waiting": waiting,
->>>>>>> w3
         }
