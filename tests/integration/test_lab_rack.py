@@ -180,14 +180,11 @@ def test_an_xid_is_in_the_kernel_log_until_the_next_boot(rack: DemoRack, ssh: La
     assert rack.ok("lab", "status", "-o", "json").json["nodes"][1]["faults"] == []
 
 
-def test_a_link_that_flaps_is_in_the_counters_that_validators_judge(rack: DemoRack, ssh: LabSsh) -> None:
+def test_the_losses_of_a_link_that_flaps_are_counted_until_the_next_boot(rack: DemoRack, ssh: LabSsh) -> None:
     rack.ok("lab", "fault", N2, "link_flaps", "--device", "mlx5_5", "--option", "12")
     counter = "/sys/class/infiniband/mlx5_5/ports/1/counters/link_downed"
     ssh(N2, f"for i in $(seq 100); do [ $(cat {counter}) = 12 ] && exit 0; sleep 0.1; done; exit 1")
     assert link_log.parse(ssh(N2, "dmesg --time-format iso")).losses == ()  # InfiniBand
-    found = rack.clusterctl("validate", N2, "--role", "infiniband", "-o", "json").json["nodes"][0]["findings"]
-    bad = {f["check"]: f["found"] for f in found if f["outcome"] == "fail"}
-    assert "link_downed 12" in bad["infiniband.counters[mlx5_5/1]"]
     before = ssh.boot_id(N2)
     ssh(N2, "systemctl reboot", check=False)
     ssh.wait_for_reboot(N2, before)

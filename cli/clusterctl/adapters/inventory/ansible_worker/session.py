@@ -88,7 +88,10 @@ def _yaml_error(loader: Any, layers: tuple[str, ...]) -> Exception | None:
             try:
                 loader.load_from_file(str(file), cache="none")
             except AnsibleError as e:
-                return from_ansible(e)
+                error = from_ansible(e)
+                if file.name not in str(error.values["detail"]):  # a date that does not exist has no mark
+                    error.values["detail"] = f"{shown_path(str(file))}: {error.values['detail']}"
+                return error
     return None
 
 
