@@ -17,7 +17,7 @@ from ansible.utils.context_objects import CLIArgs
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
-from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, from_ansible
+from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, error_message, from_ansible, is_placed
 from clusterctl.adapters.inventory.ansible_worker.origins import where
 from clusterctl.adapters.inventory.ansible_worker.sources import SourceManager
 from clusterctl.model.problem import shown_path
@@ -33,7 +33,12 @@ class _Loader(DataLoader):  # type: ignore[misc] # ansible-core has no types
     """Ansible's loader without its deep copies: they take half of the time of 12,500 nodes, and nobody here changes what was loaded."""
 
     def load_from_file(self, file_name: str, cache: str = "all", unsafe: bool = True, **how: bool) -> Any:  # noqa: ARG002
-        return super().load_from_file(file_name, cache, unsafe=True, **how)
+        try:
+            return super().load_from_file(file_name, cache, unsafe=True, **how)
+        except AnsibleError as e:
+            if is_placed(e):
+                raise
+            raise AnsibleError(f"{shown_path(file_name)}: {error_message(e)}") from e  # a date that does not exist has no line
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +93,7 @@ def _yaml_error(loader: Any, layers: tuple[str, ...]) -> Exception | None:
             try:
                 loader.load_from_file(str(file), cache="none")
             except AnsibleError as e:
-                error = from_ansible(e)
-                if file.name not in str(error.values["detail"]):  # a date that does not exist has no mark
-                    error.values["detail"] = f"{shown_path(str(file))}: {error.values['detail']}"
-                return error
+                return from_ansible(e)
     return None
 
 
