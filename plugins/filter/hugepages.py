@@ -8,33 +8,6 @@ from typing import Any
 _KEYS = ("default_hugepagesz", "hugepagesz", "hugepages")
 _LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+\S+[ \t]*(.*)$", re.MULTILINE)
 _GRUBBY = re.compile(r'^args="(.*)"$', re.MULTILINE)
-_PATH = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+")
-_MODE = re.compile(r"[0-7]{3,4}")
-
-
-def input_errors(pages: list[dict[str, Any]], mounts: list[dict[str, Any]]) -> list[str]:
-    """Errors in the declared pages and mounts, one line per item; types are checked before."""
-    errors = []
-    seen = set()
-    for i, page in enumerate(pages):
-        where = f"hugepages_pages[{i}]"
-        if int(page["count"]) < 0:
-            errors.append(f"{where}.count: {page['count']} is below 0")
-        if int(page["node"]) < 0:
-            errors.append(f"{where}.node: {page['node']} is below 0")
-        key = (page["size"], int(page["node"]))
-        if key in seen:
-            errors.append(f"{where}: {page['size']} on node {page['node']} is declared twice")
-        seen.add(key)
-    paths = [mount["path"] for mount in mounts]
-    for i, mount in enumerate(mounts):
-        if not _PATH.fullmatch(mount["path"]):
-            errors.append(f"hugepages_mounts[{i}].path: {mount['path']!r} is not a plain absolute path")
-        if paths.index(mount["path"]) != i:
-            errors.append(f"hugepages_mounts[{i}].path: {mount['path']} is declared twice")
-        if not _MODE.fullmatch(str(mount.get("mode", "1770"))):
-            errors.append(f"hugepages_mounts[{i}].mode: {mount['mode']!r} is not octal")
-    return errors
 
 
 def words(pages: list[dict[str, Any]], on_cmdline: bool, default_size: str) -> list[str]:
@@ -77,7 +50,6 @@ class FilterModule:
         """Filter name -> function."""
         return {
             "hugepages_boot_differences": boot_differences,
-            "hugepages_errors": input_errors,
             "hugepages_own_words": own_words,
             "hugepages_unit_name": unit_name,
             "hugepages_words": words,

@@ -1,4 +1,4 @@
-"""Waivers that do nothing any more: expired, or for a check that the node does not have. Pure."""
+"""Waivers that do nothing any more, expired or for a check that the node does not have, and those that hide too much for too long. Pure."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
 
 
+# Our choice: a deviation that nobody looks at within a year has become the declared state, and belongs there.
+_LONGEST_DAYS = 366
+
+
 def waiver_problems(node: Node, known_checks: Collection[str], today: date) -> Iterator[Problem]:
     """What is wrong with the waivers of a node.
 
@@ -30,6 +34,10 @@ def waiver_problems(node: Node, known_checks: Collection[str], today: date) -> I
 def _messages(waiver: Waiver, roles: Collection[str], known_checks: Collection[str], today: date) -> Iterator[str]:
     if waiver.expires < today:
         yield f"{waiver.check!r} of {waiver.owner} expired on {waiver.expires} ({waiver.reason}): renew or remove it"
+    elif (waiver.expires - today).days > _LONGEST_DAYS:
+        yield f"{waiver.check!r} of {waiver.owner} lasts until {waiver.expires}, more than a year: nobody will look at it before; give it an earlier end"
+    if len(roles) > 1 and all(may_match(waiver.check, role) for role in roles):
+        yield f"{waiver.check!r} hides checks of every role, so it hides any fault of the node: name the checks, or quarantine the node"
     if not any(may_match(waiver.check, role) for role in roles):
         yield f"{waiver.check!r} matches no check: the node has no such role{did_you_mean(waiver.check.partition('.')[0], roles)}"
     elif known_checks and not any(matches(waiver.check, check) for check in known_checks):

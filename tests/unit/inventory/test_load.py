@@ -11,7 +11,7 @@ import pytest
 
 from clusterctl.adapters.inventory.load import list_hosts, load_and_lint_nodes, load_profile
 from clusterctl.core.digest import spec_digest
-from clusterctl.model.errors import SpecInvalidError, UnknownTargetError
+from clusterctl.model.errors import ConfigError, SpecInvalidError, UnknownTargetError
 from support.site import CONTENT, Site
 
 SECRET = "hunter2-of-the-bmc"
@@ -232,6 +232,13 @@ def test_a_list_of_hosts_is_a_layer(tmp_path: Path) -> None:
     site.layers[1:] = [Path("r8-n01,r8-n02,")]
     with pytest.raises(SpecInvalidError, match="node_roles: is not set"):
         site.nodes("r8-n01")
+
+
+def test_a_date_that_does_not_exist_is_told_with_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = Site(tmp_path, {"site/group_vars/rack_1.yml": "waivers: [{check: x, reason: y, owner: z, expires: 2026-13-45}]\n"})
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"^site/group_vars/rack_1\.yml: .*month must be in 1\.\.12"):
+        site.nodes("r1-n01")
 
 
 def test_names_that_only_look_misspelt_are_the_sites_own(tmp_path: Path) -> None:

@@ -87,3 +87,14 @@ def test_the_way_to_a_value(path: str, expected: object) -> None:
 
 def test_the_roles_that_have_rules() -> None:
     assert {"roce", "infiniband"} <= set(load_rules(ROOT))
+
+
+def test_pages_that_no_machine_can_have_are_told_with_their_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = "node_roles: [hugepages, hardware]\nhardware_memory_min_gib: 2000\nhugepages_pages:\n"
+    counts = "  - {size: 1G, node: 0, count: -5}\n  - {size: 2M, node: 0, count: 1000000000000000}\n  - {size: 1G, node: 1, count: 2001}\n"
+    lines = told(site(tmp_path, pages + counts), tmp_path, monkeypatch)
+    assert [line.partition(" (n1")[0] for line in lines] == [
+        "group_vars/profile_x.yml:3: hugepages_pages: 2001 GiB in all, but hardware_memory_min_gib is 2000",
+        "group_vars/profile_x.yml:4: hugepages_pages[0].count: -5 is below 0",
+        "group_vars/profile_x.yml:5: hugepages_pages[1].count: 1000000000000000 pages of 2M are more than the 64 TiB that a machine can have",
+    ]

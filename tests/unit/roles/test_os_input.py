@@ -41,7 +41,7 @@ def refusals(role: str, variables: dict[str, Any]) -> list[str]:
     if role == "kernel":
         errors: list[str] = filter_plugin("kernel_boot").cmdline_errors(given["kernel_cmdline"], given["kernel_console"])
     elif role == "hugepages":
-        errors = filter_plugin("hugepages").input_errors(given["hugepages_pages"], given["hugepages_mounts"])
+        errors = filter_plugin("hugepages_rules").problem_lines(given)
     else:
         plugin = filter_plugin("os_tuning")
         errors = plugin.sysctl_errors(given["os_tuning_sysctl"])

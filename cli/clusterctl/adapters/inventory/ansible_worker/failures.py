@@ -66,6 +66,11 @@ def error_chain(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
+def is_placed(error: BaseException) -> bool:
+    """Whether an error of Ansible, or what caused it, names a file."""
+    return any(_place(e) for e in error_chain(error))
+
+
 def _place(error: BaseException) -> str:
     file, line = where(getattr(error, "obj", None))
     if not line and (shown := _ORIGIN.search(str(getattr(error, "_formatted_source_context", "") or ""))):

@@ -17,7 +17,7 @@ from ansible.utils.context_objects import CLIArgs
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
-from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, from_ansible
+from clusterctl.adapters.inventory.ansible_worker.failures import config_failure, error_message, from_ansible, is_placed
 from clusterctl.adapters.inventory.ansible_worker.origins import where
 from clusterctl.adapters.inventory.ansible_worker.sources import SourceManager
 from clusterctl.model.problem import shown_path
@@ -33,7 +33,12 @@ class _Loader(DataLoader):  # type: ignore[misc] # ansible-core has no types
     """Ansible's loader without its deep copies: they take half of the time of 12,500 nodes, and nobody here changes what was loaded."""
 
     def load_from_file(self, file_name: str, cache: str = "all", unsafe: bool = True, **how: bool) -> Any:  # noqa: ARG002
-        return super().load_from_file(file_name, cache, unsafe=True, **how)
+        try:
+            return super().load_from_file(file_name, cache, unsafe=True, **how)
+        except AnsibleError as e:
+            if is_placed(e):
+                raise
+            raise AnsibleError(f"{shown_path(file_name)}: {error_message(e)}") from e  # a date that does not exist has no line
 
 
 @dataclass(frozen=True, slots=True)
