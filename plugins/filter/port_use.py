@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _SSH_WORDS = 4
+_MAIN = "254"
 
 
 class PortUse(NamedTuple):
@@ -35,8 +36,9 @@ def uses(
         declared: rows of roce_rails and infiniband_ipoib; their addresses are ours, as are those of the settings files on the node.
         consent: RDMA devices that the operator gave up for this change.
     """
-    ours = _own_addresses([*declared, *_rows(document)])
-    tables = _own_tables(document)
+    rows = [*declared, *_rows(document)]
+    ours = _own_addresses(rows)
+    routes = [route for route in document["default_routes"] if not _is_own_route(route, _own_tables(document), rows)]
     found: list[PortUse] = []
     for device in dict.fromkeys(devices):
         port = document["devices"].get(device)
@@ -45,7 +47,7 @@ def uses(
         named = [row["interface"] for row in declared if row["device"] == device and row.get("interface")]
         names = _over([*port["interfaces"], *named], document["interfaces"])
         found += _addresses(device, [row for row in document["interfaces"] if row.get("ifname") in names], ours)
-        found += _routes(device, names, document["default_routes"], tables)
+        found += _routes(device, names, routes)
         found += _ssh(device, names, document)
     return [use._asdict() for use in found]
 
@@ -79,10 +81,8 @@ def _addresses(device: str, rows: Sequence[Mapping[str, Any]], ours: set[Any]) -
                 yield PortUse(device, row["ifname"], shown, f"{row['ifname']} has the address {shown}, which no role declared")
 
 
-def _routes(device: str, names: set[str], routes: Sequence[Mapping[str, Any]], tables: set[str]) -> Iterator[PortUse]:
+def _routes(device: str, names: set[str], routes: Sequence[Mapping[str, Any]]) -> Iterator[PortUse]:
     for route in routes:
-        if str(route.get("table", "254")) in tables:
-            continue
         for hop in route.get("nexthops") or [route]:
             if hop.get("dev") in names:
                 gateway = str(hop.get("gateway") or (hop.get("via") or {}).get("host") or "")
@@ -122,6 +122,12 @@ def _own_tables(document: Mapping[str, Any]) -> set[str]:
     roce = document["settings"]["roce"]
     base = roce.get("table_base") or 0
     return {str(base + rail["rail"]) for rail in roce.get("rails") or []} if base else set()
+
+
+def _is_own_route(route: Mapping[str, Any], tables: set[str], rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a default route is that of a rail: in its table, or, where the settings file is gone, to its gateway and not in the main table."""
+    table = str(route.get("table", _MAIN))
+    return table in tables or (table != _MAIN and route.get("gateway") in [row["gateway"] for row in rows if row.get("gateway")])
 
 
 def refusals(found: Sequence[Mapping[str, str]], changes: Sequence[str] | None = None) -> list[str]:
