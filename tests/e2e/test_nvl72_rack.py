@@ -61,8 +61,8 @@ def test_the_adapter_that_kept_its_setting_through_the_reboot_got_one_power_cycl
     limit = command.read_text().split()
     assert admitted.node(1) in limit
     assert not any(admitted.node(2) in word for word in limit)
-    records = admitted.ok("bmc", admitted.node(1), "-o", "json").json["nodes"][0]["log"]
-    assert [r["message"].rpartition(": ")[2] for r in records if "Reset by Redfish" in r["message"]] == ["GracefulShutdown", "On"]
+    newest_first = admitted.ok("bmc", admitted.node(1), "-o", "json").json["nodes"][0]["log"]
+    assert [r["message"].rpartition(": ")[2] for r in newest_first if "Reset by Redfish" in r["message"]] == ["On", "GracefulShutdown"]
 
 
 def test_the_group_gate_measured_over_nvlink(admitted: DemoRack) -> None:
