@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -134,6 +135,7 @@ def test_profile_check_reports_invalid_gate_settings(tmp_path: Path) -> None:
     assert all((p["file"], p["line"]) == (file, 1) for p in problems)
 
 
+SOON = datetime.now(UTC).date() + timedelta(days=90)
 SLIPS = {
     "hosts.yml": """
         profile_hgx_h100_ib:
@@ -141,11 +143,11 @@ SLIPS = {
             rack_7:
               hosts: {n1: {}, n2: {}}
         """,
-    "group_vars/rack_7.yml": """
-        gates_levls: {}
+    "group_vars/rack_7.yml": f"""
+        gates_levls: {{}}
         waivers:
-          - {check: "hardware.nvme*", reason: disk on order, owner: storage, expires: "2020-01-31"}
-          - {check: "kernl.*", reason: r, owner: o, expires: "2999-01-31"}
+          - {{check: "hardware.nvme*", reason: disk on order, owner: storage, expires: "2020-01-31"}}
+          - {{check: "kernl.*", reason: r, owner: o, expires: "{SOON}"}}
         """,
     "host_vars/n3.yml": "rack_slot: 3\n",
 }
@@ -170,7 +172,7 @@ def test_slips_are_named_with_file_and_line(tmp_path: Path) -> None:
 
 def test_waivers_are_compared_with_the_checks_of_the_last_validation(tmp_path: Path) -> None:
     site = write(tmp_path / "site", {"hosts.yml": SLIPS["hosts.yml"]})
-    waivers = "waivers: [{check: kernel.%s, reason: r, owner: o, expires: '2999-01-31'}]\n"
+    waivers = f"waivers: [{{check: kernel.%s, reason: r, owner: o, expires: '{SOON}'}}]\n"
     write(site, {"host_vars/n1.yml": waivers % "cmdlin.*", "host_vars/n2.yml": waivers % "cmdline.*"})
     layers = ("-i", "@common", "-i", str(site))
     state = {"CLUSTERCTL_STATE_DIR": str(tmp_path / "state")}

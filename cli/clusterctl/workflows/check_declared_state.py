@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, TypedDict
 from clusterctl.adapters.inventory.groups import by_digest
 from clusterctl.adapters.inventory.invalid import problems_of, spec_invalid_error
 from clusterctl.adapters.inventory.load import find_places, list_hosts, load_and_lint_nodes, load_profile
+from clusterctl.adapters.site_content import site_content
 from clusterctl.core.gates.gates_problems import gates_problems
 from clusterctl.core.waiver_problems import waiver_problems
 from clusterctl.model.declared_state import InventoryCheck
 from clusterctl.model.errors import SpecInvalidError, StoreError
 from clusterctl.model.findings import NodeStatus
-from clusterctl.model.problem import merge
+from clusterctl.model.problem import Problem, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from clusterctl.adapters.config import Config
     from clusterctl.model.declared_state import SpecGroup
     from clusterctl.model.node import Node
-    from clusterctl.model.problem import Problem
 
 
 class _Words(TypedDict):
@@ -57,6 +57,7 @@ def check_declared_state(
             problems += problems_of(e)
         else:
             rendered += gates_problems(spec, (profile,))
+    problems += tuple(_unverified(nodes))
     found = (*problems, *_placed(config, rendered, problems, words))
     if found:
         raise spec_invalid_error(found)
@@ -72,6 +73,14 @@ def require_gates(groups: Sequence[SpecGroup]) -> Sequence[SpecGroup]:
     if wrong := [p for g in groups for p in gates_problems(g.spec, g.nodes or (g.profile,))]:
         raise spec_invalid_error(wrong)
     return groups
+
+
+def _unverified(nodes: Sequence[Node]) -> Iterator[Problem]:
+    """Roles of the site that a node has and that nothing verifies: they would be applied, and never seen to drift."""
+    content = site_content()
+    for role, folder in content.roles.items():
+        if content.validator_of(role) is None and any(role in node.spec.roles for node in nodes):
+            yield Problem("", f"nothing verifies what role {role} sets: validators/test_{role}.py is missing", str(folder))
 
 
 def _nodes(config: Config, target: str, words: _Words) -> tuple[tuple[Node, ...], tuple[Problem, ...]]:

@@ -7,7 +7,7 @@ import pytest
 from clusterctl.adapters.config import read_config
 from clusterctl.adapters.inventory.load import list_hosts
 from clusterctl.adapters.inventory.site import write_site
-from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.errors import SpecInvalidError, UsageProblemError
 from clusterctl.workflows.check_declared_state import check_declared_state
 from support.roles import ROOT
 
@@ -48,3 +48,27 @@ def test_a_new_site_has_the_rack_of_the_readme_and_is_sound(tmp_path: Path, monk
     readme = (ROOT / "README.md").read_text()
     target = readme.partition("clusterctl init mysite")[2].partition("clusterctl plan ")[2].split()[0]
     assert [h.name for h in list_hosts(config.inventory, target).hosts] == ["r12-n01", "r12-n02"]
+
+
+def test_a_role_of_the_site_that_nothing_verifies_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "mysite"
+    write_site(site)
+    (site / "roles" / "acme_motd" / "tasks").mkdir(parents=True)
+    (site / "roles" / "acme_motd" / "meta").mkdir()
+    (site / "roles" / "acme_motd" / "tasks" / "main.yml").write_text("---\n")
+    (site / "roles" / "acme_motd" / "meta" / "argument_specs.yml").write_text(
+        "argument_specs: {main: {short_description: A message, options: {}}}\n"
+    )
+    monkeypatch.chdir(site)
+    assert check_declared_state(read_config()).nodes == 2
+    (site / "inventory" / "mysite" / "group_vars" / "rack_12.yml").write_text("node_roles: [hardware, acme_motd]\n")
+    with pytest.raises(
+        SpecInvalidError,
+        match=r"roles/acme_motd: nothing verifies what role acme_motd sets: validators/test_acme_motd\.py is missing",
+    ):
+        check_declared_state(read_config())
+    (site / "validators").mkdir()
+    (site / "validators" / "test_acme_motd.py").write_text(
+        "def test_nothing(record):\n    record.not_applicable('acme_motd.text', 'none')\n"
+    )
+    assert check_declared_state(read_config()).nodes == 2
