@@ -2,6 +2,8 @@
 
 Looks at /proc: processes that have a compute device open, and processes of a job scheduler. What is gone between two looks is not seen.
 A run's own processes are the agent's descendants and, because a container's parent is its runtime, those that bear its mark.
+A title and a name are what a process calls itself, so neither proves anything: a service or tool that may compute is one by a file that only root
+writes, and a job's step runs as root.
 """
 
 from __future__ import annotations
@@ -18,20 +20,33 @@ from node_lock import bears
 
 LOOK_S = 5.0
 FRESH_S = 0.5
+# Linux, include/linux/sched.h: PF_KTHREAD, in field 9 of /proc/PID/stat.
+KERNEL_THREAD = 0x00200000
+OTHERS_WRITE = 0o022
 NO_RULES: dict[str, Any] = {"devices": [], "services": [], "jobs": ""}
 
 
 class Process(NamedTuple):
-    """A process; `parent` is its parent's pid."""
+    """A process.
+
+    Attributes:
+        parent: its parent's pid.
+        name: of its program, for people.
+        program: the same where only root writes the program's file, else empty.
+        title: its command line, which it may change.
+        of_root: it runs as root, or as the user of this agent.
+    """
 
     pid: int
     parent: int
     name: str
+    program: str
     title: str
+    of_root: bool
 
 
 class Sighting(NamedTuple):
-    """A foreign process, when it was seen, and the names of it and its ancestors."""
+    """A foreign process, when it was seen, and the programs of it and its ancestors."""
 
     at: float
     text: str
@@ -89,7 +104,7 @@ class Watch:
                 continue
             what = self._what(process)
             if what and not bears(self.proc / str(process.pid), self.mark):
-                names = frozenset(p.name for p in line)
+                names = frozenset(p.program for p in line)
                 found.append(Sighting(time.monotonic(), f"pid {process.pid} ({process.name}) {what}", names))
         with self.lock:
             self.seen += found
@@ -110,9 +125,9 @@ class Watch:
 
     def _what(self, process: Process) -> str:
         """What a process does that a measurement must be without; empty if nothing."""
-        if self.rules["jobs"] and re.search(self.rules["jobs"], process.title):
+        if self.rules["jobs"] and process.of_root and re.search(self.rules["jobs"], process.title):
             return "runs a job on this node"
-        if process.name in self.rules["services"]:
+        if process.program and process.program in self.rules["services"]:
             return ""
         devices = set(self.rules["devices"])
         with suppress(OSError):
@@ -126,11 +141,14 @@ class Watch:
         found = []
         for folder in self.proc.glob("[0-9]*"):
             with suppress(OSError, ValueError, IndexError):
-                title = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
                 stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
                 comm, _, rest = stat.partition("(")[2].rpartition(")")
-                if title:  # a kernel thread has none
-                    found.append(Process(int(folder.name), int(rest.split()[1]), program_name(folder, comm), title))
+                words = rest.split()
+                if not int(words[6]) & KERNEL_THREAD:
+                    title = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+                    name = program_name(folder, comm)
+                    program = name if is_roots(folder / "exe") else ""
+                    found.append(Process(int(folder.name), int(words[1]), name, program, title, folder.stat().st_uid in (0, os.geteuid())))
         return found
 
 
@@ -140,6 +158,15 @@ def program_name(folder: Path, comm: str) -> str:
         return os.path.basename(os.readlink(folder / "exe")).partition(" ")[0]  # noqa: PTH115, PTH119 Python 3.8
     except OSError:
         return comm
+
+
+def is_roots(program: Path) -> bool:
+    """Whether only root, or the user of this agent, may write the file; `/proc/PID/exe` leads to the file itself, in a container, too."""
+    try:
+        found = program.stat()
+    except OSError:
+        return False
+    return found.st_uid in (0, os.geteuid()) and not found.st_mode & OTHERS_WRITE
 
 
 def lineage(process: Process, processes: dict[int, Process]) -> list[Process]:

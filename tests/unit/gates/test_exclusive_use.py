@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +19,6 @@ from support.agents import FILES, AgentNode, address_of, free_port, group_of, pr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 exclusive_use = program("exclusive_use")
 HOLD = "import sys, time; held = open(sys.argv[1]); print(flush=True); time.sleep(60)"
@@ -134,11 +135,15 @@ def test_programs_that_may_run_beside_a_measurement(
     assert (found.error, found.exit_status) == ("", 0)
 
 
-def proc(folder: Path, *processes: tuple[int, int, str, str]) -> Path:
+def proc(folder: Path, *processes: tuple[int, int, str, str], flags: int = 0x400100) -> Path:
+    """A /proc; the programs' files are the tester's own."""
     for pid, parent, name, title in processes:
         (folder / str(pid) / "fd").mkdir(parents=True)
         (folder / str(pid) / "cmdline").write_bytes(title.replace(" ", "\0").encode())
-        (folder / str(pid) / "stat").write_text(f"{pid} ({name}) S {parent} 1 1 0")
+        (folder / str(pid) / "stat").write_text(f"{pid} ({name}) S {parent} 1 1 0 -1 {flags} 0 0")
+        (folder / "programs").mkdir(exist_ok=True)
+        (folder / "programs" / name).touch(mode=0o755)
+        (folder / str(pid) / "exe").symlink_to(folder / "programs" / name)
     return folder
 
 
@@ -157,6 +162,44 @@ def test_children_of_a_daemon_count_only_where_the_gate_does_not_work_through_it
     (folder / "21" / "fd" / "3").symlink_to("/dev/nvidia-uvm")
     assert watch(folder).foreign(0.0, ["nv-hostengine"]) == ""
     assert watch(folder).foreign(0.0, []) == "pid 21 (nvvs) computes on the GPUs"
+
+
+def uses_a_gpu(folder: Path, pid: int) -> Path:
+    (folder / str(pid) / "fd" / "3").symlink_to("/dev/nvidia-uvm")
+    return folder
+
+
+def test_a_process_that_blanked_its_command_line_is_seen_and_a_kernel_thread_is_none(tmp_path: Path) -> None:
+    blank = uses_a_gpu(proc(tmp_path / "a", (20, 1, "train", "")), 20)
+    assert watch(blank).foreign(0.0, []) == "pid 20 (train) computes on the GPUs"
+    kernel = uses_a_gpu(proc(tmp_path / "b", (21, 2, "nv_queue", ""), flags=0x208040), 21)
+    assert watch(kernel).foreign(0.0, []) == ""
+
+
+def test_a_program_of_a_tenant_is_no_service_by_its_name(tmp_path: Path) -> None:
+    folder = uses_a_gpu(proc(tmp_path, (20, 1, "nv-hostengine", "nv-hostengine -n")), 20)
+    watched = watch(folder)
+    watched.rules["services"] = ["nv-hostengine"]
+    assert watched.foreign(0.0, []) == ""
+    (folder / "programs" / "nv-hostengine").chmod(0o775)
+    assert watch(folder).foreign(0.0, ["nv-hostengine"]) == "pid 20 (nv-hostengine) computes on the GPUs"
+    (folder / "20" / "exe").unlink()
+    assert watch(folder).foreign(0.0, ["nv-hostengine"]) == "pid 20 (nv-hostengine) computes on the GPUs"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a second user")
+def test_a_title_of_a_tenant_is_no_job(tmp_path: Path) -> None:
+    def sees(user: int) -> str:
+        with subprocess.Popen(["slurmstepd: [4711.batch]", "60"], executable=shutil.which("sleep"), user=user) as job:
+            try:
+                until(lambda: b"4711" in Path(f"/proc/{job.pid}/cmdline").read_bytes())
+                watched = exclusive_use.Watch(rules("/dev/nvidia-uvm")["exclusive_use"], "o1:/run/lock", own=job.pid + 1)
+                return str(watched.foreign(0.0, [])).replace(str(job.pid), "PID")
+            finally:
+                job.kill()
+
+    assert sees(user=0) == "pid PID (sleep) runs a job on this node"
+    assert sees(user=65534) == ""
 
 
 def test_many_are_counted(tmp_path: Path) -> None:
