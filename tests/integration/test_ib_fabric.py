@@ -128,4 +128,4 @@ def test_counters_are_recorded_and_cleared_before_a_burn_in(fabric: Fabric, tmp_
 def test_a_usage_error_is_reported() -> None:
     done = subprocess.run([sys.executable, str(SCRIPT), "apply", "clear"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "counters clear, or counters snapshot" in done.stderr
+    assert "counters clear, counters snapshot, or counters keep" in done.stderr

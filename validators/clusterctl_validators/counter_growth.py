@@ -11,11 +11,22 @@ class UnreadableSnapshotError(Exception):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Link counters at one time. `ports`: `mlx5_0/1` -> counter -> value."""
+    """Link counters at one time.
+
+    Attributes:
+        taken_at: the earliest time of a port.
+        times: `mlx5_0/1` -> when its counters were stored, where that is known.
+        ports: `mlx5_0/1` -> counter -> value.
+    """
 
     taken_at: str
+    times: Mapping[str, str]
     boot_id: str
     ports: Mapping[str, Mapping[str, int]]
+
+    def time_of(self, port: str) -> str:
+        """When the counters of a port were stored."""
+        return self.times.get(port, self.taken_at)
 
 
 def parse_snapshot(text: str) -> Snapshot:
@@ -23,7 +34,8 @@ def parse_snapshot(text: str) -> Snapshot:
     try:
         data = json.loads(text)
         ports = {port: {name: int(value) for name, value in counters.items()} for port, counters in data["ports"].items()}
-        return Snapshot(str(data["taken_at"]), str(data["boot_id"]), ports)
+        times = {port: str(at) for port, at in data.get("times", {}).items()}
+        return Snapshot(str(data["taken_at"]), times, str(data["boot_id"]), ports)
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         raise UnreadableSnapshotError("the counter snapshot is not readable: {}: {}".format(type(e).__name__, e)) from e
 

@@ -131,8 +131,7 @@ def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
     except UnreadableSnapshotError as e:
         record.could_not_run("infiniband.counters", str(e))
         return
-    if per_hour and "symbol_error" not in spec["infiniband_counter_limits"]:
-        limits["symbol_error"] = int(per_hour * _hours_since(probe, snapshot.taken_at))
+    hourly = per_hour and "symbol_error" not in spec["infiniband_counter_limits"]
     same_boot = snapshot.boot_id == probe.read("/proc/sys/kernel/random/boot_id")
     for port in _ports(spec):
         check = "infiniband.counters[{}]".format(port.name)
@@ -141,11 +140,15 @@ def test_counters(spec: Spec, record: Record, probe: Probe) -> None:
         if missing:
             record.could_not_run(check, "no counter {}".format(", ".join(missing)))
             continue
-        then = snapshot.ports.get("{}/{}".format(port.device, port.number), {}) if same_boot else {}
+        key = "{}/{}".format(port.device, port.number)
+        since = snapshot.time_of(key)
+        if hourly:
+            limits["symbol_error"] = int(per_hour * _hours_since(probe, since))
+        then = snapshot.ports.get(key, {}) if same_boot else {}
         now = {name: int(text or 0) for name, text in texts.items()}
         grown = over(limits, now, then)
         allowed = "growth of at most {}".format(", ".join("{} {}".format(name, limits[name]) for name in sorted(limits)))
-        hint = "{} since {}: {}".format(port.name, snapshot.taken_at, _CABLE)
+        hint = "{} since {}: {}".format(port.name, since, _CABLE)
         record.ok(check, not grown, expected=allowed, found=values_text(limits, now, then), severity=Severity.CRITICAL, hint=hint)
 
 

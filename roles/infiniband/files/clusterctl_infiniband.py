@@ -2,7 +2,8 @@
 """Written by clusterctl, role infiniband; changes are overwritten. The declared state is in /etc/clusterctl/infiniband.json.
 
 clusterctl-infiniband apply|check [--wait-s N]: IP over InfiniBand; one line per setting that differs from the declared one; exit 1 if any does.
-clusterctl-infiniband counters clear|snapshot: clear the counters of all ports and store a snapshot, or only store a snapshot.
+clusterctl-infiniband counters clear|snapshot|keep: store a snapshot of the counters of all ports, after clearing them, or as they are, or only of ports whose
+counters began anew since the stored one.
 """
 
 from __future__ import annotations
@@ -111,12 +112,18 @@ def wait_for_interfaces(declared: dict[str, Any], root: str, wait_s: float) -> N
         time.sleep(0.2)
 
 
-def counters(declared: dict[str, Any], root: str, *, clear: bool) -> None:
-    """Store a snapshot of the counters, after clearing them or not. It includes the boot id: counters restart with the adapter."""
+def counters(declared: dict[str, Any], root: str, what: str) -> None:
+    """Store a snapshot of the counters; `clear` clears them before, `keep` keeps what is stored of a port that was not reset since.
+
+    It includes the boot id: counters restart with the adapter.
+    """
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")  # noqa: UP017 Python 3.8
+    boot_id = read_file(root + BOOT_ID)
+    stored = stored_snapshot(root, boot_id) if what == "keep" else {}
     found: dict[str, dict[str, int]] = {}
     for row in declared["ports"]:
         port = f"{row['device']}/{row['port']}"
-        if clear:
+        if what == "clear":
             run("perfquery", "-R", "-C", row["device"], "-P", str(row["port"]))
         folder = Path(f"{root}/sys/class/infiniband/{row['device']}/ports/{row['port']}")
         files = [*folder.glob("counters/*"), *folder.glob("hw_counters/*")]
@@ -124,8 +131,16 @@ def counters(declared: dict[str, Any], root: str, *, clear: bool) -> None:
             raise UnansweredError(f"{port} has no counters")
         texts = {f.name: read_file(str(f)) for f in sorted(files)}
         found[port] = {name: int(text) for name, text in texts.items() if text.isdigit()}
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")  # noqa: UP017 Python 3.8
-    snapshot = {"taken_at": now, "boot_id": read_file(root + BOOT_ID), "cleared": clear, "ports": found}
+    kept = {port for port, values in stored.get("ports", {}).items() if port in found and not was_reset(values, found[port])}
+    times = {port: stored["times"].get(port, stored["taken_at"]) if port in kept else now for port in found}
+    found.update((port, stored["ports"][port]) for port in kept)
+    snapshot = {
+        "taken_at": min(times.values(), default=now),
+        "times": times,
+        "boot_id": boot_id,
+        "cleared": what == "clear",
+        "ports": found,
+    }
     target = Path(root + SNAPSHOT)
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_suffix(".new")
@@ -133,20 +148,37 @@ def counters(declared: dict[str, Any], root: str, *, clear: bool) -> None:
     fresh.replace(target)
 
 
+def stored_snapshot(root: str, boot_id: str) -> dict[str, Any]:
+    """The snapshot of this boot; empty if there is none, or none that can be read."""
+    try:
+        data = json.loads(Path(root + SNAPSHOT).read_text(encoding="utf-8"))
+        ports = {str(p): {str(n): int(v) for n, v in counted.items()} for p, counted in data["ports"].items()}
+        times = {str(p): str(at) for p, at in data.get("times", {}).items()}
+        same = data["boot_id"] == boot_id
+        return {"taken_at": str(data["taken_at"]), "times": times, "ports": ports} if same else {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def was_reset(then: dict[str, int], now: dict[str, int]) -> bool:
+    """Whether counters of a port began anew: one went down, or is gone."""
+    return any(now.get(name, -1) < value for name, value in then.items())
+
+
 def main() -> int:
     """Check, apply, or take a snapshot. Returns 1 if a setting differs from the declared one."""
     parser = argparse.ArgumentParser(prog="clusterctl-infiniband")
     parser.add_argument("mode", choices=["apply", "check", "counters"])
-    parser.add_argument("what", nargs="?", choices=["clear", "snapshot"])
+    parser.add_argument("what", nargs="?", choices=["clear", "snapshot", "keep"])
     parser.add_argument("--wait-s", type=float, default=0)
     parser.add_argument("--root", default="")
     parser.add_argument("--declared", default="", help="this state, as JSON, instead of that of the file")
     options = parser.parse_args()
     if (options.mode == "counters") != bool(options.what):
-        parser.error("counters clear, or counters snapshot")
+        parser.error("counters clear, counters snapshot, or counters keep")
     declared = json.loads(options.declared or read_file(options.root + CONFIG))
     if options.mode == "counters":
-        counters(declared, options.root, clear=options.what == "clear")
+        counters(declared, options.root, options.what)
         return 0
     wait_for_interfaces(declared, options.root, options.wait_s)
     lines = list(differences(declared, options.mode, options.root))
