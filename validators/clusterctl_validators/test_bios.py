@@ -27,8 +27,8 @@ def test_vendor(spec: SpecView, record: Record, bmc: BmcView) -> None:
         check = "bios.vendor[{}]".format(what)
         if not declared:
             record.not_applicable(check, "nothing is declared for any vendor")
-        elif what == "bios_firmware_pins" and bmc.vendor not in declared:
-            record.not_applicable(check, "no firmware is pinned for vendor {}".format(bmc.vendor or "unknown"))
+        elif what == "bios_firmware_pins" and bmc.vendor and bmc.vendor not in declared:
+            record.not_applicable(check, "no firmware is pinned for vendor {}".format(bmc.vendor))
         else:
             hint = "declare {} for this vendor, or set bios_vendor".format(what)
             record.ok(

@@ -92,6 +92,15 @@ def test_a_machine_of_a_vendor_without_attributes_was_not_verified(vendor: str) 
     assert found["bios.vendor[bios_attributes]"].outcome is BAD
 
 
+def test_firmware_of_a_machine_of_an_unknown_vendor_was_not_verified() -> None:
+    pins = {"dell": [{"name": "it", "ids": ["BIOS"], "version": "1.4"}]}
+    for vendor, outcome in (("", BAD), ("hpe", Outcome.NOT_APPLICABLE), ("dell", GOOD)):
+        found = check_role(
+            "bios", {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": pins}, BmcView(vendor, firmware=FIRMWARE)
+        )
+        assert {f.check: f.outcome for f in found}["bios.vendor[bios_firmware_pins]"] is outcome
+
+
 FIRMWARE = {"GPU_1": "96.00.61", "GPU_2": "96.00.74", "BIOS": "1.4"}
 PINS: list[tuple[dict[str, Any], Outcome, str]] = [
     ({"ids": ["BIOS"], "version": "1.4"}, GOOD, "BIOS 1.4"),
