@@ -13,6 +13,8 @@ ROLE = "os_tuning"
 WRITABLE = ("/run/chrony",)
 APPLY = "apply the role os_tuning"
 POLICY_UNIT = "clusterctl-os-tuning.service"
+# Its processes while it runs, in either version of control groups: RHEL enables it, and its default zone public lets in SSH, cockpit and DHCPv6 only.
+FIREWALLD = tuple("/sys/fs/cgroup/{}system.slice/firewalld.service/cgroup.procs".format(version) for version in ("", "systemd/"))
 FIREWALLS = ("ufw.service", "firewalld.service", "nftables.service")
 UPGRADERS = (
     *("unattended-upgrades.service", "apt-daily.timer", "apt-daily-upgrade.timer"),
@@ -175,7 +177,12 @@ def test_services(spec: SpecView, probe: Probe, record: Record) -> None:
 
 def test_firewall(spec: SpecView, probe: Probe, record: Record) -> None:
     if not spec["os_tuning_firewall_off"]:
-        record.not_applicable("os_tuning.firewall", "not managed")
+        if any(probe.read(path) for path in FIREWALLD):
+            hint = "let the nodes reach each other (zone trusted for their networks and rails), or declare os_tuning_firewall_off"
+            found = "firewalld is active, which by default lets only SSH in"
+            record.warn("os_tuning.firewall", expected="none between the nodes: burn-in measures pairs and groups", found=found, hint=hint)
+        else:
+            record.not_applicable("os_tuning.firewall", "not managed")
         return
     for name, unit in probe.units(FIREWALLS).items():
         _masked(record, "os_tuning.firewall[{}]".format(name), unit)

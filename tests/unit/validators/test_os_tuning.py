@@ -57,3 +57,13 @@ def test_a_node_without_apt_has_no_periodic_jobs(tmp_path: Path) -> None:
     change = {"commands": {"apt-config dump APT::Periodic": {"rc": None, "error": "apt-config: No such file or directory"}}}
     found = findings(Case("os_tuning", "rhel", change, {}), module, tmp_path)
     assert found["os_tuning.auto_upgrades.periodic"].outcome.value == "not_applicable"
+
+
+@pytest.mark.parametrize("version", ["", "systemd/"])
+def test_a_firewall_between_the_nodes_is_told_where_it_is_not_managed(version: str, tmp_path: Path) -> None:
+    spec = {"os_tuning_firewall_off": False}
+    running = {f"/sys/fs/cgroup/{version}system.slice/firewalld.service/cgroup.procs": "812\n"}
+    found = findings(Case("os_tuning", "up", {"spec": spec, "files": running}, {}), module, tmp_path / "up")["os_tuning.firewall"]
+    assert (found.outcome.value, "zone trusted" in found.hint) == ("warn", True)
+    found = findings(Case("os_tuning", "down", {"spec": spec}, {}), module, tmp_path / "down")["os_tuning.firewall"]
+    assert found.outcome.value == "not_applicable"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.gate import Gate
 
 _CHECK_NODE = "check network, SSH and power of the node, then `clusterctl burnin {node}`"
+_CHECK_WAY = "check network, SSH and power of the node, and that no firewall on either node stops the other (`firewall-cmd --state`), then `clusterctl burnin {node}`"
 _INSTALL = "no role of clusterctl installs it: install it on the node, then `clusterctl burnin {node}`"
 _OTHERWISE = "the raw output is in the run directory; correct the cause, then `clusterctl burnin {node}`"
 # In order of importance: where several reasons apply, the first is acted on.
@@ -22,7 +23,8 @@ _ACTIONS = {
     GateReason.NOT_INSTALLED: "role {role} installs it: `clusterctl provision {node}`",
     GateReason.NODE_BUSY: "wait for that one to end, then run again",
     GateReason.IN_USE: "end it, or wait for its end, then `clusterctl burnin {node}`; what may run beside a measurement is in gates_allowed_programs",
-    GateReason.PEER_SILENT: _CHECK_NODE,
+    GateReason.PEER_SILENT: _CHECK_WAY,
+    GateReason.SERVER_SILENT: _CHECK_WAY,
     GateReason.NVLINK_UNUSABLE: f"{ADVICE.unusable_domain}, then `clusterctl burnin {{node}}`",
     GateReason.NVLS_UNUSABLE: f"{ADVICE.refused_multicast}, then `clusterctl burnin {{node}}`",
     GateReason.FABRIC_NOT_READY: f"{ADVICE.fabric_not_ready}, then `clusterctl burnin {{node}}`",
