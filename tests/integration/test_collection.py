@@ -26,7 +26,7 @@ FILTERS = """
   tasks:
     - ansible.builtin.assert:
         that:
-          - "[{'size': '1G', 'node': 0, 'count': -1}] | clusterctl.gpu.hugepages_errors([]) == ['hugepages_pages[0].count: -1 is below 0']"
+          - "{'hugepages_pages': [{'size': '1G', 'node': 0, 'count': -1}], 'hugepages_mounts': []} | clusterctl.gpu.hugepages_problems == ['hugepages_pages[0].count: -1 is below 0']"
           - "['a-b'] | map('clusterctl.gpu.kernel_module_name') | first == 'a_b'"
     - clusterctl.gpu.redfish_bios: {baseurl: "https://127.0.0.1:9", username: u, password: p, timeout: 1}
       register: answer

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CODE = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
 from support.provisioning import World
 from clusterctl.model.errors import ClusterctlError
 state_dir, where = Path(sys.argv[1]), sys.argv[2]
