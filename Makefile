@@ -28,7 +28,7 @@ tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, prom
 lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy cli lab validators tests
+	$(BIN)/mypy cli lab tools validators tests
 	$(BIN)/lint-imports
 	$(BIN)/yamllint --strict .
 	ANSIBLE_COLLECTIONS_PATH=playbooks/collections $(BIN)/ansible-lint --offline -q
@@ -57,26 +57,26 @@ acceptance: setup ## Slow, not part of `test`: kernel, huge pages, tuning and NF
 	@scripts/acceptance.sh
 
 mutation: setup ## Change every managed setting of lab nodes out of band; each must be detected and repaired; writes build/mutation.json
-	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m mutation
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m mutation
 
 fuzz: setup ## A million hostile inputs for parsers and judge; writes build/fuzz.json
-	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m fuzz
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m fuzz
 
 recorded: setup ## Read every recorded output in ../shared with the parser of its tool; writes build/recorded.json
-	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m recorded_outputs
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m recorded_outputs
 
 cross-check: setup tools ## Real programs of Debian over the machine that the lab simulates, compared with the simulator; writes build/cross_check.json
-	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m cross_check
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m cross_check
 
 chaos: setup tools ## Kill `provision` at every step boundary, also with the power of the controller, on SQLite and PostgreSQL; writes build/chaos.json
-	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m chaos
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m chaos
 
 drill: setup ## Let a node of a lab rack fail in the middle of runs: stopped, paused, without sshd, other host key, full disk, rebooted; writes build/drill.json
-	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m drill
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m drill
 
 pools: setup tools ## The pools on real schedulers: Slurm, and a kube-apiserver that is compiled once (ten minutes); writes build/pools.json
 	@scripts/kube_apiserver.sh
-	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m pool_suites
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m pool_suites
 
 bench: setup ## Performance suite with two lab nodes and peer tools; writes build/bench.json
 	@$(BIN)/python benchmarks/bench.py

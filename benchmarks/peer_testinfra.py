@@ -76,7 +76,7 @@ def measure_backend(lab: Lab, peers: Path, backend: str, bundle: NodeAnswer) -> 
             _require_same_outcomes(expected_outcomes, own | everywhere, host)
         return len(expected_outcomes)
 
-    python_path = f"{ROOT / 'validators'}:{ROOT / 'benchmarks' / 'peers'}"
+    python_path = f"{ROOT / 'tools'}:{ROOT / 'validators'}:{ROOT / 'benchmarks' / 'peers'}"
     env = lab.environment(peers, PYTHONPATH=python_path, BENCH_FINDINGS=str(findings), ANSIBLE_CONFIG=str(cfg))
     return cost_per_node(lab, argv, count, "checks", env=env, good=(0, 1))
 

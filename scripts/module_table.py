@@ -1,4 +1,4 @@
-"""docs/reference/modules.md: every module of the CLI with the first line of its docstring; `--check` fails where it is stale."""
+"""docs/reference/modules.md: every module of the CLI and every tool with the first line of its docstring; `--check` fails where it is stale."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CLI = ROOT / "cli" / "clusterctl"
+TOOLS = ROOT / "tools" / "clusterctl_tools"
 PAGE = ROOT / "docs" / "reference" / "modules.md"
 FLOORS = ("commands", "terminal", "report", "workflows", "adapters", "core", "model")
-HEAD = """<!-- Written by scripts/module_table.py from the docstrings of cli/clusterctl. -->
+HEAD = """<!-- Written by scripts/module_table.py from the docstrings of cli/clusterctl and tools/clusterctl_tools. -->
 
-# Modules of the CLI
+# Modules
 
-One line per module, floor by floor, from the top. A module imports its own package and floors below it ([architecture](../explanation/architecture.md)).
+One line per module of the CLI, floor by floor, from the top, then the tools that all parts share. A module imports its own package and floors below it ([architecture](../explanation/architecture.md)).
 """
 
 
@@ -32,15 +33,15 @@ def main(argv: list[str]) -> int:
 def page() -> str:
     """The whole text of the page."""
     parts = [HEAD]
-    for floor in FLOORS:
-        files = sorted((CLI / floor).rglob("*.py"), key=lambda p: (p.parent.as_posix(), p.name != "__init__.py", p.name))
-        rows = [_row(p, floor) for p in files[1:] if "migrations" not in p.parts and _summary(p)]
-        parts.append(f"\n## {floor}\n\n{_summary(files[0])}\n\n| module | |\n|---|---|\n{''.join(rows)}")
+    for title, folder in (*((floor, CLI / floor) for floor in FLOORS), ("tools", TOOLS)):
+        files = sorted(folder.rglob("*.py"), key=lambda p: (p.parent.as_posix(), p.name != "__init__.py", p.name))
+        rows = [_row(p, folder) for p in files[1:] if "migrations" not in p.parts and _summary(p)]
+        parts.append(f"\n## {title}\n\n{_summary(files[0])}\n\n| module | |\n|---|---|\n{''.join(rows)}")
     return "".join(parts)
 
 
-def _row(file: Path, floor: str) -> str:
-    name = (file.parent if file.name == "__init__.py" else file).relative_to(CLI / floor).as_posix()
+def _row(file: Path, folder: Path) -> str:
+    name = (file.parent if file.name == "__init__.py" else file).relative_to(folder).as_posix()
     return f"| {name} | {_summary(file).replace('|', '/')} |\n"
 
 

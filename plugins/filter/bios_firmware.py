@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from typing import Any
 
-
-def bare_version(reported: str) -> str:
-    """The version alone: Supermicro puts a date before that of a BIOS (`BIOS Date: 08/04/2023 Ver 1.4`)."""
-    return re.sub(r"^BIOS Date: \S+ Ver ", "", reported.strip())
-
-
-def version_parts(version: str) -> list[tuple[int, int, str]]:
-    """A version as comparable parts: numbers by value, words alphabetically, numbers after words."""
-    return [(1, int(p), "") if p.isdigit() else (0, 0, p.lower()) for p in re.findall(r"\d+|[A-Za-z]+", version)]
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bios import bare_version, version_parts
 
 
 def firmware_problems(entries: list[dict[str, Any]], pins: list[dict[str, Any]]) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_names import matching, near, same
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_registry import Registry, ValueRefusedError
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bios import matching, near, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

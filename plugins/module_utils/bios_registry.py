@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_names import as_bool, near, same
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bios import as_bool, near, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

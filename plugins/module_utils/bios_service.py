@@ -6,22 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bios import vendor_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 ROOT = "/redfish/v1/"
 ON_RESET = "OnReset"
-_VENDORS = {
-    "dell": "dell",
-    "hpe": "hpe",
-    "hewlett": "hpe",
-    "lenovo": "lenovo",
-    "supermicro": "supermicro",
-    "super micro": "supermicro",
-    "ami": "ami",
-    "american megatrends": "ami",
-    "nvidia": "nvidia",
-}
 
 
 class ServiceError(Exception):
@@ -87,7 +78,7 @@ def open_service(get: Callable[[str], Mapping[str, Any]], system_id: str = "", v
     registry_id = str(bios.get("AttributeRegistry") or "")
     registry = _registry(get, root, registry_id)
     return Service(
-        vendor=vendor or vendor_of(root, system, registry),
+        vendor=vendor or machine_vendor(root, system, registry),
         system=str(system.get("Id", "")),
         uuid=str(system.get("UUID") or ""),
         current=bios.get("Attributes") or {},
@@ -107,14 +98,9 @@ def settings_apply_times(settings: Mapping[str, Any]) -> list[str]:
     return list(support.get("SupportedValues") or [])
 
 
-def vendor_of(root: Mapping[str, Any], system: Mapping[str, Any], registry: Mapping[str, Any]) -> str:
+def machine_vendor(root: Mapping[str, Any], system: Mapping[str, Any], registry: Mapping[str, Any]) -> str:
     """The vendor whose attribute names this machine uses; empty if unknown."""
-    hints = [root.get("Vendor"), *(root.get("Oem") or {}), registry.get("OwningEntity"), system.get("Manufacturer")]
-    for text in (str(h).lower() for h in hints if h):
-        for word, vendor in _VENDORS.items():
-            if re.match(rf"{word}\b", text):
-                return vendor
-    return ""
+    return vendor_of([root.get("Vendor"), *(root.get("Oem") or {}), registry.get("OwningEntity"), system.get("Manufacturer")])
 
 
 def link(resource: Mapping[str, Any], name: str) -> str:

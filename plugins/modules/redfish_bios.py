@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.urls import open_url
-from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_names import same
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_plan import OK, DeclaredAttribute, Plan, make_plan
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_record import Record
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_registry import Registry
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_service import Service, ServiceError, open_service
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bios import same
 
 DOCUMENTATION = r"""
 module: redfish_bios

@@ -30,8 +30,8 @@ def test_no_filter_goes_by_its_short_name() -> None:
 
 
 def test_module_utilities_are_imported_from_the_collection() -> None:
-    files = [*(ROOT / "plugins" / "modules").glob("*.py"), *(ROOT / "plugins" / "module_utils").glob("*.py")]
-    own = {p.stem for p in files}
+    files = [p for kind in ("modules", "module_utils", "filter", "action") for p in (ROOT / "plugins" / kind).glob("*.py")]
+    own = {p.stem for p in (*files, *(ROOT / "tools" / "clusterctl_tools").glob("*.py"))} | {"clusterctl_tools"}
     imports = [(p.name, n.module or "") for p in files for n in ast.walk(ast.parse(p.read_text())) if isinstance(n, ast.ImportFrom)]
     ours = [(f, m) for f, m in imports if m.rsplit(".", 1)[-1] in own]
     assert ours, "the module has utilities"

@@ -17,7 +17,7 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LEVEL = {"CHANGELOG.md", "FILES.json", "LICENSE", "MANIFEST.json", "README.md", "meta", "playbooks", "plugins", "roles"}
+LEVEL = {"CHANGELOG.md", "FILES.json", "LICENSE", "MANIFEST.json", "README.md", "meta", "playbooks", "plugins", "roles", "tools"}
 BIN = Path(sys.executable).parent
 RACK = 40
 FILTERS = """
@@ -27,6 +27,7 @@ FILTERS = """
     - ansible.builtin.assert:
         that:
           - "{'hugepages_pages': [{'size': '1G', 'node': 0, 'count': -1}], 'hugepages_mounts': []} | clusterctl.gpu.hugepages_problems == ['hugepages_pages[0].count: -1 is below 0']"
+          - "[{'Id': 'BIOS', 'Version': '1.4'}] | clusterctl.gpu.bios_firmware_problems([{'name': 'it', 'ids': ['BIOS'], 'version': '1.4'}]) == []"
           - "['a-b'] | map('clusterctl.gpu.kernel_module_name') | first == 'a_b'"
     - clusterctl.gpu.redfish_bios: {baseurl: "https://127.0.0.1:9", username: u, password: p, timeout: 1}
       register: answer
@@ -78,6 +79,7 @@ def test_it_carries_what_it_needs_and_nothing_else(archive: Path) -> None:
     assert [n for n in names if "__pycache__" in n or "/collections" in n] == []
     for kind, file in (("filter", "hugepages"), ("modules", "redfish_bios"), ("module_utils", "bios_plan")):
         assert f"plugins/{kind}/{file}.py" in names
+    assert {f"tools/clusterctl_tools/{p.name}" for p in (ROOT / "tools" / "clusterctl_tools").glob("*.py")} <= set(names)
 
 
 @pytest.mark.parametrize("playbook", sorted(p.stem for p in (ROOT / "playbooks").glob("*.yml")))

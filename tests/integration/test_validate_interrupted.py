@@ -32,7 +32,7 @@ def test_ctrl_c_ends_the_run_immediately_and_is_recorded(tmp_path: Path) -> None
         site = node.write_site(tmp_path / "site")
         argv = [sys.executable, "-m", "clusterctl", "--state-dir", str(tmp_path / "state"), "validate", "n1"]
         argv += ["-i", str(ROOT / "inventory" / "common"), "-i", str(site)]
-        env = {**os.environ, "PYTHONPATH": f"{ROOT}/cli:{ROOT}/validators", "HOME": str(tmp_path)}
+        env = {**os.environ, "PYTHONPATH": f"{ROOT}/cli:{ROOT}/tools:{ROOT}/validators", "HOME": str(tmp_path)}
         running = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
         deadline = time.monotonic() + DEADLINE_S
         while not node.commands and running.poll() is None and time.monotonic() < deadline:

@@ -5,18 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-import ansible_collections
-
-from support.roles import COLLECTIONS
+from support.collection import use_collection
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-_FOLDER = str(COLLECTIONS / "ansible_collections")
-
 
 def bios_utils(name: str) -> ModuleType:
     """The module plugins/module_utils/<name>.py."""
-    if _FOLDER not in ansible_collections.__path__:
-        ansible_collections.__path__.append(_FOLDER)
+    use_collection()
     return importlib.import_module(f"ansible_collections.clusterctl.gpu.plugins.module_utils.{name}")

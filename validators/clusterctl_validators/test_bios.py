@@ -2,7 +2,8 @@
 
 from typing import Any, Dict, List
 
-from clusterctl_validators.bmc_view import BmcView, same_value, version_parts
+from clusterctl_tools.bios import same, version_parts
+from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.record import Record, as_text
 from clusterctl_validators.spec_view import SpecView
 
@@ -71,10 +72,10 @@ def declared_attributes(spec: SpecView, vendor: str) -> List[Dict[str, Any]]:
 def _compare(record: Record, check: str, declared: Any, found: List[str], bmc: BmcView) -> None:
     now = {a: bmc.current[a] for a in found}
     then = {a: bmc.next_boot(a) for a in found}
-    after_reset = bool(found) and all(same_value(declared, v) for v in then.values())
+    after_reset = bool(found) and all(same(declared, v) for v in then.values())
     hint = "a reset is pending that applies it" if after_reset else "`clusterctl plan` shows what the role would write; it requires a reset"
     absent = "this machine has no such attribute"
-    good_now = bool(found) and all(same_value(declared, v) for v in now.values())
+    good_now = bool(found) and all(same(declared, v) for v in now.values())
     record.ok(check + ".current", good_now, expected=declared, found=_shown(now) or absent, hint=hint)
     pending_hint = "the pending value was changed: the next reset would apply it" if good_now else "no write is pending that would set it"
     record.ok(check + ".pending", after_reset, expected=declared, found=_shown(then) or absent, hint=pending_hint)

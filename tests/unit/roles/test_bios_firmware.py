@@ -32,8 +32,3 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(("pin", "problems"), CASES)
 def test_an_inventory_is_compared_with_a_pin(pin: dict[str, Any], problems: list[str]) -> None:
     assert firmware.firmware_problems(ENTRIES, [{"name": "it", **pin}]) == problems
-
-
-@pytest.mark.parametrize(("old", "new"), [("1.9", "1.10"), ("01.01.03", "1.5.3"), ("2.0", "2.0.1"), ("1.0a", "1.0b"), ("", "0")])
-def test_versions_compare_by_their_numbers(old: str, new: str) -> None:
-    assert firmware.version_parts(old) < firmware.version_parts(new)

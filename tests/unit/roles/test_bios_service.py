@@ -3,10 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from clusterctl.adapters.bmc import query
 from support.bios_utils import bios_utils
 from support.redfish_tree import invented, recorded_tree
 
@@ -107,29 +104,15 @@ def test_an_unusable_service_is_refused(path: str, key: str, value: Any, why: st
         opened(tree)
 
 
-VENDORS = [
-    ({"Vendor": "Dell"}, "dell"),
-    ({"Oem": {"Hpe": {}}}, "hpe"),
-    ({"Vendor": "Super Micro Computer"}, "supermicro"),
-    ({"Vendor": "American Megatrends International LLC"}, "ami"),
-    ({"Vendor": "Hewlett-Packard"}, "hpe"),
-    ({"Vendor": "Lenovo/XCC"}, "lenovo"),
-    ({"Vendor": "Dell(TM)"}, "dell"),
-    ({"Vendor": "AMI-Tiger"}, "ami"),
-    ({"Vendor": "NVIDIA"}, "nvidia"),
-    ({"Vendor": "Dellsystems"}, ""),
-    ({"Vendor": "Amiga"}, ""),
-    ({}, ""),
+VENDORS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = [
+    ({"Vendor": "Dell"}, {"Manufacturer": "Lenovo"}, {"OwningEntity": "HPE"}, "dell"),
+    ({"Oem": {"Hpe": {}}}, {}, {}, "hpe"),
+    ({}, {"Manufacturer": "Lenovo"}, {"OwningEntity": "AMI"}, "ami"),
+    ({"Vendor": "Contoso"}, {"Manufacturer": "Lenovo"}, {}, "lenovo"),
+    ({}, {}, {}, ""),
 ]
 
 
-@given(st.sampled_from([*service._VENDORS, ""]), st.text(max_size=6))
-def test_role_and_validator_know_the_same_vendors(word: str, rest: str) -> None:
-    assert query._match_vendor([word + rest]) == service.vendor_of({"Vendor": word + rest}, {}, {})
-
-
-@pytest.mark.parametrize(("root", "vendor"), VENDORS)
-def test_the_vendor_is_read_from_the_service(root: dict[str, Any], vendor: str) -> None:
-    assert service.vendor_of(root, {}, {}) == vendor
-    assert query._match_vendor([root.get("Vendor"), *(root.get("Oem") or {})]) == vendor
-    assert service.vendor_of({}, {}, {"OwningEntity": root.get("Vendor")}) == ("" if "Oem" in root else vendor)
+@pytest.mark.parametrize(("root", "system", "registry", "vendor"), VENDORS)
+def test_the_vendor_is_read_from_the_service(root: dict[str, Any], system: dict[str, Any], registry: dict[str, Any], vendor: str) -> None:
+    assert service.machine_vendor(root, system, registry) == vendor

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clusterctl_validators import test_bios as checks
-from clusterctl_validators.bmc_view import BmcView, same_value
+from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import Finding, Outcome
 from clusterctl_validators.off_node import check_role
 
@@ -126,14 +126,3 @@ def test_a_check_that_raises_could_not_run() -> None:
 def test_nothing_declared_is_recorded_as_not_applicable() -> None:
     found = check_role("bios", {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}}, BmcView(""))
     assert {f.outcome for f in found} == {Outcome.NOT_APPLICABLE}
-
-
-@pytest.mark.parametrize(("one", "other"), [(True, "Yes"), (False, "Disabled"), (1, "1"), ("enabled", "Enable")])
-def test_spellings_of_one_value(one: object, other: object) -> None:
-    assert same_value(one, other)
-    assert same_value(other, one)
-
-
-@pytest.mark.parametrize(("one", "other"), [(True, "Auto"), ("", None), (None, None), ("1", "2"), (True, False)])
-def test_different_values(one: object, other: object) -> None:
-    assert not same_value(one, other)

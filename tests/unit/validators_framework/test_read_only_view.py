@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ENTER = """
 import os, sys
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1].split(os.pathsep)
 from clusterctl_validators import read_only_view
 def tried(path):
     try:
@@ -33,7 +33,7 @@ def tried(path):
 
 
 def child(script: str, *argv: str, prefix: tuple[str, ...] = ()) -> list[str]:
-    words = [*prefix, sys.executable, "-c", ENTER + script, str(ROOT / "validators"), *argv]
+    words = [*prefix, sys.executable, "-c", ENTER + script, f"{ROOT}/validators{os.pathsep}{ROOT}/tools", *argv]
     return subprocess.run(words, capture_output=True, text=True, check=True, timeout=30).stdout.splitlines()
 
 

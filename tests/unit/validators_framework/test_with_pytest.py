@@ -32,7 +32,7 @@ def run_pytest(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
         "-rA",
         *words,
     ]
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "validators")}
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}/tools:{ROOT}/validators"}
     return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path, env=env)
 
 

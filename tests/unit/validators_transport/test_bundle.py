@@ -36,7 +36,7 @@ def test_same_inputs_same_bytes_in_any_process(bundle: Bundle, tmp_path: Path) -
         "import sys, asyncssh, rich.console; from pathlib import Path; from clusterctl.adapters.validators.bundle import build_bundle;"
         "print(build_bundle(Path(sys.argv[1]), [Path(sys.argv[2])]).sha256)"
     )
-    env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": f"{ROOT}/cli:{ROOT}/validators", "TZ": "Asia/Tokyo"}
+    env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": f"{ROOT}/cli:{ROOT}/tools:{ROOT}/validators", "TZ": "Asia/Tokyo"}
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path), str(EXAMPLES)], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == bundle.sha256
 
@@ -55,12 +55,22 @@ def test_a_damaged_cache_is_rebuilt(tmp_path: Path) -> None:
     assert hashlib.sha256(first.read()).hexdigest() == first.sha256
 
 
-def test_pure_python_and_of_our_packages_only_the_validators(bundle: Bundle) -> None:
+def test_pure_python_and_of_our_packages_only_validators_and_tools(bundle: Bundle) -> None:
     names = zipfile.ZipFile(bundle.path).namelist()
     assert {n.rpartition(".")[2] for n in names} == {"py", "pyc"}
     tops = {n.split("/")[0] for n in names}
-    assert {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "testinfra", "clusterctl_validators", "__main__.py"} <= tops
-    assert "clusterctl" not in tops
+    assert {
+        "pytest",
+        "_pytest",
+        "pluggy",
+        "iniconfig",
+        "packaging",
+        "testinfra",
+        "clusterctl_tools",
+        "clusterctl_validators",
+        "__main__.py",
+    } <= tops
+    assert not {"clusterctl", "clusterctl_lab"} & tops
 
 
 def test_the_cache_is_private(tmp_path: Path) -> None:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.bmc.redfish import Redfish, link, well_formed
 from clusterctl.adapters.bmc.systems import ROOT, one_system
-from clusterctl_validators.bmc_view import BmcView, bare_version
+from clusterctl_tools.bios import bare_version, vendor_of
+from clusterctl_validators.bmc_view import BmcView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clusterctl.adapters.bmc.access import BmcAccess
-
-# As bios_service of the collection has them, from which nothing here can import; a test compares the two.
-_VENDORS = (
-    ("dell", "dell"),
-    ("hpe", "hpe"),
-    ("hewlett", "hpe"),
-    ("lenovo", "lenovo"),
-    ("supermicro", "supermicro"),
-    ("super micro", "supermicro"),
-    ("ami", "ami"),
-    ("american megatrends", "ami"),
-    ("nvidia", "nvidia"),
-)
 
 
 @well_formed()
@@ -63,21 +50,16 @@ def _attributes(client: Redfish, system: dict[str, Any]) -> tuple[dict[str, Any]
 
 def _vendor(client: Redfish, root: dict[str, Any], system: dict[str, Any]) -> str:
     """The vendor that the service root names; if it names none (GB200), the owner of the attribute registry."""
-    named = _match_vendor([root.get("Vendor"), *(root.get("Oem") or {})])
+    named = vendor_of([root.get("Vendor"), *(root.get("Oem") or {})])
     if named:
         return named
     for path in client.members(link(root, "Registries")):
         if path.rsplit("/", 1)[-1].lower().startswith("biosattributeregistry"):
             locations = client.get(path).get("Location") or []
-            owner = _match_vendor([client.get(str(p["Uri"])).get("OwningEntity") for p in locations[:1] if p.get("Uri")])
+            owner = vendor_of([client.get(str(p["Uri"])).get("OwningEntity") for p in locations[:1] if p.get("Uri")])
             if owner:
                 return owner
-    return _match_vendor([system.get("Manufacturer")])
-
-
-def _match_vendor(texts: list[Any]) -> str:
-    words = [str(t).lower() for t in texts if t]
-    return next((vendor for text in words for word, vendor in _VENDORS if re.match(rf"{word}\b", text)), "")
+    return vendor_of([system.get("Manufacturer")])
 
 
 def _firmware(client: Redfish, root: dict[str, Any], globs: list[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The node bundle: validators, pytest and testinfra in one reproducible zip that needs nothing but python3."""
+"""The node bundle: validators, readers of tools, pytest and testinfra in one reproducible zip that needs nothing but python3."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import clusterctl_tools
 import clusterctl_validators
 from clusterctl.adapters.node_packages import node_packages
 from clusterctl.model.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
 # the validators and all locked packages but testinfra run on it; where testinfra does not, only the checks that use `host` cannot run
 MIN_PYTHON = (3, 8)
@@ -79,10 +81,15 @@ def build_bundle(state_dir: Path, extra_modules: Sequence[Path] = ()) -> Bundle:
 def _members(extra_modules: Sequence[Path]) -> dict[str, bytes]:
     """Name in the zip -> content: Python sources."""
     members = node_packages().read_sources()
-    package = clusterctl_validators.__name__
-    for folder in (Path(clusterctl_validators.__file__).parent, *extra_modules):
-        members.update({f"{package}/{p.name}": p.read_bytes() for p in folder.glob("*.py")})
+    members.update(_sources(clusterctl_tools))
+    members.update(_sources(clusterctl_validators))
+    for folder in extra_modules:
+        members.update({f"{clusterctl_validators.__name__}/{p.name}": p.read_bytes() for p in folder.glob("*.py")})
     return members
+
+
+def _sources(package: ModuleType) -> dict[str, bytes]:
+    return {f"{package.__name__}/{p.name}": p.read_bytes() for folder in package.__path__ for p in Path(folder).glob("*.py")}
 
 
 def _inputs_digest(members: dict[str, bytes]) -> str:
