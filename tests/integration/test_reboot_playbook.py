@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from clusterctl.adapters.store import Store
 from clusterctl.model.state import State
@@ -281,3 +282,14 @@ def test_nvlinks_that_are_not_declared_are_not_waited_for(world: World, declared
     assert done.returncode == 0, done.stdout
     assert "RETRYING" not in done.stdout
     assert "not up" not in done.stdout
+
+
+def test_devices_are_not_waited_for_where_later_roles_bring_their_drivers(world: World) -> None:
+    """The reboot itself runs in check mode, which waits for nothing, so the condition is read from the playbook."""
+    turn = yaml.safe_load((ROOT / "playbooks" / "tasks" / "reboot_turn.yml").read_text())
+    (condition,) = (t["when"] for t in turn if t["name"] == "Wait for the devices")
+    (world.state_dir / "wait.yml").write_text(
+        "- hosts: r12-n01\n  gather_facts: false\n  tasks:\n    - debug: {msg: devices are awaited}\n" + f"      when: {condition}\n"
+    )
+    assert "devices are awaited" in play(world, world.state_dir / "wait.yml").stdout
+    assert "devices are awaited" not in play(world, world.state_dir / "wait.yml", "-e", "reboot_wait_devices=false").stdout

@@ -68,6 +68,7 @@ class World:
         role_fails: nodes on which Ansible fails.
         ansible_lost: nodes that become unreachable during a playbook.
         no_return: nodes that do not come back from a reboot.
+        other_kernel: nodes that run another kernel than the declared one, until a reboot after the role kernel.
         reboot: roles that require a reboot.
         again: role -> number of further rounds that it requires, each with a reboot.
         gate_fails: nodes on which the gate rdma_pair fails.
@@ -80,6 +81,7 @@ class World:
         allowed_partners: admitted nodes that the site allows to measure with.
         before: called before each operation with its name.
         calls: operations and their nodes, in order.
+        requests: of playbooks, in order.
         progress: reported progress.
     """
 
@@ -93,6 +95,7 @@ class World:
     role_fails: set[str] = field(default_factory=set)
     ansible_lost: set[str] = field(default_factory=set)
     no_return: set[str] = field(default_factory=set)
+    other_kernel: set[str] = field(default_factory=set)
     reboot: set[str] = field(default_factory=set)
     again: dict[str, int] = field(default_factory=dict)
     gate_fails: set[str] = field(default_factory=set)
@@ -102,6 +105,7 @@ class World:
     allowed_partners: Sequence[str] = ()
     before: Callable[[str], None] = lambda _what: None
     calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    requests: list[PlaybookRequest] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     answer: bool = True
@@ -219,6 +223,9 @@ class World:
         bad = self.bad.get(one.name, set())
         found = [finding(r, Outcome.FAIL if r in bad else Outcome.PASS, self.severity) for r in one.spec.roles]
         found += [Finding(f"{r}.file.persisted", r, Outcome.PASS, Severity.MAJOR) for r in one.spec.roles]
+        if "kernel" in one.spec.roles:
+            outcome = Outcome.FAIL if one.name in self.other_kernel else Outcome.PASS
+            found.append(Finding("kernel.release.running", "kernel", outcome, Severity.CRITICAL))
         return NodeFindings(one.name, NodeStatus.OK, "", tuple(found), 0.1, boot_id=self.boot_id)
 
     def play(
@@ -229,6 +236,7 @@ class World:
         cancelled: Callable[[], bool] | None = None,
     ) -> PlaybookResult:
         what = request.playbook.removesuffix(".yml")
+        self.requests.append(request)
         self._call(f"{what} {','.join(request.tags)}".strip(), request.nodes)
         hosts = {n: self._played(n, what, request.tags, on_event) for n in request.nodes}
         return PlaybookResult(PlaybookStatus.COMPLETED, hosts, f"ansible-playbook {request.playbook}", 0.1)
@@ -239,6 +247,7 @@ class World:
         if what == "reboot":
             if name in self.no_return:
                 return HostOutcome(name, HostStatus.FAILED, failures=(TaskFailure("Reboot and wait for SSH", "", "timed out"),))
+            self.other_kernel.discard(name)
             return HostOutcome(name, HostStatus.OK, 1, 1)
         if name in self.ansible_lost:
             return HostOutcome(name, HostStatus.UNREACHABLE, failures=(TaskFailure("Write", "kernel", "Connection reset by peer"),))
@@ -250,7 +259,9 @@ class World:
         more = tuple(r for r in roles if self.again.get(r, 0) > 0)
         rounds = {r for r in roles if r in self.again}
         self.again.update({r: self.again[r] - 1 for r in rounds})
-        return HostOutcome(name, HostStatus.OK, len(roles), len(fixed), (), tuple(sorted((self.reboot & fixed) | rounds)), more)
+        kernel = {"kernel"} if "kernel" in roles and name in self.other_kernel else set()
+        reboot = tuple(sorted((self.reboot & fixed) | rounds | kernel))
+        return HostOutcome(name, HostStatus.OK, len(roles), len(fixed), (), reboot, (*more, *sorted(kernel - set(more))))
 
     def burn_in(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.admission.decide import configuration_reasons, decide_admission, gate_reasons
 from clusterctl.core.ansible_series import is_older
+from clusterctl.core.declared_kernel import runs_another_kernel, split_at_kernel
 from clusterctl.core.lifecycle import end_of_ownership, is_legal, keeps_out, next_action, owned_text
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import HINTS, LOST, NodeStatus
@@ -199,11 +200,15 @@ def _to_provision(known: PlanInput, roles: tuple[str, ...]) -> NodePlan:
 
 
 def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions) -> tuple[str, ...]:
-    """The roles that have something to do, in the node's own order; asserting roles only in company of others."""
+    """The roles that have something to do, in the node's own order; asserting roles only in company of others.
+
+    Where another kernel than the declared one runs, every later role has: what it verified was built for that kernel.
+    """
     failing = {f.role for f in findings.findings if f.outcome not in GOOD and f.check not in _OF_OTHER_NODES}
     proven = {f.role for f in findings.findings}
     everything = options.all_roles or findings.status is not NodeStatus.OK
-    roles = tuple(r for r in node.spec.roles if everything or r in failing or r not in proven)
+    rebuilt = set(split_at_kernel(tuple(node.spec.roles))[1]) if runs_another_kernel(findings) else set()
+    roles = tuple(r for r in node.spec.roles if everything or r in failing or r not in proven or r in rebuilt)
     chosen = tuple(r for r in roles if not options.roles or r in options.roles)
     return chosen if everything or _can_change(chosen) else tuple(r for r in chosen if r not in proven)
 

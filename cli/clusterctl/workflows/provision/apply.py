@@ -17,9 +17,8 @@ from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from clusterctl.model.plan import NodePlan
     from clusterctl.model.playbook_result import PlaybookResult
     from clusterctl.workflows.provision.context import RunContext
 
@@ -58,17 +57,17 @@ def _tell(context: RunContext, found: Mapping[str, str]) -> None:
     context.notify(Note(f"waiting for what still runs: {busy_text(found)}"))
 
 
-def by_roles(plans: Iterable[NodePlan]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Roles -> the nodes that need exactly these."""
+def by_roles(needed: Mapping[str, tuple[str, ...]]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Roles -> the nodes that need exactly these; `needed`: node -> roles."""
     groups: dict[tuple[str, ...], list[str]] = {}
-    for plan in plans:
-        groups.setdefault(plan.roles, []).append(plan.node)
+    for name, roles in needed.items():
+        groups.setdefault(roles, []).append(name)
     return {roles: tuple(names) for roles, names in groups.items()}
 
 
 def apply(context: RunContext) -> None:
     """Run the roles that have something to do; a node on which one fails is quarantined."""
-    for roles, names in by_roles(context.plans[n] for n in context.active).items():
+    for roles, names in by_roles({n: context.left.get(n, context.plans[n].roles) for n in context.active}).items():
         if roles:
             run_roles(context, roles, names, Phase.APPLY)
     for name in tuple(context.active):

@@ -85,6 +85,7 @@ class RunContext:
         candidates: the nodes of the run, in rack order.
         active: the nodes that have not ended yet, in rack order.
         results: the nodes that have ended.
+        left: the roles of its plan that a node still needs, where some were applied before it booted the declared kernel.
         rebooted: the roles for which a node was rebooted.
         power_cycled: the nodes that lost power and came back; once is enough.
         reboot_budget: nodes of a rack that may be down at once, as playbooks/reboot.yml takes it.
@@ -105,6 +106,7 @@ class RunContext:
     results: dict[str, NodeResult] = field(default_factory=dict)
     findings: dict[str, NodeFindings] = field(default_factory=dict)
     applied: dict[str, HostOutcome] = field(default_factory=dict)
+    left: dict[str, tuple[str, ...]] = field(default_factory=dict)
     rebooted: dict[str, tuple[str, ...]] = field(default_factory=dict)
     power_cycled: set[str] = field(default_factory=set)
     gate_results: list[GateResult] = field(default_factory=list)

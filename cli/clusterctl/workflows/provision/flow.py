@@ -13,6 +13,7 @@ from clusterctl.model.provision import Note, Phase, ProvisionResult
 from clusterctl.model.state import State
 from clusterctl.workflows.provision.admit_measured import admit_measured
 from clusterctl.workflows.provision.apply import apply, un_admit
+from clusterctl.workflows.provision.boot_kernel import boot_declared_kernel
 from clusterctl.workflows.provision.burn_in import burn_in
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.decide import admit_nodes, return_to_pool
@@ -27,7 +28,14 @@ if TYPE_CHECKING:
     from clusterctl.workflows.provision.context import RunContext
 
 _DOING = "provisioning"
-_STEPS = {Phase.APPLY: apply, Phase.REBOOT: reboot, Phase.VERIFY: verify_nodes, Phase.BURN_IN: burn_in, Phase.ADMIT: admit_nodes}
+_STEPS = (
+    (Phase.APPLY, boot_declared_kernel),
+    (Phase.APPLY, apply),
+    (Phase.REBOOT, reboot),
+    (Phase.VERIFY, verify_nodes),
+    (Phase.BURN_IN, burn_in),
+    (Phase.ADMIT, admit_nodes),
+)
 
 
 def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> ProvisionResult:
@@ -51,7 +59,7 @@ def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> Provision
         plan = with_admitted(context, plan)
         un_admit(context)
         quarantine_unrepairable(context, plan)
-        for current, step in _STEPS.items():
+        for current, step in _STEPS:
             if context.active:
                 phase = current
                 _require_leases(context)

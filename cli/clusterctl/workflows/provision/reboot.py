@@ -36,14 +36,14 @@ def reboot(context: RunContext) -> None:
         if not pending:
             break
         if not context.options.reboot:
-            _forbidden(context, pending)
+            forbidden(context, pending)
             return
         for name, roles in pending.items():
             context.rebooted[name] = tuple(dict.fromkeys((*context.rebooted.get(name, ()), *roles)))
         waiting = [n for n in pending if number and _waits(context, n)]
         last = [n for n, roles in pending.items() if number == _MOST - 1 and n not in waiting and can_be_cycled(context, n, roles)]
         cycled = (*cycle_or_give_up(context, waiting), *power_cycle(context, last))
-        failures = _reboot(context, {n: roles for n, roles in pending.items() if n not in cycled and n in context.active})
+        failures = reboot_nodes(context, {n: roles for n, roles in pending.items() if n not in cycled and n in context.active})
         again = {n: context.applied[n].apply_again for n in pending if n in context.active and context.applied[n].apply_again}
         for name in (n for n in pending if n in context.active and n not in again):
             context.applied[name] = replace(context.applied[name], reboot_required=())
@@ -70,15 +70,19 @@ def _waits(context: RunContext, name: str) -> bool:
     return bool(context.applied[name].waiting and context.applied[name].reboot_required)
 
 
-def _forbidden(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> None:
+def forbidden(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> None:
+    """Quarantine the nodes that require a reboot: they do not run what is declared."""
     for name, roles in pending.items():
         text = f"needs a reboot ({', '.join(roles)}), which --no-reboot forbids"
         hint = f"reboot it, or run `clusterctl provision {name}` without --no-reboot"
         context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.CHECKS_MISSING, text, hint=hint),), ExitCode.CHANGES_PENDING)
 
 
-def _reboot(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[Reason, ...]]:
-    """Reboot nodes. Returns why it failed on nodes whose links may be down for want of a power cycle; the others that fail are quarantined."""
+def reboot_nodes(context: RunContext, pending: Mapping[str, tuple[str, ...]], extra: tuple[str, ...] = ()) -> dict[str, tuple[Reason, ...]]:
+    """Reboot nodes; `pending`: node -> roles that require it, `extra`: more arguments for Ansible.
+
+    Returns why it failed on nodes whose links may be down for want of a power cycle; the others that fail are quarantined.
+    """
     names = tuple(pending)
     if not names:
         return {}
@@ -89,7 +93,7 @@ def _reboot(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> dict
         names,
         forks=max(context.options.forks, len(names)),
         timeout_s=_TURN_S * most_turns(context.reboot_budget, len(names)),
-        extra_args=("-e", f"reboot_budget={context.reboot_budget}", *context.options.ansible_args, *OUT_OF_POOL),
+        extra_args=("-e", f"reboot_budget={context.reboot_budget}", *extra, *context.options.ansible_args, *OUT_OF_POOL),
     )
     outcome = context.playbook(request, Phase.REBOOT)
     failures = {}
