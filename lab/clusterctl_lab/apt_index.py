@@ -28,7 +28,7 @@ def relation_lines(fact: PackageFact) -> list[str]:
 
 
 def stanza(fact: PackageFact) -> str:
-    """A package of an index. All are for every architecture: the facts do not differ between amd64 and arm64."""
+    """A package of an index. Its file is for every architecture: a repository offers only those packages that it has for the node's own."""
     lines = [f"Package: {fact.name}", f"Version: {fact.version}", "Architecture: all", "Maintainer: none <none@localhost>"]
     name = f"{fact.name}_{fact.version.rpartition(':')[2]}_all.deb"
     lines += [*relation_lines(fact), f"Filename: ./{name}", "Size: 1", f"SHA256: {'0' * 64}", "Description: facts only"]

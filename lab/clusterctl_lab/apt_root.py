@@ -26,8 +26,8 @@ Dir::State::status "{root}/status";
 Dir::Cache::pkgcache "";
 Dir::Cache::srcpkgcache "";
 Debug::NoLocking "true";
-APT::Architecture "amd64";
-APT::Architectures "amd64";
+APT::Architecture "{architecture}";
+APT::Architectures "{architecture}";
 APT::Sandbox::User "";
 Acquire::Languages "none";
 """
@@ -43,19 +43,20 @@ class Simulation:
 
 
 class AptRoot:
-    """The apt of a node with this release, which starts with the packages of a minimal server.
+    """The apt of a node with this release and architecture (amd64 or arm64), which starts with the packages of a minimal server.
 
     Raises:
         LabError: this machine has no apt, or its apt does not accept the metadata.
     """
 
-    def __init__(self, root: Path, facts: Sequence[PackageFact], release: str) -> None:
+    def __init__(self, root: Path, facts: Sequence[PackageFact], release: str, architecture: str = "amd64") -> None:
         self._root = root
-        self._facts = {(f.name, f.version): f for f in facts if release in f.releases}
+        offered_here = [f for f in facts if release in f.releases and architecture in f.architectures]
+        self._facts = {(f.name, f.version): f for f in offered_here}
         for folder in ("etc/apt/preferences.d", "etc/apt/apt.conf.d", "var/lib/apt/lists/partial", "var/cache/apt/archives/partial"):
             (root / folder).mkdir(parents=True)
-        (root / "apt.conf").write_text(_CONFIG.format(root=root), encoding="utf-8")
-        self._write_repositories(facts, release)
+        (root / "apt.conf").write_text(_CONFIG.format(root=root, architecture=architecture), encoding="utf-8")
+        self._write_repositories(offered_here, release)
         self._installed: dict[str, str] = {}
         self.reset()
         done = self._apt_get("update")

@@ -17,6 +17,8 @@ FACTS = Path(__file__).with_name("packages")
 EL9_FACTS = FACTS / "el9"
 RELATIONS = ("depends", "pre_depends", "recommends", "provides", "conflicts", "breaks", "replaces")
 ASSUMED = "assumed"
+# As dpkg names them.
+ARCHITECTURES = ("amd64", "arm64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class PackageFact:
         assumed: what no public source confirms, in words; empty if all is confirmed.
         version_assumed: why this version is only assumed; empty if it was seen.
         module: dnf: the module whose streams show or hide it; empty if none does.
+        architectures: the architectures of Ubuntu for which the repository has it.
     """
 
     name: str
@@ -47,6 +50,7 @@ class PackageFact:
     assumed: str
     version_assumed: str
     module: str = ""
+    architectures: tuple[str, ...] = ARCHITECTURES
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ class _Entry(BaseModel):
     lab: bool = True
     base: bool = False
     module: str = ""
+    architectures: tuple[str, ...] = ARCHITECTURES
 
 
 class _Module(BaseModel):
@@ -156,4 +161,5 @@ def _fact(file: _File, name: str, entry: _Entry, version: tuple[str, str], relea
         assumed=entry.assumed,
         version_assumed=assumed,
         module=entry.module,
+        architectures=entry.architectures,
     )

@@ -17,7 +17,11 @@ from clusterctl_lab.resolve_el import EL9, el9_root, is_for_el, resolve_el
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from clusterctl.model.node import NodeSpec
+
 RELEASES = ("22.04", "24.04", EL9)
+# What hardware_architecture declares -> dpkg's name of it.
+DPKG_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def profile_names(layers: Sequence[Path]) -> list[str]:
@@ -38,11 +42,16 @@ def resolve_profiles(
 def _on_ubuntu(layers: Sequence[Path], profiles: Sequence[str], release: str, extra_vars: Sequence[str]) -> Iterator[Resolution]:
     order = role_order(content_dir() / "playbooks" / "provision.yml")
     with tempfile.TemporaryDirectory(prefix="clusterctl-resolve-") as folder:
-        apt = AptRoot(Path(folder), package_facts(), release)
+        apt = {a: AptRoot(Path(folder) / a, package_facts(), release, a) for a in DPKG_ARCHITECTURES.values()}
         for profile in profiles:
             spec = load_profile(layers, profile, extra_vars=(*extra_vars, f"ubuntu_release={release}"))
             if not is_for_el(spec):
-                yield resolve(apt, profile, release, declared_packages(spec, order, content_dir() / "roles"))
+                yield resolve(apt[dpkg_architecture(spec)], profile, release, declared_packages(spec, order, content_dir() / "roles"))
+
+
+def dpkg_architecture(spec: NodeSpec) -> str:
+    """The architecture whose packages a profile needs; one that declares none is taken for amd64."""
+    return DPKG_ARCHITECTURES.get(str(spec.roles.get("hardware", {}).get("hardware_architecture", "")), "amd64")
 
 
 def _on_el(layers: Sequence[Path], profiles: Sequence[str], extra_vars: Sequence[str]) -> Iterator[Resolution]:

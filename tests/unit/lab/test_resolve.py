@@ -13,6 +13,7 @@ from clusterctl_lab.apt_root import AptRoot
 from clusterctl_lab.declared_packages import PREFERENCES, DeclaredPackages, declared_packages
 from clusterctl_lab.package_facts import package_facts
 from clusterctl_lab.resolve import Resolution, resolve, role_order
+from clusterctl_lab.resolve_profiles import dpkg_architecture
 from clusterctl_lab.stub_catalogue import stub_packages
 from support.doc_blocks import blocks_of
 from support.roles import ROOT
@@ -68,8 +69,9 @@ def test_the_documented_drivers_of_ubuntu_resolve(release: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("profile", [PROFILE, "profile_hgx_h100_roce", "profile_gb200_nvl72"])
-def test_a_profile_resolves_on_a_new_lab_node_with_its_old_stacks(apt: AptRoot, profile: str) -> None:
+def test_a_profile_resolves_on_a_new_lab_node_with_its_old_stacks(profile: str, tmp_path: Path) -> None:
     spec = load_profile([ROOT / "inventory" / "common"], profile)
+    apt = AptRoot(tmp_path / "root", package_facts(), "24.04", dpkg_architecture(spec))
     old = {p.fact.name: p.fact.version for p in stub_packages() if p.installed}
     found = resolve(apt, profile, "24.04", declared_packages(spec, ORDER, ROOT / "roles"), old)
     assert (found.role, found.reason) == ("", "")
@@ -142,6 +144,22 @@ def test_the_roles_own_templates_are_used() -> None:
 def test_every_role_that_writes_preferences_is_known() -> None:
     templates = {(f.parents[1].name, f.name) for f in (ROOT / "roles").glob("*/templates/*") if "Pin-Priority" in f.read_text()}
     assert templates == {(role, name) for role, (name, _) in PREFERENCES.items()}
+
+
+def test_a_grace_profile_is_resolved_from_the_packages_of_arm64(tmp_path: Path) -> None:
+    spec = load_profile([ROOT / "inventory" / "common"], "profile_gb200_nvl72")
+    assert dpkg_architecture(spec) == "arm64"
+    declared = declared_packages(spec, ORDER, ROOT / "roles")
+    reasons = {}
+    for architecture in ("amd64", "arm64"):
+        apt = AptRoot(tmp_path / architecture, package_facts(), "24.04", architecture)
+        reasons[architecture] = resolve(apt, "profile_gb200_nvl72", "24.04", declared).reason.partition("\n")[0]
+    assert reasons == {"amd64": "E: Unable to locate package linux-image-6.8.0-1046-nvidia-64k", "arm64": ""}
+
+
+def test_a_package_that_only_x86_has_is_refused_for_grace(tmp_path: Path) -> None:
+    apt = AptRoot(tmp_path / "root", package_facts(), "24.04", "arm64")
+    assert apt.simulate([("libnvsdm", "580.126.20-1")], recommends=False).reason == "E: Version '580.126.20-1' for 'libnvsdm' was not found"
 
 
 def test_the_apt_of_this_machine_is_not_read(apt: AptRoot, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_role_accepts_the_documented_driver(tmp_path: Path) -> None:
     variables = documented_spec(tmp_path).roles["nvidia_driver"]
     packages = variables["nvidia_driver_packages"]
     wanted = {"driver": "580.126.20", "fabric_manager": "580.126.20", "imex": "", "nvlsm": "", "persistenced": "580.126.20"}
-    wanted |= {"dcgm": "4.5.2", "container_toolkit": "1.18.2"}
+    wanted |= {"dcgm": "4.5.3", "container_toolkit": "1.18.2"}
     request = {"kernel_module": "open", "architecture": "hopper", "cuda": "13.0", "source": "cuda"}
     assert filter_plugin("nvidia_tuple").tuple_errors(wanted, request, packages, {}) == []
     assert filter_plugin("nvidia_source").source_errors("cuda", "open", True, packages) == []

@@ -26,7 +26,7 @@ UBUNTU = [
     MODULES,
     package("persistenced", "nvidia-compute-utils-580-server"),
     package("fabric_manager", "nvidia-fabricmanager-580"),
-    package("dcgm", "datacenter-gpu-manager-4-core", "1:4.5.2-1"),
+    package("dcgm", "datacenter-gpu-manager-4-core", "1:4.5.3-1"),
 ]
 
 

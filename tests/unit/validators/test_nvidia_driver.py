@@ -47,7 +47,7 @@ def commands() -> dict[str, CommandResult | str]:
         "modinfo -F license nvidia": "Dual MIT/GPL\n",
         "nv-fabricmanager --version": "Fabric Manager version is : 580.126.20\n",
         "nvidia-persistenced --version": "nvidia-persistenced:  version 580.126.20\n  The NVIDIA Persistence Daemon.\n",
-        "dcgmi --version": "\ndcgmi  version: 4.5.2\n\n",
+        "dcgmi --version": "\ndcgmi  version: 4.5.3\n\n",
         "nvidia-ctk --version": "NVIDIA Container Toolkit CLI version 1.18.2\ncommit: abc\n",
         **{systemctl(name): unit() for name in (FM, PERSISTENCED, DCGM, gpu_modes.UNIT)},
         systemctl(IMEX): NO_UNIT,
