@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from dataclasses import dataclass, field
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, event
@@ -18,7 +20,7 @@ _WRITES = ("INSERT", "UPDATE", "DELETE")
 
 @dataclass
 class Boundaries:
-    """Every write to the database, every commit, every change of a file, and every operation on nodes.
+    """Every write to the database, every commit, every change of a file, every question and answer of a scheduler, and every operation on nodes.
 
     Attributes:
         kill_at: number of the boundary at which the process kills itself; 0 = never.
@@ -47,11 +49,23 @@ class Boundaries:
         event.listen(Engine, "before_cursor_execute", statement)
         event.listen(Engine, "commit", lambda _connection: self.reached("sql commit"))
         for name in _CALLS:
-            setattr(os, name, self._counted(name, getattr(os, name)))
+            setattr(os, name, self._before(f"os.{name}", getattr(os, name)))
+        vars(subprocess)["run"] = self._before("command", self._after("answer of a command", subprocess.run))
+        HTTPConnection.endheaders = self._before("request", HTTPConnection.endheaders)  # type: ignore[method-assign]
+        HTTPConnection.getresponse = self._after("answer", HTTPConnection.getresponse)  # type: ignore[method-assign]
 
-    def _counted(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def _before(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **words: Any) -> Any:
-            self.reached(f"os.{name}")
+            self.reached(name)
             return call(*args, **words)
+
+        return counted
+
+    def _after(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any, **words: Any) -> Any:
+            try:
+                return call(*args, **words)
+            finally:
+                self.reached(name)
 
         return counted

@@ -16,6 +16,7 @@ from support.provisioning import World
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chaos.schedulers import Scheduler
     from clusterctl.model.playbook_result import HostOutcome
     from clusterctl.model.provision import ProvisionResult
 
@@ -29,10 +30,12 @@ class DiskRack(World):
 
     Attributes:
         address: of the database.
+        scheduler: instead of the pool `local`.
     """
 
     names: tuple[str, ...] = NAMES
     address: str = ""
+    scheduler: Scheduler | None = None
 
     @property
     def url(self) -> str:
@@ -59,7 +62,8 @@ class DiskRack(World):
         """The same command again: closes what a killed run left, and goes on. `force`: the pool is the rack."""
         with Store.open(self.url) as store:
             take_over(store, self.names)
-        return self.run(force=True)
+            self.pool = self.scheduler.pool(self.state_dir, store) if self.scheduler else None
+            return self.run(force=True)
 
 
 def fresh(rack: DiskRack) -> None:
@@ -75,7 +79,7 @@ def drifted(rack: DiskRack) -> None:
     rack.provision()
     with Store.open(rack.url) as store:
         third = store.nodes([NAMES[2]])
-        drain(store, LocalPool.create(store), third, operator="bob", reason="fan", owner="bob", to=State.DRAINED)
+        drain(store, rack.pool or LocalPool.create(store), third, operator="bob", reason="fan", owner="bob", to=State.DRAINED)
     rack.bad |= {NAMES[0]: {"kernel"}, NAMES[1]: {"hugepages"}}
     rack.save()
 

@@ -57,7 +57,7 @@ def take(rack: DiskRack) -> Snapshot:
         return Snapshot(
             states={n.name: n.state for n in nodes},
             owners={n.name: n.owner for n in nodes},
-            members=LocalPool.create(store).members(),
+            members=rack.scheduler.members(rack.state_dir, rack.url) if rack.scheduler else LocalPool.create(store).members(),
             bad={n: frozenset(roles) for n, roles in rack.bad.items()},
             leases=len(store.leases()),
             open_runs=sum(r.status is RunStatus.RUNNING for r in store.runs(1000)),

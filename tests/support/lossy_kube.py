@@ -1,9 +1,11 @@
-"""An API server of one Kubernetes node that loses answers: before it acts, or after."""
+"""An API server of Kubernetes nodes that loses answers: before it acts, or after. Its state outlives whoever calls it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
+from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -23,23 +25,21 @@ current-context: test
 
 
 class LossyKube:
-    """A context manager; its node `r12-n01` is ready, and out of the pool by our taint."""
+    """A context manager; its nodes are ready, and out of the pool by our taint.
 
-    def __init__(self, folder: Path) -> None:
+    Attributes:
+        folder: where the state lies; another one is another cluster at the same address.
+    """
+
+    def __init__(self, folder: Path, names: Sequence[str] = ("r12-n01",)) -> None:
         self.kubeconfig = folder / "kubeconfig"
-        self._faults: list[dict[str, Any]] = []
-        self.node: dict[str, Any] = {
-            "kind": "Node",
-            "apiVersion": "v1",
-            "metadata": {
-                "name": "r12-n01",
-                "resourceVersion": "1",
-                "labels": {},
-                "annotations": {"clusterctl/reason": "clusterctl: drained"},
-            },
-            "spec": {"taints": [_OUT]},
-            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
-        }
+        self.folder = folder
+        self.start(names)
+
+    def start(self, names: Sequence[str]) -> None:
+        """Write the state of a new cluster into the folder."""
+        self.faults(())
+        self._write("nodes.json", {n: _node(n) for n in names})
 
     def __enter__(self) -> Self:
         kube = self
@@ -53,12 +53,16 @@ class LossyKube:
                 self._answer(kube.request("PATCH", self.path, body))
 
             def _answer(self, answer: tuple[int, dict[str, Any]]) -> None:
+                if not answer[0]:
+                    self.close_connection = True
+                    return
                 text = json.dumps(answer[1]).encode()
                 self.send_response(answer[0])
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
-                self.wfile.write(text)
+                with contextlib.suppress(ConnectionError):  # whoever asked was killed
+                    self.wfile.write(text)
 
             def log_message(self, *_: object) -> None:
                 """Print nothing."""
@@ -75,31 +79,58 @@ class LossyKube:
         self._thread.join()
 
     def faults(self, faults: Sequence[dict[str, Any]]) -> None:
-        """What happens to the next requests `of` (`PATCH r12-n01/status`): status `answer`; it `acts` before, or not; `times`;
-        `after` so many requests that are answered."""
-        self._faults = [dict(f) for f in faults]
+        """What happens to the next requests that match `of` (`PATCH r12-n01/status`, `GET *`): status `answer`, 0 for none at all; it
+        `acts` before, or not; `times`; `after` so many requests that are answered."""
+        self._write("faults.json", list(faults))
 
-    def takes_jobs(self) -> bool:
-        """Whether pods would start."""
-        return _OUT["key"] not in {t["key"] for t in self.node["spec"]["taints"]} and not self.node["spec"].get("unschedulable")
+    def members(self) -> frozenset[str]:
+        """The nodes on which pods would start."""
+        return frozenset(
+            name
+            for name, node in self._read("nodes.json").items()
+            if _OUT["key"] not in {t["key"] for t in node["spec"]["taints"]} and not node["spec"].get("unschedulable")
+        )
 
     def request(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, dict[str, Any]]:
         """One request; returns status and body."""
-        words = f"{method} {path.split('?', maxsplit=1)[0].removeprefix('/api/v1/nodes/')}"
-        fault = next((f for f in self._faults if f["of"] == words), None)
-        if fault and fault.get("after"):
-            fault["after"] -= 1
-            fault = None
-        if fault:
-            fault["times"] = fault.get("times", 1) - 1
-            if not fault["times"]:
-                self._faults.remove(fault)
+        about = path.split("?", maxsplit=1)[0].removeprefix("/api/v1/").removeprefix("nodes/")
+        fault = self._fault(f"{method} {about}")
+        nodes, name = self._read("nodes.json"), about.split("/", maxsplit=1)[0]
         if body is not None and (fault is None or fault.get("acts")):
-            self.node = _merged(self.node, body)
-            self.node["metadata"]["resourceVersion"] = str(int(self.node["metadata"]["resourceVersion"]) + 1)
+            nodes[name] = _merged(nodes[name], body)
+            nodes[name]["metadata"]["resourceVersion"] = str(int(nodes[name]["metadata"]["resourceVersion"]) + 1)
+            self._write("nodes.json", nodes)
         if fault:
             return int(fault["answer"]), {"kind": "Status", "message": "a fault of this test", "code": fault["answer"]}
-        return 200, self.node
+        if name in nodes:
+            return 200, nodes[name]
+        return 200, {"metadata": {}, "items": list(nodes.values()) if about == "nodes" else []}
+
+    def _fault(self, words: str) -> dict[str, Any] | None:
+        faults: list[dict[str, Any]] = self._read("faults.json")
+        fault = next((f for f in faults if fnmatchcase(words, f["of"])), None)
+        if fault is None:
+            return None
+        waits = fault.get("after", 0)
+        fault |= {"after": waits - 1} if waits else {"times": fault.get("times", 1) - 1}
+        self.faults([f for f in faults if f.get("times", 1)])
+        return None if waits else fault
+
+    def _read(self, name: str) -> Any:
+        return json.loads((self.folder / f"kube_{name}").read_text())
+
+    def _write(self, name: str, data: Any) -> None:
+        (self.folder / f"kube_{name}").write_text(json.dumps(data))
+
+
+def _node(name: str) -> dict[str, Any]:
+    return {
+        "kind": "Node",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "resourceVersion": "1", "labels": {}, "annotations": {"clusterctl/reason": "clusterctl: drained"}},
+        "spec": {"taints": [_OUT]},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
 
 
 def _merged(old: Any, new: Any) -> Any:

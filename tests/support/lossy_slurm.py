@@ -1,4 +1,4 @@
-"""A scontrol of one node that loses answers: before it acts, or after."""
+"""A scontrol that loses answers: before it acts, or after. Its state outlives whoever calls it."""
 
 from __future__ import annotations
 
@@ -9,51 +9,64 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-_PROGRAM = """#!/usr/bin/env python3
-import json, pathlib, sys
-folder = pathlib.Path(__file__).parent
-node = json.loads((folder / "node.json").read_text())
-faults = json.loads((folder / "faults.json").read_text())
-words = sys.argv[1:]
+# started for every call, so without site and environment of Python
+_PROGRAM = """#!/usr/bin/env -S python3 -IS
+import json, os, sys
+folder = os.path.dirname(os.path.abspath(__file__))
+def read(name):
+    with open(os.path.join(folder, name)) as file:
+        return json.load(file)
+def write(name, data):
+    with open(os.path.join(folder, name + ".new"), "w") as file:
+        json.dump(data, file)
+    os.replace(os.path.join(folder, name + ".new"), os.path.join(folder, name))
+nodes, faults, words = read("nodes.json"), read("faults.json"), sys.argv[1:]
 fault = next((f for f in faults if f["of"] in " ".join(words)), None)
 if fault and fault.get("after"):
     fault["after"] -= 1
-    (folder / "faults.json").write_text(json.dumps(faults))
+    write("faults.json", faults)
     fault = None
 if fault:
     fault["times"] = fault.get("times", 1) - 1
-    (folder / "faults.json").write_text(json.dumps([f for f in faults if f.get("times", 1) > 0]))
+    write("faults.json", [f for f in faults if f.get("times", 1) > 0])
 if words[0] == "update" and (fault is None or fault.get("acts")):
-    changes = dict(w.split("=", 1) for w in words[2:])
+    changes = dict(w.split("=", 1) for w in words[1:])
     if changes.get("State") == "RESUME":
-        node = {"state": "IDLE", "reason": ""}
+        nodes[changes["NodeName"]] = {"state": "IDLE", "reason": ""}
     elif changes.get("State") == "DRAIN":
-        node = {"state": "IDLE+DRAIN", "reason": changes["Reason"]}
-    (folder / "node.json").write_text(json.dumps(node))
+        nodes[changes["NodeName"]] = {"state": "IDLE+DRAIN", "reason": changes["Reason"]}
+    write("nodes.json", nodes)
 if fault:
     sys.exit(fault["answer"])
 if "show" in words:
-    reason = " Reason={} [root@2026-03-14T09:00:00]".format(node["reason"]) if node["reason"] else ""
-    print("NodeName=r12-n01 Arch=x86_64 State={} Partitions=gpu{}".format(node["state"], reason))
+    for name in nodes if words[-1] == "node" else words[-1:]:
+        node = nodes[name]
+        reason = " Reason={} [root@2026-03-14T09:00:00]".format(node["reason"]) if node["reason"] else ""
+        print("NodeName={} Arch=x86_64 State={} Partitions=gpu{}".format(name, node["state"], reason))
 """
+_NO_JOBS = "#!/bin/sh\n"
 
 
 class LossySlurm:
-    """Files of a fake scontrol in a folder, to be put first in PATH."""
+    """Files of a fake scontrol in a folder, to be put first in PATH; its nodes are out of the pool by our drain, and run no jobs."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, names: Sequence[str] = ("r12-n01",)) -> None:
         self._folder = folder
-        folder.mkdir()
-        (folder / "scontrol").write_text(_PROGRAM)
-        (folder / "scontrol").chmod(0o755)
+        if folder.exists():
+            return
+        folder.mkdir(parents=True)
+        for name, text in (("scontrol", _PROGRAM), ("squeue", _NO_JOBS)):
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
         self.faults(())
-        (folder / "node.json").write_text(json.dumps({"state": "IDLE+DRAIN", "reason": "clusterctl: drained"}))
+        (folder / "nodes.json").write_text(json.dumps({n: {"state": "IDLE+DRAIN", "reason": "clusterctl: drained"} for n in names}))
 
     def faults(self, faults: Sequence[dict[str, Any]]) -> None:
         """What happens to the next calls whose words contain `of`: `answer` on stderr; it `acts` before, or not;
         `times`; `after` so many calls that are answered."""
         (self._folder / "faults.json").write_text(json.dumps(list(faults)))
 
-    def takes_jobs(self) -> bool:
-        """Whether jobs would start."""
-        return bool(json.loads((self._folder / "node.json").read_text())["state"] == "IDLE")
+    def members(self) -> frozenset[str]:
+        """The nodes on which jobs would start."""
+        nodes = json.loads((self._folder / "nodes.json").read_text())
+        return frozenset(name for name, node in nodes.items() if node["state"] == "IDLE")
