@@ -6,6 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.gpu import UnreadableGpuError
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.nvidia_smi import parse_row
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -16,6 +19,7 @@ _NVIDIA = "0x10de"
 _RELEASE = "/etc/os-release:"
 _MODEL = "/sys/class/dmi/id/product_name"
 _SMI_FIELDS = (
+    "index",
     "hardware_gpu_model",
     "hardware_gpu_memory_min_mib",
     "hardware_gpu_vbios",
@@ -128,11 +132,13 @@ def _hca(hca: dict[str, Any], files: dict[str, str]) -> Iterator[str]:
 
 
 def _gpu(declared: dict[str, Any], row: str) -> Iterator[str]:
-    index, *values = [v.strip() for v in row.split(",")]
-    if len(values) != len(_SMI_FIELDS):
-        yield f"nvidia-smi printed {row!r}, which is not a row of a GPU"
+    try:
+        gpu = parse_row(row, _SMI_FIELDS)
+    except UnreadableGpuError as e:
+        yield str(e)
         return
-    for argument, found in zip(_SMI_FIELDS, values, strict=True):
+    index = gpu.pop("index")
+    for argument, found in gpu.items():
         expected = declared[argument]
         short = expected and (not found.isdigit() or int(found) < expected if isinstance(expected, int) else found != expected)
         if short:

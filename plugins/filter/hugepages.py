@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.grub import parse_menu, unattended
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.mount_unit import unit_name
+
 _KEYS = ("default_hugepagesz", "hugepagesz", "hugepages")
-_LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+\S+[ \t]*(.*)$", re.MULTILINE)
-_GRUBBY = re.compile(r'^args="(.*)"$', re.MULTILINE)
 
 
 def words(pages: list[dict[str, Any]], on_cmdline: bool, default_size: str) -> list[str]:
@@ -23,24 +23,13 @@ def own_words(cmdline: str) -> list[str]:
     return [word for word in cmdline.split() if word.partition("=")[0] in _KEYS]
 
 
-def boot_lines(text: str) -> list[str]:
-    """The arguments of every normal entry of grub.cfg or of `grubby --info=ALL`."""
-    lines = _GRUBBY.findall(text) or _LINUX.findall(text)
-    return [line for line in lines if "single" not in line.split()]
-
-
 def boot_differences(text: str, declared: list[str]) -> list[str]:
     """How the normal boot entries differ from the declared words; `text` is grub.cfg or the output of `grubby --info=ALL`."""
-    lines = boot_lines(text)
-    if not lines:
+    entries = unattended(parse_menu(text))
+    if not entries:
         return ["the boot menu has no entry that starts a kernel"]
-    found = {" ".join(own_words(line)) for line in lines} - {" ".join(declared)}
+    found = {" ".join(own_words(entry.args)) for entry in entries} - {" ".join(declared)}
     return [f"expected {' '.join(declared)}, found {other or 'none'}" for other in sorted(found)]
-
-
-def unit_name(path: str) -> str:
-    """The name of the mount unit of a path, as from systemd-escape."""
-    return path.strip("/").replace("-", r"\x2d").replace("/", "-") + ".mount"
 
 
 class FilterModule:

@@ -5,26 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools import grub
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.kernel_cmdline import (
+    as_words,
+    canonical,
+    declared_values,
+    parse_canonical,
+)
+
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _VALUE = re.compile(r"[^\s\"'`$\\]+")
-_WORD = re.compile(r'(?:"[^"]*"|[^\s"])+')
 _HUGEPAGES = {"hugepages", "hugepagesz", "default_hugepagesz"}
-_ENTRY = re.compile(r"^(\s*)(menuentry|submenu)\b.*?(?:\$menuentry_id_option|--id)\s+'?([^'\s{]+)'?", re.MULTILINE)
-_GRUBBY = re.compile(r'^args="(.*)"$', re.MULTILINE)
-_LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+(\S+)[ \t]*(.*)$", re.MULTILINE)
-
-
-def canonical(name: str) -> str:
-    """The kernel treats `-` and `_` in parameter names as equal."""
-    return name.replace("-", "_")
-
-
-def values(declared: Any) -> list[str | None]:
-    """The values that a parameter must have, in order; an empty list means absent, None means without a value."""
-    if declared is False:
-        return []
-    items = declared if isinstance(declared, list) else [declared]
-    return [None if item is True else str(item) for item in items]
 
 
 def cmdline_errors(declared: dict[str, Any], consoles: list[str] | None = None) -> list[str]:
@@ -52,7 +43,7 @@ def cmdline_errors(declared: dict[str, Any], consoles: list[str] | None = None) 
 
 def cmdline_words(declared: dict[str, Any]) -> list[str]:
     """The words to append to a command line."""
-    return [name if item is None else f"{name}={item}" for name, value in declared.items() for item in values(value)]
+    return [name if item is None else f"{name}={item}" for name, value in declared.items() for item in declared_values(value)]
 
 
 def cmdline_pattern(name: str) -> str:
@@ -60,83 +51,44 @@ def cmdline_pattern(name: str) -> str:
     return re.sub(r"[-_]", "[-_]", name)
 
 
-def parse(cmdline: str) -> dict[str, list[str | None]]:
-    """A command line by canonical parameter name."""
-    found: dict[str, list[str | None]] = {}
-    for word in _WORD.findall(cmdline):
-        name, equals, value = word.partition("=")
-        found.setdefault(canonical(name.strip('"')), []).append(value.strip('"') if equals else None)
-    return found
-
-
 def cmdline_differences(cmdline: str, declared: dict[str, Any]) -> list[str]:
     """How a command line differs from the declared one; repeating an equal value is no difference."""
-    found = parse(cmdline)
+    found = parse_canonical(cmdline)
     differences = []
     for name, value in declared.items():
-        expected, got = values(value), found.get(canonical(name), [])
+        expected, got = declared_values(value), found.get(canonical(name), [])
         same = got == expected if isinstance(value, list) else sorted(set(got), key=str) == expected
         if not same:
-            differences.append(f"{name}: declared {_words(name, expected)}, found {_words(name, got)}")
+            differences.append(f"{name}: declared {as_words(name, expected)}, found {as_words(name, got)}")
     return differences
 
 
-def _words(name: str, items: list[str | None]) -> str:
-    return " ".join(name if i is None else f"{name}={i}" for i in items) or "(absent)"
-
-
-def boot_entries(grub_cfg: str) -> list[dict[str, str]]:
-    """The entries of a GRUB menu: `id` (submenu>entry), `kernel` (path), `args`."""
-    marks = sorted([*_ENTRY.finditer(grub_cfg), *_LINUX.finditer(grub_cfg)], key=lambda m: m.start())
-    entries, submenu, entry = [], "", ""
-    for mark in marks:
-        if mark.re is _ENTRY:
-            indent, kind, name = mark.groups()
-            if kind == "submenu":
-                submenu = name
-            else:
-                entry = f"{submenu}>{name}" if submenu and indent else name
-        else:
-            entries.append({"id": entry, "kernel": mark.group(1), "args": mark.group(2).strip()})
-    return entries
-
-
-def menu_differences(grub_cfg: str, declared: dict[str, Any]) -> list[str]:
-    """How the menu's entries differ from the declared parameters; recovery entries do not get the default arguments and are left out."""
-    normal = [e for e in boot_entries(grub_cfg) if "recovery" not in e["id"] and "single" not in e["args"].split()]
+def boot_differences(text: str, declared: dict[str, Any]) -> list[str]:
+    """How the boot entries differ from what is declared; `text` is grub.cfg or the output of `grubby --info=ALL`."""
+    normal = grub.unattended(grub.parse_menu(text))
     if not normal:
         return ["the boot menu has no entry that starts a kernel"]
-    return sorted(
-        {d for e in normal for d in cmdline_differences(e["args"], declared)} | {r for e in normal for r in _repeated(e["args"], declared)}
-    )
+    repeated = set() if grub.parse_grubby(text) else {r for e in normal for r in _repeated(e.args, declared)}
+    return sorted({d for e in normal for d in cmdline_differences(e.args, declared)} | repeated)
 
 
 def _repeated(args: str, declared: dict[str, Any]) -> list[str]:
-    found = parse(args)
+    found = parse_canonical(args)
     single = [n for n, v in declared.items() if not isinstance(v, list)]
     return [f"{n}: given {len(found[canonical(n)])} times" for n in single if len(found.get(canonical(n), [])) > 1]
 
 
 def entry_of_release(grub_cfg: str, release: str) -> str:
     """The id of the menu entry that starts a kernel release; empty if there is none."""
-    return next((e["id"] for e in boot_entries(grub_cfg) if e["kernel"].endswith(f"vmlinuz-{release}") and "recovery" not in e["id"]), "")
+    return next((e.id for e in grub.parse_grub_cfg(grub_cfg) if e.kernel.endswith(f"vmlinuz-{release}") and "recovery" not in e.id), "")
 
 
 def default_kernel(grub_cfg: str) -> str:
     """The path of the kernel that the menu starts by default; empty if unknown (a saved entry)."""
-    chosen = re.search(r'^\s*set default="([^"$]*)"', grub_cfg, re.MULTILINE)
-    entries = boot_entries(grub_cfg)
-    if not chosen or not entries:
+    try:
+        return grub.default_kernel(grub_cfg)
+    except grub.UnknownDefaultError:
         return ""
-    if chosen.group(1) in {"", "0"}:
-        return entries[0]["kernel"]
-    return next((e["kernel"] for e in entries if e["id"] == chosen.group(1)), "")
-
-
-def boot_differences(text: str, declared: dict[str, Any]) -> list[str]:
-    """How the boot entries differ from what is declared; `text` is grub.cfg or the output of `grubby --info=ALL`."""
-    entries = _GRUBBY.findall(text)
-    return sorted({d for args in entries for d in cmdline_differences(args, declared)}) if entries else menu_differences(text, declared)
 
 
 def module_name(name: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.nvidia_smi import parse_row, reported
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -85,10 +87,10 @@ def gpu_modes(text: str) -> list[dict[str, str]]:
     """One row per GPU of `nvidia-smi --query-gpu` without header and units; a value is empty if the GPU does not support it.
 
     Raises:
-        ValueError: a line has a different number of columns.
+        UnreadableGpuError: a line has a different number of columns.
     """
-    rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines() if line.strip()]
-    return [{name: "" if "N/A" in cell else cell for name, cell in zip(_FIELDS, row, strict=True)} for row in rows]
+    rows = [parse_row(line, tuple(_FIELDS)) for line in text.splitlines() if line.strip()]
+    return [{name: reported(cell) for name, cell in row.items()} for row in rows]
 
 
 def power_errors(gpus: Sequence[Mapping[str, str]], limit_w: int) -> list[str]:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.nvidia_module import (
+    UnreadableModuleError,
+    as_written,
+    listed_names,
+    parse_parameters,
+    parse_version,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _FULL = re.compile(r"\d{3}\.\d{2,3}(\.\d{2})?")
 _UPSTREAM = re.compile(r"(?:\d+:)?(?P<upstream>[^-]+)(?:-.*)?")
-_LOADED = re.compile(r"NVRM version:\s+NVIDIA UNIX (?P<text>.*?)\s+(?P<version>\d{3}\.\d{2,3}(?:\.\d{2})?)\s")
-# Parameters that the module lists under another name in /proc/driver/nvidia/params (kernel-open/nvidia/nv-reg.h).
-_LISTED_AS = {"RestrictProfilingToAdminUsers": "RmProfilingAdminOnly"}
 
 
 def upstream(version: str) -> str:
@@ -120,33 +125,25 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def loaded_module(text: str) -> dict[str, str]:
     """Version and flavour of the loaded module from /proc/driver/nvidia/version; both empty if none is loaded."""
-    found = _LOADED.search(text + " ")
-    if not found:
+    try:
+        loaded = parse_version(text)
+    except UnreadableModuleError:
         return {"version": "", "flavour": ""}
-    return {"version": found.group("version"), "flavour": "open" if "Open Kernel Module" in found.group("text") else "proprietary"}
+    return {"version": loaded.version, "flavour": loaded.flavour}
 
 
 def parameter_differences(declared: Mapping[str, Any], text: str) -> list[str]:
     """Declared parameters that /proc/driver/nvidia/params lists with another value or not at all."""
-    running = {name.strip(): value.strip().strip('"') for name, _, value in (line.partition(":") for line in text.splitlines())}
-    listed = {name: running.get(_listed(name), running.get(name.removeprefix("NVreg_"))) for name in declared}
-    return [f"{name}={_value(value)}, running {listed[name]}" for name, value in declared.items() if listed[name] != _value(value)]
-
-
-def _listed(name: str) -> str:
-    plain = name.removeprefix("NVreg_")
-    return _LISTED_AS.get(plain, plain)
-
-
-def _value(value: object) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)
+    running = parse_parameters(text)
+    listed = {name: next((running[n] for n in listed_names(name) if n in running), None) for name in declared}
+    return [f"{name}={value}, running {listed[name]}" for name, value in as_written(declared).items() if listed[name] != value]
 
 
 def modprobe_options(declared: Mapping[str, Any]) -> str:
     """The `options nvidia` line, with text in double quotes."""
     words = [
-        f'{name}="{value}"' if isinstance(value, str) and not value.isdigit() else f"{name}={_value(value)}"
-        for name, value in declared.items()
+        f'{name}="{value}"' if isinstance(declared[name], str) and not value.isdigit() else f"{name}={value}"
+        for name, value in as_written(declared).items()
     ]
     return " ".join(["options nvidia", *words])
 

@@ -2,62 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
+
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.mount_unit import complete
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_TIMEOUT_S = 30
-_FSTYPES = {
-    "nfs": "nfs",
-    "lustre": "lustre",
-    "weka": "wekafs",
-    "gpfs": "gpfs",
-    "beegfs": "beegfs",
-    "cephfs": "ceph",
-    "juicefs": "juicefs",
-}
-
-
-def unit_name(path: str) -> str:
-    r"""`/mnt/a-b` is `mnt-a\x2db.mount`, as from `systemd-escape --path --suffix=mount`."""
-    return "-".join(re.sub(r"[^A-Za-z0-9:_.]", _escape, part) for part in path.strip("/").split("/")) + ".mount"
-
-
-def _escape(match: re.Match[str]) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in match[0].encode())
-
-
-def mount_options(mount: Mapping[str, Any]) -> list[str]:
-    """The declared options plus those derived from kind, nconnect and rdma_port."""
-    options = [str(option) for option in mount.get("options") or []]
-    if mount["kind"] != "generic" and "_netdev" not in options:
-        options.append("_netdev")
-    if mount.get("nconnect"):
-        options.append(f"nconnect={mount['nconnect']}")
-    if mount.get("rdma_port"):
-        rdma = [] if "rdma" in options or "proto=rdma" in options else ["proto=rdma"]
-        options += [*rdma, f"port={mount['rdma_port']}"]
-    return options
-
-
-def complete(mount: Mapping[str, Any]) -> dict[str, Any]:
-    """A declared mount with all derived values."""
-    options = mount_options(mount)
-    return {
-        "name": mount["name"],
-        "kind": mount["kind"],
-        "source": mount["source"],
-        "path": mount["path"],
-        "unit": unit_name(mount["path"]),
-        "fstype": mount.get("fstype") or _FSTYPES[mount["kind"]],
-        "options": options,
-        "network": "_netdev" in options,
-        "timeout_s": int(mount.get("timeout_s") or _TIMEOUT_S),
-        "after": list(mount.get("after") or []),
-        "required": mount.get("required") is not False,
-    }
 
 
 def settings(declared: Mapping[str, Any]) -> dict[str, Any]:

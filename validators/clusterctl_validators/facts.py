@@ -1,12 +1,10 @@
-"""Pure readers of general Linux facts: packages, kernel command line, mounts, units."""
+"""Pure readers of general Linux facts: packages, mounts, units."""
 
 import re
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 from clusterctl_validators.sources import ProbeError
-
-_PARAMETER = re.compile(r'(?:"[^"]*"|[^\s"])+')
 
 
 @dataclass(frozen=True)
@@ -65,15 +63,6 @@ def parse_rpm(text: str, versionlock: str) -> Dict[str, Package]:
         held = any(re.match(re.escape(name) + r"-(\d+:)?\d", entry) for entry in locked)
         packages[name] = Package(version, held, installed=True)
     return packages
-
-
-def parse_cmdline(text: str) -> Dict[str, List[Optional[str]]]:
-    """Split by the kernel's own rules: blanks separate, double quotes keep blanks together."""
-    parameters: Dict[str, List[Optional[str]]] = {}
-    for word in _PARAMETER.findall(text):
-        name, equals, value = word.partition("=")
-        parameters.setdefault(name.strip('"'), []).append(value.strip('"') if equals else None)
-    return parameters
 
 
 def parse_mounts(text: str) -> List[Mount]:

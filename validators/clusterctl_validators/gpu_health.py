@@ -7,7 +7,7 @@ Sources of the rules: NVIDIA GPU Memory Error Management (row remapping, SRAM th
 from dataclasses import dataclass
 from typing import Iterator, Optional
 
-from clusterctl_validators.gpu import Gpu
+from clusterctl_tools.gpu import Gpu
 
 # What a flag may be; `Unknown Error`, `GPU is lost` and the like are no evidence of a fault of the memory.
 _FLAGS = ("Yes", "No")

@@ -3,7 +3,7 @@
 import re
 from typing import List, Optional, Tuple
 
-from clusterctl_validators.gpu import Gpu
+from clusterctl_tools.gpu import Gpu
 from clusterctl_validators.record import Record
 
 SCRIPT = "/usr/local/sbin/clusterctl-gpu-settings"

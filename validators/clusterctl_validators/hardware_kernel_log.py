@@ -2,10 +2,10 @@
 
 from typing import Any, FrozenSet, List, Mapping, NamedTuple, Optional
 
+from clusterctl_tools.gpu import UnreadableGpuError
 from clusterctl_validators import link_log, machine_errors, pcie
 from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.gpu import UnreadableGpuError
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_link_log import Device, judge_bandwidth, judge_flaps, path_of
 from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks

@@ -2,9 +2,11 @@
 
 from typing import Dict, List, Mapping, Sequence, Tuple, Union
 
-from clusterctl_validators import kernel_log, nvidia_counters, nvidia_smi
+from clusterctl_tools import nvidia_smi
+from clusterctl_tools.gpu import GpuLog, UnreadableGpuError
+from clusterctl_validators import kernel_log
 from clusterctl_validators.boot_log import UnreadableLogError
-from clusterctl_validators.gpu import GpuAdvice, GpuEvent, GpuEvents, GpuLog, UnreadableGpuError
+from clusterctl_validators.gpu import GpuAdvice, GpuEvent, GpuEvents
 from clusterctl_validators.kernel_log import XidEvent
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.xid_catalogue import HARMLESS, HINTS, LOST_DATA, REPEAT, Action, action_for
@@ -13,9 +15,9 @@ _VENDOR = "0x10de"
 _GPU_PCI_CLASSES = ("0x0300", "0x0302")
 _TIMEOUT_S = 60
 # What prints the error counters, of GPUs and of their NVLinks.
-COUNTER_COMMANDS: Tuple[str, ...] = ("nvidia-smi -q -x",)
-LINK_COUNTER_COMMANDS: Tuple[str, ...] = ("nvidia-smi nvlink -e",)
-VERSION_COMMAND: Tuple[str, ...] = ("nvidia-smi", "--version")
+COUNTER_COMMANDS: Tuple[str, ...] = (" ".join(nvidia_smi.QUERY),)
+LINK_COUNTER_COMMANDS: Tuple[str, ...] = (" ".join(nvidia_smi.NVLINK_COUNTERS),)
+VERSION_COMMAND: Tuple[str, ...] = nvidia_smi.VERSION
 # Vendor and class of a GPU's PCI function, as sysfs shows them.
 PCI_FUNCTIONS = r"0x10de 0x03"
 # Lines of the kernel log that are about a GPU or an NVSwitch.
@@ -58,7 +60,7 @@ ADVICE = GpuAdvice(
 class NvidiaReader:
     """A `GpuReader`."""
 
-    tool = "nvidia-smi"
+    tool = nvidia_smi.PROGRAM
     near_paths = frozenset({"PIX", "PXB"})
     advice = ADVICE
 
@@ -67,7 +69,7 @@ class NvidiaReader:
 
     def query(self) -> GpuLog:
         """`nvidia-smi -q -x`."""
-        return nvidia_smi.parse_query(self._smi(["-q", "-x"]))
+        return nvidia_smi.parse_query(self._smi(nvidia_smi.QUERY))
 
     def on_pci(self) -> List[str]:
         """Display and 3D controllers of NVIDIA; its NVSwitches are bridges."""
@@ -76,11 +78,11 @@ class NvidiaReader:
 
     def active_links(self) -> Dict[int, Dict[int, float]]:
         """NVLinks, by `nvidia-smi nvlink -s`."""
-        return nvidia_smi.parse_nvlinks(self._smi(["nvlink", "-s"]))
+        return nvidia_smi.parse_nvlinks(self._smi(nvidia_smi.NVLINKS))
 
     def hca_paths(self) -> Dict[str, Dict[int, str]]:
         """`nvidia-smi topo -m`."""
-        return nvidia_smi.parse_topology(self._smi(["topo", "-m"]))
+        return nvidia_smi.parse_topology(self._smi(nvidia_smi.TOPOLOGY))
 
     def events(self) -> GpuEvents:
         """XIDs and SXids."""
@@ -92,14 +94,14 @@ class NvidiaReader:
 
     def ecc_command(self, index: int, enabled: bool) -> str:
         """The setting is in force after a reboot."""
-        return "nvidia-smi -i {} -e {}".format(index, int(enabled))
+        return " ".join(nvidia_smi.ecc_argv(index, enabled))
 
     def power_command(self, index: int, limit_w: float) -> str:
         """The setting is in force at once."""
-        return "nvidia-smi -i {} -pl {:.0f}".format(index, limit_w)
+        return " ".join(nvidia_smi.power_argv(index, limit_w))
 
-    def _smi(self, arguments: Sequence[str]) -> str:
-        result = self._probe.run(["nvidia-smi", *arguments], timeout_s=_TIMEOUT_S)
+    def _smi(self, argv: Sequence[str]) -> str:
+        result = self._probe.run(argv, timeout_s=_TIMEOUT_S)
         if result.rc != 0:
             raise nvidia_smi.unreadable(nvidia_smi.explain(result.stdout, result.stderr, result.rc, result.error))
         return result.stdout
@@ -118,9 +120,9 @@ def error_counters(outputs: Mapping[str, str]) -> Dict[str, Mapping[str, Union[i
     found: Dict[str, Mapping[str, Union[int, float]]] = {}
     for command, output in outputs.items():
         if command in COUNTER_COMMANDS:
-            found.update(nvidia_counters.gpu_counters(output))
+            found.update(nvidia_smi.gpu_counters(output))
         elif command in LINK_COUNTER_COMMANDS:
-            found.update(nvidia_counters.nvlink_counters(output))
+            found.update(nvidia_smi.nvlink_counters(output))
     return found
 
 

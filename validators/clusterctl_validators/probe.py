@@ -3,7 +3,8 @@
 import re
 from typing import Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
-from clusterctl_validators.facts import Mount, Package, Unit, parse_cmdline, parse_dpkg, parse_mounts, parse_rpm, parse_units
+from clusterctl_tools import kernel_cmdline
+from clusterctl_validators.facts import Mount, Package, Unit, parse_dpkg, parse_mounts, parse_rpm, parse_units
 from clusterctl_validators.sources import CommandResult, LocalSource, ProbeError, Source
 
 __all__ = ["CommandResult", "Mount", "Package", "Probe", "ProbeError", "Unit"]
@@ -31,6 +32,14 @@ class Probe:
             self._commands[key] = self._source.run(argv, timeout_s)
         return self._commands[key]
 
+    def output(self, argv: Sequence[str]) -> str:
+        """What a command prints that must succeed."""
+        result = self.run(argv)
+        if result.error or result.rc != 0:
+            reason = result.error or re.sub(r"\s+", " ", result.stderr.strip()) or "exit status {}".format(result.rc)
+            raise ProbeError("{}: {}".format(argv[0], reason))
+        return result.stdout
+
     def read(self, path: str) -> Optional[str]:
         """The stripped text of a file; None if it is absent."""
         if path not in self._files:
@@ -48,7 +57,7 @@ class Probe:
 
     def cmdline(self) -> Dict[str, List[Optional[str]]]:
         """The running kernel's parameters, in order; None for one without a value."""
-        return self._get("cmdline", lambda: parse_cmdline(self._need("/proc/cmdline")))
+        return self._get("cmdline", lambda: kernel_cmdline.parse(self._need("/proc/cmdline")))
 
     def mounts(self) -> List[Mount]:
         """What is mounted now, in the order of mounting."""
@@ -58,13 +67,13 @@ class Probe:
         """The state of systemd units by name; an unknown unit has `load_state` not-found."""
         if not names:
             return {}
-        return parse_units(names, self._output(["systemctl", "show", "-p", "Id,LoadState,ActiveState,UnitFileState", "--", *names]))
+        return parse_units(names, self.output(["systemctl", "show", "-p", "Id,LoadState,ActiveState,UnitFileState", "--", *names]))
 
     def _packages(self) -> Dict[str, Package]:
         dpkg = self.run(["dpkg-query", "-W", "-f", r"${Package}\t${Version}\t${db:Status-Want}\t${db:Status-Status}\n"])
         if not dpkg.error and dpkg.rc == 0:
             return parse_dpkg(dpkg.stdout)
-        text = self._output(["rpm", "-qa", "--qf", r"%{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n"])
+        text = self.output(["rpm", "-qa", "--qf", r"%{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n"])
         return parse_rpm(text, self.read(_VERSIONLOCK) or "")
 
     def _need(self, path: str) -> str:
@@ -72,13 +81,6 @@ class Probe:
         if text is None:
             raise ProbeError("{} is absent".format(path))
         return text
-
-    def _output(self, argv: Sequence[str]) -> str:
-        result = self.run(argv)
-        if result.error or result.rc != 0:
-            reason = result.error or re.sub(r"\s+", " ", result.stderr.strip()) or "exit status {}".format(result.rc)
-            raise ProbeError("{}: {}".format(argv[0], reason))
-        return result.stdout
 
     def _get(self, name: str, make: Callable[[], T]) -> T:
         if name not in self._once:

@@ -3,9 +3,9 @@
 import re
 from typing import Any, List, Mapping, Optional
 
+from clusterctl_tools.nvidia_module import UnreadableModuleError, parse_version
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.nvidia_module import UnreadableModuleError, parse_version
 from clusterctl_validators.pinned_packages import check_package
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record

@@ -2,10 +2,11 @@
 
 from typing import Any, Mapping, Optional, Tuple
 
+from clusterctl_tools.gpu import Gpu, UnreadableGpuError
 from clusterctl_validators import hardware_kernel_log, pcie, rdma_sysfs, secure_boot
 from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.gpu import Gpu, GpuReader, UnreadableGpuError
+from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_machine import judge_model, judge_release

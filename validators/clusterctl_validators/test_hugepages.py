@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List
 
+from clusterctl_tools.mount_unit import unit_name
 from clusterctl_validators.boot_menu import boot_entries
 from clusterctl_validators.probe import Mount, Probe
 from clusterctl_validators.record import Record
@@ -57,7 +58,7 @@ def test_command_line(spec: SpecView, probe: Probe, record: Record) -> None:
 def test_mounts(spec: SpecView, probe: Probe, record: Record) -> None:
     declared: List[Dict[str, Any]] = spec["hugepages_mounts"]
     mounted = {m.target: m for m in probe.mounts()}
-    names = {m["path"]: _unit_name(m["path"]) for m in declared}
+    names = {m["path"]: unit_name(m["path"]) for m in declared}
     units = probe.units(list(names.values()))
     for mount in declared:
         path, unit = mount["path"], names[mount["path"]]
@@ -80,10 +81,6 @@ def _words(pages: List[Dict[str, Any]], on_cmdline: bool, default_size: str) -> 
 
 def _own(cmdline: str) -> str:
     return " ".join(word for word in cmdline.split() if word.partition("=")[0] in _KEYS)
-
-
-def _unit_name(path: str) -> str:
-    return path.strip("/").replace("-", r"\x2d").replace("/", "-") + ".mount"
 
 
 def _description(size: str, mode: str, gid: int) -> str:

@@ -1,9 +1,10 @@
 """The running kernel and the one of the next boot: command line, package, modules and their options."""
 
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Tuple
 
-from clusterctl_validators.boot_menu import as_words, boot_entries, by_canonical_name, canonical, default_kernel, parse_args
+from clusterctl_tools.kernel_cmdline import as_words, by_canonical_name, canonical, declared_values, parse_canonical
+from clusterctl_validators.boot_menu import boot_entries, default_kernel
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
@@ -12,13 +13,6 @@ from clusterctl_validators.spec_view import SpecView
 ROLE = "kernel"
 REBOOT = "reboot the node: the running kernel was started with other parameters"
 APPLY = "apply the role kernel"
-
-
-def declared_values(value: Any) -> List[Optional[str]]:
-    """The values that a parameter must have: an empty list means absent, None means without a value."""
-    if value is False:
-        return []
-    return [None if v is True else str(v) for v in (value if isinstance(value, list) else [value])]
 
 
 def _parameters(spec: SpecView) -> Dict[str, Any]:
@@ -45,7 +39,7 @@ def test_next_command_line(spec: SpecView, probe: Probe, record: Record) -> None
     declared = _parameters(spec)
     if not declared:
         return
-    menus = [parse_args(entry.args) for entry in boot_entries(probe)]
+    menus = [parse_canonical(entry.args) for entry in boot_entries(probe)]
     for name, value in declared.items():
         expected = as_words(name, declared_values(value))
         found = [as_words(name, menu.get(canonical(name), [])) for menu in menus]

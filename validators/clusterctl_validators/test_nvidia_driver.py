@@ -3,10 +3,11 @@
 import re
 from typing import Any, Mapping, Optional, Sequence
 
-from clusterctl_validators import driver_pins, gpu_modes, nvidia_module, nvlsm, secure_boot
+from clusterctl_tools import nvidia_module
+from clusterctl_tools.gpu import GpuLog, UnreadableGpuError
+from clusterctl_validators import driver_pins, gpu_modes, nvlsm, secure_boot
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.gpu import GpuLog, UnreadableGpuError
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.pinned_packages import check_package
 from clusterctl_validators.probe import Probe

@@ -4,12 +4,12 @@ import json
 import re
 from typing import Any, Dict, List, Mapping, Set
 
+from clusterctl_tools.mount_unit import complete, difference, expected_settings, read_settings
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.installed_files import check_files
 from clusterctl_validators.mount_options import negotiated_down, wrong_options
 from clusterctl_validators.mount_touch import touch
-from clusterctl_validators.mount_units import complete, difference, expected_settings, read_settings
 from clusterctl_validators.pinned_packages import check_package
 from clusterctl_validators.probe import Mount, Probe
 from clusterctl_validators.record import Record

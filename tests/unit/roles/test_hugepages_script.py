@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -95,18 +94,3 @@ def test_a_size_without_pages_is_not_on_the_command_line() -> None:
         "hugepagesz=1G",
         "hugepages=5",
     ]
-
-
-@pytest.mark.parametrize(
-    ("path", "unit"),
-    [
-        ("/dev/hugepages1G", "dev-hugepages1G.mount"),
-        ("/mnt/huge-2M", r"mnt-huge\x2d2M.mount"),
-        ("/var/lib/huge_pages", "var-lib-huge_pages.mount"),
-    ],
-)
-def test_the_unit_of_a_mount_is_named_as_systemd_names_it(path: str, unit: str) -> None:
-    assert plugin.unit_name(path) == unit
-    if shutil.which("systemd-escape"):
-        said = subprocess.run(["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=True)
-        assert said.stdout.strip() == unit

@@ -119,7 +119,7 @@ def test_a_gpu_that_has_no_such_mode() -> None:
 
 
 def test_an_unexpected_answer_is_an_error() -> None:
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="not a row of a GPU"):
         plugin.gpu_modes("No devices were found\n")
 
 

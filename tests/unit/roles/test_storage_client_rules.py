@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from typing import Any
 
 import jinja2
 import pytest
 import yaml
 
+from clusterctl_tools.mount_unit import complete
 from support.filters import filter_plugin
 from support.roles import ROOT, load_role
 
@@ -29,14 +28,6 @@ def test_contradictions_of_a_declaration(name: str) -> None:
     found = rules.contradictions(declared)
     assert sorted(where for where, _ in found) == sorted(case.get("at", [])), found
     assert rules.problem_lines(declared) == [f"{where}: {what}" for where, what in found]
-
-
-@pytest.mark.parametrize(("path", "unit"), [("/mnt/a", "mnt-a.mount"), ("/mnt/a-b_c.d", r"mnt-a\x2db_c.d.mount"), ("/data", "data.mount")])
-def test_the_unit_has_the_name_that_systemd_requires(path: str, unit: str) -> None:
-    assert units.unit_name(path) == unit
-    if shutil.which("systemd-escape"):
-        said = subprocess.run(["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=True)
-        assert said.stdout.strip() == unit
 
 
 KINDS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
@@ -60,7 +51,7 @@ KINDS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 def test_the_unit_of_each_kind(kind: str) -> None:
     changes, fstype, options = KINDS[kind]
     plain = {} if kind.startswith("nfs") else {"nconnect": None}
-    item = units.complete({**GOOD, **plain, **changes, "after": ["openibd.service"], "timeout_s": 45})
+    item = complete({**GOOD, **plain, **changes, "after": ["openibd.service"], "timeout_s": 45})
     environment = jinja2.Environment(trim_blocks=True, autoescape=False, undefined=jinja2.StrictUndefined)  # noqa: S701 no HTML
     text = environment.from_string((ROLE / "templates" / "mount.j2").read_text()).render(
         item=item, __storage_client_header="# header", __storage_client_service="s.service"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_validators import gpu_modes, nvidia_smi
+from clusterctl_tools import nvidia_smi
+from clusterctl_validators import gpu_modes
 from clusterctl_validators import test_nvidia_driver as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome
 from clusterctl_validators.probe import CommandResult

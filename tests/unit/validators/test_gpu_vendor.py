@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl_tools.gpu import EccCounts, Gpu, GpuLog, UnreadableGpuError
 from clusterctl_validators import hardware_kernel_log, nvidia, test_hardware
 from clusterctl_validators.finding import GOOD, Finding, Outcome
-from clusterctl_validators.gpu import EccCounts, Gpu, GpuEvent, GpuEvents, GpuLog, UnreadableGpuError
+from clusterctl_validators.gpu import GpuEvent, GpuEvents
 from support.checks import run_checks
 from support.gpu_node import BOOTED, JOURNAL, declared
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from clusterctl_tools.nvidia_smi import parse_query
 from clusterctl_validators import test_hardware as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.gpu_health import Limits, memory_rules
-from clusterctl_validators.nvidia_smi import parse_query
 from clusterctl_validators.probe import CommandResult
 from support.checks import run_checks, write_files
 from support.gpu_node import BOOTED, JOURNAL, QUERY, declared, edit_gpu, lay_hcas, lay_pci, nvlinks, smi_xml, topology, without_gpus

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl_lab.declared_packages import preferences_text
-from clusterctl_validators import driver_pins, gpu_modes, nvidia_module, nvlsm
+from clusterctl_tools import nvidia_module
+from clusterctl_validators import driver_pins, gpu_modes, nvlsm
 from clusterctl_validators import test_nvidia_driver as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome, Severity
 from clusterctl_validators.probe import CommandResult

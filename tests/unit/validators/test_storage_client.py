@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_validators import mount_units
 from clusterctl_validators import test_storage_client as module
 from clusterctl_validators.finding import GOOD, Finding, Severity
 from clusterctl_validators.mount_touch import argv, touch
@@ -227,13 +226,6 @@ def test_nothing_declared_and_no_leftovers(tmp_path: Path) -> None:
     bare = load_role(ROOT / "roles" / "storage_client").defaults
     assert bad(check(tmp_path, files={**dict.fromkeys(FILES), MOUNTS: ""}, spec=bare)) == {}
     assert set(bad(check(tmp_path / "left", spec=bare))) == {"stale_units", "settings.persisted", "modprobe.persisted"}
-
-
-@pytest.mark.parametrize("kind", ["nfs", "lustre", "weka", "gpfs", "beegfs", "cephfs", "juicefs"])
-def test_role_and_validator_derive_the_same_mount(kind: str) -> None:
-    for changes in ({}, {"rdma_port": 20049}, {"options": None, "after": None, "timeout_s": None}, {"options": ["rdma", "_netdev"]}):
-        mount = NFS | {"kind": kind} | changes
-        assert mount_units.complete(mount) == units.complete(mount)
 
 
 def test_a_folder_without_a_mount_does_not_answer(tmp_path: Path) -> None:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from clusterctl_validators.facts import Mount, Package, Unit, parse_cmdline, parse_dpkg, parse_mounts, parse_rpm, parse_units
+from clusterctl_validators.facts import Mount, Package, Unit, parse_dpkg, parse_mounts, parse_rpm, parse_units
 from clusterctl_validators.sources import ProbeError
 
 
@@ -35,31 +33,6 @@ def test_rpm_and_its_locks() -> None:
     found = parse_rpm("nvidia-driver\t3:580.1-1.el9\nkernel\t6.1-2.el9\nkernel-core\t6.1-2.el9\n", locks)
     assert {n: p.held for n, p in found.items()} == {"nvidia-driver": True, "kernel": True, "kernel-core": False}
     assert found["nvidia-driver"].version == "3:580.1-1.el9"
-
-
-def test_cmdline() -> None:
-    text = 'BOOT_IMAGE=/vmlinuz quiet hugepagesz=1G hugepages=64 hugepagesz=2M hugepages=0 dyndbg="file a.c +p" "spaced=a b" empty=\n'
-    assert parse_cmdline(text) == {
-        "BOOT_IMAGE": ["/vmlinuz"],
-        "quiet": [None],
-        "hugepagesz": ["1G", "2M"],
-        "hugepages": ["64", "0"],
-        "dyndbg": ["file a.c +p"],
-        "spaced": ["a b"],
-        "empty": [""],
-    }
-
-
-WORD = st.text(
-    st.characters(codec="ascii", exclude_characters=' "=\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f', categories=["L", "N", "P", "S"]), min_size=1
-)
-
-
-@given(st.lists(st.tuples(WORD, st.none() | WORD)))
-def test_cmdline_round_trip(words: list[tuple[str, str | None]]) -> None:
-    text = " ".join(n if v is None else f"{n}={v}" for n, v in words)
-    flat = [(n, v) for n, values in parse_cmdline(text).items() for v in values]
-    assert sorted(flat, key=str) == sorted(words, key=str)
 
 
 def test_mounts() -> None:

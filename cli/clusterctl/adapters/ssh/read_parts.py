@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import shlex
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ssh.remote_result import TransportError
-from clusterctl.core.parsers.serials import parse_dmidecode, parse_gpus, parse_vpd, real_serial
+from clusterctl.core.parsers.serials import GPU_FIELDS, parse_dmidecode, parse_gpus, parse_vpd, real_serial
 from clusterctl.model.part import NodeParts, Part
+from clusterctl_tools.nvidia_smi import fields_argv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +26,7 @@ _SCRIPT = r"""
 export LC_ALL=C
 section() { printf '\n=== clusterctl %s\n' "$1"; }
 section dmi; timeout 20 dmidecode -t 1,2,3,4,17 2>&1; section "end $?"
-section gpu; timeout 60 nvidia-smi --query-gpu=index,pci.bus_id,serial,name --format=csv,noheader 2>&1; section "end $?"
+section gpu; timeout 60 @NVIDIA_SMI@ 2>&1; section "end $?"
 section nic
 for d in /sys/class/infiniband/*; do
   [ -e "$d/device/vpd" ] || continue
@@ -37,7 +39,7 @@ for d in /sys/class/nvme/*; do
   printf '%s %s\t%s\t%s\n' "${d##*/}" "$(basename "$(readlink -f "$d/device")")" "$(cat "$d/serial")" "$(cat "$d/model")"
 done
 section "end 0"
-"""
+""".replace("@NVIDIA_SMI@", shlex.join(fields_argv(GPU_FIELDS)))
 
 
 async def read_parts(client: SshClient, node: Node, limit_s: float, become_password: str = "") -> NodeParts:

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_result import Sample
+from clusterctl_tools.gpu import UnreadableGpuError
 from clusterctl_validators import gpu_vendor
-from clusterctl_validators.gpu import UnreadableGpuError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

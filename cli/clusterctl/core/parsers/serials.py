@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from typing import TYPE_CHECKING
 
 from clusterctl.model.part import Part
+from clusterctl_tools.gpu import UnreadableGpuError
+from clusterctl_tools.nvidia_smi import parse_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,6 +18,7 @@ _NO_SERIAL = re.compile(
     r"|to be filled by o\.?e\.?m\.?|no dimm|0x0+|0+|x+|\.+|base board serial number",
     re.IGNORECASE,
 )
+GPU_FIELDS = ("index", "pci.bus_id", "serial", "name")
 _TITLES = {
     "System Information": ("system", "Product Name", ""),
     "Base Board Information": ("baseboard", "Product Name", ""),
@@ -60,13 +61,18 @@ def _blocks(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def parse_gpus(text: str) -> tuple[Part, ...]:
-    """From `nvidia-smi --query-gpu=index,pci.bus_id,serial,name --format=csv,noheader`; a board without a serial (GeForce) is left out."""
+    """From rows of `GPU_FIELDS`; a board without a serial (GeForce), and a line that is no row, are left out."""
     found = []
-    for row in csv.reader(io.StringIO(text)):
-        cells = [c.strip() for c in row]
-        if len(cells) == 4 and cells[0].isdecimal() and real_serial(cells[2]):  # noqa: PLR2004 the four fields
+    for line in text.splitlines():
+        try:
+            row = parse_row(line, GPU_FIELDS)
+        except UnreadableGpuError:
+            continue
+        if row["index"].isdecimal() and real_serial(row["serial"]):
             # nvidia-smi writes a PCI domain of eight digits, sysfs one of four.
-            found.append(Part("gpu", cells[1].lower().removeprefix("0000"), f"GPU {cells[0]}", cells[3], real_serial(cells[2])))
+            found.append(
+                Part("gpu", row["pci.bus_id"].lower().removeprefix("0000"), f"GPU {row['index']}", row["name"], real_serial(row["serial"]))
+            )
     return tuple(found)
 
 

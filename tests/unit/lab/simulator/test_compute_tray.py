@@ -22,13 +22,13 @@ from clusterctl_lab.simulator import (
     sysfs_pci,
     sysfs_rdma,
 )
-from clusterctl_validators import nvidia_smi as parser
-from clusterctl_validators.nvidia_counters import gpu_counters, nvlink_counters
+from clusterctl_tools import nvidia_smi as parser
+from clusterctl_tools.nvidia_smi import gpu_counters, nvlink_counters
 from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 from support.recorded import recorded
 
 if TYPE_CHECKING:
-    from clusterctl_validators.gpu import GpuLog
+    from clusterctl_tools.gpu import GpuLog
 
 TRAY = hardware_kinds.GB300_NVL72
 

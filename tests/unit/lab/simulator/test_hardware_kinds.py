@@ -25,7 +25,7 @@ from clusterctl_lab.simulator import (
     sysfs_rdma,
 )
 from clusterctl_lab.simulator.hugepages import pages_from_cmdline
-from clusterctl_validators import nvidia_smi as parser
+from clusterctl_tools import nvidia_smi as parser
 from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 from support.recorded import recorded
 from support.roles import ROOT

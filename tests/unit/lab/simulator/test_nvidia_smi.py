@@ -8,8 +8,8 @@ import pytest
 
 from clusterctl.core.parsers import parse_output
 from clusterctl_lab.simulator import gpu_modes, machine, nvidia_smi
-from clusterctl_validators.gpu import UnreadableGpuError
-from clusterctl_validators.nvidia_smi import parse_nvlinks, parse_query, parse_topology
+from clusterctl_tools.gpu import UnreadableGpuError
+from clusterctl_tools.nvidia_smi import parse_nvlinks, parse_query, parse_topology
 from support.lab_machine import LabMachine, lab_machine
 from support.recorded import recorded
 

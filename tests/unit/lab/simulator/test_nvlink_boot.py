@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl_lab.simulator import hardware_kinds, nvidia_smi
-from clusterctl_validators import nvidia_smi as parser
+from clusterctl_tools import nvidia_smi as parser
 from support.lab_machine import LabMachine, lab_machine, simulate_hardware
 from support.recorded import recorded
 

@@ -9,14 +9,15 @@ from clusterctl.core.gates.error_limits import LINK, Per, is_unknown_link_counte
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl_tools.gpu import UnreadableGpuError
 from clusterctl_validators import gpu_vendor
-from clusterctl_validators.gpu import GpuEvent, UnreadableGpuError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from clusterctl.core.gates.error_limits import GrowthLimit
     from clusterctl.core.parsers.error_snapshot import ErrorSnapshot
+    from clusterctl_validators.gpu import GpuEvent
 
 _SECONDS_PER_MINUTE = 60.0
 

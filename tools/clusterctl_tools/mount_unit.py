@@ -1,4 +1,4 @@
-"""The unit settings that declared mounts need, and the settings of a unit file."""
+"""Mount units of systemd: their names, the settings that a declared mount needs, and the settings of a unit file."""
 
 import re
 from typing import Any, Dict, List, Mapping
@@ -16,8 +16,9 @@ _FSTYPES = {
 
 
 def unit_name(path: str) -> str:
-    r"""`/mnt/a-b` is `mnt-a\x2db.mount`, as from `systemd-escape --path --suffix=mount`."""
-    return "-".join(re.sub(r"[^A-Za-z0-9:_.]", _escape, part) for part in path.strip("/").split("/")) + ".mount"
+    r"""`/mnt/a-b` is `mnt-a\x2db.mount`, as from `systemd-escape --path --suffix=mount` (systemd.unit(5), string escaping)."""
+    name = "-".join(re.sub(r"[^A-Za-z0-9:_.]", _escape, part) for part in path.split("/") if part)
+    return re.sub(r"^\.", _escape, name or "-") + ".mount"
 
 
 def _escape(match: "re.Match[str]") -> str:

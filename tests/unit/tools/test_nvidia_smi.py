@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clusterctl_validators import nvidia_smi
-from clusterctl_validators.gpu import EccCounts, UnreadableGpuError
+from clusterctl_tools import nvidia_smi
+from clusterctl_tools.gpu import EccCounts, UnreadableGpuError
 from support.gpu_node import smi_xml
 from support.recorded import RECORDED, recorded
 
@@ -124,3 +124,20 @@ def test_no_topology() -> None:
 )
 def test_why_there_is_no_answer(stdout: str, stderr: str, rc: int | None, error: str, reason: str) -> None:
     assert reason in nvidia_smi.explain(stdout, stderr, rc, error)
+
+
+FIELDS = ("index", "name", "serial")
+
+
+def test_rows_of_chosen_fields() -> None:
+    assert nvidia_smi.fields_argv(FIELDS) == ["nvidia-smi", "--query-gpu=index,name,serial", "--format=csv,noheader"]
+    assert nvidia_smi.fields_argv(FIELDS, units=False)[-1] == "--format=csv,noheader,nounits"
+    assert nvidia_smi.parse_row("0, NVIDIA H100, [N/A]", FIELDS) == {"index": "0", "name": "NVIDIA H100", "serial": "[N/A]"}
+    assert [nvidia_smi.reported(cell) for cell in ("1", "[N/A]", "N/A", "[Not Supported]")] == ["1", "", "", ""]
+
+
+@pytest.mark.parametrize(("line", "lost"), [("No devices were found", True), ("0, NVIDIA H100", False), ("", False)])
+def test_a_line_that_is_no_row(line: str, lost: bool) -> None:
+    with pytest.raises(UnreadableGpuError, match="not a row of a GPU") as raised:
+        nvidia_smi.parse_row(line, FIELDS)
+    assert raised.value.lost is lost

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterctl_tools.kernel_cmdline import as_words, declared_values, parse, parse_canonical
+
+
+def test_cmdline() -> None:
+    text = 'BOOT_IMAGE=/vmlinuz quiet hugepagesz=1G hugepages=64 hugepagesz=2M hugepages=0 dyndbg="file a.c +p" "spaced=a b" empty=\n'
+    assert parse(text) == {
+        "BOOT_IMAGE": ["/vmlinuz"],
+        "quiet": [None],
+        "hugepagesz": ["1G", "2M"],
+        "hugepages": ["64", "0"],
+        "dyndbg": ["file a.c +p"],
+        "spaced": ["a b"],
+        "empty": [""],
+    }
+
+
+WORD = st.text(
+    st.characters(codec="ascii", exclude_characters=' "=\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f', categories=["L", "N", "P", "S"]), min_size=1
+)
+
+
+@given(st.lists(st.tuples(WORD, st.none() | WORD)))
+def test_cmdline_round_trip(words: list[tuple[str, str | None]]) -> None:
+    text = " ".join(n if v is None else f"{n}={v}" for n, v in words)
+    flat = [(n, v) for n, values in parse(text).items() for v in values]
+    assert sorted(flat, key=str) == sorted(words, key=str)
+
+
+def test_spellings_of_a_name_are_one_parameter() -> None:
+    assert parse_canonical("intel-iommu=on intel_iommu=off quiet") == {"intel_iommu": ["on", "off"], "quiet": [None]}
+
+
+def test_declared_values() -> None:
+    assert [declared_values(v) for v in (False, True, 0, "a", ["a", 1])] == [[], [None], ["0"], ["a"], ["a", "1"]]
+    assert [as_words("x", declared_values(v)) for v in (False, True, ["a", "b"])] == ["(absent)", "x", "x=a x=b"]

@@ -1,0 +1,48 @@
+"""The kernel command line: parameters in order, by the kernel's own rules."""
+
+import re
+from typing import Any, Dict, List, Optional
+
+Parameters = Dict[str, List[Optional[str]]]
+
+_PARAMETER = re.compile(r'(?:"[^"]*"|[^\s"])+')
+
+
+def parse(text: str) -> Parameters:
+    """Name -> values in order, None for one without a value. Blanks separate, double quotes keep blanks together."""
+    parameters: Parameters = {}
+    for word in _PARAMETER.findall(text):
+        name, equals, value = word.partition("=")
+        parameters.setdefault(name.strip('"'), []).append(value.strip('"') if equals else None)
+    return parameters
+
+
+def canonical(name: str) -> str:
+    """The kernel treats `-` and `_` in parameter names as equal."""
+    return name.replace("-", "_")
+
+
+def by_canonical_name(parameters: Parameters) -> Parameters:
+    """Parameters with all spellings of a name merged."""
+    result: Parameters = {}
+    for name, values in parameters.items():
+        result.setdefault(canonical(name), []).extend(values)
+    return result
+
+
+def parse_canonical(text: str) -> Parameters:
+    """A command line by canonical parameter name."""
+    return by_canonical_name(parse(text))
+
+
+def declared_values(declared: Any) -> List[Optional[str]]:
+    """The values that a declared parameter must have, in order; an empty list means absent, None means without a value."""
+    if declared is False:
+        return []
+    items = declared if isinstance(declared, list) else [declared]
+    return [None if item is True else str(item) for item in items]
+
+
+def as_words(name: str, values: List[Optional[str]]) -> str:
+    """`console=tty0 console=ttyS0`, for display; `(absent)` for no value."""
+    return " ".join(name if v is None else "{}={}".format(name, v) for v in values) or "(absent)"
