@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.validators import validate
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.plan import roles_to_apply
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.playbook_result import HostStatus
@@ -128,7 +129,7 @@ class NodeUnderTest:
 
     def repair(self) -> Repair:
         """Repair the node like `provision`: plan from the findings, apply the planned roles, reboot if they require it."""
-        roles = roles_to_apply(self.declared, self._validate(()), ProvisionOptions())
+        roles = roles_to_apply(self.declared, self._validate(()), ProvisionOptions(), read_traits(()))
         if not roles:
             return Repair((), (), problem="the plan has no role")
         seen = _SeenRoles()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.plan import PlanInput, make_plan
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.provision import ProvisionOptions
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def plan_of(results: Iterable[NodeFindings], state: State = State.REGISTERED) -> Plan:
     """The plan for nodes with these findings."""
-    return make_plan([_input(r, state) for r in results], ProvisionOptions())
+    return make_plan([_input(r, state) for r in results], ProvisionOptions(), read_traits(()))
 
 
 def _input(found: NodeFindings, state: State) -> PlanInput:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult
@@ -203,7 +204,17 @@ class World:
         pool = self.pool or LocalPool.create(store)
         admitter = Admitter(store, pool, "ada", {})
         services = Services(
-            store, pool, self.play, self.validate, self.burn_in, admitter, self.alone, self.neighbours, self.power_cycle, self.read_parts
+            store,
+            pool,
+            self.play,
+            self.validate,
+            self.burn_in,
+            admitter,
+            self.alone,
+            self.neighbours,
+            self.power_cycle,
+            self.read_parts,
+            read_traits(()),
         )
         request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
         candidates = {n.name: Candidate(n, tuple(self.level), ()) for n in nodes}

@@ -1,10 +1,14 @@
-"""The BMC state that the checks of the role bios use. It is read on the controller, because a node cannot reach its BMC."""
+"""The state of a BMC, for validators with SCOPE = "bmc". It is read on the controller, because a node cannot reach its BMC."""
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from clusterctl_tools.bios import matching
+
+
+def _nothing(_path: str) -> Mapping[str, Any]:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -16,12 +20,14 @@ class BmcView:
         current: the attributes in force.
         pending: contents of its settings resource: all attributes, or only those that the next reset changes.
         firmware: version by Id, of the requested components.
+        resource: returns any other resource by its path (`/redfish/v1/Chassis/1`), {} if there is none; raises if the BMC does not answer.
     """
 
     vendor: str
     current: Mapping[str, Any] = field(default_factory=dict)
     pending: Mapping[str, Any] = field(default_factory=dict)
     firmware: Mapping[str, str] = field(default_factory=dict)
+    resource: Callable[[str], Mapping[str, Any]] = _nothing
 
     def attributes(self, names: Sequence[str]) -> List[str]:
         """The attributes with one of these names, with or without a suffix (`SMTControl_00CB`)."""

@@ -10,8 +10,6 @@ from clusterctl_validators.record import Record, distinct
 from clusterctl_validators.role_modules import import_roles, validator_problem
 from clusterctl_validators.spec_view import SpecView
 
-BMC_ROLES = frozenset({"bios"})
-
 
 def check_role(role: str, variables: Dict[str, Any], bmc: BmcView) -> List[Finding]:
     """The findings of one role; a check that raises becomes could_not_run."""

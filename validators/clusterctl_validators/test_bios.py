@@ -8,6 +8,9 @@ from clusterctl_validators.record import Record, as_text
 from clusterctl_validators.spec_view import SpecView
 
 ROLE = "bios"
+SCOPE = "bmc"
+# Which attributes are read at power-on only on HGX B200 is not confirmed, so each is read back after a warm reboot.
+COLD = {"bios.attributes[*].current": "bios.attributes[*].pending"}
 
 
 def test_attributes(spec: SpecView, record: Record, bmc: BmcView) -> None:

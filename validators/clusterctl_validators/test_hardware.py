@@ -16,6 +16,7 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "hardware"
+ASSERTS_ONLY = True
 Spec = Mapping[str, Any]
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70

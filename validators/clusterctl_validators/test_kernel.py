@@ -11,6 +11,7 @@ from clusterctl_validators.record import Record
 from clusterctl_validators.spec_view import SpecView
 
 ROLE = "kernel"
+RUNNING_KERNEL = "kernel.release.running"
 REBOOT = "reboot the node: the running kernel was started with other parameters"
 APPLY = "apply the role kernel"
 

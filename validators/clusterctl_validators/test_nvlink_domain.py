@@ -14,6 +14,15 @@ from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
 ROLE = "nvlink_domain"
+SCOPE = "rack"
+RACK = {
+    "same": ("cluster_uuid", "clique_id"),
+    "by": "nvlink_domain",
+    "size": "nvlink_domain_trays",
+    "least": "nvlink_domain_ready_min",
+    "hint": "the trays of the rack disagree: check the partitions in NMX and the cables of the differing tray",
+}
+ABOUT_OTHERS = ("nvlink_domain.imex.complete",)
 Spec = Mapping[str, Any]
 # As in test_hardware: nvidia-smi takes its time.
 LIMIT_S = 70

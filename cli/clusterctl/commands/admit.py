@@ -66,7 +66,7 @@ def command(ctx: click.Context, /, target: str, *, only_verify: bool, on_record:
 
 def _verify(config: Config, target: str, limit: str | None, output: str) -> int:
     from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.adapters.store.match import match  # noqa: PLC0415
+    from clusterctl.core.recorded_target import match  # noqa: PLC0415
     from clusterctl.terminal import admissions as view  # noqa: PLC0415
     from clusterctl.workflows.verify_records import verify_admissions  # noqa: PLC0415
 

@@ -33,7 +33,7 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
     """
     from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415
     from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.adapters.store.match import match  # noqa: PLC0415
+    from clusterctl.core.recorded_target import match  # noqa: PLC0415
     from clusterctl.model.exit_codes import ExitCode, worst  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.model.state import State  # noqa: PLC0415
     from clusterctl.terminal import moves as view  # noqa: PLC0415

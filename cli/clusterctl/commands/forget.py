@@ -23,7 +23,7 @@ def command(ctx: click.Context, target: str, *, yes: bool, output: str) -> int:
     """
     from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.adapters.store.match import match  # noqa: PLC0415
+    from clusterctl.core.recorded_target import match  # noqa: PLC0415
     from clusterctl.terminal import forgotten as view  # noqa: PLC0415
     from clusterctl.workflows.forget import forget  # noqa: PLC0415
 

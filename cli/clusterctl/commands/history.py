@@ -16,7 +16,7 @@ from clusterctl.commands.options import load_config, output_option
 def command(ctx: click.Context, node: str, limit: int, output: str) -> None:
     """The story of NODE: every step, every run, its newest findings and gate results, its admissions."""
     from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.adapters.store.match import match  # noqa: PLC0415
+    from clusterctl.core.recorded_target import match  # noqa: PLC0415
     from clusterctl.model.errors import UsageProblemError  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.terminal import history as view  # noqa: PLC0415
 

@@ -19,7 +19,7 @@ def command(ctx: click.Context, target: str, reason: str, output: str) -> int:
     Nodes that are registered already, or cannot be released (exit status 2), stay as they are and are named.
     """
     from clusterctl.adapters.store import Store  # noqa: PLC0415
-    from clusterctl.adapters.store.match import match  # noqa: PLC0415
+    from clusterctl.core.recorded_target import match  # noqa: PLC0415
     from clusterctl.terminal import moves as view  # noqa: PLC0415
     from clusterctl.workflows.drain import release  # noqa: PLC0415 `--help` must not pay for it
 

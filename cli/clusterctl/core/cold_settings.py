@@ -9,24 +9,23 @@ from clusterctl_validators.finding import GOOD, Outcome
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from clusterctl.model.validator_traits import ValidatorTraits
     from clusterctl_validators.finding import Finding
 
-# Role -> (first part of the check, value in force, value of the next start). Adapters and boards keep power through a warm reboot:
-# some parameters of mlxconfig and some BIOS attributes are read at power-on only. Which ones on HGX B200 is not confirmed, so each is read back.
-_COLD = {"ofed": ("ofed.mlxconfig[", ".running", ".persisted"), "bios": ("bios.attributes[", ".current", ".pending")}
-COLD_ROLES = frozenset(_COLD)
-# It sets the link type of adapters: with the wrong one, no link comes up.
-LINK_ROLE = "ofed"
 
-
-def awaiting_power_cycle(findings: Iterable[Finding], roles: Collection[str]) -> tuple[str, ...]:
+def awaiting_power_cycle(findings: Iterable[Finding], roles: Collection[str], traits: ValidatorTraits) -> tuple[str, ...]:
     """The checks of these roles that fail although what the next start would bring is right."""
     outcomes = {f.check: f.outcome for f in findings}
-    found = []
-    for role in sorted(COLD_ROLES.intersection(roles)):
-        start, now, then = _COLD[role]
-        for check, outcome in outcomes.items():
-            stored = outcomes.get(check.removesuffix(now) + then)
-            if check.startswith(start) and check.endswith(now) and outcome is Outcome.FAIL and stored in GOOD:
-                found.append(check)
-    return tuple(found)
+    failing = [check for check, outcome in outcomes.items() if outcome is Outcome.FAIL]
+    cold = [setting for role in sorted(roles) for setting in traits.of(role).cold]
+    return tuple(check for setting in cold for check in failing if outcomes.get(setting.stored_check(check)) in GOOD)
+
+
+def may_wait(roles: Iterable[str], traits: ValidatorTraits) -> bool:
+    """Whether some of these roles have settings that a warm reboot may not bring."""
+    return any(traits.of(role).cold for role in roles)
+
+
+def links_may_wait(roles: Iterable[str], traits: ValidatorTraits) -> bool:
+    """Whether links may be down only for want of a power cycle."""
+    return any(traits.of(role).cold_links for role in roles)

@@ -8,24 +8,33 @@ from clusterctl.model.findings import NodeStatus
 from clusterctl_validators.finding import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clusterctl.model.findings import NodeFindings
-
-KERNEL_ROLE = "kernel"
-_CHECK = "kernel.release.running"
+    from clusterctl.model.validator_traits import ValidatorTraits
 
 
-def runs_another_kernel(findings: NodeFindings) -> bool:
+def runs_another_kernel(findings: NodeFindings, traits: ValidatorTraits) -> bool:
     """Whether a check has seen that the node runs another kernel than the declared one."""
-    return any(f.check == _CHECK and f.outcome is Outcome.FAIL for f in findings.findings)
+    return _has(findings, traits, Outcome.FAIL)
 
 
-def may_run_another_kernel(findings: NodeFindings) -> bool:
+def may_run_another_kernel(findings: NodeFindings, traits: ValidatorTraits) -> bool:
     """As `runs_another_kernel`, or no check could see which one runs."""
-    unknown = any(f.check == _CHECK and f.outcome is Outcome.COULD_NOT_RUN for f in findings.findings)
-    return unknown or findings.status is not NodeStatus.OK or runs_another_kernel(findings)
+    unknown = _has(findings, traits, Outcome.COULD_NOT_RUN)
+    return unknown or findings.status is not NodeStatus.OK or runs_another_kernel(findings, traits)
 
 
-def split_at_kernel(roles: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The roles up to the role kernel, and those after it; without it, all come after."""
-    at = roles.index(KERNEL_ROLE) + 1 if KERNEL_ROLE in roles else 0
+def bring_kernels(roles: Iterable[str], traits: ValidatorTraits) -> bool:
+    """Whether one of these roles declares the kernel of a node."""
+    return any(traits.of(r).running_kernel for r in roles)
+
+
+def split_at_kernel(roles: tuple[str, ...], traits: ValidatorTraits) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The roles up to the one that declares the kernel, and those after it; without it, all come after."""
+    at = max((i for i, r in enumerate(roles, 1) if traits.of(r).running_kernel), default=0)
     return roles[:at], roles[at:]
+
+
+def _has(findings: NodeFindings, traits: ValidatorTraits, outcome: Outcome) -> bool:
+    return any(f.outcome is outcome and f.check == traits.of(f.role).running_kernel for f in findings.findings)

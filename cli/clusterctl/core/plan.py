@@ -11,9 +11,10 @@ from clusterctl.core.declared_kernel import runs_another_kernel, split_at_kernel
 from clusterctl.core.lifecycle import end_of_ownership, is_legal, keeps_out, next_action, owned_text
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import HINTS, LOST, NodeStatus
-from clusterctl.model.plan import ASSERTING_ROLES, Change, NodePlan, Plan, PlannedAction, UnknownCheck
+from clusterctl.model.plan import Change, NodePlan, Plan, PlannedAction, UnknownCheck
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
 from clusterctl.model.state import State
+from clusterctl.model.validator_traits import ValidatorTraits
 from clusterctl.model.verdict import EXIT_CODES, Reason, ReasonKind
 from clusterctl_validators.finding import GOOD, Outcome, Severity
 
@@ -35,8 +36,6 @@ _BURN_IN_WHY = {
     False: "no role has anything to do; burn-in is missing",
     True: "measured before, but the run directory with the raw records is gone: burn-in is missing",
 }
-# About the other trays of a rack: no role changes it on this node, and those trays have findings of their own.
-_OF_OTHER_NODES = frozenset({"nvlink_domain.imex.complete"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,7 @@ class PlanInput:
         expected_gates: of the chosen level.
         recorded_gates: those of an admitted node's admission record; empty for others.
         records_gone: a run that gathered its current evidence has lost its directory: nobody could check an admission on it.
+        traits: what the validators declare.
         oldest_python: the oldest Python of a node that this controller's Ansible can change; empty if that is unknown.
     """
 
@@ -61,6 +61,7 @@ class PlanInput:
     records_gone: bool = False
     oldest_python: str = ""
     recorded_gates: frozenset[str] = frozenset()
+    traits: ValidatorTraits = ValidatorTraits()  # noqa: RUF009 frozen
 
     @property
     def unmeasured(self) -> tuple[str, ...]:
@@ -80,14 +81,14 @@ def was_measured(record: NodeRecord) -> bool:
     return record.state in _MEASURED
 
 
-def make_plan(inputs: Iterable[PlanInput], options: ProvisionOptions) -> Plan:
-    """The plan of every node, in the order given."""
-    return Plan(tuple(plan_node(i, options) for i in inputs))
+def make_plan(inputs: Iterable[PlanInput], options: ProvisionOptions, traits: ValidatorTraits) -> Plan:
+    """The plan of every node, in the order given; `traits` as the validators declare them."""
+    return Plan(tuple(plan_node(replace(i, traits=traits), options) for i in inputs))
 
 
 def plan_node(known: PlanInput, options: ProvisionOptions) -> NodePlan:
     """Decide what to do with one node: the first rule that applies."""
-    roles = roles_to_apply(known.node, known.findings, options)
+    roles = roles_to_apply(known.node, known.findings, options, known.traits)
     return (
         _left_owned(known, options)
         or _not_possible(known, options)
@@ -183,7 +184,7 @@ def _old_python(known: PlanInput) -> NodePlan | None:
 
 def _unrepairable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:
     """A node on which a check fails and no role is left that could repair it."""
-    if options.all_roles or _can_change(roles):
+    if options.all_roles or _can_change(roles, known.traits):
         return None
     reasons = _beyond_roles(known)
     if not reasons:
@@ -199,18 +200,18 @@ def _to_provision(known: PlanInput, roles: tuple[str, ...]) -> NodePlan:
     return _plan(known, PlannedAction.PROVISION, why, roles=roles)
 
 
-def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions) -> tuple[str, ...]:
+def roles_to_apply(node: Node, findings: NodeFindings, options: ProvisionOptions, traits: ValidatorTraits) -> tuple[str, ...]:
     """The roles that have something to do, in the node's own order; asserting roles only in company of others.
 
     Where another kernel than the declared one runs, every later role has: what it verified was built for that kernel.
     """
-    failing = {f.role for f in findings.findings if f.outcome not in GOOD and f.check not in _OF_OTHER_NODES}
+    failing = {f.role for f in _own_bad(findings, traits)}
     proven = {f.role for f in findings.findings}
     everything = options.all_roles or findings.status is not NodeStatus.OK
-    rebuilt = set(split_at_kernel(tuple(node.spec.roles))[1]) if runs_another_kernel(findings) else set()
+    rebuilt = set(split_at_kernel(tuple(node.spec.roles), traits)[1]) if runs_another_kernel(findings, traits) else set()
     roles = tuple(r for r in node.spec.roles if everything or r in failing or r not in proven or r in rebuilt)
     chosen = tuple(r for r in roles if not options.roles or r in options.roles)
-    return chosen if everything or _can_change(chosen) else tuple(r for r in chosen if r not in proven)
+    return chosen if everything or _can_change(chosen, traits) else tuple(r for r in chosen if r not in proven)
 
 
 def refuse_alone(plan: Plan, alone: Mapping[str, str]) -> Plan:
@@ -271,8 +272,13 @@ def _blocking(findings: NodeFindings) -> int:
     return sum(f.outcome not in GOOD and f.severity is not Severity.MINOR for f in findings.findings)
 
 
-def _can_change(roles: Iterable[str]) -> bool:
-    return any(r not in ASSERTING_ROLES for r in roles)
+def _can_change(roles: Iterable[str], traits: ValidatorTraits) -> bool:
+    return any(not traits.asserts_only(r) for r in roles)
+
+
+def _own_bad(findings: NodeFindings, traits: ValidatorTraits) -> list[Finding]:
+    """What is bad of this node; a check about other nodes is no reason to change this one, and the others have findings of their own."""
+    return [f for f in findings.findings if f.outcome not in GOOD and not traits.about_others(f.role, f.check)]
 
 
 def _beyond_roles(known: PlanInput) -> tuple[Reason, ...]:
@@ -302,7 +308,7 @@ def _acceptable(known: PlanInput, roles: tuple[str, ...], options: ProvisionOpti
     """Whether nothing is to be done, or all that fails is minor and failed already when the node was admitted."""
     if options.all_roles:
         return False
-    bad = [f for f in known.findings.findings if f.outcome not in GOOD and f.check not in _OF_OTHER_NODES]
+    bad = _own_bad(known.findings, known.traits)
     if not roles and not bad:
         return True
     before = {f.check for f in known.last_findings.findings if f.outcome not in GOOD} if known.last_findings else set()
@@ -331,6 +337,7 @@ def _plan(
     exit_code: ExitCode = ExitCode.OK,
 ) -> NodePlan:
     failing = [f for f in known.findings.findings if f.outcome is Outcome.FAIL]
+    asserts = known.traits.asserts_only
     return NodePlan(
         node=known.node.name,
         action=action,
@@ -339,8 +346,9 @@ def _plan(
         status=known.findings.status,
         detail=known.findings.detail,
         roles=roles,
-        changes=tuple(_change(f) for f in failing if f.role not in ASSERTING_ROLES),
-        beyond_roles=tuple(_change(f) for f in failing if f.role in ASSERTING_ROLES),
+        asserting=frozenset(filter(asserts, roles)),
+        changes=tuple(_change(f) for f in failing if not asserts(f.role)),
+        beyond_roles=tuple(_change(f) for f in failing if asserts(f.role)),
         unknown=tuple(UnknownCheck(f.role, f.check, f.reason) for f in known.findings.findings if f.outcome is Outcome.COULD_NOT_RUN),
         reasons=reasons,
         exit_code=exit_code,

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from clusterctl.model.state import State
     from clusterctl.model.verdict import Reason
 
-# These roles assert and change nothing; they run first, so that a node with missing parts is not changed.
-ASSERTING_ROLES = frozenset({"hardware"})
-
 
 class PlannedAction(StrEnum):
     """What a plan does with a node. ADMIT: it was measured before, and nothing else is missing. QUARANTINE: a check fails that no role can repair."""
@@ -58,6 +55,7 @@ class NodePlan:
         status: OK, or why nothing is known of the node.
         detail: more about `status`; may be empty.
         roles: roles that would run, in the order of `node_roles`; may be empty for PROVISION (only burn-in is missing).
+        asserting: those of `roles` that assert and change nothing.
         changes: failing checks that roles can repair.
         beyond_roles: failing checks that no role can repair (hardware).
         unknown: checks that could not run; their roles would run, too.
@@ -73,6 +71,7 @@ class NodePlan:
     status: NodeStatus = NodeStatus.OK
     detail: str = ""
     roles: tuple[str, ...] = ()
+    asserting: frozenset[str] = frozenset()
     changes: tuple[Change, ...] = ()
     beyond_roles: tuple[Change, ...] = ()
     unknown: tuple[UnknownCheck, ...] = ()
@@ -88,7 +87,7 @@ class NodePlan:
     @property
     def changing_roles(self) -> tuple[str, ...]:
         """The roles that would run and can change the node."""
-        return tuple(r for r in self.roles if r not in ASSERTING_ROLES)
+        return tuple(r for r in self.roles if r not in self.asserting)
 
     @property
     def check_code(self) -> ExitCode:

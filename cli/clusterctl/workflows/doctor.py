@@ -20,6 +20,7 @@ from clusterctl.adapters.node_packages import node_packages
 from clusterctl.adapters.pools.loader import check_pool
 from clusterctl.adapters.site_content import checked_validator_dirs, site_content
 from clusterctl.adapters.site_gates import load_site_gates
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.ansible_series import REQUIREMENT, oldest_node_python
 from clusterctl.core.gates.registry import gate_names
 from clusterctl.model.doctor_check import Check
@@ -139,7 +140,7 @@ def _site_roles() -> Iterator[Check]:
     """The roles that the site and packages bring; one without a schema cannot be declared, one without a validator never verified."""
     try:
         content = site_content()
-        checked_validator_dirs(content)
+        read_traits(checked_validator_dirs(content))
     except ClusterctlError as e:
         yield Check("site roles", ok=False, found=str(e), hint=e.hint)
         return

@@ -11,6 +11,7 @@ from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
 from clusterctl.adapters.pools.headroom import Headroom
 from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.validators import ValidationSettings
+from clusterctl.adapters.validators.traits import validator_traits
 from clusterctl.core import check_mode
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.plan import check_exit_code, make_plan, plan_body
@@ -59,7 +60,7 @@ def plan_by_validators(config: Config, target: str, nodes: Sequence[Node], liste
         results = validate_recorded(run, nodes, config, ValidationSettings(), listener)
         options = ProvisionOptions()
         inputs = plan_inputs(run.store, nodes, {f.node: f for f in results}, partial(_expected_gates, options.level))
-        plan = make_plan(inputs, options)
+        plan = make_plan(inputs, options, validator_traits())
         run.code = check_exit_code(plan)
         headroom = Headroom(run.store, load_pool(config.pool, run.store), config.limits)
         refused = headroom.refusal(plan.leaving_pool, doing="provisioning")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock, processes
 from clusterctl.adapters.store import sqlite_reader
-from clusterctl.adapters.store.match import match
 from clusterctl.core.rack_condition import racks_of
+from clusterctl.core.recorded_target import match
 from clusterctl.model.overview import Overview, Unfinished
 
 if TYPE_CHECKING:

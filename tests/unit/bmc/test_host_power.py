@@ -114,5 +114,5 @@ def test_what_cannot_be_switched_is_an_error(
 
 def test_limits_are_those_of_the_role_that_asks_the_same_bmc() -> None:
     declared = {"bios": {"bios_timeout_s": 7, "bios_verify_certificates": False, "bios_system": "Node.1"}}
-    assert BmcLimits.of(declared) == BmcLimits(7.0, verify=False, system_id="Node.1")
+    assert BmcLimits.of(declared) == BmcLimits(7.0, verify=False, system_id="Node.1", setting="bios_system")
     assert BmcLimits.of({}) == BmcLimits()

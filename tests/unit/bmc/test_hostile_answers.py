@@ -70,7 +70,7 @@ def test_an_answer_that_breaks_the_protocol_is_an_error_within_the_limit(
         access = BmcAccess("r12-n01", server.url, USER, PASSWORD, str(server.ca_file))
         start = time.monotonic()
         with pytest.raises(BmcError, match=why):
-            query_bmc(access, DECLARED)
+            query_bmc(access, "bios", DECLARED)
         assert time.monotonic() - start < 10
 
 
@@ -120,7 +120,7 @@ def test_values_of_any_type_in_any_place_are_an_error_of_the_bmc_or_of_a_section
         return BmcAnswer(404, "Not Found", b"") if found is None else BmcAnswer(200, "OK", json.dumps(found).encode())
 
     monkeypatch.setattr(redfish, "exchange", answer)
-    for read in (lambda: query_bmc(ACCESS, DECLARED), lambda: HostPower(ACCESS, BmcLimits(5)).view()):
+    for read in (lambda: query_bmc(ACCESS, "bios", DECLARED), lambda: HostPower(ACCESS, BmcLimits(5)).view()):
         with contextlib.suppress(BmcError):
             read()
     report = read_report(ACCESS, BmcLimits(5), tuple(BmcSection), 3)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULTS: dict[str, Any] = {
+    "bios_attributes": {},
     "bios_timeout_s": 20,
     "bios_verify_certificates": True,
     "bios_system": "",
@@ -42,7 +43,7 @@ def access(bmc: Bmc, **changes: str) -> BmcAccess:
 
 def test_attributes_and_pinned_firmware_versions_are_read(bmc: Bmc) -> None:
     bmc.pending["LogicalProc"] = "Disabled"
-    found = query_bmc(access(bmc), {**DEFAULTS, "bios_firmware_pins": BIOS_PIN})
+    found = query_bmc(access(bmc), "bios", {**DEFAULTS, "bios_firmware_pins": BIOS_PIN})
     assert (found.vendor, found.current["LogicalProc"], found.next_boot("LogicalProc")) == ("dell", "Enabled", "Disabled")
     assert found.firmware == {"Installed-159-1.8.2__BIOS.Setup.1-1": "1.8.2"}
     assert not [r for r in bmc.requests if r[0] != "GET"]
@@ -65,7 +66,7 @@ def test_recorded_services_of_real_servers_are_read(
 ) -> None:
     pins = {vendor: [{"name": "component", "ids": [glob], "version": "1"}]}
     with Bmc(recorded_tree(tree), tmp_path, writable=False) as bmc:
-        found = query_bmc(access(bmc), {**DEFAULTS, "bios_firmware_pins": pins})
+        found = query_bmc(access(bmc), "bios", {**DEFAULTS, "bios_firmware_pins": pins})
         assert (found.vendor, found.current[attribute]) == (vendor, value)
         assert set(found.firmware.values()) == versions
         assert bmc.settings_path in [p.rstrip("/") for _, p in bmc.requests]
@@ -86,17 +87,17 @@ REFUSED: list[tuple[str, dict[str, str], dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "variables", "why"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
 def test_a_bmc_that_cannot_be_read_is_an_error(bmc: Bmc, changes: dict[str, str], variables: dict[str, Any], why: str) -> None:
     with pytest.raises(BmcError, match=why):
-        query_bmc(access(bmc, **changes), {**DEFAULTS, **variables})
+        query_bmc(access(bmc, **changes), "bios", {**DEFAULTS, **variables})
 
 
 def test_the_certificate_is_not_verified_if_the_site_disables_it(bmc: Bmc) -> None:
-    assert query_bmc(access(bmc, ca_file=""), {**DEFAULTS, "bios_verify_certificates": False}).vendor == "dell"
+    assert query_bmc(access(bmc, ca_file=""), "bios", {**DEFAULTS, "bios_verify_certificates": False}).vendor == "dell"
 
 
 def test_a_service_that_is_starting_is_an_error(bmc: Bmc) -> None:
     bmc.down = True
     with pytest.raises(BmcError, match="HTTP 503"):
-        query_bmc(access(bmc), DEFAULTS)
+        query_bmc(access(bmc), "bios", DEFAULTS)
 
 
 INVALID: list[tuple[str, str, str, Any, str]] = [
@@ -113,7 +114,7 @@ def test_an_invalid_service_is_an_error(tmp_path: Path, path: str, key: str, val
     tree = invented()
     tree[path][key] = value
     with Bmc(tree, tmp_path) as bmc, pytest.raises(BmcError, match=why):
-        query_bmc(access(bmc), DEFAULTS)
+        query_bmc(access(bmc), "bios", DEFAULTS)
 
 
 def test_the_password_is_in_no_repr() -> None:
@@ -128,7 +129,7 @@ def test_the_password_is_in_no_repr() -> None:
 def test_a_recorded_compute_tray_is_as_its_profile_declares(tmp_path: Path, profile: str) -> None:
     declared = dict(load_profile([ROOT / "inventory" / "common"], profile, content=ROOT).roles["bios"])
     with Bmc(recorded_tree("libredfish-nvidia_gb200"), tmp_path, writable=False) as bmc:
-        view = query_bmc(access(bmc), declared)
+        view = query_bmc(access(bmc), "bios", declared)
     findings = {f.check: f for f in check_role("bios", declared, view)}
     assert {f.outcome for f in findings.values()} <= GOOD
     assert {f"bios.attributes[{a['name']}].current" for a in declared["bios_attributes"]["nvidia"]} <= {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.ansible_series import NODE_PYTHON, REQUIREMENT, is_older, oldest_node_python
 from clusterctl.core.plan import make_plan
 from clusterctl.model.exit_codes import ExitCode
@@ -32,7 +33,7 @@ def plan_on(controller: str, python: str, outcome: Outcome, tmp_path: Path, monk
     said = replace(findings(a_finding(outcome), node=NODE.name), python=python)
     with Store.open(f"sqlite:///{tmp_path}/state.db") as store:
         store.register([NODE])
-        (planned,) = make_plan(check.plan_inputs(store, [NODE], {NODE.name: said}, lambda _: ()), ProvisionOptions()).nodes
+        (planned,) = make_plan(check.plan_inputs(store, [NODE], {NODE.name: said}, lambda _: ()), ProvisionOptions(), read_traits(())).nodes
     return planned
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import Draft202012Validator
 
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.plan import PlanInput, check_exit_code, make_plan, plan_body, plan_exit_code
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.exit_codes import ExitCode
@@ -83,7 +84,7 @@ def test_what_a_plan_leaves_as_it_is_is_no_pending_change() -> None:
     record = NodeRecord("n1", "r1", 1, (), State.ADMITTED, "", "d1", "run-1", "", "lab")
     spec = NodeSpec({"hugepages": {}}, {}, (), "d1")
     known = PlanInput(Node("n1", (), Connection("n1"), Place(), spec), record, node("n1", minor), node("n1", minor))
-    made = make_plan([known], ProvisionOptions())
+    made = make_plan([known], ProvisionOptions(), read_traits(()))
     assert made.nodes[0].action is PlannedAction.LEAVE
     assert check_exit_code(made) is plan_exit_code(made) is ExitCode.OK
 
@@ -94,14 +95,14 @@ def test_a_tray_is_not_provisioned_again_because_another_tray_of_its_rack_is_dow
     record = NodeRecord("n1", "r1", 1, (), State.ADMITTED, "", "d1", "run-1", "", "lab")
     spec = NodeSpec({"nvlink_domain": {}}, {}, (), "d1")
     known = PlanInput(Node("n1", (), Connection("n1"), Place(), spec), record, node("n1", minor), node("n1"))
-    assert make_plan([known], ProvisionOptions()).nodes[0].action is action
+    assert make_plan([known], ProvisionOptions(), read_traits(())).nodes[0].action is action
 
 
 def test_an_admitted_node_with_failing_checks_outside_the_selected_roles_stays_and_is_reported() -> None:
     record = NodeRecord("n1", "r1", 1, (), State.ADMITTED, "", "d1", "run-1", "", "lab")
     spec = NodeSpec({"hugepages": {}, "kernel": {}}, {}, (), "d1")
     known = PlanInput(Node("n1", (), Connection("n1"), Place(), spec), record, node("n1", GOOD, PAGES), node("n1", GOOD))
-    made = make_plan([known], ProvisionOptions(roles=("kernel",)))
+    made = make_plan([known], ProvisionOptions(roles=("kernel",)), read_traits(()))
     assert made.nodes[0].action is PlannedAction.LEAVE
     assert plan_exit_code(made) is ExitCode.CHANGES_PENDING
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.lifecycle import LEGAL
 from clusterctl.core.plan import PlanInput, plan_node
 from clusterctl.model.exit_codes import ExitCode
@@ -33,7 +34,7 @@ def plan(
     **options: bool,
 ) -> NodePlan:
     record = NodeRecord("r12-n01", "r12", 1, (), state, "", digest, "run", "", "lab")
-    known = PlanInput(node("r12-n01"), record, now, then, results, GATES, recorded_gates=frozenset(GATES))
+    known = PlanInput(node("r12-n01"), record, now, then, results, GATES, recorded_gates=frozenset(GATES), traits=read_traits(()))
     return plan_node(known, ProvisionOptions(**options))  # type: ignore[arg-type]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.cold_settings import awaiting_power_cycle
 from clusterctl.model.power import PowerOutcome, PowerReport
 from clusterctl.model.state import State
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
 
+TRAITS = read_traits(())
 NV = "ofed.mlxconfig[mlx5_0.NUM_OF_VFS]"
 
 
@@ -186,6 +188,6 @@ CHECKS = [
 @pytest.mark.parametrize(("now", "then", "waits"), CHECKS)
 def test_which_checks_wait_for_a_power_cycle(now: str, then: str, waits: bool) -> None:
     findings = (finding(now, Outcome.FAIL), finding(then, Outcome.PASS))
-    assert awaiting_power_cycle(findings, ("bios", "kernel", "ofed")) == ((now,) if waits else ())
-    assert awaiting_power_cycle(findings, ("kernel",)) == ()
-    assert awaiting_power_cycle((finding(now, Outcome.COULD_NOT_RUN), finding(then, Outcome.PASS)), ("bios", "ofed")) == ()
+    assert awaiting_power_cycle(findings, ("bios", "kernel", "ofed"), TRAITS) == ((now,) if waits else ())
+    assert awaiting_power_cycle(findings, ("kernel",), TRAITS) == ()
+    assert awaiting_power_cycle((finding(now, Outcome.COULD_NOT_RUN), finding(then, Outcome.PASS)), ("bios", "ofed"), TRAITS) == ()

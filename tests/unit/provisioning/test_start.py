@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.config import Config
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.plan import make_plan
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeFindings, NodeStatus
@@ -76,7 +77,7 @@ def test_power_cycles_of_a_run_keep_the_sites_budget(tmp_path: Path, monkeypatch
 
     def check(context: RunContext) -> Plan:
         context.services.power_cycle(context.nodes)
-        return make_plan((), ProvisionOptions())
+        return make_plan((), ProvisionOptions(), read_traits(()))
 
     monkeypatch.setattr(start, "switch_nodes", switch)
     monkeypatch.setattr(start, "load_bmcs", lambda _layers, names, *, vault_ids: dict.fromkeys(names, f"bmc {vault_ids}"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.adapters.store.match import match
+from clusterctl.core.recorded_target import match
 from clusterctl.model.errors import UnknownNodeError
 from clusterctl.model.node import Place
 from clusterctl.model.state import State

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clusterctl.adapters.validators import request
+from clusterctl.adapters.validators.bundle import Bundle
 from clusterctl.adapters.validators.over_bmc import BmcRound
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.adapters.validators.validation_settings import ValidationSettings
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl_validators.finding import Outcome
@@ -15,7 +18,6 @@ from support.redfish_tree import invented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 SPEC: dict[str, Any] = {
     "bios_attributes": {"dell": [{"name": "LogicalProc", "value": "Disabled"}]},
@@ -26,6 +28,9 @@ SPEC: dict[str, Any] = {
     "bios_system": "",
     "bios_vendor": "",
 }
+
+
+OURS = Bundle(Path("bundle"), "0", 0, read_traits(()))
 
 
 @pytest.fixture
@@ -51,7 +56,7 @@ def bmc_outcomes(nodes: list[Node], inventory: Path, **settings: Any) -> dict[st
     async def wait(bmcs: BmcRound) -> None:
         await asyncio.gather(*(bmcs.wait_for(n.name) for n in nodes))
 
-    with BmcRound(nodes, (inventory,), ValidationSettings(**settings)) as bmcs:
+    with BmcRound(nodes, OURS, (inventory,), ValidationSettings(**settings)) as bmcs:
         asyncio.run(wait(bmcs))
         return {n.name: {f.check: f.outcome for f in bmcs.findings(n.name)} for n in nodes}
 
@@ -83,7 +88,7 @@ def test_a_password_without_its_vault_is_a_check_that_could_not_run(bmc: Bmc, tm
     (inventory / "group_vars").mkdir()
     secret = "---\nbmc_password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  31613162\n"
     (inventory / "group_vars" / "all.yml").write_text(secret)
-    with BmcRound([node()], (inventory,), ValidationSettings()) as bmcs:
+    with BmcRound([node()], OURS, (inventory,), ValidationSettings()) as bmcs:
         (finding,) = bmcs.findings("v1-n01")
     assert finding.outcome is Outcome.COULD_NOT_RUN
     assert "bmc_password cannot be decrypted: give the vault password" in finding.reason
@@ -95,16 +100,13 @@ def test_nodes_without_such_a_role_are_not_queried(bmc: Bmc, tmp_path: Path) -> 
     assert bmc.requests == []
 
 
-def test_the_request_to_the_node_leaves_out_the_roles_of_its_bmc(tmp_path: Path) -> None:
-    class Built:
-        sha256 = "0"
-
-    sent = request.make(node(kernel={"kernel_cmdline": {}}, bios=SPEC), Built(), ValidationSettings())  # type: ignore[arg-type]
+def test_the_request_to_the_node_leaves_out_the_roles_of_its_bmc() -> None:
+    sent = request.make(node(kernel={"kernel_cmdline": {}}, bios=SPEC), OURS, ValidationSettings())
     assert sent.roles == ("kernel",)
     assert b"bios" not in sent.body
 
 
 def test_no_finding_shows_the_password(bmc: Bmc, tmp_path: Path) -> None:
     for password in (PASSWORD, f"{PASSWORD}-wrong"):
-        with BmcRound([node()], (layer(tmp_path, bmc, password),), ValidationSettings()) as bmcs:
+        with BmcRound([node()], OURS, (layer(tmp_path, bmc, password),), ValidationSettings()) as bmcs:
             assert PASSWORD not in str(bmcs.findings("v1-n01"))

@@ -139,5 +139,5 @@ def test_a_single_tray_is_compared_with_the_stored_values_of_its_rack(tmp_path: 
 
         rack_findings = [rack_finding(nodes[1]), rack_finding(nodes[0]), rack_finding(nodes[0], quarantined="n1")]
     assert [f.outcome for f in rack_findings] == [Outcome.COULD_NOT_RUN, Outcome.FAIL, Outcome.COULD_NOT_RUN]
-    assert rack_findings[0].reason == "1 of 2 trays known, 2 needed: n0 not in the target, and nothing valid is stored"
+    assert rack_findings[0].reason == "1 of 2 nodes known, 2 needed: n0 not in the target, and nothing valid is stored"
     assert rack_findings[1].found == "of n0"

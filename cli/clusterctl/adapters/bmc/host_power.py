@@ -23,24 +23,32 @@ _STATES = {"on": "on", "off": "off", "poweringon": "off", "poweringoff": "on", "
 
 @dataclass(frozen=True, slots=True)
 class BmcLimits:
-    """How a BMC is asked; the variables of the role bios, which asks the same BMC.
+    """How a BMC is queried.
 
     Attributes:
         timeout_s: limit of one request.
         verify: whether its certificate is verified.
         system_id: the Id of the system, if several could be meant.
+        setting: the variable that sets it; empty where no role of the node has one.
     """
 
     timeout_s: float = _TIMEOUT_S
     verify: bool = True
     system_id: str = ""
+    setting: str = ""
+
+    @classmethod
+    def of_role(cls, role: str, variables: Mapping[str, Any]) -> BmcLimits:
+        """From the variables of a role that queries the BMC: `<role>_timeout_s`, `_verify_certificates` and `_system`, each with a default."""
+        timeout_s = float(variables.get(f"{role}_timeout_s") or _TIMEOUT_S)
+        verify = bool(variables.get(f"{role}_verify_certificates", True))
+        setting = f"{role}_system"
+        return cls(timeout_s, verify, str(variables.get(setting) or ""), setting if setting in variables else "")
 
     @classmethod
     def of(cls, roles: Mapping[str, Mapping[str, Any]]) -> BmcLimits:
-        """From the declared state of a node; the defaults where it has no role bios."""
-        bios = roles.get("bios") or {}
-        timeout_s = float(bios.get("bios_timeout_s") or _TIMEOUT_S)
-        return cls(timeout_s, bool(bios.get("bios_verify_certificates", True)), str(bios.get("bios_system") or ""))
+        """From the declared state of a node: of its first role that queries the BMC and declares how; the defaults where it has none."""
+        return next((cls.of_role(r, v) for r, v in roles.items() if f"{r}_verify_certificates" in v), cls())
 
 
 class HostPower:
@@ -81,7 +89,7 @@ class HostPower:
         return Redfish(self._access, self._limits.timeout_s, verify=self._limits.verify)
 
     def _system(self, client: Redfish) -> dict[str, Any]:
-        return one_system(client, client.get(ROOT), self._limits.system_id, can_be_reset, "a power switch")
+        return one_system(client, client.get(ROOT), self._limits, can_be_reset, "a power switch")
 
 
 def power_of(system: dict[str, Any]) -> str:

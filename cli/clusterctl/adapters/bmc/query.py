@@ -1,4 +1,4 @@
-"""Reads from a BMC what the checks of the role bios need: current attributes, pending attributes, firmware versions."""
+"""Reads from a BMC what the checks of a role need: attributes of the BIOS in force and pending, firmware versions, other resources on request."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.bmc.exchange import BmcError
+from clusterctl.adapters.bmc.host_power import BmcLimits, can_be_reset
 from clusterctl.adapters.bmc.redfish import Redfish, link, well_formed
 from clusterctl.adapters.bmc.systems import ROOT, one_system
 from clusterctl_tools.bios import bare_version, vendor_of
@@ -18,21 +19,24 @@ if TYPE_CHECKING:
 
 
 @well_formed()
-def query_bmc(access: BmcAccess, variables: Mapping[str, Any]) -> BmcView:
-    """Query one BMC for the attributes and firmware versions that the role bios declares.
+def query_bmc(access: BmcAccess, role: str, variables: Mapping[str, Any]) -> BmcView:
+    """Query one BMC: for attributes if the role has `<role>_attributes`, for the firmware versions that `<role>_firmware_pins` names.
 
     Raises:
         BmcError: the BMC cannot be queried, or has no BIOS resource.
     """
     if access.problem:
         raise BmcError(access.problem)
-    client = Redfish(access, float(variables["bios_timeout_s"]), verify=bool(variables["bios_verify_certificates"]))
+    limits = BmcLimits.of_role(role, variables)
+    client = Redfish(access, limits.timeout_s, verify=limits.verify)
     root = client.get(ROOT)
-    system = one_system(client, root, str(variables["bios_system"] or ""), _has_bios, "a BIOS")
-    vendor = str(variables["bios_vendor"] or "") or _vendor(client, root, system)
-    current, pending = _attributes(client, system)
-    pins = (variables["bios_firmware_pins"] or {}).get(vendor) or []
-    return BmcView(vendor, current, pending, _firmware(client, root, [g for pin in pins for g in pin["ids"]]))
+    with_bios = f"{role}_attributes" in variables
+    system = one_system(client, root, limits, _has_bios if with_bios else can_be_reset, "a BIOS" if with_bios else "a power switch")
+    vendor = str(variables.get(f"{role}_vendor") or "") or _vendor(client, root, system)
+    current, pending = _attributes(client, system) if with_bios else ({}, {})
+    pins = (variables.get(f"{role}_firmware_pins") or {}).get(vendor) or []
+    firmware = _firmware(client, root, [g for pin in pins for g in pin["ids"]])
+    return BmcView(vendor, current, pending, firmware, well_formed()(client.get))
 
 
 def _has_bios(system: dict[str, Any]) -> bool:

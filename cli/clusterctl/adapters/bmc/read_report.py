@@ -29,7 +29,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
         with well_formed():
             client = Redfish(access, limits.timeout_s, verify=limits.verify)
             root = client.get(ROOT)
-            system = one_system(client, root, limits.system_id, can_be_reset, "a power switch")
+            system = one_system(client, root, limits, can_be_reset, "a power switch")
             managers = [client.get(path) for path in client.members(link(root, "Managers"))]
     except BmcError as e:
         return BmcReport(access.node, problem=str(e))

@@ -10,20 +10,23 @@ from clusterctl.adapters.bmc.redfish import Redfish, link
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from clusterctl.adapters.bmc.host_power import BmcLimits
+
 ROOT = "/redfish/v1/"
 
 
 def one_system(
-    client: Redfish, root: dict[str, Any], system_id: str, matches: Callable[[dict[str, Any]], bool], what: str
+    client: Redfish, root: dict[str, Any], limits: BmcLimits, matches: Callable[[dict[str, Any]], bool], what: str
 ) -> dict[str, Any]:
-    """The system that `matches`; `system_id` (bios_system) chooses among several.
+    """The system that `matches`; `limits.system_id` chooses among several.
 
     Raises:
         BmcError: it is not exactly one; the text says `what` was searched for.
     """
     systems = [client.get(path) for path in client.members(link(root, "Systems"))]
-    found = [s for s in systems if matches(s) and system_id in ("", s.get("Id"))]
+    found = [s for s in systems if matches(s) and limits.system_id in ("", s.get("Id"))]
     if len(found) != 1:
         ids = ", ".join(str(s.get("Id")) for s in systems) or "none"
-        raise BmcError(f"{len(found) or 'no'} systems with {what} among: {ids}; set bios_system")
+        choice = f"; set {limits.setting}" if limits.setting else ""
+        raise BmcError(f"{len(found) or 'no'} systems with {what} among: {ids}{choice}")
     return found[0]

@@ -9,14 +9,16 @@ import marshal
 import sys
 import tempfile
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import clusterctl_tools
 import clusterctl_validators
 from clusterctl.adapters.node_packages import node_packages
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.model.errors import ConfigError
+from clusterctl.model.validator_traits import ValidatorTraits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,12 +41,16 @@ class Bundle:
     Attributes:
         sha256: of the file; its name on the node.
         size: in bytes.
+        traits: what its validators declare.
+        site_dirs: the folders of the validators of a site in it.
         min_python: the oldest Python that can run it.
     """
 
     path: Path
     sha256: str
     size: int
+    traits: ValidatorTraits = field(default_factory=ValidatorTraits)
+    site_dirs: tuple[Path, ...] = ()
     min_python: tuple[int, int] = MIN_PYTHON
 
     def read(self) -> bytes:
@@ -60,22 +66,22 @@ def build_bundle(state_dir: Path, extra_modules: Sequence[Path] = ()) -> Bundle:
         extra_modules: folders of further `test_<role>.py`, for the roles of a site.
 
     Raises:
-        ConfigError: a package that travels to nodes is missing, or the cache cannot be written.
+        ConfigError: a package that travels to nodes is missing, a validator declares what is not valid, or the cache cannot be written.
     """
-    members = _members(extra_modules)
+    members, traits = _members(extra_modules), read_traits(extra_modules)
     cache = state_dir / "cache"
     pattern = f"bundle-{_inputs_digest(members)}-*.pyz"
     try:
         for path in cache.glob(pattern):
             content = path.read_bytes()
             if path.stem.endswith(_sha256(content)):
-                return Bundle(path, _sha256(content), len(content))
+                return Bundle(path, _sha256(content), len(content), traits, tuple(extra_modules))
         content = _zip(members)
         path = cache / pattern.replace("*", _sha256(content))
         _write(path, content)
     except OSError as e:
         raise ConfigError(detail=f"{cache}: {e.strerror}", hint="choose a writable --state-dir") from e
-    return Bundle(path, _sha256(content), len(content))
+    return Bundle(path, _sha256(content), len(content), traits, tuple(extra_modules))
 
 
 def _members(extra_modules: Sequence[Path]) -> dict[str, bytes]:

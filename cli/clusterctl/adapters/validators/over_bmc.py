@@ -6,9 +6,10 @@ import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self
 
+import clusterctl_validators
 from clusterctl.model.errors import ClusterctlError
 from clusterctl_validators.finding import Finding, Outcome, Severity
-from clusterctl_validators.off_node import BMC_ROLES, check_role
+from clusterctl_validators.off_node import check_role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from clusterctl.adapters.bmc.access import BmcAccess
+    from clusterctl.adapters.validators.bundle import Bundle
     from clusterctl.adapters.validators.validation_settings import ValidationSettings
     from clusterctl.model.node import Node
+    from clusterctl.model.validator_traits import ValidatorTraits
 
 _AT_ONCE = 32
 
@@ -25,8 +28,9 @@ _AT_ONCE = 32
 class BmcRound:
     """The BMCs of some nodes, queried in threads while the body runs; a node without such a role costs nothing."""
 
-    def __init__(self, nodes: Sequence[Node], inventory: Sequence[Path], settings: ValidationSettings) -> None:
-        self._roles = {n.name: _roles(n, settings) for n in nodes}
+    def __init__(self, nodes: Sequence[Node], bundle: Bundle, inventory: Sequence[Path], settings: ValidationSettings) -> None:
+        self._roles = {n.name: _roles(n, bundle.traits, settings) for n in nodes}
+        self._site_dirs = bundle.site_dirs
         self._inventory = inventory
         self._pool: ThreadPoolExecutor | None = None
         self._findings: dict[str, Future[tuple[Finding, ...]]] = {}
@@ -34,6 +38,7 @@ class BmcRound:
     def __enter__(self) -> Self:
         selected = [name for name, roles in self._roles.items() if roles]
         if selected:
+            _make_importable(self._site_dirs)
             self._pool = ThreadPoolExecutor(min(_AT_ONCE, len(selected)), "bmc")
             accesses = self._pool.submit(self._load_accesses, selected)
             self._findings = {name: self._pool.submit(_check_with_bmc, accesses, name, self._roles[name]) for name in selected}
@@ -44,7 +49,7 @@ class BmcRound:
             self._pool.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     async def wait_for(self, node: str) -> None:
-        """Wait until the BMC of `node` has wait_for or failed; other nodes go on."""
+        """Wait until the BMC of `node` has answered or failed; other nodes go on."""
         if node in self._findings:
             await asyncio.wait([asyncio.wrap_future(self._findings[node])])
 
@@ -58,8 +63,13 @@ class BmcRound:
         return load_bmcs(self._inventory, names)
 
 
-def _roles(node: Node, settings: ValidationSettings) -> dict[str, dict[str, object]]:
-    return {r: dict(v) for r, v in node.spec.roles.items() if r in BMC_ROLES and settings.selects(r)}
+def _roles(node: Node, traits: ValidatorTraits, settings: ValidationSettings) -> dict[str, dict[str, object]]:
+    return {r: dict(v) for r, v in node.spec.roles.items() if traits.by_bmc(r) and settings.selects(r)}
+
+
+def _make_importable(folders: Sequence[Path]) -> None:
+    """The validators of a site are modules of the same package, as in the bundle on a node."""
+    clusterctl_validators.__path__.extend(str(f) for f in folders if str(f) not in clusterctl_validators.__path__)
 
 
 def _check_with_bmc(accesses: Future[Mapping[str, BmcAccess]], name: str, roles: Mapping[str, dict[str, object]]) -> tuple[Finding, ...]:
@@ -69,7 +79,7 @@ def _check_with_bmc(accesses: Future[Mapping[str, BmcAccess]], name: str, roles:
     found: list[Finding] = []
     for role, variables in roles.items():
         try:
-            view = query_bmc(accesses.result()[name], variables)
+            view = query_bmc(accesses.result()[name], role, variables)
         except (BmcError, ClusterctlError) as e:
             reason = f"its BMC could not be queried: {e}"
             found.append(Finding(f"{role}.bmc", role, Outcome.COULD_NOT_RUN, Severity.MAJOR, reason=reason))

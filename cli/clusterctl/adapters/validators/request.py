@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl_validators import launcher
-from clusterctl_validators.off_node import BMC_ROLES
 from clusterctl_validators.run_on_node import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class BundleRequest:
 
 def make(node: Node, bundle: Bundle, settings: ValidationSettings) -> BundleRequest:
     """The request for a node: all its roles, or those that `settings.only` can mean, without those that the controller checks."""
-    selected = tuple((name, v) for name, v in node.spec.roles.items() if settings.selects(name) and name not in BMC_ROLES)
+    selected = tuple((name, v) for name, v in node.spec.roles.items() if settings.selects(name) and not bundle.traits.by_bmc(name))
     nonce = secrets.token_hex(8)
     head = {"schema_version": SCHEMA_VERSION, "node": node.name, "nonce": nonce}
     options = {

@@ -13,11 +13,11 @@ from clusterctl.adapters.ssh.ssh import SshClient
 from clusterctl.adapters.validators import bundle as bundle_module
 from clusterctl.adapters.validators import over_ansible, over_ssh
 from clusterctl.adapters.validators.over_bmc import BmcRound
-from clusterctl.adapters.validators.over_rack import DomainRound
 from clusterctl.adapters.validators.passwords import passwords
 from clusterctl.adapters.validators.rack_members import members_outside
 from clusterctl.adapters.validators.validation_settings import ValidationSettings
 from clusterctl.core import waivers
+from clusterctl.core.rack_comparison import RackRound
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeStatus
 from clusterctl_validators.finding import Outcome
@@ -76,16 +76,16 @@ def validate_each(
     Args:
         nodes: the nodes to validate.
         state_dir: where the bundle is cached.
-        on_result: called in this thread with each node's result, waivers applied, as it arrives; for members of an NVLink domain, when the
-            last of them has arrived.
+        on_result: called in this thread with each node's result, waivers applied, as it arrives; for nodes that are compared with each
+            other, when the last of them has arrived.
         inventory: the layers, for nodes that are not reached by SSH, and for passwords of sudo and BMCs.
         settings: limits; None = the defaults.
-        stored: returns the stored findings of a node that are still valid, for members of an NVLink domain outside the target.
+        stored: returns the stored findings of a node that are still valid, for nodes outside the target that others are compared with.
         listener: follows which nodes are being queried, in this thread.
 
     Raises:
         UsageProblemError: no check matches one of `settings.only`.
-        ConfigError: a waiver or the ssh arguments of a node are invalid (no node was contacted), or the bundle cannot be built.
+        ConfigError: a waiver, the ssh arguments of a node or what a validator declares is invalid (no node was contacted), or the bundle cannot be built.
     """
     chosen = settings or ValidationSettings()
     bundle = bundle_module.build_bundle(state_dir, checked_validator_dirs(site_content()))
@@ -93,12 +93,13 @@ def validate_each(
     by_ssh = [n for n in nodes if _by_our_ssh(n.connection)]
     for node in by_ssh:
         ssh_args.parse_ssh_args(node.connection.ssh_args)
-    domains = DomainRound(nodes, members_outside(nodes, inventory, chosen, stored))
+    rules = bundle.traits.rack_rules
+    racks = RackRound(nodes, rules, members_outside(nodes, rules, inventory, chosen, stored))
     selection = _Selection(chosen)
 
     def done(found: NodeFindings) -> None:
         everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
-        for complete in domains.add(replace(found, findings=everything)):
+        for complete in racks.add(replace(found, findings=everything)):
             applied = waivers.apply_waivers(complete.findings, waived[complete.node], chosen.day)
             on_result(replace(complete, findings=selection.select(complete.status, applied)))
 
@@ -108,7 +109,7 @@ def validate_each(
     def validate_one(client: SshClient, node: Node) -> Awaitable[NodeFindings]:
         return over_ssh.validate_over_ssh(client, node, bundle, chosen, become.get(node.name))
 
-    with BmcRound(nodes, inventory, chosen) as bmcs:
+    with BmcRound(nodes, bundle, inventory, chosen) as bmcs:
         if by_ssh:
             asyncio.run(_validate_all(by_ssh, validate_one, bmcs, chosen, done, listener=listener))
         if others:

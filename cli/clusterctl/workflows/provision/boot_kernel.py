@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clusterctl.core.declared_kernel import KERNEL_ROLE, may_run_another_kernel, split_at_kernel
+from clusterctl.core.declared_kernel import bring_kernels, may_run_another_kernel, split_at_kernel
 from clusterctl.model.provision import Phase
 from clusterctl.workflows.provision.apply import by_roles, run_roles
 from clusterctl.workflows.provision.reboot import forbidden, reboot_nodes
@@ -21,9 +21,9 @@ _WITHOUT_DEVICES = ("-e", "reboot_wait_devices=false")
 
 
 def boot_declared_kernel(context: RunContext) -> None:
-    """Apply the roles up to the role kernel and reboot, where another kernel runs; the other roles are left to be applied."""
+    """Apply the roles up to the one that declares the kernel and reboot, where another kernel runs; the other roles are left to be applied."""
     for roles, names in by_roles({n: context.plans[n].roles for n in context.active if _differs(context, n)}).items():
-        first, rest = split_at_kernel(roles)
+        first, rest = split_at_kernel(roles, context.services.traits)
         run_roles(context, first, names, Phase.APPLY)
         for name in (n for n in names if n in context.active):
             again = tuple(r for r in first if r in context.applied[name].apply_again)
@@ -40,8 +40,9 @@ def boot_declared_kernel(context: RunContext) -> None:
 
 
 def _differs(context: RunContext, name: str) -> bool:
-    return KERNEL_ROLE in context.plans[name].roles and may_run_another_kernel(context.findings[name])
+    traits = context.services.traits
+    return bring_kernels(context.plans[name].roles, traits) and may_run_another_kernel(context.findings[name], traits)
 
 
 def _requires_boot(context: RunContext, name: str) -> bool:
-    return name in context.applied and KERNEL_ROLE in context.applied[name].reboot_required
+    return name in context.applied and bring_kernels(context.applied[name].reboot_required, context.services.traits)

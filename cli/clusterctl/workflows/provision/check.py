@@ -34,7 +34,7 @@ def check_nodes(context: RunContext) -> Plan:
     context.notify(PhaseStarted(Phase.CHECK, tuple(n.name for n in nodes)))
     context.findings = {f.node: f for f in context.services.validate(nodes)}
     inputs = plan_inputs(context.services.store, nodes, context.findings, lambda node: context.candidates[node.name].gates)
-    plan = make_plan(inputs, context.options)
+    plan = make_plan(inputs, context.options, context.services.traits)
     if context.request.saved_plan:
         context.request.saved_plan.require_unchanged(plan, {n.name: n.spec.digest for n in nodes})
     context.plans = {p.node: p for p in plan.nodes}

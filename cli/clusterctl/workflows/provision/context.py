@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from clusterctl.model.power import PowerReport
     from clusterctl.model.provision import Progress, ProvisionOptions, ProvisionResult
     from clusterctl.model.task_event import TaskEvent
+    from clusterctl.model.validator_traits import ValidatorTraits
     from clusterctl.workflows.admit import Admitter, Candidate
     from clusterctl.workflows.provision.request import ProvisionRequest
 
@@ -63,6 +64,7 @@ class Services:
         neighbours: admitted nodes beside the first ones and none of the named, held for the run; none where the site does not allow it.
         power_cycle: switches nodes off and on by their BMCs, within the reboot budget.
         read_parts: the serial numbers of the parts of nodes.
+        traits: what the validators declare.
     """
 
     store: Store
@@ -75,6 +77,7 @@ class Services:
     neighbours: Callable[[Sequence[Node], Sequence[str]], Sequence[Node]]
     power_cycle: Callable[[Sequence[Node]], Sequence[PowerReport]]
     read_parts: Callable[[Sequence[Node]], Sequence[NodeParts]]
+    traits: ValidatorTraits
 
 
 @dataclass(slots=True)

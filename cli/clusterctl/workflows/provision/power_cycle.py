@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest
-from clusterctl.core.cold_settings import COLD_ROLES, LINK_ROLE, awaiting_power_cycle
+from clusterctl.core import cold_settings
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.power import PowerOutcome
@@ -20,6 +20,7 @@ from clusterctl.workflows.provision.apply import OUT_OF_POOL, failed
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
     from clusterctl.workflows.provision.context import RunContext
 
@@ -32,7 +33,7 @@ def bring_cold_settings(context: RunContext) -> list[Node]:
     for name in (n for n in context.active if n not in context.power_cycled):
         found = context.findings.get(name)
         roles = context.rebooted.get(name, ())
-        checks = awaiting_power_cycle(found.findings, roles) if found and found.status is NodeStatus.OK else ()
+        checks = _awaiting(context, found, roles) if found and found.status is NodeStatus.OK else ()
         if checks:
             more = f" and {len(checks) - 1} more" if len(checks) > 1 else ""
             context.notify(Note(f"{name}: the reboot did not bring {checks[0]}{more}"))
@@ -41,15 +42,20 @@ def bring_cold_settings(context: RunContext) -> list[Node]:
     return [n for n in context.active_nodes() if n.name in cycled]
 
 
+def _awaiting(context: RunContext, found: NodeFindings, roles: Collection[str]) -> tuple[str, ...]:
+    return cold_settings.awaiting_power_cycle(found.findings, roles, context.services.traits)
+
+
 def can_be_cycled(context: RunContext, name: str, roles: Collection[str]) -> bool:
     """Whether a power cycle may bring what these roles wait for, and the node has a BMC to ask for it."""
-    return bool(COLD_ROLES.intersection(roles) and context.candidates[name].node.bmc_url and name not in context.power_cycled)
+    waits = cold_settings.may_wait(roles, context.services.traits)
+    return bool(waits and context.candidates[name].node.bmc_url and name not in context.power_cycled)
 
 
 def may_lack_links(context: RunContext, name: str) -> bool:
     """Whether the links of a node may be down only because an adapter did not take its link type: its role reads that back, and a power cycle cures it."""
-    applied = context.applied[name]
-    return LINK_ROLE in applied.apply_again and can_be_cycled(context, name, applied.apply_again)
+    again = context.applied[name].apply_again
+    return cold_settings.links_may_wait(again, context.services.traits) and can_be_cycled(context, name, again)
 
 
 def cycle_or_give_up(context: RunContext, names: Sequence[str]) -> tuple[str, ...]:

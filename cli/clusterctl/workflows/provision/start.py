@@ -14,6 +14,7 @@ from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.signing import signer
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings, validate
+from clusterctl.adapters.validators.traits import validator_traits
 from clusterctl.adapters.versions import versions
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.core.overrides import overridden
@@ -216,6 +217,7 @@ def _context(
         admitter=Admitter(store, pool, config.operator, versions(), signer(config.signing_key)),
         power_cycle=power_cycle,
         read_parts=partial(read_all_parts, inventory=request.inventory),
+        traits=validator_traits(),
     )
     return RunContext(
         services,

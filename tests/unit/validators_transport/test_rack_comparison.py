@@ -9,17 +9,22 @@ import pytest
 import yaml
 
 from clusterctl.adapters.validators import ValidationSettings
-from clusterctl.adapters.validators.over_rack import DomainRound, compared
 from clusterctl.adapters.validators.rack_members import members_outside
+from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.admission.decide import decide_admission
+from clusterctl.core.rack_comparison import Group, Others, RackRound
+from clusterctl.core.rack_comparison import compared as compared_by_rule
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.verdict import ReasonKind
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+ROLE = "nvlink_domain"
+RULES = read_traits(()).rack_rules
 ONE, TWO = "cb23b835-48e3-4e55-b85e-c437ec8fe7f5", "0aa1e5b2-1111-4e55-b85e-c437ec8fe7f5"
 
 
@@ -34,6 +39,10 @@ def member(node: str, uuid: str | None = ONE, clique: str = "32766") -> NodeFind
 
 
 SPEC = {"nvlink_domain_trays": 18, "nvlink_domain_ready_min": 2, "nvlink_domain_cluster_uuid": "", "nvlink_domain_clique_id": ""}
+
+
+def compared(members: Sequence[NodeFindings], specs: Mapping[str, Mapping[str, Any]], others: Others) -> tuple[NodeFindings, ...]:
+    return compared_by_rule(ROLE, RULES[ROLE], members, specs, others)
 
 
 def rack_checks(members: list[NodeFindings], others: dict[str, NodeFindings | None] | None = None, **spec: Any) -> dict[str, Finding]:
@@ -81,7 +90,7 @@ def test_one_member_alone_proves_nothing_about_the_rack(ready: int) -> None:
     assert {name: f.outcome for name, f in found.items()} == dict.fromkeys(["a cluster_uuid", "a clique_id"], Outcome.COULD_NOT_RUN)
     needed = max(2, ready)
     assert found["a clique_id"].reason == (
-        f"1 of 18 trays known, {needed} needed: b reported no valid value; c, d did not answer; 14 not in the inventory"
+        f"1 of 18 nodes known, {needed} needed: b reported no valid value; c, d did not answer; 14 not in the inventory"
     )
     assert found["a clique_id"].severity is Severity.CRITICAL
     assert "nvlink_domain_ready_min" in found["a clique_id"].hint
@@ -104,12 +113,12 @@ def test_the_site_decides_on_a_rack_with_a_tray_out_of_service() -> None:
     assert set(rack_findings(members, nvlink_domain_ready_min=17).values()) == {"pass"}
     strict = rack_checks(members, nvlink_domain_ready_min=18)
     assert {f.outcome for f in strict.values()} == {Outcome.COULD_NOT_RUN}
-    assert strict["n00 clique_id"].reason == "17 of 18 trays known, 18 needed: n17 did not answer"
+    assert strict["n00 clique_id"].reason == "17 of 18 nodes known, 18 needed: n17 did not answer"
 
 
 def test_a_long_list_of_missing_trays_is_shortened() -> None:
     reason = rack_checks([member("a"), *(unreachable(f"n{i:02d}") for i in range(17))])["a cluster_uuid"].reason
-    assert reason == "1 of 18 trays known, 2 needed: n00, n01, n02, n03, n04, n05 and 11 more did not answer"
+    assert reason == "1 of 18 nodes known, 2 needed: n00, n01, n02, n03, n04, n05 and 11 more did not answer"
 
 
 def stored(**others: NodeFindings | None) -> dict[str, NodeFindings | None]:
@@ -120,7 +129,7 @@ def test_a_single_tray_is_compared_with_stored_values() -> None:
     others: dict[str, NodeFindings | None] = {f"n{i}": member(f"n{i}") for i in range(17)}
     found = rack_checks([member("a")], others, nvlink_domain_ready_min=18)
     assert {f.outcome for f in found.values()} == {Outcome.PASS}
-    assert found["a cluster_uuid"].expected == f"{ONE}, as 18 of 18 trays, 17 of them as stored"
+    assert found["a cluster_uuid"].expected == f"{ONE}, as 18 of 18 nodes, 17 of them as stored"
     changed = rack_checks([member("a", TWO)], others, nvlink_domain_ready_min=18)
     assert (changed["a cluster_uuid"].outcome, changed["a clique_id"].outcome) == (Outcome.FAIL, Outcome.PASS)
     assert "stored values may be outdated" in changed["a cluster_uuid"].hint
@@ -144,7 +153,7 @@ def test_a_single_tray_names_the_missing_values(others: dict[str, NodeFindings |
 def test_a_pinned_value_needs_no_other_tray() -> None:
     found = rack_checks([member("a"), unreachable("b")], nvlink_domain_cluster_uuid=ONE)
     assert (found["a cluster_uuid"].outcome, found["a clique_id"].outcome) == (Outcome.NOT_APPLICABLE, Outcome.COULD_NOT_RUN)
-    assert found["a cluster_uuid"].reason.startswith("nvlink_domain_cluster_uuid pins the value for every tray; 1 of 18 trays known")
+    assert found["a cluster_uuid"].reason.startswith("nvlink_domain_cluster_uuid pins the value for every node; 1 of 18 nodes known")
 
 
 def test_zeros_are_no_majority() -> None:
@@ -176,7 +185,7 @@ def test_results_wait_for_their_own_domain_only() -> None:
         node("c", "r2", "nvlink_domain"),
         node("d", "r1", "kernel"),
     ]
-    domains = DomainRound(nodes)
+    domains = RackRound(nodes, RULES)
     assert [f.node for f in domains.add(member("a"))] == []
     assert [f.node for f in domains.add(member("d"))] == ["d"]
     assert [f.node for f in domains.add(member("c"))] == ["c"]
@@ -184,7 +193,7 @@ def test_results_wait_for_their_own_domain_only() -> None:
 
 
 def test_a_domain_may_be_named() -> None:
-    domains = DomainRound([node("a", "r1", "nvlink_domain", domain="x"), node("b", "r2", "nvlink_domain", domain="x")])
+    domains = RackRound([node("a", "r1", "nvlink_domain", domain="x"), node("b", "r2", "nvlink_domain", domain="x")], RULES)
     assert domains.add(member("a", TWO)) == ()
     outcomes = {f.node: [g.outcome for g in f.findings if g.check == "nvlink_domain.rack.cluster_uuid"] for f in domains.add(member("b"))}
     assert outcomes == {"a": [Outcome.FAIL], "b": [Outcome.FAIL]}
@@ -196,15 +205,17 @@ def test_members_outside_the_target_come_from_the_inventory(tmp_path: Path) -> N
     content = {"profile_x": {"hosts": hosts}, "switches": {"hosts": switch}}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump(content))
     target = [node("a", "r1", "nvlink_domain")]
-    found = members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(), {"b": member("b")}.get)
-    assert found == {"r1": {"b": member("b"), "c": None}}
-    assert members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(), None) == {"r1": {"b": None, "c": None}}
-    assert members_outside(target, [tmp_path / "hosts.yml"], ValidationSettings(only=("kernel",)), None) == {}
+    found = members_outside(target, RULES, [tmp_path / "hosts.yml"], ValidationSettings(), {"b": member("b")}.get)
+    assert found == {Group(ROLE, "r1"): {"b": member("b"), "c": None}}
+    assert members_outside(target, RULES, [tmp_path / "hosts.yml"], ValidationSettings(), None) == {
+        Group(ROLE, "r1"): {"b": None, "c": None}
+    }
+    assert members_outside(target, RULES, [tmp_path / "hosts.yml"], ValidationSettings(only=("kernel",)), None) == {}
     whole_rack = [node(f"n{i}", "r1", "nvlink_domain") for i in range(18)]
-    assert members_outside(whole_rack, [tmp_path / "absent"], ValidationSettings(), None) == {}
+    assert members_outside(whole_rack, RULES, [tmp_path / "absent"], ValidationSettings(), None) == {}
 
 
 def test_results_are_compared_with_members_outside_the_target() -> None:
-    domains = DomainRound([node("a", "r1", "nvlink_domain")], {"r1": {"b": member("b", TWO)}})
+    domains = RackRound([node("a", "r1", "nvlink_domain")], RULES, {Group(ROLE, "r1"): {"b": member("b", TWO)}})
     (found,) = domains.add(member("a"))
     assert [f.outcome for f in found.findings if f.check == "nvlink_domain.rack.cluster_uuid"] == [Outcome.FAIL]
