@@ -14,7 +14,7 @@ from clusterctl.adapters.site_content import checked_validator_dirs, site_conten
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.node import Place
-from clusterctl.model.validator_traits import ColdSetting, RackRule, RoleTraits, EvidenceScope, ValidatorTraits
+from clusterctl.model.validator_traits import ColdSetting, EvidenceScope, RackRule, RoleTraits, ValidatorTraits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
