@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
 from clusterctl.adapters.inventory.load import load_nodes
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.adapters.validators import validate
-from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.plan import roles_to_apply
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.playbook_result import HostStatus

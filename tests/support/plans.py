@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.adapters.validators.traits import read_traits
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.plan import PlanInput, make_plan
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl.model.provision import ProvisionOptions

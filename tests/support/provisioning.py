@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
-from clusterctl.adapters.validators.traits import read_traits
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_result import GateResult

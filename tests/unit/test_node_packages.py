@@ -94,7 +94,7 @@ def test_the_controller_imports_no_node_packages() -> None:
         "for package in (clusterctl, clusterctl_lab):\n"
         "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
         "        if not module.name.endswith('__main__') and '.migrations.' not in module.name: importlib.import_module(module.name)\n"
-        "from clusterctl.adapters.validators.traits import read_traits\n"
+        "from clusterctl.adapters.validator_declarations import read_traits\n"
         "traits = read_traits(())\n"
         "roles = [role for role in traits.by_role if traits.by_bmc(role)]\n"
         "assert roles\n"

@@ -20,7 +20,7 @@ from clusterctl.adapters.node_packages import node_packages
 from clusterctl.adapters.pools.loader import check_pool
 from clusterctl.adapters.site_content import checked_validator_dirs, site_content
 from clusterctl.adapters.site_gates import load_site_gates
-from clusterctl.adapters.validators.traits import read_traits
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.ansible_series import REQUIREMENT, oldest_node_python
 from clusterctl.core.gates.registry import gate_names
 from clusterctl.model.doctor_check import Check

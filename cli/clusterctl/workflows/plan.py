@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.ansible.runner import PlaybookRequest, run_playbook
 from clusterctl.adapters.pools.headroom import Headroom
 from clusterctl.adapters.pools.loader import load_pool
+from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.adapters.validators import ValidationSettings
-from clusterctl.adapters.validators.traits import validator_traits
 from clusterctl.core import check_mode
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.plan import check_exit_code, make_plan, plan_body

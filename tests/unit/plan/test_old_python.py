@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.adapters.store import Store
-from clusterctl.adapters.validators.traits import read_traits
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.ansible_series import NODE_PYTHON, REQUIREMENT, is_older, oldest_node_python
 from clusterctl.core.plan import make_plan
 from clusterctl.model.exit_codes import ExitCode

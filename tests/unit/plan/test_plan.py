@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import Draft202012Validator
 
-from clusterctl.adapters.validators.traits import read_traits
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.plan import PlanInput, check_exit_code, make_plan, plan_body, plan_exit_code
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.exit_codes import ExitCode

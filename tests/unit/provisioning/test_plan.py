@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl.adapters.validators.traits import read_traits
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.lifecycle import LEGAL
 from clusterctl.core.plan import PlanInput, plan_node
 from clusterctl.model.exit_codes import ExitCode

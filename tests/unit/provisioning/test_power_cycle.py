@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clusterctl.adapters.validators.traits import read_traits
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.cold_settings import awaiting_power_cycle
 from clusterctl.model.power import PowerOutcome, PowerReport
 from clusterctl.model.state import State

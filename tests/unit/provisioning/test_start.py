@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.config import Config
-from clusterctl.adapters.validators.traits import read_traits
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.plan import make_plan
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeFindings, NodeStatus

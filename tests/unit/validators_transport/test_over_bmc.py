@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.adapters.validators import request
 from clusterctl.adapters.validators.bundle import Bundle
 from clusterctl.adapters.validators.over_bmc import BmcRound
-from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.adapters.validators.validation_settings import ValidationSettings
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from clusterctl_validators.finding import Outcome

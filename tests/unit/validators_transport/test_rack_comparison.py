@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.adapters.validators import ValidationSettings
 from clusterctl.adapters.validators.rack_members import members_outside
-from clusterctl.adapters.validators.traits import read_traits
 from clusterctl.core.admission.decide import decide_admission
 from clusterctl.core.rack_comparison import Group, Others, RackRound
 from clusterctl.core.rack_comparison import compared as compared_by_rule

@@ -8,8 +8,8 @@ import pytest
 
 from clusterctl.adapters.config import read_config
 from clusterctl.adapters.inventory.load import load_nodes
+from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.adapters.validators import validate
-from clusterctl.adapters.validators.traits import validator_traits
 from clusterctl.core.cold_settings import awaiting_power_cycle
 from clusterctl.core.plan import PlanInput, make_plan
 from clusterctl.model.errors import ConfigError

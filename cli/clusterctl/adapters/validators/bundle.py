@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import clusterctl_tools
 import clusterctl_validators
 from clusterctl.adapters.node_packages import node_packages
-from clusterctl.adapters.validators.traits import read_traits
+from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.validator_traits import ValidatorTraits
 

@@ -13,8 +13,8 @@ from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.signing import signer
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.adapters.validators import ValidationSettings, validate
-from clusterctl.adapters.validators.traits import validator_traits
 from clusterctl.adapters.versions import versions
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.core.overrides import overridden
