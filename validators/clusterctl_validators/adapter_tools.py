@@ -2,9 +2,13 @@
 
 from typing import Dict, Sequence
 
-from clusterctl_validators import nv_config
-from clusterctl_validators.nv_config import Firmware, Parameter, UnreadableToolError
+from clusterctl_tools import flint, mlxconfig
 from clusterctl_validators.probe import Probe
+
+
+class UnreadableToolError(ValueError):
+    """A tool of an adapter gives no answer that can be read; the text gives the reason."""
+
 
 # Two named parameters take 1.4 s of CPU time on ConnectX-6 Dx, so 2.9 s at half a core; all parameters take 13.3 s
 # (k8snetworkplumbingwg/sriov-network-operator issue 835, mstflint 4.30.0).
@@ -13,7 +17,7 @@ QUERY_TIMEOUT_S = 8.0
 FIRMWARE_TIMEOUT_S = 8.0
 
 
-def read_parameters(probe: Probe, tool: str, address: str, names: Sequence[str]) -> Dict[str, Parameter]:
+def read_parameters(probe: Probe, tool: str, address: str, names: Sequence[str]) -> Dict[str, mlxconfig.Parameter]:
     """The parameters that the adapter has; those that it lacks or hides are left out.
 
     The tool refuses a query as a whole for one such parameter, so it is asked again without it.
@@ -23,21 +27,21 @@ def read_parameters(probe: Probe, tool: str, address: str, names: Sequence[str])
     """
     asked = list(names)
     while asked:
-        answer = probe.run([tool, "-d", address, "-e", "query", *asked], timeout_s=QUERY_TIMEOUT_S)
-        refused = nv_config.refused_parameter(answer.stdout + answer.stderr)
+        answer = probe.run(mlxconfig.query_argv(tool, address, asked), timeout_s=QUERY_TIMEOUT_S)
+        refused = mlxconfig.refused_parameter(answer.stdout + answer.stderr)
         if refused not in asked:
             try:
-                return nv_config.parse_configuration(answer.stdout)
-            except UnreadableToolError as e:
+                return mlxconfig.parse_configuration(answer.stdout)
+            except mlxconfig.UnreadableConfigurationError as e:
                 raise UnreadableToolError(answer.error or answer.stderr.strip() or str(e)) from e
         asked.remove(refused)
     return {}
 
 
-def read_firmware(probe: Probe, tool: str, address: str) -> Firmware:
+def read_firmware(probe: Probe, tool: str, address: str) -> flint.Firmware:
     """The firmware of the adapter. Raises UnreadableToolError with the reason if the tool does not show it."""
-    answer = probe.run([tool, "-d", address, "query"], timeout_s=FIRMWARE_TIMEOUT_S)
+    answer = probe.run(flint.query_argv(tool, address), timeout_s=FIRMWARE_TIMEOUT_S)
     try:
-        return nv_config.parse_firmware(answer.stdout)
-    except UnreadableToolError as e:
+        return flint.parse_firmware(answer.stdout)
+    except flint.UnreadableFirmwareError as e:
         raise UnreadableToolError(answer.error or answer.stderr.strip() or str(e)) from e

@@ -3,11 +3,12 @@
 import re
 from typing import Any, Dict, List, Mapping, Optional
 
-from clusterctl_validators import adapter_tools, nv_config, secure_boot
+from clusterctl_tools import mlxconfig
+from clusterctl_validators import adapter_tools, secure_boot
+from clusterctl_validators.adapter_tools import UnreadableToolError
 from clusterctl_validators.device_control import UnreadableRegisterError, read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.nv_config import UnreadableToolError
 from clusterctl_validators.pinned_packages import check_package
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
@@ -296,18 +297,18 @@ def test_nv_configuration(spec: Spec, record: Record, probe: Probe, device: str)
     for name, value in declared.items():
         at = "ofed.mlxconfig[{}.{}]".format(device, name)
         row = rows.get(name)
-        fixed = nv_config.fixed_link_type(name, probe.read(RDMA.format(device) + "ports/1/link_layer") or "")
+        fixed = mlxconfig.fixed_link_type(name, probe.read(RDMA.format(device) + "ports/1/link_layer") or "")
         if row is None and fixed:
             found = fixed + ", the adapter's only link type"
-            record.ok(at + ".running", nv_config.same(value, fixed), expected=value, found=found, hint=_ONE_LINK_TYPE)
+            record.ok(at + ".running", mlxconfig.same(value, fixed), expected=value, found=found, hint=_ONE_LINK_TYPE)
             continue
         if row is None:
             record.ok(at + ".persisted", False, expected=value, found="no such parameter", hint=_HIDDEN)
             continue
-        right = nv_config.same(value, row.next_boot)
+        right = mlxconfig.same(value, row.next_boot)
         record.ok(at + ".persisted", right, expected=value, found=row.next_boot, hint=_PROVISION)
         hint = _RESET if right else _PROVISION
-        record.ok(at + ".running", nv_config.same(value, row.current), expected=value, found=row.current, hint=hint)
+        record.ok(at + ".running", mlxconfig.same(value, row.current), expected=value, found=row.current, hint=hint)
 
 
 def test_max_read_request(spec: Spec, record: Record, probe: Probe) -> None:

@@ -3,15 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from clusterctl_validators import nv_config
+from clusterctl_tools.mlxconfig import refused_parameter
 from support.filters import filter_plugin
-from support.recorded import recorded
 
 plugin = filter_plugin("ofed_nv_config")
-# The two layouts of the tool: columns of 16 and of 21; a value wider than its column, and one that touches the next.
+# A value that touches the next one, and one that the next boot changes.
 NARROW = """
 Device #1:
 ----------
@@ -26,12 +23,6 @@ Configurations:                              Default         Current         Nex
          ICM_CACHE_MODE                      DEVICE_DEFAULT(0)DEVICE_DEFAULT(0)DEVICE_DEFAULT(0)
 *        ADVANCED_PCI_SETTINGS               False(0)        False(0)        True(1)
 The '*' shows parameters with next value different from default/current value.
-"""
-WIDE = """
-Configurations:                                     Default              Current              Next Boot
-*       NUM_OF_VFS                                  8                    0                    0
-        PCI_ATOMIC_MODE                             PCI_ATOMIC_DISABLED_EXT_ATOMIC_ENABLED(0) PCI_ATOMIC_DISABLED_EXT_ATOMIC_ENABLED(0) PCI_ATOMIC_DISABLED_EXT_ATOMIC_ENABLED(0)
-        RO NUM_PF_MSIX                              0x3f                 0x3f                 0x3f
 """
 
 
@@ -104,8 +95,8 @@ def test_a_device_that_gives_no_configuration_is_not_readable() -> None:
     ],
 )
 def test_a_parameter_for_which_the_tool_refuses_the_query(words: str) -> None:
-    assert nv_config.refused_parameter(words) == "X_Y"
-    assert nv_config.refused_parameter("-E- Failed to open device") == ""
+    assert refused_parameter(words) == "X_Y"
+    assert refused_parameter("-E- Failed to open device") == ""
     refusal = {"item": {"address": "0000:18:00.0", "link_layer": "InfiniBand"}, "rc": 3, "stdout": words, "stderr": ""}
     whole = {"item": {"address": "0000:3d:00.0", "link_layer": "InfiniBand"}, "rc": 0, "stdout": NARROW, "stderr": ""}
     broken = {"item": {"address": "0000:50:00.0"}, "rc": 3, "stdout": "", "stderr": "-E- Failed to open device"}
@@ -139,22 +130,6 @@ def test_an_adapter_with_one_link_type_lacks_the_parameter(declared: Any, link_l
     assert (said["missing"], said["set"], said["reset"]) == (missing, [], ["SRIOV_EN"])
 
 
-@pytest.mark.parametrize("file", ["mlxconfig/jiegec-cx4-L19.txt", "mlxconfig/jiegec-cx4-L88.txt"])
-def test_the_listing_of_a_set_is_not_taken_for_a_query(file: str) -> None:
-    text = recorded(file).read_text()
-    assert plugin.parse(text) == {}
-    with pytest.raises(nv_config.UnreadableToolError):
-        nv_config.parse_configuration(text)
-
-
-@pytest.mark.parametrize("text", [NARROW, WIDE])
-def test_role_and_validator_parse_the_same(text: str) -> None:
-    role = plugin.parse(text)
-    assert role
-    validator = nv_config.parse_configuration(text)
-    assert {n: {"default": p.default, "current": p.current, "next": p.next_boot} for n, p in validator.items()} == role
-
-
 CARDS = {
     "mlx5_0": {"address": "0000:18:00.0"},
     "mlx5_1": {"address": "0000:2a:00.0"},
@@ -181,60 +156,3 @@ def test_a_link_type_belongs_to_all_ports_of_the_card(declared: dict[str, Any], 
         {"address": "0000:18:00.0", "text": NARROW.replace("IB(1)", "ETH(2)") if "ETH" in declared.values() else NARROW, "link_layer": ""},
     ]
     assert plugin.relinked(answers, declared, CARDS) == devices
-
-
-def test_touching_and_overflowing_columns() -> None:
-    assert plugin.parse(NARROW)["ICM_CACHE_MODE"] == dict.fromkeys(("default", "current", "next"), "DEVICE_DEFAULT(0)")
-    wide = plugin.parse(WIDE)
-    assert wide["NUM_OF_VFS"] == {"default": "8", "current": "0", "next": "0"}
-    assert wide["PCI_ATOMIC_MODE"]["next"] == "PCI_ATOMIC_DISABLED_EXT_ATOMIC_ENABLED(0)"
-    assert wide["NUM_PF_MSIX"]["current"] == "0x3f"
-
-
-@pytest.mark.parametrize(
-    ("declared", "printed", "equal"),
-    [
-        (1, "True(1)", True),
-        (True, "True(1)", True),
-        ("true", "True(1)", True),
-        ("eth", "ETH(2)", True),
-        (2, "ETH(2)", True),
-        (1, "ETH(2)", False),
-        (False, "True(1)", False),
-        (0, "0", True),
-        (63, "0x3f", True),
-        ("0x3f", "63", True),
-        (1, "16", False),
-        ("", "0", False),
-    ],
-)
-def test_equal_values(declared: Any, printed: str, equal: bool) -> None:
-    assert plugin.same(declared, printed) is equal
-    assert nv_config.same(declared, printed) is equal
-
-
-@given(st.text(max_size=400))
-def test_garbage_is_parsed_the_same_and_never_raises(text: str) -> None:
-    listing = "Configurations:    Default   Current   Next Boot\n" + text
-    rows = plugin.parse(listing)
-    if rows:
-        assert set(nv_config.parse_configuration(listing)) == set(rows)
-    else:
-        with pytest.raises(nv_config.UnreadableToolError):
-            nv_config.parse_configuration(listing)
-
-
-def test_firmware_of_a_recorded_bluefield() -> None:
-    said = nv_config.parse_firmware(recorded("flint/infra-controller-flint_query.txt").read_text())
-    assert said == nv_config.Firmware("24.35.2000", "24.35.2000", "MT_0000000768")
-
-
-def test_firmware_that_waits_for_a_reset() -> None:
-    text = "Image type:            FS4\nFW Version:            20.35.1012\nFW Version(Running):   20.34.1002\nPSID:                  MT_0000000228\n"
-    assert nv_config.parse_firmware(text) == nv_config.Firmware("20.35.1012", "20.34.1002", "MT_0000000228")
-
-
-@pytest.mark.parametrize("text", ["", "FW Version: 28.39.3560\n", "PSID: MT_0000000838\n", "-E- Cannot open Device: mlx5_0\n"])
-def test_a_truncated_firmware_query_is_refused(text: str) -> None:
-    with pytest.raises(nv_config.UnreadableToolError):
-        nv_config.parse_firmware(text)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl_lab.simulator import machine, nv_config, state
-from clusterctl_validators.nv_config import parse_configuration, refused_parameter
+from clusterctl_tools.mlxconfig import parse_configuration, refused_parameter
 
 if TYPE_CHECKING:
     from pathlib import Path

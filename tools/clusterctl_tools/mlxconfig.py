@@ -1,10 +1,11 @@
-"""Pure readers of an adapter's firmware and NV configuration, from `flint query` and `mlxconfig -e query`."""
+"""mlxconfig (MFT) and mstconfig (mstflint): the NV configuration of an adapter, and what the next boot changes."""
 
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 _ROW = re.compile(r"^\s*(?:\*\s*)?(?:RO\s+)?(?P<name>[A-Z][A-Z0-9_]*(?:\[\d+\])?)\s+(?P<values>\S.*?)\s*$")
+_COLUMNS = 3
 # A long value fills its column, so the next one may follow without a blank.
 _VALUE = re.compile(r"[^\s()]*\([^()]*\)|[^\s()]+")
 # A query that names a parameter is refused as a whole, by these words (mstflint 4.21, 4.30 and 4.34, MFT 4.34.1: mlxcfg_generic_commander.cpp
@@ -12,13 +13,13 @@ _VALUE = re.compile(r"[^\s()]*\([^()]*\)|[^\s()]+")
 _REFUSED = re.compile(
     r"The Device doesn't support (?P<a>\S+) parameter|Unknown Parameter:? (?P<b>\S+)|Failed to find Param / TLV with name '(?P<c>[^']+)'"
 )
-_LINK_TYPE = re.compile(r"^LINK_TYPE_P\d$")
+_LINK_TYPE = re.compile(r"LINK_TYPE_P\d")
+# Values of LINK_TYPE_P1 -> link layer of sysfs.
 _LINK_LAYERS = {"InfiniBand": "IB(1)", "Ethernet": "ETH(2)"}
-_FIELD = re.compile(r"^(?P<name>FW Version|FW Version\(Running\)|PSID):\s+(?P<value>\S+)", re.MULTILINE)
 
 
-class UnreadableToolError(ValueError):
-    """The text is not the output of the tool."""
+class UnreadableConfigurationError(ValueError):
+    """The text shows no configuration."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,13 @@ class Parameter:
     next_boot: str
 
 
-@dataclass(frozen=True)
-class Firmware:
-    """`flash`: the version that the next reset starts; `running`: the current one; `psid`: the board."""
-
-    flash: str
-    running: str
-    psid: str
+def query_argv(tool: str, address: str, names: Sequence[str] = ()) -> List[str]:
+    """The command that prints default, current and next value of these parameters, or of all. `tool`: mlxconfig or mstconfig."""
+    return [tool, "-d", address, "-e", "query", *names]
 
 
 def parse_configuration(text: str) -> Dict[str, Parameter]:
-    """Every parameter with three values; an array shows as `Array[0..7]`. Raises UnreadableToolError without the three columns."""
+    """Every parameter with three values; an array shows as `Array[0..7]`. Raises UnreadableConfigurationError without the three columns."""
     rows: Dict[str, Parameter] = {}
     inside = False
     for line in text.splitlines():
@@ -49,10 +46,10 @@ def parse_configuration(text: str) -> Dict[str, Parameter]:
             continue
         row = _ROW.match(line) if inside else None
         values = _VALUE.findall(row.group("values")) if row else []
-        if row and len(values) == 3:
+        if row and len(values) == _COLUMNS:
             rows[row.group("name")] = Parameter(*values)
     if not rows:
-        raise UnreadableToolError("no parameter with default, current and next boot: {!r}".format(text.strip()[-120:]))
+        raise UnreadableConfigurationError("no parameter with default, current and next boot: {!r}".format(text.strip()[-120:]))
     return rows
 
 
@@ -62,20 +59,17 @@ def refused_parameter(text: str) -> str:
     return next((word for word in found.groups() if word), "") if found else ""
 
 
+def is_link_type(name: str) -> bool:
+    """Whether the parameter chooses InfiniBand or Ethernet for a port."""
+    return bool(_LINK_TYPE.fullmatch(name))
+
+
 def fixed_link_type(name: str, link_layer: str) -> str:
     """What the tool would print as LINK_TYPE_P1 of an adapter that lacks this parameter because it has one link type; empty for other parameters.
 
     `link_layer`: of the kernel. ConnectX-4 Lx lacks the parameter (openshift/sriov-network-operator issue 48).
     """
-    return _LINK_LAYERS.get(link_layer, "") if _LINK_TYPE.match(name) else ""
-
-
-def parse_firmware(text: str) -> Firmware:
-    """Parse `flint query`; it omits the running version if that equals the flash. Raises UnreadableToolError without version or board."""
-    fields = {m.group("name"): m.group("value") for m in _FIELD.finditer(text)}
-    if "FW Version" not in fields or "PSID" not in fields:
-        raise UnreadableToolError("no FW Version or no PSID: {!r}".format(text.strip()[-120:]))
-    return Firmware(fields["FW Version"], fields.get("FW Version(Running)", fields["FW Version"]), fields["PSID"])
+    return _LINK_LAYERS.get(link_layer, "") if is_link_type(name) else ""
 
 
 def same(declared: Any, printed: str) -> bool:
