@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.gpu import UnreadableGpuError
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.linux_files import (
+    UnreadableFileError,
+    parse_memory_gib,
+    parse_os_release,
+)
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.nvidia_smi import parse_row
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.util_linux import (
+    UnreadableInventoryError,
+    parse_lscpu,
+    parse_nvme_data_disks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_SYSTEM_TARGETS = {"/", "/boot", "/boot/efi", "/usr", "/var", "[SWAP]"}
 _GPU_CLASSES = ("0x0300", "0x0302")
 _HCA_CLASSES = ("0x0200", "0x0207")
 _NVIDIA = "0x10de"
@@ -38,18 +46,18 @@ def shortages(declared: dict[str, Any], sources: dict[str, str]) -> list[str]:
     """
     lines = sources["sysfs"].splitlines()
     files = {path: value for path, _, value in (line.rpartition(":") for line in lines)}
-    release = dict(line[len(_RELEASE) :].partition("=")[::2] for line in lines if line.startswith(_RELEASE))
+    release = parse_os_release("\n".join(line[len(_RELEASE) :] for line in lines if line.startswith(_RELEASE)))
     missing = [*_platform(declared, sources, files, release), *_counted(declared, sources, files)]
     for hca in declared["hardware_hcas"]:
         missing += _hca(hca, files)
     return missing + [line for row in sources["nvidia_smi"].splitlines() for line in _gpu(declared, row)]
 
 
-def _platform(declared: dict[str, Any], sources: dict[str, str], files: dict[str, str], release: dict[str, str]) -> Iterator[str]:
+def _platform(declared: dict[str, Any], sources: dict[str, str], files: dict[str, str], release: str) -> Iterator[str]:
     """The machine and its release: what is installed for another one does not work."""
     found = {
         "architecture": _lscpu(sources["lscpu"]).get("Architecture", ""),
-        "os": " ".join(release.get(name, "").strip("\"'") for name in ("ID", "VERSION_ID")).strip(),
+        "os": release,
     }
     for name, value in found.items():
         expected = declared[f"hardware_{name}"]
@@ -97,32 +105,23 @@ def _number(text: str) -> int | None:
 
 def _lscpu(text: str) -> dict[str, str]:
     try:
-        entries = json.loads(text)["lscpu"]
-    except (ValueError, KeyError, TypeError):
+        return parse_lscpu(text)
+    except UnreadableInventoryError:
         return {}
-    fields: dict[str, str] = {}
-    while entries:
-        entry = entries.pop()
-        entries += entry.get("children") or []
-        fields[str(entry["field"]).rstrip(":")] = str(entry.get("data") or "")
-    return fields
 
 
 def _memory_gib(text: str) -> int | None:
-    found = re.search(r"^MemTotal:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found.group(1)) // 1024**2 if found else None
+    try:
+        return int(parse_memory_gib(text))
+    except UnreadableFileError:
+        return None
 
 
 def _nvme_data_disks(text: str) -> int | None:
     try:
-        devices = json.loads(text)["blockdevices"]
-    except (ValueError, KeyError, TypeError):
+        return len(parse_nvme_data_disks(text))
+    except UnreadableInventoryError:
         return None
-    return sum(1 for d in devices if d.get("type") == "disk" and "nvme" in d["name"] and not _has_system(d))
-
-
-def _has_system(device: dict[str, Any]) -> bool:
-    return device.get("mountpoint") in _SYSTEM_TARGETS or any(_has_system(c) for c in device.get("children") or [])
 
 
 def _hca(hca: dict[str, Any], files: dict[str, str]) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.systemctl import parse_properties
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -20,7 +22,7 @@ def drop_ins(answers: Sequence[Mapping[str, Any]], limit_mib: int) -> list[str]:
     expected = str(limit_mib * _MIB) if limit_mib else "infinity"
     paths: list[str] = []
     for answer in answers:
-        properties = dict(line.split("=", 1) for line in answer["stdout"].splitlines() if "=" in line)
+        properties = parse_properties(answer["stdout"])
         if properties.get("MemoryMax", expected) != expected:
             own = f"/{answer['item']['unit']}.d/"
             paths += [path for path in properties.get("DropInPaths", "").split() if own in path]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.dkms import parse_status
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.modinfo import release_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-# `nvidia/580.126.20, 6.8.0-1046-nvidia, x86_64: installed`, `nvidia/580.126.20: added`; DKMS 2 has a comma instead of the slash.
-_ROW = re.compile(r"(?P<name>[^,/: ]+)(?:/|, )(?P<version>[^,: ]+)(?:, (?P<kernel>[^,: ]+), [^,: ]+)?: (?P<state>\w+)")
 _SOURCE = re.compile(r"/usr/src/(?P<name>.+)-(?P<version>\d[^/]*)/dkms\.conf")
 
 
@@ -20,7 +21,7 @@ def unfit(answers: Sequence[Mapping[str, Any]], kernel: str) -> list[str]:
         answers: the results of `modinfo -F vermagic` in a loop over ofed_rebuild_modules.
         kernel: the running release.
     """
-    names = [a["item"].get("dkms", "") for a in answers if a["rc"] != 0 or a["stdout"].split()[:1] != [kernel]]
+    names = [a["item"].get("dkms", "") for a in answers if a["rc"] != 0 or release_of(a["stdout"]) != kernel]
     return list(dict.fromkeys(n for n in names if n))
 
 
@@ -34,16 +35,16 @@ def again(status: Sequence[str], sources: Sequence[str], kernel: str, names: Seq
         names: DKMS names that must be installed.
         unfit: those of `names` that must be rebuilt even if they are installed.
     """
-    rows = [m.groupdict() for m in map(_ROW.match, status) if m]
-    available = [m.groupdict() for m in map(_SOURCE.fullmatch, sources) if m]
+    rows = parse_status("\n".join(status))
+    available = [(m["name"], m["version"]) for m in map(_SOURCE.fullmatch, sources) if m]
     chosen = []
     for name in names:
-        mine = [r for r in rows if r["name"] == name]
-        here = [r for r in mine if r["kernel"] == kernel and r["state"] == "installed"]
+        mine = [r for r in rows if r.name == name]
+        here = {r.version for r in mine if r.kernel == kernel and r.state == "installed"}
         if here and name not in unfit:
             continue
-        others = [r for r in mine if r["state"] == "installed"] or mine or [s for s in available if s["name"] == name]
-        versions = {r["version"] for r in here or others}
+        others = {r.version for r in mine if r.state == "installed"} or {r.version for r in mine}
+        versions = here or others or {version for source, version in available if source == name}
         chosen += [f"{name}/{max(versions, key=_order)}"] if versions else []
     return chosen
 

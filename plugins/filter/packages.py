@@ -1,42 +1,35 @@
-"""What package lists show: lines of `name TAB version TAB selection TAB status`, from dpkg-query or rpm."""
+"""What package lists show: lines of `name TAB version TAB selection TAB status`, from dpkg-query, or from rpm in the same form."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.package_list import dpkg_rows
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-
-def rows(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Name, version and hold of each installed package; a name occurs once per architecture."""
-    for line in text.splitlines():
-        name, _, rest = line.partition("\t")
-        version, _, state = rest.partition("\t")
-        selection, _, status = state.partition("\t")
-        if status == "installed":
-            yield name, version, selection == "hold"
+    from collections.abc import Mapping, Sequence
 
 
 def package_differences(packages: Sequence[Mapping[str, str]], text: str) -> list[dict[str, str]]:
     """Declared packages that are absent or of another version; `found` is empty where none is installed."""
     found: dict[str, list[str]] = {}
-    for name, version, _ in rows(text):
-        found.setdefault(name, []).append(version)
+    for name, package in dpkg_rows(text):
+        if package.installed:
+            found.setdefault(name, []).append(package.version)
     wrong = [p for p in packages if p["version"] not in found.get(p["name"], [])]
     return [{"name": p["name"], "version": p["version"], "found": ", ".join(found.get(p["name"], []))} for p in wrong]
 
 
 def package_hold_changes(packages: Sequence[Mapping[str, str]], text: str, hold: bool) -> list[str]:
     """The names of declared packages that must be held, or whose hold must be removed."""
-    held = {name for name, _, is_held in rows(text) if is_held}
+    held = {name for name, package in dpkg_rows(text) if package.installed and package.held}
     return [p["name"] for p in packages if (p["name"] in held) != hold]
 
 
 def packages_named(text: str, pattern: str) -> list[str]:
     """`name version` of every installed package whose name the regular expression matches from its start."""
-    return [f"{name} {version}" for name, version, _ in rows(text) if re.match(pattern, name)]
+    return [f"{name} {package.version}" for name, package in dpkg_rows(text) if package.installed and re.match(pattern, name)]
 
 
 class FilterModule:

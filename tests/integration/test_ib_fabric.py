@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl_tools.infiniband_diags import by_near_end, parse_iblinkinfo, parse_ibnetdiscover
 from clusterctl_validators import test_infiniband as module
 from clusterctl_validators.finding import Outcome
-from clusterctl_validators.ib_links import by_near_end, parse_iblinkinfo, parse_ibnetdiscover
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 from clusterctl_validators.spec_view import SpecView

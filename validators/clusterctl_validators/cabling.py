@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
-from clusterctl_validators import lldp
+from clusterctl_tools import lldpctl
+from clusterctl_tools.infiniband_diags import UnreadableFabricError, links_argv, parse_iblinkinfo
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.ib_links import UnreadableFabricError, parse_iblinkinfo
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.rail_interface import interface_of
 from clusterctl_validators.record import Record
-
-_LLDP = ["lldpctl", "-f", "json"]
 
 
 @dataclass(frozen=True)
@@ -74,12 +72,12 @@ def find_peer(probe: Probe, device: str, port: int) -> Peer:
 
 def _by_lldp(probe: Probe, device: str, port: int) -> Peer:
     interface = interface_of(probe, device, port)
-    result = probe.run(_LLDP)
+    result = probe.run(lldpctl.NEIGHBOURS)
     if result.error or result.rc != 0:
         raise NoPeerError("lldpctl: {}".format(result.error or result.stderr.strip()), unplugged=False)
     try:
-        neighbour = lldp.parse(result.stdout).get(interface)
-    except lldp.UnreadableLldpError as e:
+        neighbour = lldpctl.parse(result.stdout).get(interface)
+    except lldpctl.UnreadableLldpError as e:
         raise NoPeerError(str(e), unplugged=False) from e
     if neighbour is None:
         raise NoPeerError("no LLDP neighbour on {}".format(interface or "an absent interface"), unplugged=True)
@@ -88,7 +86,7 @@ def _by_lldp(probe: Probe, device: str, port: int) -> Peer:
 
 def _by_fabric(probe: Probe, device: str, port: int) -> Peer:
     # A direct route of no hops queries this one link only: it needs no subnet manager and puts no load on the fabric.
-    result = probe.run(["iblinkinfo", "-l", "-C", device, "-P", str(port), "-D", "0"])
+    result = probe.run(links_argv(device, port, "0"))
     if result.error or result.rc != 0:
         raise NoPeerError("iblinkinfo: {}".format(result.error or result.stderr.strip()), unplugged=False)
     end = far_end(result.stdout, port)

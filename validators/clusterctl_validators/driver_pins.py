@@ -4,7 +4,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import Dict, Mapping, Sequence
 
-from clusterctl_validators.facts import Package
+from clusterctl_tools.package_list import Package
 from clusterctl_validators.record import Record
 
 FILE = "/etc/apt/preferences.d/90-clusterctl-nvidia"

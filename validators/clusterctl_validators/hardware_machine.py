@@ -2,8 +2,8 @@
 
 from typing import Sequence
 
+from clusterctl_tools.linux_files import parse_os_release
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.host_inventory import parse_os_release
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 

@@ -7,16 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Pattern, Tuple
 
+from clusterctl_tools.lspci import BRIDGES, UnreadableBridgesError, parse_acs
 from clusterctl_validators.probe import Probe
 
 DEVICES = "/sys/bus/pci/devices"
-# Class 0604: PCI-to-PCI bridges, which root ports and ports of PCIe switches are.
-BRIDGES = ("lspci", "-D", "-vvv", "-d", "::0604")
 
 _SPEED = re.compile(r"^(\d+(?:\.\d+)?) GT/s")
 _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
 _TOTAL = re.compile(r"^TOTAL_ERR_\w+ (\d+)$", re.MULTILINE)
-_ACS = re.compile(r"ACSCtl:\s*(.*)")
 # Each of them sends traffic between two devices of a switch through the root complex. Source validation, for which NCCL's guide looks, redirects nothing.
 _REDIRECTING = ("ReqRedir+", "CmpltRedir+", "UpstreamFwd+")
 # Vendor and class of devices that exchange data without the processor: NVIDIA's GPUs and network adapters, NVMe disks.
@@ -26,10 +24,6 @@ _GPU = re.compile(r"0x10de 0x03")
 _ADAPTER = re.compile(r"0x15b3 0x02")
 _SLOT = re.compile(r"^PCI_SLOT_NAME=(\S+)$", re.MULTILINE)
 _IOMMU_STATES = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "translated"}
-
-
-class UnreadableBridgesError(ValueError):
-    """lspci did not show the capabilities of the bridges."""
 
 
 @dataclass(frozen=True)
@@ -147,19 +141,12 @@ def acs_ports(probe: Probe) -> Tuple[List[str], List[str]]:
     result = probe.run(BRIDGES)
     if result.rc != 0:
         raise UnreadableBridgesError(result.error or result.stderr.strip() or "exit {}".format(result.rc))
-    if "<access denied>" in result.stdout:
-        raise UnreadableBridgesError("only root may read the capabilities of PCI devices")
+    flags = parse_acs(result.stdout)
     above = {slot_of(probe, port) for device in peer_devices(probe) for port in ports_above(probe, device)}
     if "" in above:
         raise UnreadableBridgesError("the kernel does not show the address of a port")
-    able, redirecting = [], []
-    for block in re.split(r"\n(?=\S)", result.stdout):
-        address, found = block.split(" ", 1)[0].strip(), _ACS.search(block)
-        if found and address in above:
-            able.append(address)
-            if any(flag in found.group(1) for flag in _REDIRECTING):
-                redirecting.append(address)
-    return able, redirecting
+    able = [address for address in flags if address in above]
+    return able, [address for address in able if any(flag in flags[address] for flag in _REDIRECTING)]
 
 
 def gpu_functions(probe: Probe) -> Dict[str, str]:

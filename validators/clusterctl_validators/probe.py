@@ -4,13 +4,14 @@ import re
 from typing import Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from clusterctl_tools import kernel_cmdline
-from clusterctl_validators.facts import Mount, Package, Unit, parse_dpkg, parse_mounts, parse_rpm, parse_units
+from clusterctl_tools.package_list import DPKG_LIST, RPM_LIST, VERSIONLOCK, Package, parse_dpkg, parse_rpm
+from clusterctl_tools.systemctl import Unit, UnreadableUnitsError, parse_units, states_argv
+from clusterctl_validators.facts import Mount, parse_mounts
 from clusterctl_validators.sources import CommandResult, LocalSource, ProbeError, Source
 
 __all__ = ["CommandResult", "Mount", "Package", "Probe", "ProbeError", "Unit"]
 
 T = TypeVar("T")
-_VERSIONLOCK = "/etc/dnf/plugins/versionlock.list"
 
 
 class Probe:
@@ -67,14 +68,17 @@ class Probe:
         """The state of systemd units by name; an unknown unit has `load_state` not-found."""
         if not names:
             return {}
-        return parse_units(names, self.output(["systemctl", "show", "-p", "Id,LoadState,ActiveState,UnitFileState", "--", *names]))
+        try:
+            return parse_units(names, self.output(states_argv(names)))
+        except UnreadableUnitsError as e:
+            raise ProbeError(str(e)) from e
 
     def _packages(self) -> Dict[str, Package]:
-        dpkg = self.run(["dpkg-query", "-W", "-f", r"${Package}\t${Version}\t${db:Status-Want}\t${db:Status-Status}\n"])
+        dpkg = self.run(DPKG_LIST)
         if not dpkg.error and dpkg.rc == 0:
             return parse_dpkg(dpkg.stdout)
-        text = self.output(["rpm", "-qa", "--qf", r"%{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n"])
-        return parse_rpm(text, self.read(_VERSIONLOCK) or "")
+        text = self.output(RPM_LIST)
+        return parse_rpm(text, self.read(VERSIONLOCK) or "")
 
     def _need(self, path: str) -> str:
         text = self.read(path)

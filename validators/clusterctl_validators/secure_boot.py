@@ -7,6 +7,7 @@ lockdown, a module without a signature by a key of the kernel is not loaded), li
 import re
 from typing import Set
 
+from clusterctl_tools.modinfo import field_argv
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
@@ -44,7 +45,7 @@ def judge_module(check: str, module: str, probe: Probe, record: Record) -> None:
     if not why:
         record.not_applicable(check, "this kernel also loads unsigned modules")
         return
-    signer = probe.run(["modinfo", "-F", "signer", module])
+    signer = probe.run(field_argv("signer", module))
     if signer.error or signer.rc != 0:
         record.could_not_run(check, signer.error or signer.stderr.strip() or "modinfo failed", Severity.CRITICAL)
         return

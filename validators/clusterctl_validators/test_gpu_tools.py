@@ -4,6 +4,7 @@ import re
 import shlex
 from typing import Any, Mapping
 
+from clusterctl_tools.package_list import field_argv
 from clusterctl_validators.pinned_packages import check_package
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
@@ -89,7 +90,7 @@ def test_builds(spec: Spec, record: Record, probe: Probe) -> None:
     )
     for build in builds:
         check = "gpu_tools.package[{}].commit".format(build["name"])
-        result = probe.run(["dpkg-query", "-W", "-f", "${Clusterctl-Commit}", build["name"]])
+        result = probe.run(field_argv("Clusterctl-Commit", build["name"]))
         if result.error:
             record.could_not_run(check, result.error)
             continue

@@ -3,6 +3,8 @@
 from typing import Any, Mapping, Optional, Tuple
 
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
+from clusterctl_tools.linux_files import parse_memory_gib
+from clusterctl_tools.util_linux import LSBLK, LSCPU, UnreadableInventoryError, parse_lscpu, parse_nvme_data_disks
 from clusterctl_validators import hardware_kernel_log, pcie, rdma_sysfs, secure_boot
 from clusterctl_validators.dimm_errors import judge_dimms
 from clusterctl_validators.finding import Severity
@@ -11,7 +13,6 @@ from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_machine import judge_model, judge_release
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
-from clusterctl_validators.host_inventory import UnreadableInventoryError, parse_lscpu, parse_memory_gib, parse_nvme_data_disks
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
@@ -23,7 +24,6 @@ LIMIT_S = 70
 
 _UNDECLARED = "not declared for this node"
 _NO_GPUS = "no GPUs are declared for this node"
-_LSBLK = ("lsblk", "-J", "-o", "NAME,TYPE,MOUNTPOINT")
 _RESEAT = "power off the node and reseat it; if the fault remains, RMA"
 _CABLE = "reseat or replace the cable and transceivers on both ends, then the HCA, then the switch port"
 
@@ -73,7 +73,7 @@ def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
             record.not_applicable("hardware.cpu." + name, _UNDECLARED)
     if not expected:
         return
-    result = probe.run(["lscpu", "-J"])
+    result = probe.run(LSCPU)
     try:
         found = parse_lscpu(result.stdout)
     except UnreadableInventoryError as e:
@@ -321,7 +321,7 @@ def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
     if not minimum:
         record.not_applicable("hardware.nvme_data_disks", _UNDECLARED)
         return
-    result = probe.run(_LSBLK)
+    result = probe.run(LSBLK)
     try:
         disks = parse_nvme_data_disks(result.stdout)
     except UnreadableInventoryError as e:

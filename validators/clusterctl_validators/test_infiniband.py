@@ -1,15 +1,14 @@
 """InfiniBand ports: link, partitions, subnet manager, SHARP, counters since the last snapshot, IPoIB, cabling."""
 
 import json
-import re
 from typing import Any, Dict, List, Mapping
 
+from clusterctl_tools.infiniband_diags import UnreadableFabricError, links_argv, manager_argv, parse_iblinkinfo, parse_manager
 from clusterctl_validators import rail_routing
 from clusterctl_validators.boot_log import seconds_of
 from clusterctl_validators.cabling import check_cabling
 from clusterctl_validators.counter_growth import UnreadableSnapshotError, over, parse_snapshot, values_text
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.ib_links import UnreadableFabricError, parse_iblinkinfo
 from clusterctl_validators.installed_files import check_files
 from clusterctl_validators.pinned_packages import check_present
 from clusterctl_validators.probe import Probe, ProbeError
@@ -41,7 +40,6 @@ class Port:
         self.name = self.device if self.number == 1 else "{}/{}".format(self.device, self.number)
         self.id = "infiniband.ports[{}].".format(self.name)
         self.sysfs = "/sys/class/infiniband/{}/ports/{}/".format(self.device, self.number)
-        self.at = ["-C", self.device, "-P", str(self.number)]
 
 
 def _ports(spec: Spec) -> List[Port]:
@@ -90,13 +88,13 @@ def test_subnet_manager(spec: Spec, record: Record, probe: Probe) -> None:
         return
     for port in _ports(spec):
         lid = int(probe.read(port.sysfs + "sm_lid") or "0", 16)
-        answer = probe.run(["sminfo", *port.at])
-        state = re.search(r"state \d+ (SMINFO_\w+)", answer.stdout)
+        answer = probe.run(manager_argv(port.device, port.number))
+        state = parse_manager(answer.stdout)
         if answer.error:
             record.could_not_run(port.id + "subnet_manager", answer.error)
             continue
-        found = "{} at lid {}".format(state.group(1) if state else "no answer", lid or "0, none")
-        good = bool(state) and state.group(1) == "SMINFO_MASTER" and lid > 0  # type: ignore[union-attr]
+        found = "{} at lid {}".format(state or "no answer", lid or "0, none")
+        good = state == "SMINFO_MASTER" and lid > 0
         hint = "no master subnet manager for {}: check opensm or UFM".format(port.name)
         record.ok(port.id + "subnet_manager", good, expected="SMINFO_MASTER", found=found, severity=Severity.CRITICAL, hint=hint)
 
@@ -107,7 +105,7 @@ def test_sharp(spec: Spec, record: Record, probe: Probe) -> None:
         return
     for port in _ports(spec):
         # The direct route through this port ends at the leaf switch; only the links of that switch are queried.
-        answer = probe.run(["iblinkinfo", "-l", *port.at, "-D", "0,{}".format(port.number), "-n", "0"])
+        answer = probe.run(links_argv(port.device, port.number, "0,{}".format(port.number), hops=0))
         try:
             links = parse_iblinkinfo(answer.stdout)
         except UnreadableFabricError as e:

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Dict, List, Mapping, NamedTuple
 
+from clusterctl_tools.systemctl import parse_properties, show_argv
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.health_agent import check_gpud, check_nvsentinel
@@ -99,12 +100,17 @@ def test_running_memory_limit(spec: Spec, record: Record, probe: Probe) -> None:
         if not exporter.enabled:
             continue
         check = "monitoring.{}.memory_max".format(exporter.name)
-        shown = probe.run(["systemctl", "show", "-p", "MemoryMax", "--value", "--", exporter.unit])
+        shown = probe.run(show_argv(["MemoryMax"], [exporter.unit]))
         if shown.error or shown.rc != 0:
             record.could_not_run(check, shown.error or "systemctl: exit {}".format(shown.rc))
             continue
         expected = str(limit * 1048576) if limit else "infinity"
-        record.equal(check, expected, shown.stdout.strip(), hint="systemctl cat {}: look for drop-ins".format(exporter.unit))
+        record.equal(
+            check,
+            expected,
+            parse_properties(shown.stdout).get("MemoryMax", ""),
+            hint="systemctl cat {}: look for drop-ins".format(exporter.unit),
+        )
 
 
 def test_answers(spec: Spec, record: Record, probe: Probe) -> None:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Mapping, Optional, Sequence
 
-from clusterctl_tools import nvidia_module
+from clusterctl_tools import dnf, modinfo, nvidia_module
 from clusterctl_tools.gpu import GpuLog, UnreadableGpuError
 from clusterctl_validators import driver_pins, gpu_modes, nvlsm, secure_boot
 from clusterctl_validators.file_mode import FileMode, read_mode
@@ -89,14 +89,14 @@ def test_loaded_module(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_installed_module(spec: Spec, record: Record, probe: Probe) -> None:
-    version = probe.run(["modinfo", "-F", "version", "nvidia"])
+    version = probe.run(modinfo.field_argv("version", "nvidia"))
     if version.error:
         record.could_not_run("nvidia_driver.version.persisted", version.error)
         return
     found = version.stdout.strip() or "this kernel has no nvidia module"
     hint = "dkms status; the headers of the running kernel must be installed"
     record.equal("nvidia_driver.version.persisted", spec["nvidia_driver_version"], found, severity=Severity.CRITICAL, hint=hint)
-    licence = probe.run(["modinfo", "-F", "license", "nvidia"]).stdout.strip()
+    licence = probe.run(modinfo.field_argv("license", "nvidia")).stdout.strip()
     flavour = nvidia_module.flavour_of_license(licence) if licence else "none"
     record.equal(
         "nvidia_driver.kernel_module.persisted", spec["nvidia_driver_kernel_module"], flavour, severity=Severity.CRITICAL, hint=hint
@@ -302,9 +302,8 @@ def test_module_stream(spec: Spec, record: Record, probe: Probe) -> None:
         record.not_applicable("nvidia_driver.stream", "none is declared")
         return
     name, _, stream = declared.partition(":")
-    result = probe.run(["dnf", "--quiet", "module", "list", "--enabled", name])
-    rows = [line.split() for line in result.stdout.splitlines()]
-    enabled = [words[1] for words in rows if len(words) > 1 and words[0] == name]
+    result = probe.run(dnf.enabled_streams_argv(name))
+    enabled = dnf.parse_streams(result.stdout, name)
     if result.error:
         record.could_not_run("nvidia_driver.stream.persisted", "dnf: " + result.error)
         return

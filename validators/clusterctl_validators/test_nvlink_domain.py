@@ -4,8 +4,8 @@ from typing import Any, Mapping, Optional, Tuple
 
 from clusterctl_tools import nvidia_module
 from clusterctl_tools.gpu import Gpu, UnreadableGpuError
+from clusterctl_tools.systemctl import Unit
 from clusterctl_validators import imex, imex_tls
-from clusterctl_validators.facts import Unit
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu_vendor import reader_of

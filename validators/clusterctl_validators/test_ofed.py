@@ -3,10 +3,11 @@
 import re
 from typing import Any, Dict, List, Mapping, Optional
 
-from clusterctl_tools import mlxconfig
+from clusterctl_tools import apt, dkms, dnf, mlxconfig, modinfo
+from clusterctl_tools.setpci import UnreadableRegisterError
 from clusterctl_validators import adapter_tools, secure_boot
 from clusterctl_validators.adapter_tools import UnreadableToolError
-from clusterctl_validators.device_control import UnreadableRegisterError, read_device_control
+from clusterctl_validators.device_control import read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.pinned_packages import check_package
@@ -91,8 +92,8 @@ def test_driver(spec: Spec, record: Record, probe: Probe) -> None:
         foreign = "O" in (probe.read("/sys/module/mlx5_core/taint") or "")
         found = (probe.read("/sys/module/mlx5_core/version") or "unnamed") if foreign else "the kernel's own"
         record.equal("ofed.driver.running", expected, found, severity=Severity.CRITICAL, hint=_REBOOT)
-    filename = probe.run(["modinfo", "-F", "filename", "mlx5_core"])
-    version = probe.run(["modinfo", "-F", "version", "mlx5_core"])
+    filename = probe.run(modinfo.field_argv("filename", "mlx5_core"))
+    version = probe.run(modinfo.field_argv("version", "mlx5_core"))
     if filename.error or version.error:
         record.could_not_run("ofed.driver.persisted", filename.error or version.error)
         return
@@ -140,24 +141,24 @@ def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
     for package in spec["ofed_packages"]:
         check = "ofed.package[{}].candidate".format(package["name"])
         record.equal(check + ".persisted", "version " + package["version"], pins.get(package["name"], "not pinned"), hint=_PROVISION)
-        policy = probe.run(["apt-cache", "policy", package["name"]])
-        candidate = re.search(r"^\s+Candidate: (\S+)", policy.stdout, re.MULTILINE)
+        policy = probe.run(apt.policy_argv(package["name"]))
+        candidate = apt.parse_candidate(policy.stdout)
         if policy.error or not candidate:
             record.could_not_run(check + ".running", "apt-cache: " + (policy.error or "no candidate shown"))
         else:
             hint = "another file of /etc/apt/preferences.d has priority, or the repository is gone"
-            record.equal(check + ".running", package["version"], candidate.group(1), hint=hint)
+            record.equal(check + ".running", package["version"], candidate, hint=hint)
 
 
 def _dnf_exclusion(record: Record, probe: Probe, excludes: Mapping[str, List[str]]) -> None:
     for repository, excluded in excludes.items():
         check = "ofed.exclusion[{}].persisted".format(repository)
-        dump = probe.run(["dnf", "config-manager", "--dump", repository])
-        found = re.search(r"^excludepkgs = *(.*)$", dump.stdout, re.MULTILINE)
-        if dump.error or not found:
+        dump = probe.run(dnf.repository_argv(repository))
+        found = dnf.parse_excludes(dump.stdout)
+        if dump.error or found is None:
             record.could_not_run(check, "dnf config-manager: " + (dump.error or "no excludepkgs shown"))
         else:
-            record.equal(check, ",".join(excluded), found.group(1).replace(" ", ""), hint=_PROVISION)
+            record.equal(check, ",".join(excluded), found, hint=_PROVISION)
 
 
 def test_repository(spec: Spec, record: Record, probe: Probe) -> None:
@@ -202,12 +203,11 @@ def test_rebuilt_modules(spec: Spec, record: Record, probe: Probe) -> None:
     kernel = probe.run(["uname", "-r"]).stdout.strip()
     for item in modules:
         check = "ofed.rebuild[{}]".format(item["module"])
-        magic = probe.run(["modinfo", "-F", "vermagic", item["module"]])
+        magic = probe.run(modinfo.field_argv("vermagic", item["module"]))
         if magic.error or not kernel:
             record.could_not_run(check + ".vermagic", magic.error or "uname gives no answer")
             continue
-        words = magic.stdout.split()
-        found = words[0] if words else "this kernel has no such module"
+        found = modinfo.release_of(magic.stdout) or "this kernel has no such module"
         hint = "the module does not load because it was built for another kernel: dkms autoinstall -k " + kernel
         record.equal(check + ".vermagic", kernel, found, severity=Severity.CRITICAL, hint=hint)
         secure_boot.judge_module(check + ".signature", item["module"], probe, record)
@@ -216,15 +216,11 @@ def test_rebuilt_modules(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def _dkms(record: Record, probe: Probe, check: str, name: str, kernel: str) -> None:
-    status = probe.run(["dkms", "status"])
+    status = probe.run(dkms.STATUS)
     if status.error or status.rc != 0:
         record.could_not_run(check, "dkms: " + (status.error or status.stderr.strip()))
         return
-    # mlnx-ofed-kernel/25.10.OFED.25.10.1.7.1.1, 6.8.0-1046-nvidia, x86_64: installed
-    rows = [
-        line for line in status.stdout.splitlines() if re.match(r"{}[/,]".format(re.escape(name)), line) and ", {},".format(kernel) in line
-    ]
-    states = sorted({row.rpartition(": ")[2].split(" ")[0] for row in rows})
+    states = sorted({m.state for m in dkms.parse_status(status.stdout) if (m.name, m.kernel) == (name, kernel)})
     record.equal(check, "installed", ", ".join(states) or "not built for " + kernel, hint="dkms install, then update the initramfs")
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, Dict, List, Set, Tuple
 
+from clusterctl_tools import apt
+from clusterctl_tools.systemctl import parse_properties, show_argv
 from clusterctl_validators import chrony, cpu_policy, limits
 from clusterctl_validators.probe import Probe, ProbeError, Unit
 from clusterctl_validators.record import Record
@@ -195,15 +197,14 @@ def test_auto_upgrades(spec: SpecView, probe: Probe, record: Record) -> None:
     for name, unit in probe.units(UPGRADERS).items():
         if unit.load_state != "not-found":
             _masked(record, "os_tuning.auto_upgrades[{}]".format(name), unit)
-    periodic = probe.run(["apt-config", "dump", "APT::Periodic"])
+    periodic = probe.run(apt.PERIODIC)
     if periodic.error:
         record.not_applicable("os_tuning.auto_upgrades.periodic", "this node has no APT")
         return
-    lines = [
-        line for line in periodic.stdout.splitlines() if line.startswith(("APT::Periodic::Enable", "APT::Periodic::Unattended-Upgrade"))
-    ]
-    on = [line for line in lines if not line.endswith('"0";')]
-    found = "; ".join(on) if on else "off" if len(lines) == 2 else "not set"
+    settings = apt.parse_settings(periodic.stdout)
+    switches = {n: settings[n] for n in ("APT::Periodic::Enable", "APT::Periodic::Unattended-Upgrade") if n in settings}
+    on = ["{} {}".format(name, value) for name, value in switches.items() if value != "0"]
+    found = "; ".join(on) if on else "off" if len(switches) == 2 else "not set"
     record.equal("os_tuning.auto_upgrades.periodic", "off", found, hint=APPLY)
 
 
@@ -241,10 +242,10 @@ def test_service_limits(spec: SpecView, probe: Probe, record: Record) -> None:
     if not declared:
         record.not_applicable("os_tuning.systemd_limits", "no limit is declared")
         return
-    shown = probe.run(["systemctl", "show", "--property=" + ",".join("DefaultLimit{0},DefaultLimit{0}Soft".format(n) for n in declared)])
+    shown = probe.run(show_argv(["DefaultLimit" + name + kind for name in declared for kind in ("", "Soft")]))
     if shown.error or shown.rc != 0:
         raise ProbeError("systemctl show: " + (shown.error or shown.stderr.strip()))
-    running = dict(line.partition("=")[::2] for line in shown.stdout.splitlines())
+    running = parse_properties(shown.stdout)
     persisted = {kind: limits.manager_settings(probe, kind) for kind in ("system", "user")}
     for name, value in declared.items():
         check, setting = "os_tuning.systemd_limits[{}]".format(name), "DefaultLimit" + name

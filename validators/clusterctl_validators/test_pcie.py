@@ -2,10 +2,12 @@
 
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
-from clusterctl_validators.device_control import DeviceControl, UnreadableRegisterError, read_device_control
+from clusterctl_tools.lspci import UnreadableBridgesError
+from clusterctl_tools.setpci import DeviceControl, UnreadableRegisterError
+from clusterctl_validators.device_control import read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.pcie import UnreadableBridgesError, acs_ports, physical_functions
+from clusterctl_validators.pcie import acs_ports, physical_functions
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 

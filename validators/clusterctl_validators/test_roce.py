@@ -5,7 +5,8 @@ import json
 import re
 from typing import Any, Dict, List, Mapping, Optional
 
-from clusterctl_validators import ethtool_text, mlnx_qos, rail_routing, roce_gids
+from clusterctl_tools import ethtool, ibv_devinfo, mlnx_qos, mlnx_tools
+from clusterctl_validators import rail_routing, roce_gids
 from clusterctl_validators.cabling import check_cabling
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.installed_files import check_files
@@ -104,22 +105,22 @@ def test_link(spec: Spec, record: Record, probe: Probe) -> None:
 def test_interface(spec: Spec, record: Record, probe: Probe) -> None:
     for rail in _rails(spec, probe):
         record.equal(rail.id + "mtu.running", spec["roce_mtu"], rail_routing.mtu(probe, rail.interface), hint=APPLY)
-        info = probe.run(["ibv_devinfo", "-d", rail.device, "-i", str(rail.port)])
-        active = re.search(r"^\s*active_mtu:\s+(\d+)", info.stdout, re.MULTILINE)
+        info = probe.run(ibv_devinfo.port_argv(rail.device, rail.port))
+        active = ibv_devinfo.parse_active_mtu(info.stdout)
         if info.error or not active:
             record.could_not_run(rail.id + "active_mtu", info.error or "ibv_devinfo shows no active_mtu")
         else:
             hint = "the MTU of the interface must be {} or more".format(int(spec["roce_active_mtu"]) + 96)
-            record.equal(rail.id + "active_mtu", spec["roce_active_mtu"], active.group(1), hint=hint)
+            record.equal(rail.id + "active_mtu", spec["roce_active_mtu"], active, hint=hint)
         _ethtool(spec, record, probe, rail)
 
 
 def _ethtool(spec: Spec, record: Record, probe: Probe, rail: Rail) -> None:
-    rings = ethtool_text.current_rings(probe.run(["ethtool", "-g", rail.interface]).stdout)
+    rings = ethtool.current_rings(probe.run(ethtool.rings_argv(rail.interface)).stdout)
     for way, size in (("rx", spec["roce_ring_rx"]), ("tx", spec["roce_ring_tx"])):
         if size:
             _read(record, rail.id + "ring_{}.running".format(way), size, rings.get(way), "ethtool -g")
-    pause = ethtool_text.pause(probe.run(["ethtool", "-a", rail.interface]).stdout)
+    pause = ethtool.pause(probe.run(ethtool.pause_argv(rail.interface)).stdout)
     for way in ("rx", "tx"):
         expected = "on" if spec["roce_global_pause"] else "off"
         _read(record, rail.id + "pause_{}.running".format(way), expected, pause.get(way), "ethtool -a")
@@ -134,7 +135,7 @@ def _read(record: Record, check: str, expected: Any, found: Optional[str], sourc
 
 def test_quality_of_service(spec: Spec, record: Record, probe: Probe) -> None:
     for rail in _rails(spec, probe):
-        result = probe.run(["mlnx_qos", "-i", rail.interface])
+        result = probe.run(mlnx_qos.show_argv(rail.interface))
         try:
             qos = mlnx_qos.parse(result.stdout)
         except mlnx_qos.UnreadableQosError as e:
@@ -189,11 +190,10 @@ def test_marks(spec: Spec, record: Record, probe: Probe) -> None:
         found = re.search(r"^(?:Global tclass=)?(\d+)", text or "", re.MULTILINE)
         shown = None if text is None else found.group(1) if found else "none"
         _read(record, rail.id + "traffic_class.running", spec["roce_traffic_class"], shown, path)
-        at = ["-d", rail.device, "-p", str(rail.port)]
-        tos = re.search(r"(\d+)\s*$", probe.run(["cma_roce_tos", *at]).stdout)
-        _read(record, rail.id + "cma_tos.running", spec["roce_cma_tos"], tos and tos.group(1), "cma_roce_tos")
-        mode = re.search(r"RoCE v(\d)", probe.run(["cma_roce_mode", *at]).stdout)
-        _read(record, rail.id + "version.running", spec["roce_version"], mode and mode.group(1), "cma_roce_mode")
+        tos = mlnx_tools.parse_tos(probe.run(mlnx_tools.tos_argv(rail.device, rail.port)).stdout)
+        _read(record, rail.id + "cma_tos.running", spec["roce_cma_tos"], tos, "cma_roce_tos")
+        mode = mlnx_tools.parse_mode(probe.run(mlnx_tools.mode_argv(rail.device, rail.port)).stdout)
+        _read(record, rail.id + "version.running", spec["roce_version"], mode, "cma_roce_mode")
 
 
 def test_gid(spec: Spec, record: Record, probe: Probe) -> None:

@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterctl_lab.simulator import ethernet_rails, ethtool, iblinkinfo, ibv_devinfo, lldpctl, mlnx_qos, nic_settings, sysfs_rdma
-from clusterctl_validators import ethtool_text, ib_links, lldp, roce_gids
-from clusterctl_validators.mlnx_qos import parse
+from clusterctl_tools import ethtool as ethtool_reader
+from clusterctl_tools import infiniband_diags
+from clusterctl_tools import lldpctl as lldp_reader
+from clusterctl_tools.mlnx_qos import parse
+from clusterctl_validators import roce_gids
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.sources import LocalSource
 from support.checks import write_files
@@ -60,9 +63,9 @@ def adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_rings_and_pause_parse(adapters: Path) -> None:
     output_of(ethtool.main, "-G", "ens12np0", "rx", "8192", "tx", "512")
     output_of(ethtool.main, "-A", "ens12np0", "rx", "off", "tx", "on")
-    assert ethtool_text.current_rings(output_of(ethtool.main, "-g", "ens12np0")) == {"rx": "8192", "tx": "512"}
-    assert ethtool_text.pause(output_of(ethtool.main, "-a", "ens12np0")) == {"rx": "off", "tx": "on"}
-    assert ethtool_text.pause(output_of(ethtool.main, "-a", "ens13np0")) == {"rx": "on", "tx": "on"}
+    assert ethtool_reader.current_rings(output_of(ethtool.main, "-g", "ens12np0")) == {"rx": "8192", "tx": "512"}
+    assert ethtool_reader.pause(output_of(ethtool.main, "-a", "ens12np0")) == {"rx": "off", "tx": "on"}
+    assert ethtool_reader.pause(output_of(ethtool.main, "-a", "ens13np0")) == {"rx": "on", "tx": "on"}
 
 
 def test_a_query_writes_nothing(adapters: Path) -> None:
@@ -93,12 +96,12 @@ def test_lldp_neighbours_and_links_parse(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(iblinkinfo, "ROOT", at)
     monkeypatch.setattr("clusterctl_lab.simulator.cabling.ROOT", at)
     monkeypatch.setattr("os.uname", lambda: type("Uname", (), {"nodename": "r12-n04"}))
-    link = ib_links.parse_iblinkinfo(output_of(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0"))[0]
+    link = infiniband_diags.parse_iblinkinfo(output_of(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0"))[0]
     assert (link.near.port, link.far.host, link.far.port, link.speed) == (1, "leaf-su1-rail1", 4, "53.125 Gbps")
-    back = ib_links.parse_iblinkinfo(output_of(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0,1", "-n", "0"))[0]
+    back = infiniband_diags.parse_iblinkinfo(output_of(iblinkinfo.main, "-l", "-C", "mlx5_1", "-P", "1", "-D", "0,1", "-n", "0"))[0]
     assert (back.near, back.far) == (link.far, link.near)
     monkeypatch.setattr("clusterctl_lab.simulator.link_type.is_ethernet", lambda: True)
-    found = lldp.parse(output_of(lldpctl.main, "-f", "json"))
+    found = lldp_reader.parse(output_of(lldpctl.main, "-f", "json"))
     assert (found["ens17np0"].name, found["ens17np0"].ports) == ("leaf-su1-rail7", ["swp4"])
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from support.filters import filter_plugin
 
-LISTED = "a\t1\tinstall\tinstalled\nb\t1\thold\tinstalled\nc\t1\tdeinstall\tconfig-files\nlib\t3\tinstall\tinstalled\nlib\t4\tinstall\tinstalled\nbroken line\n"
+LISTED = "a\t1\tinstall\tinstalled\nb\t1\thold\tinstalled\nc\t1\tdeinstall\tconfig-files\nlib\t3\tinstall\tinstalled\nlib\t4\tinstall\tinstalled\n"
 plugin = filter_plugin("packages")
 
 
@@ -31,3 +31,8 @@ def test_packages_by_name() -> None:
     assert plugin.packages_named(LISTED, "^(lib|c|x)") == ["lib 3", "lib 4"]
     assert plugin.packages_named(LISTED, "ib") == []
     assert plugin.packages_named("", ".*") == []
+
+
+def test_a_line_that_is_no_row_ends_the_task() -> None:
+    with pytest.raises(ValueError, match="not a row of a package list"):
+        plugin.packages_named("dpkg-query: warning\n", ".*")

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl_tools.linux_files import parse_os_release
 from clusterctl_validators import test_hardware as module
 from clusterctl_validators.finding import GOOD, Severity
-from clusterctl_validators.host_inventory import parse_os_release
 from support.checks import run_checks, write_files
 from support.gpu_node import declared
 from support.recorded import recorded

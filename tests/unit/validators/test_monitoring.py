@@ -39,7 +39,7 @@ def ask(url: str, timeout_s: int = 30) -> str:
 
 
 def memory(name: str) -> str:
-    return f"systemctl show -p MemoryMax --value -- {name}"
+    return f"systemctl show -p MemoryMax -- {name}"
 
 
 def check(
@@ -55,7 +55,7 @@ def check(
     commands: dict[str, CommandResult | str] = {
         DPKG: dpkg(profile["monitoring_packages"]),
         **{systemctl(u): unit() for u in UNITS},
-        **{memory(u): "536870912\n" for u in UNITS},
+        **{memory(u): "MemoryMax=536870912\n" for u in UNITS},
         **{f"stat -c %U %a {path}": "root 644\n" for path in paths},
         "stat -c %U %a /var/lib/clusterctl/metrics": "root 755\n",
         ask(NODE): 'node_exporter_build_info{version="1.7.0"} 1\n',
@@ -78,7 +78,7 @@ def test_the_files_of_the_role_pass(tmp_path: Path) -> None:
             {systemctl(module.NODE_UNIT): unit("failed", "disabled")},
             {"node.service.running": "failed", "node.service.persisted": "disabled"},
         ),
-        ({memory(module.DCGM_UNIT): "infinity\n"}, {"dcgm.memory_max": "infinity"}),
+        ({memory(module.DCGM_UNIT): "MemoryMax=infinity\n"}, {"dcgm.memory_max": "infinity"}),
         ({memory(module.DCGM_UNIT): CommandResult(1)}, {"dcgm.memory_max": "could not run"}),
         ({ask(NODE): "another_metric 1\n"}, {"node.answers": f"no such metric at {NODE}"}),
         (

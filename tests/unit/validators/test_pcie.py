@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clusterctl_validators import pcie
+from clusterctl_tools import lspci
 from clusterctl_validators import test_pcie as module
 from clusterctl_validators.finding import GOOD, Finding, Outcome
 from clusterctl_validators.probe import CommandResult, Probe
@@ -19,7 +19,7 @@ from support.roles import ROOT, load_role
 if TYPE_CHECKING:
     from pathlib import Path
 
-BRIDGES = " ".join(pcie.BRIDGES)
+BRIDGES = " ".join(lspci.BRIDGES)
 RECORDED = ROOT.parent / "shared" / "recorded" / "lspci"
 ON = "SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-"
 OFF = "SrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-"

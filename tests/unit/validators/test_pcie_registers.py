@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl_tools.setpci import DeviceControl, UnreadableRegisterError
 from clusterctl_validators import test_pcie as module
-from clusterctl_validators.device_control import DeviceControl, UnreadableRegisterError, read_device_control
+from clusterctl_validators.device_control import read_device_control
 from clusterctl_validators.finding import Finding, Outcome
 from clusterctl_validators.probe import CommandResult, Probe
 from clusterctl_validators.record import Record

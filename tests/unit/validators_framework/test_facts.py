@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl_validators.facts import Mount, Package, Unit, parse_dpkg, parse_mounts, parse_rpm, parse_units
-from clusterctl_validators.sources import ProbeError
+from clusterctl_tools.package_list import Package, parse_dpkg, parse_rpm
+from clusterctl_tools.systemctl import Unit, UnreadableUnitsError, parse_units
+from clusterctl_validators.facts import Mount, parse_mounts
 
 
 def test_dpkg() -> None:
@@ -24,7 +25,7 @@ def test_dpkg() -> None:
 
 @pytest.mark.parametrize("text", ["bash\n", "bash\t1\n", "a\tb\tc\td\te\n"])
 def test_unexpected_dpkg_output_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match="values to unpack"):
+    with pytest.raises(ValueError, match="not a row of a package list"):
         parse_dpkg(text)
 
 
@@ -70,5 +71,5 @@ def test_units() -> None:
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b", "c", "d"]])
 def test_a_wrong_number_of_units_is_an_error(names: list[str]) -> None:
-    with pytest.raises(ProbeError, match="units requested"):
+    with pytest.raises(UnreadableUnitsError, match="units requested"):
         parse_units(names, BLOCKS)

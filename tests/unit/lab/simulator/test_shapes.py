@@ -91,7 +91,7 @@ OTHERS = {
     "iblinkinfo": "`make cross-check` compares it with the real program",
     "perfquery": "`make cross-check` compares it with the real program",
     "ibv_devinfo": "`make cross-check` compares it with the real program",
-    "lldpctl": "tests/unit/validators/test_lldp.py reads the recording with the same parser",
+    "lldpctl": "tests/unit/tools/test_lldpctl.py reads the recording with the same parser",
     "dkms": "tests/unit/roles/test_ofed_dkms.py reads the recording with the same parser",
     "nvidia-imex-ctl": "test_imex.py: its JSON has the keys of the real tool",
     "mpirun": "its output is that of the program that it starts",

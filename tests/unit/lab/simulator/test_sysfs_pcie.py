@@ -20,6 +20,7 @@ from clusterctl_lab.simulator import (
     sysfs_rdma,
 )
 from clusterctl_lab.simulator.state import Fault, Faults
+from clusterctl_tools import lspci
 from clusterctl_validators import boot_log, machine_errors, pcie
 from clusterctl_validators.probe import CommandResult, Probe
 from support.checks import InventedNode
@@ -72,9 +73,9 @@ def test_the_real_lspci_shows_acs(cmdline: str, tmp_path: Path) -> None:
     if not shutil.which("lspci"):
         pytest.skip("lspci is not installed")
     boot(tmp_path, cmdline)
-    argv = ["lspci", "-A", "linux-sysfs", "-O", f"sysfs.path={tmp_path}/sys/bus/pci", *pcie.BRIDGES[1:]]
+    argv = ["lspci", "-A", "linux-sysfs", "-O", f"sysfs.path={tmp_path}/sys/bus/pci", *lspci.BRIDGES[1:]]
     shown = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-    able, redirecting = pcie.acs_ports(Probe(InventedNode(tmp_path, {" ".join(pcie.BRIDGES): CommandResult(0, shown)})))
+    able, redirecting = pcie.acs_ports(Probe(InventedNode(tmp_path, {" ".join(lspci.BRIDGES): CommandResult(0, shown)})))
     # The root port and the two lower ports of the switch of each GPU and its HCA; the upper one has no ACS.
     assert len(able) == 3 * machine.GPUS
     assert redirecting == (able if cmdline == "ro" else [])

@@ -1,8 +1,10 @@
-"""LLDP neighbours from `lldpctl -f json`."""
+"""lldpctl: LLDP neighbours."""
 
 import json
 from dataclasses import dataclass
 from typing import Any, Dict, List
+
+NEIGHBOURS = ("lldpctl", "-f", "json")
 
 
 class UnreadableLldpError(Exception):

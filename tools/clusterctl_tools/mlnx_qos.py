@@ -1,8 +1,8 @@
-"""An adapter's quality of service, from `mlnx_qos -i INTERFACE`."""
+"""mlnx_qos: the quality of service of an Ethernet adapter."""
 
 import re
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 
 class UnreadableQosError(Exception):
@@ -30,8 +30,13 @@ class Qos:
     buffer_sizes: Optional[Tuple[int, ...]]
 
 
+def show_argv(interface: str) -> List[str]:
+    """The command that `parse` reads."""
+    return ["mlnx_qos", "-i", interface]
+
+
 def parse(text: str) -> Qos:
-    """Raises UnreadableQosError if trust or PFC is missing."""
+    """The settings in force. Raises UnreadableQosError if trust or PFC is missing."""
     trust = re.search(r"^Priority trust state: (\w+)", text, re.MULTILINE)
     enabled = re.search(r"^\s*enabled((?:\s+[01]){8})\s*$", text, re.MULTILINE)
     if not trust or not enabled:

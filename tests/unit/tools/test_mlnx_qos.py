@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl_validators.mlnx_qos import UnreadableQosError, parse
+from clusterctl_tools.mlnx_qos import UnreadableQosError, parse
 
 FULL = """DCBX mode: Firmware controlled
 Priority trust state: dscp

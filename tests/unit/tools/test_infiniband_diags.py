@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clusterctl_tools.infiniband_diags import UnreadableFabricError, by_near_end, parse_iblinkinfo, parse_ibnetdiscover
 from clusterctl_validators.cabling import NoPeerError, far_end
-from clusterctl_validators.ib_links import UnreadableFabricError, by_near_end, parse_iblinkinfo, parse_ibnetdiscover
 from support.recorded import recorded
 
 FABRICS = ["topograph-example", "ufm-selene-storage"]

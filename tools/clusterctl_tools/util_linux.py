@@ -1,9 +1,10 @@
-"""Pure readers of processors, memory, disks and release: `lscpu -J`, /proc/meminfo, `lsblk -J`, /etc/os-release."""
+"""lscpu and lsblk of util-linux, as JSON: processors, and NVMe disks without the system."""
 
 import json
-import re
 from typing import Any, Dict, Iterator, List, Optional
 
+LSCPU = ("lscpu", "-J")
+LSBLK = ("lsblk", "-J", "-o", "NAME,TYPE,MOUNTPOINT")
 _SYSTEM_TARGETS = ("/", "/boot", "/boot/efi", "/usr", "/var", "[SWAP]")
 
 
@@ -16,24 +17,10 @@ def parse_lscpu(text: str) -> Dict[str, str]:
     return {str(e["field"]).rstrip(":"): str(e.get("data") or "") for e in _walk(_load(text, "lscpu"))}
 
 
-def parse_memory_gib(meminfo: str) -> float:
-    """MemTotal of /proc/meminfo. Raises UnreadableInventoryError if it is absent."""
-    found = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
-    if not found:
-        raise UnreadableInventoryError("/proc/meminfo has no MemTotal")
-    return int(found.group(1)) / 1024**2
-
-
 def parse_nvme_data_disks(text: str) -> List[str]:
     """The NVMe disks of `lsblk -J -o NAME,TYPE,MOUNTPOINT` without a system file system."""
     disks = [d for d in _load(text, "blockdevices") if d.get("type") == "disk" and "nvme" in str(d.get("name"))]
     return [str(d["name"]) for d in disks if not any(e.get("mountpoint") in _SYSTEM_TARGETS for e in _walk([d]))]
-
-
-def parse_os_release(text: str) -> str:
-    """ID and VERSION_ID of /etc/os-release, such as `ubuntu 24.04`; empty where it has neither. Format: os-release(5)."""
-    values = dict(line.strip().split("=", 1) for line in text.splitlines() if "=" in line)
-    return " ".join(values.get(name, "").strip("\"'") for name in ("ID", "VERSION_ID")).strip()
 
 
 def _load(text: str, key: str) -> List[Dict[str, Any]]:

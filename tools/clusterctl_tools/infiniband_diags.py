@@ -1,8 +1,10 @@
-"""Links of an InfiniBand fabric, as `iblinkinfo -l` and `ibnetdiscover` print them."""
+"""infiniband-diags: links of a fabric (`iblinkinfo -l`, `ibnetdiscover`), and its subnet manager (`sminfo`)."""
 
 import re
 from dataclasses import dataclass
 from typing import Dict, List, Tuple
+
+_MANAGER = re.compile(r"state \d+ (SMINFO_\w+)")
 
 
 class UnreadableFabricError(Exception):
@@ -43,6 +45,25 @@ _PORT = re.compile(
     r'^\[(?P<port>\d+)\](?:\([0-9a-f]+\))?\s+"[SHR]-(?P<far_guid>[0-9a-f]+)"\[(?P<far_port>\d+)\](?:\([0-9a-f]+\))?\s+'
     r'#\s*(?:lid \d+ lmc \d+ )?"\s*(?P<far_name>.*?)\s*" lid \d+ (?P<width>\d+)x(?P<speed>\w+)'
 )
+
+
+def links_argv(device: str, port: int, route: str, hops: int = -1) -> List[str]:
+    """The command that prints the links of the switch or adapter at the end of a direct route (`0`, `0,1`) from a port.
+
+    A direct route needs no subnet manager. `hops`: how far the fabric is discovered from there, 0 for not at all; -1 leaves it to the tool.
+    """
+    return ["iblinkinfo", "-l", "-C", device, "-P", str(port), "-D", route, *(["-n", str(hops)] if hops >= 0 else [])]
+
+
+def manager_argv(device: str, port: int) -> List[str]:
+    """The command that queries the subnet manager of a port."""
+    return ["sminfo", "-C", device, "-P", str(port)]
+
+
+def parse_manager(text: str) -> str:
+    """The state of the subnet manager, `SMINFO_MASTER`; empty if none answers."""
+    found = _MANAGER.search(text)
+    return found.group(1) if found else ""
 
 
 def parse_iblinkinfo(text: str) -> List[Link]:

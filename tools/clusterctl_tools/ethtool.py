@@ -1,7 +1,17 @@
-"""Parsers of ethtool output: rings (`-g`) and pause (`-a`)."""
+"""ethtool: rings (`-g`) and pause (`-a`) of an interface."""
 
 import re
-from typing import Dict
+from typing import Dict, List
+
+
+def rings_argv(interface: str) -> List[str]:
+    """The command that `current_rings` reads."""
+    return ["ethtool", "-g", interface]
+
+
+def pause_argv(interface: str) -> List[str]:
+    """The command that `pause` reads."""
+    return ["ethtool", "-a", interface]
 
 
 def current_rings(text: str) -> Dict[str, str]:

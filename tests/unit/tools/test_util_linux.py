@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from clusterctl_validators.host_inventory import UnreadableInventoryError, parse_lscpu, parse_memory_gib, parse_nvme_data_disks
+from clusterctl_tools.linux_files import UnreadableFileError, parse_memory_gib
+from clusterctl_tools.util_linux import UnreadableInventoryError, parse_lscpu, parse_nvme_data_disks
 from support.recorded import recorded
 
 
@@ -22,7 +23,7 @@ def test_nested_fields_are_found() -> None:
 
 def test_memory() -> None:
     assert round(parse_memory_gib("MemTotal:       2113376000 kB\n")) == 2015
-    with pytest.raises(UnreadableInventoryError):
+    with pytest.raises(UnreadableFileError):
         parse_memory_gib("MemFree: 3 kB")
 
 

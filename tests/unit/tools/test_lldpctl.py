@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clusterctl_validators.lldp import UnreadableLldpError, parse
+from clusterctl_tools.lldpctl import UnreadableLldpError, parse
 from support.recorded import recorded
 
 CHASSIS = {"leaf1": {"id": {"type": "mac", "value": "0c:29:ef:d9:1c:20"}}}

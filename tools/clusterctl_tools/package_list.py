@@ -1,0 +1,57 @@
+"""The packages of a node: `dpkg-query` (Debian, Ubuntu) or `rpm` with the list of the versionlock plug-in (EL)."""
+
+import re
+from dataclasses import dataclass
+from typing import Dict, Iterator, List, Tuple
+
+DPKG_LIST = ("dpkg-query", "-W", "-f", r"${Package}\t${Version}\t${db:Status-Want}\t${db:Status-Status}\n")
+RPM_LIST = ("rpm", "-qa", "--qf", r"%{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n")
+_COLUMNS = 4
+VERSIONLOCK = "/etc/dnf/plugins/versionlock.list"
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of the node; `held`: the package manager will not upgrade it."""
+
+    version: str
+    held: bool
+    installed: bool
+
+
+def field_argv(field: str, name: str) -> List[str]:
+    """The command that prints one control field of a Debian package, such as one of its own (`XB-` in debian/control)."""
+    return [DPKG_LIST[0], "-W", "-f", "${" + field + "}", name]
+
+
+def dpkg_rows(text: str) -> Iterator[Tuple[str, Package]]:
+    """Every `package TAB version TAB wanted TAB status` line; a name occurs once per architecture.
+
+    Raises:
+        ValueError: a line has other columns.
+    """
+    for line in text.splitlines():
+        cells = line.split("\t")
+        if len(cells) != _COLUMNS:
+            raise ValueError("{!r} is not a row of a package list".format(line))
+        yield cells[0], Package(cells[1], cells[2] == "hold", cells[3] == "installed")
+
+
+def parse_dpkg(text: str) -> Dict[str, Package]:
+    """Packages by name; with two architectures the installed one counts. Raises ValueError as `dpkg_rows`."""
+    packages: Dict[str, Package] = {}
+    for name, package in dpkg_rows(text):
+        if package.installed or name not in packages:
+            packages[name] = package
+    return packages
+
+
+def parse_rpm(text: str, versionlock: str) -> Dict[str, Package]:
+    """Packages by name, from `name TAB [epoch:]version-release` lines; held if the versionlock list names the package."""
+    locked = [line.strip() for line in versionlock.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    packages: Dict[str, Package] = {}
+    for line in text.splitlines():
+        name, version = line.split("\t")
+        held = any(re.match(re.escape(name) + r"-(\d+:)?\d", entry) for entry in locked)
+        packages[name] = Package(version, held, installed=True)
+    return packages
