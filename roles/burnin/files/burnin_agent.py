@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -25,9 +24,11 @@ from typing import Any
 from child_process import Output, ended_within, kill_group
 from exclusive_use import NO_RULES, Watch
 from link_sampler import LinkSampler
+from meeting import ALL_DONE, Meeting, PortsTakenError, peers_of
 from mpi_network import write_network
 from near_device import bind_to_node_of
 from node_lock import MARK, lock_node, mark_of
+from port_holder import holder_of
 from rank_server import Member
 from rank_starter import BATCH_VARIABLE
 from step_records import FILE, new_record, note_boot, rebooted
@@ -37,8 +38,7 @@ CLIENT_DELAY_S = 0.3
 # Who ends a run signals its agent and its commands together, in any order.
 SIGNALLED_S = 0.5
 RETRY_S = 0.5
-RUN_WORDS, WAIT_WORDS, QUERY_WORDS, START_WORDS = 3, 4, 3, 4
-ALL_DONE = 1 << 30
+RUN_WORDS, WAIT_WORDS = 3, 4
 RUNNING = 3
 # For an agent that was started to show itself: far longer than an interpreter takes on a loaded node.
 START_S = 120.0
@@ -47,69 +47,6 @@ PLAN_LIMIT = ("timed_out", "time limit of the node's plan reached")
 NOT_LISTENING = re.compile(r"couldn't connect|connection refused|unable to (?:connect|init the socket)|failed to connect", re.IGNORECASE)
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
 ENVIRONMENT = dict(os.environ, PATH=SEARCH, LC_ALL="C")
-
-
-class Control:
-    """Reports this agent's progress to other agents of the same run, and queries theirs.
-
-    A query contains the sender's node and batch. Two agents have met in a batch once one of them has queried and the other has
-    answered while both were in it: then both know, whichever sent the query.
-    """
-
-    def __init__(self, run: str, node: str, listen: str, port: int) -> None:
-        self.run = run
-        self.node = node
-        self.port = port
-        self.batch = -1
-        self.met: set[tuple[str, int]] = set()
-        self.members: dict[int, Member] = {}
-        dual = not listen and socket.has_dualstack_ipv6()
-        family = socket.AF_INET6 if dual or ":" in listen else socket.AF_INET
-        self.server = socket.create_server((listen, port), family=family, dualstack_ipv6=dual, backlog=128)
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                client, _ = self.server.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._answer, args=(client,), daemon=True).start()
-
-    def _answer(self, client: socket.socket) -> None:
-        with client:
-            client.settimeout(5)
-            try:
-                words = client.makefile("rb", buffering=0).readline(512).decode("utf-8", "replace").split()
-                batch = self.batch
-                if len(words) == START_WORDS and words[0] == self.run:
-                    self._start(client, words)
-                    return
-                if len(words) != QUERY_WORDS or words[0] != self.run:
-                    client.sendall(b"other run\n")
-                    return
-                client.sendall(b"%d\n" % batch)
-                if words[2] == str(batch):
-                    self.met.add((words[1], batch))
-            except OSError:
-                return
-
-    def _start(self, client: socket.socket, words: list[str]) -> None:
-        member = self.members.get(self.batch)
-        if member is None or words[2] != str(self.batch):
-            client.sendall(b"-\nrefused no ranks are to be started here in this batch\n")
-            return
-        member.serve(client, " ".join(words))
-
-    def query(self, address: str) -> int | None:
-        """The batch of the agent at `address`; None if no agent of this run answers."""
-        try:
-            with socket.create_connection((address, self.port), timeout=2) as peer:
-                peer.settimeout(5)
-                peer.sendall(f"{self.run} {self.node} {self.batch}\n".encode())
-                return int(peer.makefile("rb").readline(32))
-        except (OSError, ValueError):
-            return None
 
 
 class Agent:
@@ -131,7 +68,7 @@ class Agent:
         self.watch = Watch(plan.get("exclusive_use", NO_RULES), mark)
         self.environment = {**ENVIRONMENT, MARK: mark}
         self.out = (directory / FILE).open("a", encoding="utf-8")
-        self.control: Control | None = None
+        self.control: Meeting | None = None
         self.control_error = NO_ERROR
 
     def run(self) -> None:
@@ -139,14 +76,14 @@ class Agent:
         write_network(self.directory, self.plan["steps"])
         if any(peers_of(step) for step in self.plan["steps"]):
             try:
-                self.control = Control(self.plan["run"], self.plan["node"], self.plan["listen"], self.plan["control_port"])
+                self.control = Meeting(self.plan, self.directory)
                 self.control.members = {
                     s["batch"]: Member(self.plan, s, self.directory, self.environment, self.lock_fd)
                     for s in self.plan["steps"]
                     if s["side"] == "member"
                 }
-            except OSError as e:
-                self.control_error = ("port_taken", f"cannot listen on port {self.plan['control_port']}: {e}")
+            except PortsTakenError as e:
+                self.control_error = ("port_taken", str(e))
         limit = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.end, [PLAN_LIMIT])
         limit.daemon = True
         limit.start()
@@ -207,6 +144,10 @@ class Agent:
         record = new_record(self.plan["node"], step, error)
         begun = time.monotonic()
         try:
+            if error == NO_ERROR and step["side"] == "server":
+                holder = holder_of(step.get("port", 0))
+                error = ("port_taken", f"port {step['port']} is taken by {holder}") if holder else NO_ERROR
+                record["error_code"], record["error"] = error
             if error == NO_ERROR:
                 self.execute(step, record)
                 if record["error_code"] == "killed" and self.stop.wait(SIGNALLED_S) and self.why != NO_ERROR:
@@ -311,12 +252,6 @@ def tool_version(argv: list[str], environment: dict[str, str]) -> tuple[str, boo
     text = output.text().strip()
     first = text.splitlines()[0][:200] if text and process.returncode == 0 else ""
     return first, "simulated" in text.lower()
-
-
-def peers_of(step: dict[str, Any]) -> list[tuple[str, str]]:
-    """(node, address) of those that a step needs in its batch: the other members of its group, or its peer."""
-    members = [(name, address) for name, address in step.get("members", [])]
-    return members or ([(step["peer"], step["peer_address"])] if step["peer_address"] else [])
 
 
 def program_of(argv: list[str]) -> str:

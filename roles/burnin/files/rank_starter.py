@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 BATCH_VARIABLE = "CLUSTERCTL_BURNIN_BATCH"
+PORTS_FILE = "ports.json"
 CONNECT_S = 10
 CHECK_S = 0.5
 USAGE, NOT_STARTED = 2, 255  # 255: as ssh ends where it cannot connect
@@ -36,9 +37,9 @@ def set_keepalive(connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
-def connect(plan: dict[str, Any], batch: str, address: str, command: str) -> socket.socket:
+def connect(plan: dict[str, Any], batch: str, address: str, command: str, port: int) -> socket.socket:
     """A connection on which the agent at an address runs a command."""
-    connection = socket.create_connection((address, plan["control_port"]), timeout=CONNECT_S)
+    connection = socket.create_connection((address, port), timeout=CONNECT_S)
     set_keepalive(connection)
     head = f"{plan['run']} {plan['node']} {batch} start"
     connection.sendall(f"{head}\n".encode())
@@ -98,7 +99,8 @@ def main(words: list[str]) -> int:
     address = words[0]
     try:
         plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-        with connect(plan, os.environ.get(BATCH_VARIABLE, ""), address, " ".join(words[1:]).strip()) as connection:
+        port = json.loads((folder / PORTS_FILE).read_text(encoding="utf-8")).get(address, plan["control_port"])
+        with connect(plan, os.environ.get(BATCH_VARIABLE, ""), address, " ".join(words[1:]).strip(), port) as connection:
             return relay(connection, address, folder, parent)
     except (OSError, ValueError, KeyError) as e:
         sys.stderr.write(f"rank_starter: {address}: {e}\n")

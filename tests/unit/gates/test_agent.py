@@ -46,6 +46,7 @@ class Node:
         self.folder = folder / name
         self.folder.mkdir()
         plan = {"run": "r1", "node": name, "listen": ADDRESSES[name], "control_port": port, "peer_wait_s": 10, "limit_s": 30, "owner": "o1"}
+        plan["token"] = "5e" * 32
         (self.folder / "plan.json").write_text(json.dumps({**plan, "lock": str(folder / f"{name}.lock"), "steps": steps, **more}))
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -297,12 +298,51 @@ def test_a_command_whose_agent_is_signalled_a_moment_later_was_interrupted(make:
     assert (found.error, found.error_code, found.exit_status) == ("interrupted", GateReason.INTERRUPTED, None)
 
 
-def test_a_port_that_is_in_use_is_the_reason(make: Callable[..., Node]) -> None:
+def pair(port: int, **more: Any) -> dict[str, list[dict[str, Any]]]:
+    return {
+        "n1": [step("r", ["true"], side="server", peer="n2", peer_address=ADDRESSES["n2"], port=port, **more)],
+        "n2": [step("r", ["true"], side="client", peer="n1", peer_address=ADDRESSES["n1"], port=port, **more)],
+    }
+
+
+SQUATTERS = {
+    "says nothing": "time.sleep(60)",
+    "hangs up": "[s.accept()[0].close() for _ in range(99)]",
+    "repeats what it hears": "[(c := s.accept()[0]).sendall(c.recv(999)) for _ in range(99)]",
+    "claims to be there": "[s.accept()[0].sendall(b'0\\n') for _ in range(99)]",
+}
+
+
+@pytest.mark.parametrize("does", SQUATTERS.values(), ids=SQUATTERS)
+def test_a_foreign_program_on_the_port_of_one_node_disturbs_neither(make: Callable[..., Node], does: str) -> None:
+    port = free_port()
+    script = f"import socket, time; s = socket.create_server(('{ADDRESSES['n1']}', {port})); print(flush=True); {does}"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as squatter:
+        assert squatter.stdout is not None
+        squatter.stdout.readline()
+        ports = {"control_port": port, "spare_ports": [free_port()]}
+        one, two = (make(name, steps, **ports).start() for name, steps in pair(0).items())
+        assert [found.error for node in (one, two) for found in node.end().values()] == ["", ""]
+        squatter.kill()
+
+
+def test_where_every_port_is_taken_the_holder_is_named(make: Callable[..., Node]) -> None:
     with socket.create_server((ADDRESSES["n1"], 0)) as taken:
-        one = make("n1", [step("r", ["true"], peer="n2", peer_address=ADDRESSES["n2"])], control_port=taken.getsockname()[1])
-        found = one.alone()["r"]
+        port = taken.getsockname()[1]
+        found = make("n1", pair(0)["n1"], control_port=port).alone()["r"]
     assert found.error_code is GateReason.PORT_TAKEN
-    assert "cannot listen on port" in found.error
+    assert f"cannot listen on port {port} ({Path('/proc/self/exe').readlink()}, pid {os.getpid()}, user " in found.error
+
+
+def test_the_holder_of_a_servers_port_is_named_and_nothing_is_started(make: Callable[..., Node]) -> None:
+    with socket.create_server((ADDRESSES["n1"], 0)) as taken:
+        port = taken.getsockname()[1]
+        one, two = (make(name, steps).start() for name, steps in pair(port).items())
+        found = one.end()["r"]
+        two.end()
+    assert (found.error_code, found.exit_status, found.attempts) == (GateReason.PORT_TAKEN, None, 0)
+    assert f"port {port} is taken by " in found.error
+    assert f"pid {os.getpid()}" in found.error
 
 
 def test_a_command_that_cannot_be_started_is_a_failure_of_the_agent(make: Callable[..., Node], tmp_path: Path) -> None:

@@ -129,6 +129,20 @@ def test_a_client_that_found_no_server_is_not_the_reason() -> None:
     assert "Couldn't connect" not in alone[0].detail
 
 
+def test_a_taken_port_is_named_with_its_node_and_holder_also_where_the_client_has_another_error() -> None:
+    subjects = [subject_of(node(n, rails=1), TODAY) for n in ("n1", "n2")]
+    holder = "port 18515 is taken by /usr/bin/nc, pid 7, user eve"
+    failed = [
+        replace(r, stdout="", exit_status=1, stderr="Unable to read exchange data\n")
+        if r.step.endswith("client")
+        else replace(r, stdout="", exit_status=None, error=holder, error_code=GateReason.PORT_TAKEN)
+        for r in meeting("n1", "n2", 0, 0, HEALTHY)
+    ]
+    found = results_of(subjects, failed)
+    assert {(r.node, r.reason) for r in found} == {("n1", GateReason.PORT_TAKEN), ("n2", GateReason.PORT_TAKEN)}
+    assert all(holder in r.detail and "end what holds the port" in r.hint for r in found)
+
+
 def test_nodes_without_any_record_could_not_run() -> None:
     found = results_of([subject_of(node(n, rails=1), TODAY) for n in ("n1", "n2")], [])
     assert [(r.node, r.outcome, r.rule) for r in found] == [(n, Outcome.COULD_NOT_RUN, "complete") for n in ("n1", "n2")]

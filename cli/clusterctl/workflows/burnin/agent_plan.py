@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # As slurmstepd titles itself for a step of a job; `slurmstepd infinity` only holds a cgroup (Slurm, cgroup/v2).
 JOBS = r"^slurmstepd: \["
+_SPARE_PORTS = 7
+_PORTS = 65536
 LOCK = "/run/clusterctl/burnin.lock"
 
 
@@ -22,6 +24,12 @@ def owner_of(config: Config) -> str:
     """The owner of a site's runs: its database, without the credentials in the URL."""
     place = config.database_url.rpartition("@")[2] or f"{socket.gethostname()}:{config.state_dir}"
     return hashlib.sha256(place.encode()).hexdigest()[:16]
+
+
+def _spare_ports(plan: GatePlan) -> list[int]:
+    """The ports behind those of all steps: where agents listen if others took the one of the plan. The same for all nodes of a run."""
+    last = max([plan.rendezvous.control_port, *(step.port for steps in plan.steps.values() for step in steps)])
+    return list(range(last + 1, min(last + 1 + _SPARE_PORTS, _PORTS)))
 
 
 def plan_for(plan: GatePlan, node: str, run: str, owner: str, token: str) -> dict[str, Any]:
@@ -39,6 +47,7 @@ def plan_for(plan: GatePlan, node: str, run: str, owner: str, token: str) -> dic
         "node": node,
         "listen": "",
         "control_port": plan.rendezvous.control_port,
+        "spare_ports": _spare_ports(plan),
         "peer_wait_s": plan.rendezvous.peer_wait_s,
         "limit_s": plan.limit_s,
         "lock": LOCK,

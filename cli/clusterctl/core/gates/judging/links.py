@@ -89,7 +89,7 @@ def _link(gate: PairGate[Any], evidence: Evidence, client: RawRecord, server: Ra
     readings = [(r.node, read_record(gate, r)) for r in (client, server) if r is not None]
     wrong = [(node, reading) for node, reading in readings if reading.rule]
     if wrong:
-        node, reading = min(wrong, key=lambda w: w[1].reason in ABOUT_THE_PEER)
+        node, reading = min(wrong, key=lambda w: (w[1].reason in ABOUT_THE_PEER, w[1].reason is not GateReason.PORT_TAKEN))
         return _broken(pair, wrong[0][1].rule, reading.reason, f"{node}: {reading.detail}")
     if server is None:
         return _broken(pair, "complete", GateReason.NO_EVIDENCE, f"{client.peer} has no record of its side")

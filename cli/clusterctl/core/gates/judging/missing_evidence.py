@@ -22,6 +22,7 @@ _ACTIONS = {
     GateReason.NODE_UNREACHABLE: _CHECK_NODE,
     GateReason.NOT_INSTALLED: "role {role} installs it: `clusterctl provision {node}`",
     GateReason.NODE_BUSY: "wait for that one to end, then run again",
+    GateReason.PORT_TAKEN: "end what holds the port, or set another one in gates_settings (`base_port`, `control_port`), then `clusterctl burnin {node}`",
     GateReason.IN_USE: "end it, or wait for its end, then `clusterctl burnin {node}`; what may run beside a measurement is in gates_allowed_programs",
     GateReason.PEER_SILENT: _CHECK_WAY,
     GateReason.SERVER_SILENT: _CHECK_WAY,
