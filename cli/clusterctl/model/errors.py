@@ -117,6 +117,13 @@ class LeaseHeldError(ClusterctlError):
     exit_code = ExitCode.CONFIG
 
 
+class MachineHeldError(LeaseHeldError):
+    """Another run holds a machine, by another name."""
+
+    template = "the machine at {node} is held by {holder} (run {run_id}) since {since}, under another name"
+    hint_template = "two nodes of the record have one address: correct ansible_host, or `clusterctl forget` the one that is no more; else wait for that run"
+
+
 class IllegalTransitionError(ClusterctlError):
     """The lifecycle does not allow this step."""
 

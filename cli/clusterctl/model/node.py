@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+# As the store keeps names.
+_LONGEST_NAME = 255
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:
@@ -36,6 +39,12 @@ class Connection:
     def by_sudo(self) -> bool:
         """Whether commands need sudo: become_user differs from the login user."""
         return self.become and self.user != self.become_user
+
+    @property
+    def machine(self) -> str:
+        """What it reaches, whatever the node is called: `10.0.0.1 port 22`. Empty where that is not known: Ansible has another way there."""
+        jumps = [word for word in self.ssh_args if "proxy" in word.lower()]
+        return " ".join((f"{self.host} port {self.port}", *jumps))[:_LONGEST_NAME] if self.kind == "ssh" else ""
 
 
 @dataclass(frozen=True, slots=True)

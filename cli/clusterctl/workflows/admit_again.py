@@ -19,7 +19,7 @@ from clusterctl.model.state import State
 from clusterctl.model.verdict import Admission, admissions_exit_code
 from clusterctl.workflows.admit import STEPS, Admitter, Candidate, refused, stored_evidence
 from clusterctl.workflows.burnin.measure_and_judge import subjects_of
-from clusterctl.workflows.lease import lease_for
+from clusterctl.workflows.lease import lease_for, leases_on
 from clusterctl.workflows.reconcile import reconcile
 from clusterctl.workflows.run import RunStart, recorded_run
 
@@ -72,7 +72,8 @@ def admit_now(
     """
     names = [c.node.name for c in candidates]
     reconcile(admitter.store, admitter.pool, admitter.operator)
-    start = RunStart("admit", target, admitter.operator, state_dir, names, leased=names, interrupted="what was not admitted stays out")
+    leased = leases_on([c.node for c in candidates])
+    start = RunStart("admit", target, admitter.operator, state_dir, names, leased=leased, interrupted="what was not admitted stays out")
     with recorded_run(admitter.store, start) as run:
         admitter.store.register([c.node for c in candidates])
         found = {f.node: f for f in look([c.node for c in candidates])}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from clusterctl.adapters.store.store import Store
+    from clusterctl.model.node import Node
 
 _REREAD_S = 2.0
 
@@ -32,6 +33,11 @@ def lease_for(store: Store, names: Iterable[str], *, verb: str, holder: str, ttl
         yield
     finally:
         store.release(ticket)
+
+
+def leases_on(nodes: Iterable[Node]) -> frozenset[str]:
+    """What a run holds that works on nodes: their names, and their machines, which another inventory may call by other names."""
+    return frozenset(word for n in nodes for word in (n.name, n.connection.machine) if word)
 
 
 class Holders:

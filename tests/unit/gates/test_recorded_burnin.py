@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clusterctl.adapters import processes
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.store import Store
+from clusterctl.model.errors import LeaseHeldError, MachineHeldError
 from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.node import Connection
 from clusterctl.model.records import RunStatus
 from clusterctl.workflows.burnin.recorded import burnin_run
+from clusterctl.workflows.lease import leases_on
 from support.gates import node
 from support.stores import a_run
 
@@ -51,3 +54,36 @@ def test_a_burnin_closes_those_that_were_killed(tmp_path: Path, verb: str, names
         found = store.run(DEAD)
         assert (found.status, found.exit_code) == (status, ExitCode.INTERRUPTED if closed else None)
         assert [r.id for r in store.unfinished_runs()] == ([] if closed else [DEAD])
+
+
+def test_a_machine_under_two_names_is_measured_by_one_run_at_a_time(tmp_path: Path) -> None:
+    config = Config(tmp_path, (), tmp_path, operator="ada")
+    with burnin_run("n1", [node("n1", host="10.0.0.9")], [], config, in_service=False) as run:
+        with (
+            pytest.raises(MachineHeldError, match=rf"10.0.0.9 port 22 is held by ada \(run {run.rundir.id}\)"),
+            burnin_run("gpu9", [node("gpu9", host="10.0.0.9")], [], config, in_service=False),
+        ):
+            raise AssertionError
+        with pytest.raises(LeaseHeldError, match=r"^n1 is held by ada"), burnin_run("n1", [node("n1")], [], config, in_service=False):
+            raise AssertionError
+        with burnin_run("n2", [node("n2", host="10.0.0.8")], [], config, in_service=False):
+            pass
+    with burnin_run("gpu9", [node("gpu9", host="10.0.0.9")], [], config, in_service=False):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({}, {"user": "ubuntu"}, True),
+        ({}, {"port": 2222}, False),
+        ({}, {"ssh_args": ("-o", "ProxyJump=site-b")}, False),
+        ({}, {"ssh_args": ("-o", "ConnectTimeout=9")}, True),
+        ({"kind": "podman"}, {"kind": "podman"}, False),
+    ],
+)
+def test_what_is_one_machine(one: dict[str, Any], other: dict[str, Any], same: bool) -> None:
+    first, second = (
+        replace(node(name, host="10.0.0.9"), connection=Connection("10.0.0.9", **how)) for name, how in (("a", one), ("b", other))
+    )
+    assert bool(leases_on([first]) & leases_on([second])) is same

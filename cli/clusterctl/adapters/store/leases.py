@@ -11,7 +11,7 @@ from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
 from clusterctl.adapters.store.repository import Repository, slices
 from clusterctl.core import timestamps
-from clusterctl.model.errors import LeaseHeldError
+from clusterctl.model.errors import LeaseHeldError, MachineHeldError
 from clusterctl.model.holder import Holder
 from clusterctl.model.records import Lease
 
@@ -29,10 +29,11 @@ class LeaseRepository(Repository):
     """Leases of runs on nodes."""
 
     def acquire(self, names: Iterable[str], *, run_id: str, holder: str, ttl_s: float = DEFAULT_TTL_S) -> None:
-        """Acquire all named nodes for a run, or none; acquiring a node again renews its lease.
+        """Acquire all named nodes and machines (`Connection.machine`) for a run, or none; acquiring one again renews its lease.
 
         Raises:
             LeaseHeldError: another run holds one of the nodes; names the first of them.
+            MachineHeldError: another run holds the machine of one of them under another name.
         """
         nodes = sorted(set(names))
         while True:
@@ -49,9 +50,9 @@ class LeaseRepository(Repository):
             for part in slices(nodes)
             for row in connection.execute(select(t.leases).where(t.leases.c.node.in_(part)).order_by(t.leases.c.node).with_for_update())
         ]
-        for lease in seen:
+        for lease in sorted(seen, key=lambda x: _is_machine(x.node)):
             if lease.run_id != run_id and processes.is_held(lease, now):
-                raise LeaseHeldError(
+                raise (MachineHeldError if _is_machine(lease.node) else LeaseHeldError)(
                     node=lease.node,
                     holder=lease.holder,
                     run_id=lease.run_id,
@@ -90,6 +91,11 @@ class LeaseRepository(Repository):
         """All recorded leases, also expired ones, by node."""
         with reading(self._engine) as connection:
             return tuple(lease_of(r) for r in connection.execute(select(t.leases).order_by(t.leases.c.node)))
+
+
+def _is_machine(word: str) -> bool:
+    """Names of nodes have no spaces."""
+    return " " in word
 
 
 class _RacedError(Exception):

@@ -12,6 +12,7 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.gate_result import gates_exit_code
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
+from clusterctl.workflows.lease import leases_on
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl_validators.finding import GOOD
 
@@ -66,7 +67,7 @@ def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], con
             config.operator,
             config.state_dir,
             names,
-            leased=names,
+            leased=leases_on(everyone),
             interrupted="burn-in stopped; nothing was judged",
             hint="commands on the nodes end by themselves at their time limits; then run it again",
         )

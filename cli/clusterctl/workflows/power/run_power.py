@@ -17,6 +17,7 @@ from clusterctl.model.errors import IllegalTransitionError, JobsRunError, PoolEr
 from clusterctl.model.exit_codes import worst
 from clusterctl.model.power import EXIT_CODES, PowerAction
 from clusterctl.model.state import State
+from clusterctl.workflows.lease import leases_on
 from clusterctl.workflows.power.switch import NodeSwitch, PowerLimits
 from clusterctl.workflows.power.turns import switch_racks
 from clusterctl.workflows.run import RunStart, recorded_run
@@ -66,7 +67,7 @@ def run_power(
     if not (limits.force or action is PowerAction.ON):
         _refuse_busy(config, store, names, action)
     accesses = load_bmcs(config.inventory, names, vault_ids=vault_ids)
-    start = RunStart("power", f"{action.value} {target}", config.operator, config.state_dir, names, leased=names)
+    start = RunStart("power", f"{action.value} {target}", config.operator, config.state_dir, names, leased=leases_on(nodes))
     with recorded_run(store, start) as run:
         found = switch_nodes(nodes, accesses, action, limits, ended)
         for report in found:

@@ -24,6 +24,7 @@ from clusterctl.model.provision import Note
 from clusterctl.model.state import State
 from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
+from clusterctl.workflows.lease import leases_on
 from clusterctl.workflows.parts import read_all_parts
 from clusterctl.workflows.power.run_power import switch_nodes
 from clusterctl.workflows.power.switch import PowerLimits
@@ -66,7 +67,7 @@ def run_provision(config: Config, request: ProvisionRequest, listener: ProgressL
         for text in take_over(store, names):
             listener.notify(Note(text))
         target = request.target or f"--resume {request.resume}"
-        leased = (*names, *(p.name for p in selected.partners))
+        leased = leases_on([*(c.node for c in selected.candidates.values()), *selected.partners])
         start = RunStart(
             "provision", target, config.operator, config.state_dir, names, leased=leased, interrupted=INTERRUPTED, hint=RESUME_HINT
         )
