@@ -53,6 +53,9 @@ def image_() -> None:
     "--hardware", type=click.Choice(node_hardware.NAMES), default=node_hardware.DEFAULT, show_default=True, help="Hardware to simulate."
 )
 @click.option("--healthy", is_flag=True, help="Start without the degraded HCA that the fourth node has by default.")
+@click.option(
+    "--fresh-installer", is_flag=True, help="New nodes are as an installer leaves them: busy package manager, newer kernel, firewall."
+)
 @click.option("--real-time", is_flag=True, help="Tools of new nodes take as long as real ones, where that is published.")
 @click.option(
     "--time-factor",
@@ -62,10 +65,22 @@ def image_() -> None:
     help="Scale of all times of --real-time: 0.1 is ten times as fast.",
 )
 @click.pass_context
-def up(ctx: click.Context, *, target: str, nodes: int, hardware: str, healthy: bool, real_time: bool, time_factor: float) -> None:
+def up(
+    ctx: click.Context,
+    *,
+    target: str,
+    nodes: int,
+    hardware: str,
+    healthy: bool,
+    fresh_installer: bool,
+    real_time: bool,
+    time_factor: float,
+) -> None:
     """Start the nodes of TARGET (`rack-12`); running nodes are left as they are."""
     factor = time_factor if real_time else 0
-    started = rack.up(_paths(ctx), lab_rack(target, nodes), messages.note, healthy=healthy, hardware=hardware, real_time=factor)
+    started = rack.up(
+        _paths(ctx), lab_rack(target, nodes), messages.note, healthy=healthy, hardware=hardware, real_time=factor, fresh=fresh_installer
+    )
     messages.note(f"{target}: {len(started)} of {nodes} nodes started; all hardware values and measurements are simulated")
 
 

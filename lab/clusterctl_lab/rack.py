@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterctl_lab import containers, fault_injection, faults, inventory_layer, node_hardware, ssh_keys
+from clusterctl_lab import containers, fault_injection, faults, fresh_installer, inventory_layer, node_hardware, ssh_keys
 from clusterctl_lab.bmc import server_process
 from clusterctl_lab.host_requirements import check_host
 from clusterctl_lab.image import ensure_image
@@ -48,6 +48,7 @@ def up(
     healthy: bool = False,
     hardware: str = node_hardware.DEFAULT,
     real_time: float = 0,
+    fresh: bool = False,
 ) -> list[str]:
     """Start the nodes of the rack that are not running. Returns their names.
 
@@ -58,6 +59,7 @@ def up(
         healthy: do not degrade an HCA of a new fourth node.
         hardware: what new nodes simulate, one of `node_hardware.NAMES`.
         real_time: the tools of new nodes take as long as real ones, times this factor; 0: they answer at once.
+        fresh: new nodes are as an installer leaves them (fresh_installer.yml).
 
     Raises:
         LabError: the host lacks a program, a name or address is in use, or a node does not come up.
@@ -78,6 +80,8 @@ def up(
             if node.name not in existing:
                 node_hardware.set_hardware(paths, node, hardware)
                 node_hardware.set_real_time(paths, node, real_time)
+                if fresh:
+                    fresh_installer.set_fresh(paths, node)
             if node.name not in existing and node.slot == fault_injection.DEFAULT_NODE_SLOT and not healthy:
                 fault = faults.make_fault(fault_injection.DEFAULT_FAULT)
                 faults.save_faults(paths.node_dir(node.name) / fault_injection.FAULT_FILE, [fault])

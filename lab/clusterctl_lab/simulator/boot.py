@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from . import (
     ethernet_rails,
+    fresh_installer,
     gpu_modes,
     kernel_modules,
     link_type,
@@ -45,6 +46,8 @@ _OWN_SYS = ("kernel/random/uuid", "kernel/hostname", "kernel/domainname")
 
 def main(_argv: list[str], _version: str = "") -> int:
     """Create the kernel files, load modules, start the supervisor, then become systemd."""
+    fresh_installer.after_first_boot()
+    fresh_installer.on_boot()
     _boot_folder()
     node = socket.gethostname()
     cmdline = _next_cmdline()

@@ -26,6 +26,12 @@ ASSERTED = [
     ("os_tuning", {"os_tuning_tuned_profile": "hpc-compute", "os_tuning_governor": "performance"}, "os_tuning_tuned_profile sets what"),
     ("os_tuning", {"os_tuning_tuned_profile": "hpc-compute", "os_tuning_energy_perf_bias": "normal"}, "os_tuning_tuned_profile sets what"),
     ("os_tuning", {"os_tuning_services_masked": ["ufw"]}, "add the suffix of the unit, such as ufw.service"),
+    ("os_tuning", {"os_tuning_services_masked": ["ssh.socket"]}, "ssh.socket: without it the node is out of reach"),
+    (
+        "os_tuning",
+        {"os_tuning_services_disabled": ["NetworkManager.service"]},
+        "NetworkManager.service: without it the node is out of reach",
+    ),
     ("os_tuning", {"os_tuning_time_sync": "chrony"}, "os_tuning_time_sources is empty"),
     ("hugepages", {"hugepages_pages": [{"size": "1G", "node": 999, "count": 1}]}, "NUMA nodes absent on this machine: node999"),
     ("hugepages", {"hugepages_pages": [{"size": "4M", "node": 0, "count": 1}]}, "value of size must be one of: 2M, 1G"),

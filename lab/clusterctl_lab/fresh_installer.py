@@ -1,0 +1,26 @@
+"""Nodes as an installer leaves them: what the file fresh_installer.yml declares, handed to a new node before its first boot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from clusterctl_lab.layout import LabNode, LabPaths
+
+_DATA = Path(__file__).with_suffix(".yml")
+FILE = "fresh-installer.json"
+
+
+def installer_state() -> dict[str, Any]:
+    """The declared state."""
+    state: dict[str, Any] = yaml.safe_load(_DATA.read_text(encoding="utf-8"))
+    return state
+
+
+def set_fresh(paths: LabPaths, node: LabNode) -> None:
+    """Let the first boot of a new node leave it as an installer does."""
+    (paths.node_dir(node.name) / FILE).write_text(json.dumps(installer_state()), encoding="utf-8")
