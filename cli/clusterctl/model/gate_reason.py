@@ -53,6 +53,10 @@ class GateReason(StrEnum):
     ABOVE_CEILING = "above_ceiling"
     NO_BASELINE = "no_baseline"
     NOT_COVERED = "not_covered"
+    # Low between two ends that are proven.
+    COLLISION = "collision"
+    # Low behind a switch or uplinks that others are low behind, too.
+    SHARED_FAULT = "shared_fault"
     WRONG_RESULTS = "wrong_results"
     UNCHECKED_RESULTS = "unchecked_results"
     WRONG_TRANSPORT = "wrong_transport"

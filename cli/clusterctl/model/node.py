@@ -64,6 +64,11 @@ class Place:
         """Its NVLink domain: the rack where none is declared."""
         return self.nvlink_domain or self.rack
 
+    @property
+    def switch(self) -> str:
+        """Its leaf: the rack where none is declared."""
+        return self.leaf or self.rack
+
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:

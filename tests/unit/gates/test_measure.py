@@ -44,7 +44,7 @@ DIAG = json.dumps(
 )
 
 
-STEPS = ("before", "after.nodes", "after.group")
+STEPS = ("before", "after.nodes", "after.nodes.again", "after.group")
 
 
 class Fleet:

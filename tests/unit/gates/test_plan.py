@@ -57,7 +57,9 @@ def test_a_node_never_uses_a_port_twice_and_is_in_one_round_at_a_time(count: int
 @pytest.mark.parametrize("count", [2, 3, 4, 7])
 def test_every_meeting_has_both_directions_one_after_the_other(gate: str, count: int) -> None:
     levels = {level: [gate] for level in LEVELS}
-    some = nodes(count, declared=gates(gates_levels=levels, gates_baselines=[{**RDMA_FLOOR, "gate": gate}]))
+    some = nodes(
+        count, declared=gates(gates_levels=levels, gates_baselines=[{**RDMA_FLOOR, "gate": gate}], gates_settings={gate: {"rounds": 0}})
+    )
     for name, own in plan(some, [gate]).steps.items():
         by_device = {(s.peer, s.device): [t for t in own if (t.peer, t.device) == (s.peer, s.device)] for s in own if s.gate == gate}
         assert len(by_device) == (count - 1) * 2, name
@@ -311,7 +313,7 @@ def test_limited_rounds_are_the_first_of_the_tournament() -> None:
 
 
 def test_ports_that_do_not_fit_are_an_error() -> None:
-    declared = gates(gates_settings={"rdma_pair": {"base_port": 60000}})
+    declared = gates(gates_settings={"rdma_pair": {"base_port": 60000, "rounds": 0}})
     some = [node(f"n{i}", rails=8, declared=declared) for i in range(1, 801)]
     with pytest.raises(ConfigError, match="base_port: 800 nodes need 12784 ports"):
         plan(some, ["rdma_pair"])

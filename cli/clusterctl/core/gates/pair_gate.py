@@ -1,4 +1,4 @@
-"""Gates of a pair: every two nodes, each HCA with the HCA of the same rail at the other node."""
+"""Gates of a pair: nodes two by two, each HCA with the HCA of the same rail at the other node; then suspects with proven partners."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from pydantic import Field
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.attribution import Graph
 from clusterctl.core.gates.judging.links import links_of, lost_links
+from clusterctl.core.gates.judging.pair_findings import PairFindings, findings_of
 from clusterctl.core.gates.judging.pair_verdicts import device_result
+from clusterctl.core.gates.judging.shared_faults import Topology
 from clusterctl.core.gates.planning.pair_steps import PairPlanner
+from clusterctl.core.gates.planning.second_stage import SecondStage
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Obstacle, Rendezvous
 from clusterctl.core.gates.settings import Count, GateSettings, Seconds
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from clusterctl.core.gates.judging.attribution import End
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
@@ -30,14 +34,15 @@ class PairSettings(GateSettings):
     """What pair gates share.
 
     Attributes:
-        rounds: how many tournament rounds; 0 = all, so that every node meets every other.
+        rounds: how many rounds of random pairs, the first inside leaves, the others across them; suspects are measured again in at most three more.
+            0 = all, so that every node meets every other.
         base_port: rail k listens on base_port + 1 + (2 * round + turn) * rails + k; base_port itself is the agents' own.
         timeout_s: for one turn, from the moment both nodes have reached the round.
         peer_wait_s: how long a node whose agent never answered is waited for.
         pin: bind both sides to the CPUs of their HCA's NUMA node and to the memory of its socket, as sysfs names them.
     """
 
-    rounds: Count | dict[Level, Count] = {"quick": 3, "standard": 0, "full": 0}
+    rounds: Count | dict[Level, Count] = 3
     base_port: Annotated[int, Field(ge=1024, le=60000)] = 18514
     timeout_s: Seconds | dict[Level, Seconds] = 90
     peer_wait_s: Seconds = 120
@@ -79,29 +84,60 @@ class PairGate(Gate[P]):
         return self.units[self.metric]
 
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
-        """The tournament of all nodes under the settings of the first."""
+        """The pairs that an empty seed gives."""
+        return self.plan_pairs(subjects, level, batches, "")
+
+    def plan_pairs(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int], seed: str) -> GateSteps:
+        """The first stage, of all nodes under the settings of the first; each seed gives other pairs."""
         if len(subjects) == 1:
             name = subjects[0].name
             hint = f"add a known-good one: `clusterctl burnin {name} --partners NODE`"
             return GateSteps({}, {name: Obstacle(GateReason.NO_PARTNER, f"{self.name} needs a second node", hint)})
-        settings = subjects[0].profile.settings_of(self)
-        steps: dict[str, list[GateStep]] = {}
-        for name, step in PairPlanner(self, settings, level, tuple(subjects)).steps(batches):
-            steps.setdefault(name, []).append(step)
+        planner = PairPlanner(self, subjects[0].profile.settings_of(self), level, tuple(subjects))
         obstacles = {s.name: Obstacle(GateReason.NO_DEVICE, "hardware_hcas declares no HCA") for s in subjects if not s.hcas}
-        rendezvous = Rendezvous(settings.base_port, settings.peer_wait_s)
-        return GateSteps({name: tuple(own) for name, own in steps.items()}, obstacles, rendezvous)
+        return self._steps(planner, planner.steps(batches, seed), obstacles)
+
+    def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int], seed: str) -> GateSteps:
+        """The second stage: the devices that the first left without a proof, each with two different proven partners; none where there is nothing to find out."""
+        findings = self._findings(evidence)
+        suspects = {end: findings.rail(end) for end in findings.to_measure_again()}
+        proven = {end: findings.rail(end) for end in findings.good_partners()}
+        leaves = {s.name: s.node.place.switch for s in subjects}
+        met = {frozenset((r.node, r.peer)) for r in evidence.records}
+        rounds = SecondStage(_by_node(suspects), _by_node(proven), leaves, met).rounds(seed)
+        planner = PairPlanner(self, subjects[0].profile.settings_of(self), evidence.level, tuple(subjects))
+        return self._steps(planner, planner.again(rounds, batches), {})
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """A result for every HCA of every judged node that has records.
 
         Where the profile declares all rounds, two HCAs of a rail that have no record of each other are a run that got lost.
         """
+        taking = {r.node for r in evidence.records}
+        findings = self._findings(evidence)
+        simulated = any(r.simulated for r in evidence.records)
+        judged = [s for s in evidence.judged if s.name in taking]
+        return tuple(device_result(self, findings, s, h, len(taking), simulated=simulated) for s in judged for h in s.hcas)
+
+    def _findings(self, evidence: Evidence) -> PairFindings:
         trusted = [s.name for s in evidence.subjects.values() if s.partner]
         taking = {r.node for r in evidence.records}
         links = links_of(self, evidence)
         lost = lost_links(self, [s for s in evidence.subjects.values() if s.name in taking], links, evidence.level)
-        graph = Graph((*links, *lost), trusted)
-        simulated = any(r.simulated for r in evidence.records)
-        judged = [s for s in evidence.judged if s.name in taking]
-        return tuple(device_result(self, graph, s, h, len(taking), simulated=simulated) for s in judged for h in s.hcas)
+        rails = {(s.name, h.name): h.rail for s in evidence.subjects.values() for h in s.hcas}
+        known = [link for link in (*links, *lost) if link.one in rails and link.other in rails]
+        return findings_of(Graph(known, trusted), Topology({s.name: s.node.place for s in evidence.subjects.values()}, rails))
+
+    def _steps(self, planner: PairPlanner, planned: Iterator[tuple[str, GateStep]], obstacles: Mapping[str, Obstacle]) -> GateSteps:
+        steps: dict[str, list[GateStep]] = {}
+        for name, step in planned:
+            steps.setdefault(name, []).append(step)
+        rendezvous = Rendezvous(planner.settings.base_port, planner.settings.peer_wait_s)
+        return GateSteps({name: tuple(own) for name, own in steps.items()}, obstacles, rendezvous)
+
+
+def _by_node(rails: Mapping[End, int]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for (node, _), rail in rails.items():
+        found.setdefault(node, set()).add(rail)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from clusterctl.core.parsers.numbers import number, whole
 from clusterctl.core.parsers.unparsable import UnparsableError
@@ -19,6 +20,8 @@ _FAILURE = re.compile(
     r"state is (?!active)|connection refused|unexpected cm event|mismatch",
     re.IGNORECASE,
 )
+# What every line that _FAILURE matches contains: most outputs have none of these, and need not be searched line by line.
+_FAILURE_WORDS = ("error", "fail", "could", "unable", "problem", "not found", "state is", "refused", "unexpected", "mismatch")
 _OPS = {"RDMA_Write": "ib_write", "RDMA_Read": "ib_read", "Send": "ib_send"}
 _TO_GBPS = {"Gb/sec": 1.0, "MB/sec": 8 * 1048576 / 1e9, "MiB/sec": 8 * 1048576 / 1e9, "GB/sec": 8.0}
 _LATENCY = {
@@ -44,16 +47,18 @@ def parse(text: str) -> tuple[Sample, ...]:
     columns: list[str] = []
     samples: list[Sample] = []
     is_open = False
-    failures = [line.strip() for line in text.splitlines() if _FAILURE.search(line)]
+    lower = text.lower()
+    suspicious = any(word in lower for word in _FAILURE_WORDS)
+    failures = [line.strip() for line in text.splitlines() if _FAILURE.search(line)] if suspicious else []
     for line in text.splitlines():
         if title := _TITLE.match(line):
             kind = "bw" if title[3] == "BW" else "lat"
             op = f"{_OPS.get(title[1], 'ib_atomic')}_{kind}{'_bidirectional' if title[2] else ''}"
             columns = []
-        elif found := _DEVICE.search(line):
+        elif "Device" in line and (found := _DEVICE.search(line)):
             device = found[1]
         elif line.lstrip().startswith("#bytes"):
-            columns = _COLUMN.findall(line)
+            columns = _columns(line)
         elif line.lstrip().startswith("-----"):
             is_open = False
         elif columns and (row := _row(line, columns, op, device)):
@@ -66,6 +71,11 @@ def parse(text: str) -> tuple[Sample, ...]:
     if is_open:
         raise UnparsableError(tool=_TOOL, reason="the closing line is missing; the run was cut off")
     return tuple(dict.fromkeys(samples))
+
+
+@lru_cache(maxsize=64)
+def _columns(line: str) -> list[str]:
+    return _COLUMN.findall(line)
 
 
 def _row(line: str, columns: list[str], op: str, device: str) -> list[Sample]:
@@ -86,6 +96,7 @@ def _row(line: str, columns: list[str], op: str, device: str) -> list[Sample]:
     return samples
 
 
+@lru_cache(maxsize=64)
 def _metric(column: str) -> tuple[str, str, float] | None:
     name, _, unit = column.rstrip("]").partition("[")
     if name in ("BW peak", "BW average") and unit in _TO_GBPS:

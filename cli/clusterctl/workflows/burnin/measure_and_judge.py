@@ -10,7 +10,7 @@ from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.judging.judge import judge, not_passed
 from clusterctl.core.gates.planning.coverage import coverage
-from clusterctl.core.gates.planning.gate_plan import GatePlan, part_name, plan_gates
+from clusterctl.core.gates.planning.gate_plan import SECOND, GatePlan, part_name, plan_again, plan_gates
 from clusterctl.core.gates.planning.group_steps import ALL
 from clusterctl.core.gates.planning.header import FILE, header_of
 from clusterctl.core.gates.planning.step import BurnInPart
@@ -83,7 +83,7 @@ def run_burnin(
 ) -> tuple[GateResult, ...]:
     """Measure the subjects at `level`, all its gates or only `gates`, and judge those that are no partners.
 
-    Node and pair gates come first. A group gate then runs over the nodes that passed them (and the partners), so that a bad
+    Node and pair gates come first; pairs in two stages, of which the second measures the suspects of the first with proven partners. A group gate then runs over the nodes that passed them (and the partners), so that a bad
     node does not spoil it for the others. Raw records, plans and results are in the run directory afterwards, whatever happens.
 
     Raises:
@@ -95,9 +95,11 @@ def run_burnin(
     late = tuple(g for g in gate_names(Scope.GROUP) if g in burnin.gates)
     early = tuple(g for g in burnin.gates if g not in late)
     frames = tuple(g for g in gate_names(Scope.BURN_IN) if g in burnin.gates)
-    plan = plan_gates(subjects, burnin.level, early)
+    plan = plan_gates(subjects, burnin.level, early, seed=rundir.id)
     burnin.write_header(plan, plan.impossible)
     records: tuple[RawRecord, ...] = measure(plan, rundir, config, BurnInPart.NODES, on_event)
+    again = plan_again(subjects, records, burnin.level, early, rundir.id)
+    records = (*records, *measure(again, rundir, config, part_name(BurnInPart.NODES, SECOND), on_event, earlier=records))
     results = judge(subjects, records, level=burnin.level, gates=early, impossible=plan.impossible)
     impossible = dict(plan.impossible)
     for rung in _rungs(subjects, results, late, burnin.level):

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 End = tuple[str, str]
 _ENOUGH = 2
+# One pair in 30 reads low without a fault of either end; four of five do so once in 250,000 (0.03^4 x 5), three of five once in 4,000.
+_MANY = 4
 
 
 class LinkState(StrEnum):
@@ -32,6 +34,7 @@ class Link:
         runs: how many runs it stands for, one for each direction.
         low_clients: the clients of its runs that were low, where all were measured.
         unpinned: the ends that were to be bound to a NUMA node and are not, each with what was done.
+        suspect: the end that is measured again, in the second stage, with one that was proven before; None in the first stage.
     """
 
     one: End
@@ -46,6 +49,7 @@ class Link:
     runs: int = 1
     low_clients: tuple[End, ...] = ()
     unpinned: tuple[tuple[End, str], ...] = ()
+    suspect: End | None = None
 
     def far(self, end: End) -> End:
         """The device at the other side of `end`."""
@@ -61,8 +65,33 @@ class Graph:
         for link in links:
             self._links.setdefault(link.one, []).append(link)
             self._links.setdefault(link.other, []).append(link)
-        self.slow = self._faulty(LinkState.LOW, {LinkState.OK})
-        self.dead = self._faulty(LinkState.BROKEN, {LinkState.OK, LinkState.LOW})
+        self.confirmed, self.cleared = self._measured_again()
+        self.slow = self._faulty(LinkState.LOW, {LinkState.OK}, self.confirmed)
+        self.dead = self._faulty(LinkState.BROKEN, {LinkState.OK, LinkState.LOW}, frozenset())
+
+    @property
+    def ends(self) -> tuple[End, ...]:
+        """All devices with a link, in the same order whatever that of the links."""
+        return tuple(sorted(self._links))
+
+    def proven(self, end: End) -> bool:
+        """Whether a measurement at its floor, or a trusted node, proves a device."""
+        return end[0] in self._trusted or bool(self.of(end, LinkState.OK))
+
+    def suspects(self) -> tuple[End, ...]:
+        """Devices to be measured again: without a proof, or low with most of their partners, proven ones, or with a run lost that nobody explains.
+
+        A device that never ran with anybody is none: what its own records say comes first.
+        """
+        return tuple(end for end in self.ends if end[0] not in self._trusted and end not in self.dead and self._is_suspect(end))
+
+    def _is_suspect(self, end: End) -> bool:
+        return not self.proven(end) or self.low_with_most(end) or bool(self.unexplained(end, LinkState.BROKEN))
+
+    def low_with_most(self, end: End) -> bool:
+        """Whether a device is low with at least two proven partners, which are more than half of all it was measured with."""
+        low = {link.far(end) for link in self.of(end, LinkState.LOW) if self.proven(link.far(end)) and link.far(end) not in self.cleared}
+        return len(low) >= _ENOUGH and len(low) > len(self.of(end, LinkState.OK, LinkState.LOW)) / 2
 
     def of(self, end: End, *states: LinkState) -> tuple[Link, ...]:
         """The links of a device, all or those in some states."""
@@ -80,8 +109,17 @@ class Graph:
         """Whether a device is trusted, or was fine with another one than `but`."""
         return end[0] in self._trusted or any(link.far(end) != but for link in self.of(end, LinkState.OK))
 
-    def _faulty(self, bad: LinkState, good: set[LinkState]) -> frozenset[End]:
-        faulty: set[End] = set()
+    def _measured_again(self) -> tuple[frozenset[End], frozenset[End]]:
+        """The devices that were low with two partners of the second stage, and those that were fine with one."""
+        again: dict[End, list[Link]] = {}
+        for link in (link for links in self._links.values() for link in links if link.suspect and link.state is not LinkState.BROKEN):
+            again.setdefault(link.suspect or link.one, []).append(link)
+        cleared = {end for end, links in again.items() if any(link.state is LinkState.OK for link in links)}
+        low = {end for end, links in again.items() if len({link.far(end) for link in links}) >= _ENOUGH}
+        return frozenset(low - cleared), frozenset(cleared)
+
+    def _faulty(self, bad: LinkState, good: set[LinkState], known: frozenset[End]) -> frozenset[End]:
+        faulty: set[End] = set(known)
         while True:
             share = {end: self._share(end, bad, good, faulty) for end in self._links}
             new = {end for end in self._links if end not in faulty and self._is_faulty(end, bad, good, faulty, share)}
@@ -95,9 +133,10 @@ class Graph:
         return len(lows) / total if total else 0.0
 
     def _is_faulty(self, end: End, bad: LinkState, good: set[LinkState], faulty: set[End], share: dict[End, float]) -> bool:
-        """A device is at fault where it is bad with all its partners, or with most of them and worse off than each of those.
+        """A device is at fault where it is bad with all its partners, or with four at least, which are most of them, and worse off than each of those.
 
-        Either takes a partner that is known to be good: one that was fine with somebody else, or a trusted node.
+        Either takes a partner that is known to be good: one that was fine with somebody else, or a trusted node. One that was low with both partners of
+        the second stage is at fault before that.
         """
         if end[0] in self._trusted:
             return False
@@ -108,7 +147,7 @@ class Graph:
             return False
         if share[end] == 1:
             return len(self.of(end, bad)) >= _ENOUGH
-        return len(partners) >= _ENOUGH and share[end] > 0.5 and all(share[end] > share[p] for p in partners)  # noqa: PLR2004 most
+        return len(partners) >= _MANY and share[end] > 0.5 and all(share[end] > share[p] for p in partners)  # noqa: PLR2004 most
 
     def _good_with_another(self, end: End, but: End, good: set[LinkState]) -> bool:
         return end[0] in self._trusted or any(link.far(end) != but for link in self.of(end, *good))

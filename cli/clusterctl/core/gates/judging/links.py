@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.judging.attribution import End, Link, LinkState
 from clusterctl.core.gates.judging.limits import applicable, floors, limit_text
 from clusterctl.core.gates.judging.reading import read_record
-from clusterctl.core.gates.planning.pair_steps import TURNS
+from clusterctl.core.gates.planning.pair_steps import AGAIN, TURNS
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
 from clusterctl.model.gate_result import BaselineKind
@@ -52,7 +52,16 @@ def links_of(gate: PairGate[Any], evidence: Evidence) -> tuple[Link, ...]:
         elif other is None:
             ends = ((record.peer, record.peer_device), (record.node, record.device))
             turns[turn] = _broken(ends, "complete", GateReason.NO_EVIDENCE, f"{record.peer} has no record of its side")
-    return tuple(_meeting(turns) for turns in meetings.values())
+    return tuple(_of_stage(place, turns) for (place, _), turns in meetings.items())
+
+
+def _of_stage(place: str, turns: Mapping[str, Link]) -> Link:
+    """A link of its stage: the server of the first turn of the second stage is the suspect."""
+    link = _meeting(turns)
+    if not place.startswith(AGAIN):
+        return link
+    first = turns.get(TURNS[0].removeprefix("turn"))
+    return replace(link, suspect=first.other if first else next(iter(turns.values())).one)
 
 
 def _meeting(turns: Mapping[str, Link]) -> Link:
@@ -72,8 +81,9 @@ def lost_links(gate: PairGate[Any], taking: Sequence[Subject], links: Sequence[L
     """The meetings that the nodes of `taking` planned and have no record of; known only where all rounds were planned."""
     met = {frozenset((link.one, link.other)) for link in links}
     lost = []
-    for one, other in combinations(taking, _PAIR):
-        if at_level(one.profile.settings_of(gate).rounds, level) == 0:
+    with_all = {s.name for s in taking if at_level(s.profile.settings_of(gate).rounds, level) == 0}
+    for one, other in combinations(taking, _PAIR) if with_all else ():
+        if one.name in with_all:
             pairs = [((one.name, a.name), (other.name, b.name)) for a in one.hcas for b in other.hcas if a.rail == b.rail]
             lost += [_broken(p, "complete", GateReason.NO_EVIDENCE, "no record of this meeting") for p in pairs if frozenset(p) not in met]
     return tuple(lost)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkState
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import hint_for, most_important
+from clusterctl.core.gates.judging.shared_faults import SharedFault, SharedPart
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clusterctl.core.gates.judging.pair_findings import PairFindings
     from clusterctl.core.gates.pair_gate import PairGate
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
 _PAIR = 2
 
 
-def device_result(gate: PairGate[Any], graph: Graph, subject: Subject, hca: Hca, nodes: int, *, simulated: bool) -> GateResult:
+def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject, hca: Hca, nodes: int, *, simulated: bool) -> GateResult:
     """The verdict on `hca` of `subject`; `nodes` took part in all."""
-    end = (subject.name, hca.name)
+    end, graph = (subject.name, hca.name), findings.graph
     links = graph.of(end)
     measured = next(iter(graph.of(end, LinkState.OK, LinkState.LOW)), None)
     blank = GateResult(
@@ -41,16 +43,20 @@ def device_result(gate: PairGate[Any], graph: Graph, subject: Subject, hca: Hca,
         limit=measured.floor if measured else None,
         unit=gate.unit,
     )
+    if fault := findings.behind.get(end):
+        return _behind(gate, graph, blank, hca, fault)
     if end in graph.slow:
-        return _slow(gate, graph, blank, hca)
-    if unclear := graph.unexplained(end, LinkState.LOW):
-        return _unclear(gate, blank, hca, unclear, nodes)
-    broken = graph.unexplained(end, LinkState.BROKEN)
+        return _slow(gate, graph, blank, hca, findings.nodes.get(end))
+    low = findings.unexplained_low(end)
+    if low and not findings.is_collision(end):
+        return _unclear(gate, blank, hca, low, nodes)
+    broken = findings.unexplained_broken(end)
     good = graph.of(end, LinkState.OK)
     if good and not broken and end not in graph.dead:
         lowest = min(link.value for link in good)
         found = f"{limit_text(lowest)} {gate.unit}"
-        return replace(blank, outcome=Outcome.PASS, found=found, value=lowest, detail=_seen(end, good, links))
+        passed = replace(blank, outcome=Outcome.PASS, found=found, value=lowest, detail=_seen(end, good, links))
+        return _collision(gate, passed, hca, low, findings.paths.get(end)) if low else passed
     if broken or graph.of(end, LinkState.BROKEN):
         return _not_measured(gate, graph, blank, broken or graph.of(end, LinkState.BROKEN), broken or links)
     detail = "was measured only with HCAs that are at fault themselves" if measured else "met no other HCA of its rail"
@@ -58,17 +64,59 @@ def device_result(gate: PairGate[Any], graph: Graph, subject: Subject, hca: Hca,
     return replace(blank, rule="coverage", reason=GateReason.NOT_COVERED, detail=detail, hint=hint)
 
 
-def _slow(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca) -> GateResult:
+def _behind(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, fault: SharedFault) -> GateResult:
+    """Low, and so are its neighbours behind the same part, which is no device of the node."""
+    end = (blank.node, hca.name)
+    value = median([link.value for link in graph.of(end, LinkState.LOW)])
+    found = f"{limit_text(value)} of {limit_text(hca.rate_gbps)} {gate.unit}"
+    many = f"{len(fault.ends)} HCAs of rail {fault.rail}"
+    unit = f" of {fault.name}" if fault.name else ""
+    if fault.part is SharedPart.UPLINKS:
+        detail = f"reads {found} across leaves and is fine inside its own, as are {many}{unit}: the uplinks of the leaf, no HCA"
+        hint = f"check uplinks, routing and congestion control of {fault.name} for rail {fault.rail}, then `clusterctl burnin {blank.node} --gates {gate.name} --partners NODE`"
+    else:
+        detail = f"reads {found}, as do {many}{unit}, while other rails are fine: the switch of the rail, no HCA"
+        hint = f"check the switch of rail {fault.rail}{unit}, then `clusterctl burnin {blank.node} --gates {gate.name} --partners NODE`"
+    return replace(blank, rule="shared", reason=GateReason.SHARED_FAULT, value=value, found=found, detail=detail, hint=hint)
+
+
+def _collision(gate: PairGate[Any], passed: GateResult, hca: Hca, low: Sequence[Link], path: SharedFault | None) -> GateResult:
+    """Proven, and low all the same with somebody who is proven, too: what is between them, for as long as it lasted."""
+    partners = sorted({link.far((passed.node, hca.name))[0] for link in low})
+    lowest = min(link.value for link in low)
+    why = (
+        f"the path between {path.name}: more than half of the pairs that used it were low"
+        if path
+        else "a collision on the path between them"
+    )
+    return replace(
+        passed,
+        outcome=Outcome.WARN,
+        reason=GateReason.COLLISION,
+        detail=f"read {limit_text(lowest)} {gate.unit} with {_some(partners)} (floor {limit_text(low[0].floor)}), and both ends are proven: {why}; {passed.detail}",
+        hint=f"nothing on {passed.node}, unless it repeats: see `clusterctl history {passed.node}`",
+    )
+
+
+def _slow(gate: PairGate[Any], graph: Graph, blank: GateResult, hca: Hca, node: SharedFault | None) -> GateResult:
     end = (blank.node, hca.name)
     values = [link.value for link in graph.of(end, LinkState.LOW)]
+    again = _again(gate, graph, end)
+    together = f"all {len(node.ends)} rails of {node.name} are low, which no cable explains: " if node else ""
     return replace(
         blank,
         outcome=Outcome.FAIL,
         reason=GateReason.BELOW_FLOOR,
         value=median(values),
         found=f"{limit_text(median(values))} of {limit_text(hca.rate_gbps)} {gate.unit}",
-        detail=_partners_fine(graph, end) + _direction(end, graph.of(end, LinkState.LOW)) + _unpinned(graph.of(end)),
-        hint=gate.slow_hint(hca, values, _again(gate, graph, end)),
+        detail=together
+        + _partners_fine(graph, end)
+        + _confirmed(graph, end)
+        + _direction(end, graph.of(end, LinkState.LOW))
+        + _unpinned(graph.of(end)),
+        hint=f"check root complex, BIOS and ACS of {blank.node} (`lspci -vvv`), then `{again}`"
+        if node
+        else gate.slow_hint(hca, values, again),
     )
 
 
@@ -113,6 +161,11 @@ def _partners_fine(graph: Graph, end: End) -> str:
     if len(partners) == 1:
         return f"its partner {partners[0][0]} is known to be good"
     return "both partners were fine with others" if len(partners) == _PAIR else f"all {len(partners)} partners were fine with others"
+
+
+def _confirmed(graph: Graph, end: End) -> str:
+    again = {link.far(end)[0] for link in graph.of(end, LinkState.LOW) if link.suspect == end}
+    return f"; again low with {_some(sorted(again))}, alone with each" if again else ""
 
 
 def _direction(end: End, low: Sequence[Link]) -> str:

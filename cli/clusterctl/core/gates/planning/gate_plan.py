@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.gate_class import raised_while_planned
 from clusterctl.core.gates.group_gate import GroupGate
-from clusterctl.core.gates.planning.step import BurnInPart, GateStep, Obstacle, Rendezvous
+from clusterctl.core.gates.judging.evidence import Evidence
+from clusterctl.core.gates.pair_gate import PairGate
+from clusterctl.core.gates.planning.step import BurnInPart, GateStep, GateSteps, Obstacle, Rendezvous
 from clusterctl.core.gates.registry import all_gates, gate_named
 from clusterctl.model.errors import ClusterctlError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from clusterctl.core.gates.gate import Gate
     from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import RawRecord
     from clusterctl.model.level import Level
+
+# The second stage of the part of nodes and pairs.
+SECOND = "again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +68,18 @@ def _longest(steps: Sequence[GateStep]) -> int:
 
 
 def plan_gates(
-    subjects: Sequence[Subject], level: Level, gates: Sequence[str], part: BurnInPart = BurnInPart.NODES, rung: str = ""
+    subjects: Sequence[Subject],
+    level: Level,
+    gates: Sequence[str],
+    part: BurnInPart = BurnInPart.NODES,
+    rung: str = "",
+    *,
+    seed: str = "",
 ) -> GatePlan:
     """Plan the gates of a part, for the nodes to judge and their partners alike, each gate for the nodes whose profile has it at this level.
 
-    `rung` is that of the ladder of group gates; empty for the last one. A gate of the whole burn-in frames the others: it opens the first part and closes every part.
+    `rung` is that of the ladder of group gates; empty for the last one. `seed` chooses the pairs of pair gates. A gate of the whole burn-in frames the others:
+    it opens the first part and closes every part.
 
     Raises:
         ConfigError: a gate is unknown, or the ports of the pair schedule do not fit below 65536.
@@ -82,15 +96,7 @@ def plan_gates(
         taking = [s for s in subjects if gate.name in s.profile.levels[level]]
         if not taking:
             continue
-        ladder = gate if rung and isinstance(gate, GroupGate) else None
-        if ladder and rung not in ladder.rungs(taking, level):
-            continue
-        try:
-            planned = ladder.plan_rung(taking, level, batches, rung) if ladder else gate.plan(taking, level, batches)
-        except ClusterctlError:
-            raise
-        except Exception as e:  # the code of a site's gate may raise anything
-            raise raised_while_planned(gate, e) from e
+        planned = _steps_of(gate, taking, level, batches, rung=rung, seed=seed)
         for name, own in planned.steps.items():
             steps[name] += own
         impossible |= {(gate.name, name): obstacle for name, obstacle in planned.obstacles.items()}
@@ -102,3 +108,46 @@ def plan_gates(
             steps[name].append(step)
     taken = {name: tuple(own) for name, own in steps.items()}
     return GatePlan(level, tuple(gates), taken, impossible, meetings[0] if meetings else Rendezvous(), nvlink_groups)
+
+
+def _steps_of(gate: Gate[Any], taking: Sequence[Subject], level: Level, batches: Iterator[int], *, rung: str, seed: str) -> GateSteps:
+    """The steps of one gate; none of a group gate whose ladder has no such rung."""
+    try:
+        if rung and isinstance(gate, GroupGate):
+            return gate.plan_rung(taking, level, batches, rung) if rung in gate.rungs(taking, level) else GateSteps({})
+        if isinstance(gate, PairGate):
+            return gate.plan_pairs(taking, level, batches, seed)
+        return gate.plan(taking, level, batches)
+    except ClusterctlError:
+        raise
+    except Exception as e:  # the code of a site's gate may raise anything
+        raise raised_while_planned(gate, e) from e
+
+
+def plan_again(subjects: Sequence[Subject], records: Sequence[RawRecord], level: Level, gates: Sequence[str], seed: str) -> GatePlan:
+    """Plan the second stage of the pair gates from the records of the first: only suspects and their partners run something. It ends with its own snapshots.
+
+    Raises:
+        ConfigError: as `plan_gates`.
+    """
+    chosen = {gate_named(name) for name in gates}
+    steps: dict[str, list[GateStep]] = {s.name: [] for s in subjects}
+    meetings: list[Rendezvous] = []
+    batches = count()
+    for pairs in (g for g in all_gates() if g in chosen and isinstance(g, PairGate)):
+        taking = [s for s in subjects if pairs.name in s.profile.levels[level]]
+        own = [r for r in records if r.gate == pairs.name]
+        if not own:
+            continue
+        evidence = Evidence({s.name: s for s in subjects}, own, level)
+        planned = pairs.plan_again(taking, evidence, batches, seed)
+        for name, more in planned.steps.items():
+            steps[name] += more
+        meetings += [planned.rendezvous] if planned.rendezvous else []
+    busy = [s for s in subjects if steps[s.name]]
+    for gate in (g for g in all_gates() if busy and g in chosen and g.scope is Scope.BURN_IN):
+        framed = [s for s in busy if gate.name in s.profile.levels[level]]
+        for name, step in gate.closing_steps(framed, level, batches, part_name(BurnInPart.NODES, SECOND)).items():
+            steps[name].append(step)
+    taken = {name: tuple(own) for name, own in steps.items()}
+    return GatePlan(level, tuple(gates), taken, {}, meetings[0] if meetings else Rendezvous())

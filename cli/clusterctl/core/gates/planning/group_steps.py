@@ -27,7 +27,7 @@ _AFTER_S = 60
 def place_on(rung: str, subject: Subject) -> str | None:
     """The part of the site that a rung measures a node in; None where its inventory declares none."""
     place = subject.node.place
-    parts = {"leaf": place.leaf or place.rack, "rack": place.rack, "scalable_unit": place.su}
+    parts = {"leaf": place.switch, "rack": place.rack, "scalable_unit": place.su}
     return "" if rung == ALL else parts[rung] or None
 
 

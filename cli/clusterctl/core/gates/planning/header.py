@@ -26,7 +26,7 @@ class Header:
     Attributes:
         impossible: (gate, node) -> why nothing could be planned there.
         pair_coverage: what the pair schedule reached; None without pairs.
-        profiles: node -> its `gates_*` and `hardware_*` variables when it was measured.
+        profiles: node -> its `gates_*` and `hardware_*` variables and its place when it was measured.
     """
 
     level: Level
@@ -40,7 +40,8 @@ class Header:
     def stored_nodes(self) -> list[Node]:
         """The nodes with the profiles that are stored here; enough to judge, not to connect."""
         return [
-            Node(n, (), Connection(n), Place(), NodeSpec({"hardware": p["hardware"]}, p["gates"], (), "")) for n, p in self.profiles.items()
+            Node(n, (), Connection(n), Place(**p.get("place", {})), NodeSpec({"hardware": p["hardware"]}, p["gates"], (), ""))
+            for n, p in self.profiles.items()
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -67,7 +68,10 @@ def header_of(
     pairs: Coverage | None,
 ) -> Header:
     """The header of a burn-in of `nodes`."""
-    profiles = {n.name: {"gates": dict(n.spec.gates), "hardware": dict(n.spec.roles.get("hardware", {}))} for n in (*nodes, *partners)}
+    profiles = {
+        n.name: {"gates": dict(n.spec.gates), "hardware": dict(n.spec.roles.get("hardware", {})), "place": asdict(n.place)}
+        for n in (*nodes, *partners)
+    }
     names = (tuple(n.name for n in nodes), tuple(n.name for n in partners))
     return Header(level, tuple(gates), *names, dict(impossible), asdict(pairs) if pairs else None, profiles)
 

@@ -6,22 +6,25 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.core.gates.planning.schedule import tournament
+from clusterctl.core.gates.planning.schedule import matchings, number_of_rounds
 from clusterctl.core.gates.planning.step import GateStep, Side
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from clusterctl.core.gates.pair_gate import PairGate, PairSettings
     from clusterctl.core.gates.planning.devices import Hca
+    from clusterctl.core.gates.planning.second_stage import Retest
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.level import Level
 
 _LAST_PORT = 65535
 # The turns of a meeting: what is the server in one is the client in the other, so that each end sends and receives.
 TURNS = ("turn1", "turn2")
+# The stages of a pair gate, as its steps are named: everybody, then suspects with proven partners.
+FIRST, AGAIN = "round", "again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +36,47 @@ class PairPlanner:
     level: Level
     subjects: tuple[Subject, ...]
 
-    def steps(self, batches: Iterator[int]) -> Iterator[tuple[str, GateStep]]:
+    def steps(self, batches: Iterator[int], seed: str) -> Iterator[tuple[str, GateStep]]:
         """(node, step) for both sides of every turn of every meeting; one batch per turn of a round.
 
         Raises:
             ConfigError: the ports do not fit below 65536.
         """
+        rails = self._rails
+        rounds = matchings(self.subjects, lambda s: s.node.place.switch, at_level(self.settings.rounds, self.level), seed)
+        yield from self._of_rounds([[(one, other, rails) for one, other in pairs] for pairs in rounds], FIRST, 0, batches)
+
+    def again(self, rounds: Sequence[Sequence[Retest]], batches: Iterator[int]) -> Iterator[tuple[str, GateStep]]:
+        """The same for the rounds of the second stage, on the ports after those of the first.
+
+        Raises:
+            ConfigError: the ports do not fit below 65536.
+        """
+        named = {s.name: s for s in self.subjects}
+        first = number_of_rounds(len(self.subjects), at_level(self.settings.rounds, self.level))
+        meetings = [[(named[r.suspect], named[r.partner], r.rails) for r in own] for own in rounds]
+        yield from self._of_rounds(meetings, AGAIN, first, batches)
+
+    @property
+    def _rails(self) -> tuple[int, ...]:
+        return tuple(sorted({h.rail for s in self.subjects for h in s.hcas}))
+
+    def _of_rounds(
+        self, rounds: Sequence[Sequence[tuple[Subject, Subject, Sequence[int]]]], kind: str, first: int, batches: Iterator[int]
+    ) -> Iterator[tuple[str, GateStep]]:
         hcas = {s.name: {h.rail: h for h in s.hcas} for s in self.subjects}
-        rails = sorted({rail for own in hcas.values() for rail in own})
-        rounds = tournament(self.subjects)[: at_level(self.settings.rounds, self.level) or None]
-        self._check_ports(len(rounds) * len(TURNS) * len(rails))
-        for number, (pairs, turn) in enumerate(product(rounds, TURNS)):
+        rails = self._rails
+        self._check_ports((first + len(rounds)) * len(TURNS) * len(rails))
+        for (number, meetings), (index, turn) in product(enumerate(rounds, first), enumerate(TURNS)):
             batch = next(batches)
-            for pair in pairs:
-                server, client = pair if turn == TURNS[0] else pair[::-1]
-                for index, rail in enumerate(rails):
-                    if rail in hcas[server.name] and rail in hcas[client.name]:
-                        port = self.settings.base_port + 1 + number * len(rails) + index
-                        ends = (server, client, hcas[server.name][rail], hcas[client.name][rail])
-                        meeting = _Meeting(number // len(TURNS), turn, batch, port, *ends)
-                        yield server.name, self._side(meeting, Side.SERVER)
-                        yield client.name, self._side(meeting, Side.CLIENT)
+            for one, other, chosen in meetings:
+                server, client = (other, one) if index else (one, other)
+                for rail in (r for r in chosen if r in hcas[server.name] and r in hcas[client.name]):
+                    port = self.settings.base_port + 1 + (number * len(TURNS) + index) * len(rails) + rails.index(rail)
+                    ends = (server, client, hcas[server.name][rail], hcas[client.name][rail])
+                    meeting = _Meeting(f"{kind}{number}.rail{rail}.{turn}", number, batch, port, *ends)
+                    yield server.name, self._side(meeting, Side.SERVER)
+                    yield client.name, self._side(meeting, Side.CLIENT)
 
     def _check_ports(self, needed: int) -> None:
         if self.settings.base_port + needed > _LAST_PORT:
@@ -71,7 +94,7 @@ class PairPlanner:
         server = peer.address if side is Side.CLIENT else ""
         return GateStep(
             gate=self.gate.name,
-            name=f"round{meeting.round}.rail{own.rail}.{meeting.turn}.{side}",
+            name=f"{meeting.name}.{side}",
             tool=self.gate.tool,
             side=side,
             argv=self.gate.argv(self.settings, self.level, own, meeting.port, server),
@@ -92,8 +115,8 @@ class PairPlanner:
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
+    name: str
     round: int
-    turn: str
     batch: int
     port: int
     server: Subject

@@ -1,13 +1,15 @@
-"""Which nodes meet in which round: a round-robin tournament by the circle method. Pure."""
+"""Which nodes meet in which round: random matchings, or a round-robin tournament of all. Pure."""
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
+_Pairs = list[tuple[int, int]]
 
 
 def tournament(players: Sequence[T]) -> tuple[tuple[tuple[T, T], ...], ...]:
@@ -24,3 +26,79 @@ def tournament(players: Sequence[T]) -> tuple[tuple[tuple[T, T], ...], ...]:
         rounds.append(tuple((players[server], players[client]) for server, client in sides))
         circle = [circle[0], circle[-1], *circle[1:-1]]
     return tuple(r for r in rounds if r)
+
+
+def number_of_rounds(players: int, rounds: int) -> int:
+    """How many rounds `matchings` has for a number of players and of wished rounds; 0 = all."""
+    everybody = players - 1 + players % 2 if players > 1 else 0
+    return min(rounds or everybody, everybody)
+
+
+def matchings(players: Sequence[T], leaf_of: Callable[[T], str], rounds: int, seed: str) -> tuple[tuple[tuple[T, T], ...], ...]:
+    """`rounds` rounds of disjoint pairs: one inside leaves, the others across leaves as far as there are any; everybody meets, if 0 or that few.
+
+    The same players, leaves and seed give the same pairs. Nobody meets the same player twice where that can be avoided, and with an odd number a
+    different player rests in each round.
+    """
+    if number_of_rounds(len(players), rounds) == number_of_rounds(len(players), 0):
+        return tournament(players)
+    draw = _Draw([leaf_of(p) for p in players], seed)
+    return tuple(tuple((players[a], players[b]) for a, b in draw.round(inside=number == 0)) for number in range(rounds))
+
+
+class _Draw:
+    """Random matchings of players 0 to n-1, one after the other."""
+
+    def __init__(self, leaves: Sequence[str], seed: str) -> None:
+        self.leaves = leaves
+        self.random = Random(seed)  # noqa: S311 a schedule that can be repeated, no secret
+        self.met: set[frozenset[int]] = set()
+        self.rested: set[int] = set()
+
+    def round(self, *, inside: bool) -> _Pairs:
+        players = self._without_one(list(range(len(self.leaves))))
+        pairs = self._inside(players) if inside else self._across(players)
+        self._part_the_acquainted(pairs, inside=inside)
+        self.met |= {frozenset(pair) for pair in pairs}
+        return [pair if self.random.random() < 1 / 2 else pair[::-1] for pair in pairs]
+
+    def _without_one(self, players: list[int]) -> list[int]:
+        if len(players) % 2:
+            resting = self.random.choice([p for p in players if p not in self.rested] or players)
+            self.rested.add(resting)
+            players.remove(resting)
+        return players
+
+    def _inside(self, players: list[int]) -> _Pairs:
+        """Pairs of each leaf; whoever is left over in its leaf meets somebody of another."""
+        self.random.shuffle(players)
+        leaves: dict[str, list[int]] = {}
+        for player in players:
+            leaves.setdefault(self.leaves[player], []).append(player)
+        left = [own.pop() for own in leaves.values() if len(own) % 2]
+        return [(a, b) for own in (*leaves.values(), left) for a, b in zip(own[::2], own[1::2], strict=True)]
+
+    def _across(self, players: list[int]) -> _Pairs:
+        """By leaf, each with the one half of all further: of another leaf, unless a leaf holds more than half of them."""
+        names = sorted(set(self.leaves))
+        self.random.shuffle(names)
+        order = {name: i for i, name in enumerate(names)}
+        self.random.shuffle(players)
+        players.sort(key=lambda p: order[self.leaves[p]])
+        half = len(players) // 2
+        return list(zip(players[:half], players[half:], strict=True))
+
+    def _part_the_acquainted(self, pairs: _Pairs, *, inside: bool) -> None:
+        """Exchange partners where two have met before, without changing who meets inside a leaf."""
+        for i, (a, b) in enumerate(pairs):
+            if frozenset((a, b)) not in self.met:
+                continue
+            for j in self.random.sample(range(len(pairs)), len(pairs)):
+                c, d = pairs[j]
+                if j != i and self._new((a, d), inside=inside) and self._new((c, b), inside=inside):
+                    pairs[i], pairs[j] = (a, d), (c, b)
+                    break
+
+    def _new(self, pair: tuple[int, int], *, inside: bool) -> bool:
+        same = self.leaves[pair[0]] == self.leaves[pair[1]]
+        return frozenset(pair) not in self.met and (same == inside or len(set(self.leaves)) == 1)

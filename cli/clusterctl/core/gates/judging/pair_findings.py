@@ -1,0 +1,65 @@
+"""What the links of all pairs say together: proven devices, suspects, and what several low ones share. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkState
+from clusterctl.core.gates.judging.shared_faults import SharedFault, SharedPart, Topology, shared_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Parts that are no device: what is behind them is neither proven nor at fault.
+_SWITCHES = (SharedPart.UPLINKS, SharedPart.RAIL_SWITCH)
+
+
+@dataclass(frozen=True, slots=True)
+class PairFindings:
+    """The links of a gate and what they show.
+
+    Attributes:
+        behind: device -> the shared part that explains why it is low; `nodes` and `paths` likewise, of whole nodes and of paths between leaves.
+    """
+
+    graph: Graph
+    topology: Topology
+    behind: Mapping[End, SharedFault]
+    nodes: Mapping[End, SharedFault]
+    paths: Mapping[End, SharedFault]
+
+    def rail(self, end: End) -> int:
+        """The rail of a device."""
+        return self.topology.rails[end]
+
+    def to_measure_again(self) -> tuple[End, ...]:
+        """The suspects that no shared part explains."""
+        return tuple(end for end in self.graph.suspects() if end not in self.behind)
+
+    def good_partners(self) -> tuple[End, ...]:
+        """Devices that a measurement proved and that are no suspects."""
+        bad = {*self.graph.suspects(), *self.behind}
+        return tuple(end for end in self.graph.ends if end not in bad and self.graph.of(end, LinkState.OK))
+
+    def unexplained_low(self, end: End) -> tuple[Link, ...]:
+        """Low links of a device whose other end is neither at fault nor behind a shared part that is."""
+        return tuple(link for link in self.graph.unexplained(end, LinkState.LOW) if link.far(end) not in self.behind)
+
+    def unexplained_broken(self, end: End) -> tuple[Link, ...]:
+        """Links without a measurement that nothing explains; none where it was measured again and was fine."""
+        return () if end in self.graph.cleared else self.graph.unexplained(end, LinkState.BROKEN)
+
+    def is_collision(self, end: End) -> bool:
+        """Whether a device is proven although it was low: with a minority of its partners, or no more when it was measured again."""
+        return self.graph.proven(end) and (end in self.graph.cleared or not self.graph.low_with_most(end))
+
+
+def findings_of(graph: Graph, topology: Topology) -> PairFindings:
+    """The findings of some links."""
+    shared = shared_faults(graph, topology)
+
+    def of(*parts: SharedPart) -> dict[End, SharedFault]:
+        return {end: fault for fault in shared if fault.part in parts for end in fault.ends}
+
+    return PairFindings(graph, topology, of(*_SWITCHES), of(SharedPart.NODE), of(SharedPart.PATH))

@@ -1,0 +1,78 @@
+"""What the trials of `python -m culprits` measure: fleets over nights, and the judge at full size."""
+
+from __future__ import annotations
+
+import resource
+import time
+from random import Random
+from typing import Any
+
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.planning.gate_plan import plan_gates
+from clusterctl.model.gate_result import Outcome
+from culprits.fleet import Fleet, night_of, records_of
+
+NOISE = 0.03
+JUDGED = {"nodes": 2048, "rails": 8}
+
+
+def fleets_over_nights(nodes: int, bad: int, fleets: int, hides: float, nights: int) -> dict[str, Any]:
+    """The sums over some fleets; a device is found if it was condemned in one of the nights, and wrongly condemned in any."""
+    totals = {"bad": 0, "found": 0, "wrong": 0, "nights": 0, "runs": 0, "bound": 0.0, "rounds": 0, "suspects": 0, "found_first_night": 0}
+    for number in range(fleets):
+        chosen = Random(f"{nodes} {bad} {number}").sample(range(nodes), bad)  # noqa: S311 a simulation
+        fleet = Fleet(nodes, bad=frozenset(f"n{i}" for i in chosen), noise=NOISE, hides=hides)
+        subjects = fleet.subjects()
+        found: set[str] = set()
+        wrong: set[str] = set()
+        for night in range(nights):
+            one = night_of(fleet, subjects, f"fleet-{number}-night-{night}")
+            found |= one.condemned & fleet.bad
+            wrong |= one.condemned - fleet.bad
+            totals["found_first_night"] += len(found) if night == 0 else 0
+            totals["nights"] += 1
+            totals["runs"] += one.runs
+            totals["bound"] += 2 * one.suspects + 3 * nodes / 2
+            totals["suspects"] += one.suspects
+            totals["rounds"] = max(totals["rounds"], one.rounds)
+        totals["bad"] += len(fleet.bad)
+        totals["found"] += len(found)
+        totals["wrong"] += len(wrong)
+    condemned = totals["found"] + totals["wrong"]
+    return {
+        "nodes": nodes,
+        "faults": bad,
+        "fleets": fleets,
+        "noise": NOISE,
+        "hidden_share": hides,
+        "nights": nights,
+        "recall": totals["found"] / totals["bad"],
+        "recall_first_night": totals["found_first_night"] / totals["bad"],
+        "precision": totals["found"] / condemned if condemned else 1.0,
+        "healthy_condemned": totals["wrong"],
+        "rounds": totals["rounds"],
+        "runs_per_night": totals["runs"] / totals["nights"],
+        "bound_per_night": totals["bound"] / totals["nights"],
+        "suspects_per_night": totals["suspects"] / totals["nights"],
+        "runs_of_all_pairs": nodes * (nodes - 1) // 2,
+    }
+
+
+def judged_at_full_size(_: int) -> dict[str, Any]:
+    """The time that judging the first stage of a large fleet takes, and the memory of the process with all its records."""
+    fleet = Fleet(JUDGED["nodes"], rails=JUDGED["rails"], bad=frozenset({"n17", "n900"}))
+    subjects = fleet.subjects()
+    records = records_of(fleet, plan_gates(subjects, "standard", ("rdma_pair",), seed="large"), "large")
+    began = time.monotonic()
+    results = judge(subjects, records, level="standard", gates=("rdma_pair",))
+    seconds = time.monotonic() - began
+    gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    failed = sorted({r.node for r in results if r.outcome is Outcome.FAIL})
+    return {
+        **JUDGED,
+        "records": len(records),
+        "results": len(results),
+        "failed": failed,
+        "seconds": round(seconds, 1),
+        "peak_gib": round(gib, 2),
+    }
