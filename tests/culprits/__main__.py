@@ -57,7 +57,7 @@ def main() -> int:
 
 def _share(rows: list[dict[str, Any]], key: str) -> float:
     bad = sum(row["faults"] * row["fleets"] for row in rows)
-    return math.fsum(row[key] * row["faults"] * row["fleets"] for row in rows) / bad
+    return math.fsum(row[key] * row["faults"] * row["fleets"] for row in rows) / float(bad)
 
 
 def _problems(document: dict[str, Any]) -> list[str]:
@@ -69,8 +69,8 @@ def _problems(document: dict[str, Any]) -> list[str]:
     for key, least in (("recall", _RECALL), ("recall_intermittent_three_nights", _INTERMITTENT)):
         found += [f"{key} {document[key]:.3f}"] if document[key] < least else []
     large, agents = document["judging"], document["agents"]
-    if large["seconds"] > _JUDGE_S or large["peak_gib"] > _JUDGE_GIB:
-        found.append(f"judging took {large['seconds']} s and {large['peak_gib']} GiB")
+    if large["cpu_s"] > _JUDGE_S or large["peak_gib"] > _JUDGE_GIB:
+        found.append(f"judging took {large['cpu_s']} s and {large['peak_gib']} GiB")
     found += [] if agents["condemned"] == agents["bad"] and agents["rounds"] <= _ROUNDS else [f"real agents: {agents}"]
     return found
 

@@ -50,6 +50,8 @@ class GateReason(StrEnum):
 
     # What the output shows.
     BELOW_FLOOR = "below_floor"
+    # At its floor, and far below equal devices.
+    BELOW_PEERS = "below_peers"
     ABOVE_CEILING = "above_ceiling"
     NO_BASELINE = "no_baseline"
     NOT_COVERED = "not_covered"

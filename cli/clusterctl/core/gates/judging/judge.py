@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.evidence import Evidence
 from clusterctl.core.gates.judging.missing_evidence import hint_for
+from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import gate_raised
 from clusterctl.core.gates.judging.reboots import by_reboots
 from clusterctl.core.gates.registry import all_gates, gate_named
@@ -62,7 +63,7 @@ def judge(
 def _results_of(gate: Gate[Any], evidence: Evidence) -> Sequence[GateResult]:
     """What a gate judges; where its code raises or gives something else, which a site's may do, none of its nodes passes it."""
     try:
-        return tuple(_checked(gate, result) for result in gate.judge(evidence))
+        results = tuple(_checked(gate, result) for result in gate.judge(evidence))
     except Exception as e:  # noqa: BLE001 the code of a gate may raise anything; other gates are judged all the same
         reason, detail = GateReason.GATE_RAISED, gate_raised(gate, e)
         nodes = sorted({r.node for r in evidence.records})
@@ -70,6 +71,7 @@ def _results_of(gate: Gate[Any], evidence: Evidence) -> Sequence[GateResult]:
             GateResult(gate.name, n, Outcome.COULD_NOT_RUN, "complete", detail=detail, hint=hint_for(gate, reason, n), reason=reason)
             for n in nodes
         ]
+    return tuple(by_peers(results, evidence)) if gate.scope is Scope.NODE else results
 
 
 def _checked(gate: Gate[Any], result: object) -> GateResult:

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkState
+from clusterctl.core.gates.judging.peers import standings
 from clusterctl.core.gates.judging.shared_faults import SharedFault, SharedPart, Topology, shared_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
+
+    from clusterctl.core.gates.judging.peers import Standing
 
 # Parts that are no device: what is behind them is neither proven nor at fault.
 _SWITCHES = (SharedPart.UPLINKS, SharedPart.RAIL_SWITCH)
@@ -21,6 +24,7 @@ class PairFindings:
 
     Attributes:
         behind: device -> the shared part that explains why it is low; `nodes` and `paths` likewise, of whole nodes and of paths between leaves.
+        standings: device -> its best meeting among those of its class: a collision spoils one, a slow device all.
     """
 
     graph: Graph
@@ -28,6 +32,7 @@ class PairFindings:
     behind: Mapping[End, SharedFault]
     nodes: Mapping[End, SharedFault]
     paths: Mapping[End, SharedFault]
+    standings: Mapping[End, Standing]
 
     def rail(self, end: End) -> int:
         """The rail of a device."""
@@ -55,11 +60,13 @@ class PairFindings:
         return self.graph.proven(end) and (end in self.graph.cleared or not self.graph.low_with_most(end))
 
 
-def findings_of(graph: Graph, topology: Topology) -> PairFindings:
-    """The findings of some links."""
+def findings_of(graph: Graph, topology: Topology, classes: Mapping[End, Hashable]) -> PairFindings:
+    """The findings of some links; `classes`: device -> what makes it comparable with others."""
+    measured = {end: graph.of(end, LinkState.OK, LinkState.LOW) for end in graph.ends}
+    best = {end: max(link.value for link in links) for end, links in measured.items() if links}
     shared = shared_faults(graph, topology)
 
     def of(*parts: SharedPart) -> dict[End, SharedFault]:
         return {end: fault for fault in shared if fault.part in parts for end in fault.ends}
 
-    return PairFindings(graph, topology, of(*_SWITCHES), of(SharedPart.NODE), of(SharedPart.PATH))
+    return PairFindings(graph, topology, of(*_SWITCHES), of(SharedPart.NODE), of(SharedPart.PATH), standings(best, classes))

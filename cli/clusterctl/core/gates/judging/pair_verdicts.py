@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkState
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import hint_for, most_important
+from clusterctl.core.gates.judging.peers import LEAST_PEERS
 from clusterctl.core.gates.judging.shared_faults import SharedFault, SharedPart
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.core.gates.judging.pair_findings import PairFindings
+    from clusterctl.core.gates.judging.peers import Standing
     from clusterctl.core.gates.pair_gate import PairGate
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
@@ -56,7 +58,9 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
         lowest = min(link.value for link in good)
         found = f"{limit_text(lowest)} {gate.unit}"
         passed = replace(blank, outcome=Outcome.PASS, found=found, value=lowest, detail=_seen(end, good, links))
-        return _collision(gate, passed, hca, low, findings.paths.get(end)) if low else passed
+        if low:
+            passed = _collision(gate, passed, hca, low, findings.paths.get(end))
+        return _among_peers(gate, graph, passed, hca, findings.standings[end])
     if broken or graph.of(end, LinkState.BROKEN):
         return _not_measured(gate, graph, blank, broken or graph.of(end, LinkState.BROKEN), broken or links)
     detail = "was measured only with HCAs that are at fault themselves" if measured else "met no other HCA of its rail"
@@ -95,6 +99,25 @@ def _collision(gate: PairGate[Any], passed: GateResult, hca: Hca, low: Sequence[
         reason=GateReason.COLLISION,
         detail=f"read {limit_text(lowest)} {gate.unit} with {_some(partners)} (floor {limit_text(low[0].floor)}), and both ends are proven: {why}; {passed.detail}",
         hint=f"nothing on {passed.node}, unless it repeats: see `clusterctl history {passed.node}`",
+    )
+
+
+def _among_peers(gate: PairGate[Any], graph: Graph, passed: GateResult, hca: Hca, standing: Standing) -> GateResult:
+    """At its floor with everybody, and in its best meeting still far below devices of its class."""
+    text = standing.text(gate.unit)
+    if standing.outcome is Outcome.PASS:
+        return replace(passed, detail=f"{passed.detail}; {text}") if standing.peers < LEAST_PEERS else passed
+    best = standing.median * (1 - standing.below)
+    again = _again(gate, graph, (passed.node, hca.name))
+    return replace(
+        passed,
+        outcome=standing.outcome,
+        rule="peers",
+        reason=GateReason.BELOW_PEERS,
+        value=best,
+        found=f"{limit_text(best)} {gate.unit}",
+        detail=f"its best meeting is {text}; {passed.detail}",
+        hint=gate.slow_hint(hca, [best], again),
     )
 
 

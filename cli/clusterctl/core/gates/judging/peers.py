@@ -1,0 +1,126 @@
+"""A measurement against those of its peers: equal devices in the same run. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TYPE_CHECKING, TypeVar
+
+from clusterctl.core.gates.judging.limits import limit_text
+from clusterctl.core.gates.planning.devices import gpu_model_of
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+    from clusterctl.core.gates.judging.evidence import Evidence
+
+K = TypeVar("K")
+
+# Fewer are no distribution; the floor alone decides.
+LEAST_PEERS = 10
+# 0.6745 makes the MAD of a normal distribution its standard deviation: the modified z-score (Iglewicz and Hoaglin, 1993, which proposes 3.5 as its limit).
+_TO_SIGMA = 0.6745
+# The spread of a class is not taken for less: NCCL and perftest repeat to 0.3 to 0.5 % on one healthy node.
+_LEAST_SPREAD = 0.005
+# Both must be exceeded: z, and the share of the median. -3.5 % and -7 % are those of Azure's node validation (ai-infrastructure-on-azure, node_gpu_validation).
+_FAIL, _WARN = (-6.0, 0.07), (-3.5, 0.035)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a measurement stands among its peers.
+
+    Attributes:
+        peers: how many there are, itself included; z: the modified z-score, 0 below `LEAST_PEERS`.
+        below: share of the median by which it is lower; negative above it.
+    """
+
+    peers: int
+    median: float = 0.0
+    z: float = 0.0
+    below: float = 0.0
+
+    @property
+    def outcome(self) -> Outcome:
+        """Fail or warn where it is too low for its class, else pass."""
+        for outcome, (z, below) in ((Outcome.FAIL, _FAIL), (Outcome.WARN, _WARN)):
+            if self.peers >= LEAST_PEERS and self.z < z and self.below > below:
+                return outcome
+        return Outcome.PASS
+
+    def text(self, unit: str) -> str:
+        """For people."""
+        if self.peers < LEAST_PEERS:
+            return f"judged by its floor only: {self.peers} of its class were measured, a comparison takes {LEAST_PEERS}"
+        return f"{100 * self.below:.1f} % below the median of its {self.peers} peers, {limit_text(self.median)} {unit} (z {self.z:.1f})"
+
+
+def spread_of(values: Sequence[float], middle: float) -> float:
+    """The median absolute deviation, 0.5 % of the median at least."""
+    return max(median(abs(v - middle) for v in values), _LEAST_SPREAD * middle)
+
+
+def standings(values: Mapping[K, float], classes: Mapping[K, Hashable]) -> dict[K, Standing]:
+    """Each measurement among those of equal class."""
+    members: dict[Hashable, list[float]] = {}
+    for key, value in values.items():
+        members.setdefault(classes[key], []).append(value)
+    known = {name: (median(own), own) for name, own in members.items()}
+    spreads = {name: spread_of(own, middle) for name, (middle, own) in known.items()}
+    found = {}
+    for key, value in values.items():
+        name = classes[key]
+        middle, own = known[name]
+        if len(own) < LEAST_PEERS or middle <= 0:
+            found[key] = Standing(len(own))
+        else:
+            found[key] = Standing(len(own), middle, _TO_SIGMA * (value - middle) / spreads[name], (middle - value) / middle)
+    return found
+
+
+def by_peers(results: Sequence[GateResult], evidence: Evidence) -> Iterator[GateResult]:
+    """The results of a node gate: what reaches its floor and is too low among equal nodes fails or warns, and a pass says where there were too few.
+
+    Equal are nodes with the same GPU model and version of the tool; a figure is that of one floor, and of a node its lowest.
+    """
+    versions: dict[str, str] = {}
+    for record in evidence.records:
+        versions.setdefault(record.node, record.tool_version)
+    measured = [r for r in results if _is_comparable(r)]
+    values: dict[tuple[object, ...], float] = {}
+    classes: dict[tuple[object, ...], Hashable] = {}
+    for result in measured:
+        figure, key = _figure(result), (result.node, *_figure(result))
+        values[key] = min(values.get(key, result.value or 0.0), result.value or 0.0)
+        classes[key] = (figure, gpu_model_of(evidence.subjects[result.node].node), versions.get(result.node, ""))
+    found = standings(values, classes)
+    for result in results:
+        yield _compared(result, found[result.node, *_figure(result)]) if _is_comparable(result) else result
+
+
+def _is_comparable(result: GateResult) -> bool:
+    return result.rule == "floor" and result.value is not None and result.outcome in (Outcome.PASS, Outcome.FAIL)
+
+
+def _figure(result: GateResult) -> tuple[object, ...]:
+    return (result.metric, result.unit, result.limit, result.source)
+
+
+def _compared(result: GateResult, standing: Standing) -> GateResult:
+    if result.outcome is not Outcome.PASS:
+        return result
+    text = "; ".join(filter(None, (result.detail, standing.text(result.unit))))
+    if standing.outcome is Outcome.PASS:
+        return replace(result, detail=text) if standing.peers < LEAST_PEERS else result
+    hint = f"compare driver, firmware, clocks, power and temperature of {result.node} with a peer; then `clusterctl burnin {result.node} --gates {result.gate}`"
+    return replace(result, outcome=standing.outcome, rule="peers", reason=GateReason.BELOW_PEERS, detail=text, hint=hint)
+
+
+def classes_of(ends: Iterable[tuple[str, str]], evidence: Evidence) -> dict[tuple[str, str], Hashable]:
+    """The class of each device of pairs: equal GPU model, line rate and version of the tool."""
+    versions = {(r.node, r.device): r.tool_version for r in evidence.records}
+    rates = {(s.name, h.name): h.rate_gbps for s in evidence.subjects.values() for h in s.hcas}
+    models = {s.name: gpu_model_of(s.node) for s in evidence.subjects.values()}
+    return {end: (models[end[0]], rates[end], versions.get(end, "")) for end in ends}
