@@ -30,6 +30,7 @@ VERBS: dict[str, str] = {
     "validate": "Compare nodes with their declared state.",
     "burnin": "Measure and judge: DCGM, RDMA pairs, NCCL.",
     "judge": "Judge a stored run again, offline.",
+    "baseline": "Show floors beside what nodes measured; learn floors.",
     "parse": "Print the samples in a tool's output.",
     "admit": "Admit nodes that have complete, passing evidence.",
     "drain": "Take nodes out of the pool.",

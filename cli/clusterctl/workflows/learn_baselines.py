@@ -1,0 +1,31 @@
+"""What the recorded burn-ins of nodes say about the floors of their profiles. Contacts no node and changes no record."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.store import Store
+from clusterctl.core.gates.learning import Learned, learn
+from clusterctl.core.gates.subject import subject_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.adapters.config import Config
+    from clusterctl.model.node import Node
+
+
+def learn_baselines(config: Config, nodes: Sequence[Node]) -> tuple[Learned, ...]:
+    """For each floor of the nodes' profiles, what the current evidence of the nodes supports. Values of a lab are no evidence about hardware.
+
+    Raises:
+        GatesInvalidError: a profile is invalid.
+        StoreError: the database cannot be read.
+    """
+    today = datetime.now(UTC).date()
+    subjects = [subject_of(node, today) for node in nodes]
+    with Store.open_to_read(config.store_url) as store:
+        known = {r.name for r in store.nodes([s.name for s in subjects])}
+        results = {s.name: store.gate_results(s.name, current=True) for s in subjects if s.name in known}
+    return learn(subjects, results, today)
