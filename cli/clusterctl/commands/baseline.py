@@ -14,14 +14,14 @@ def command() -> None:
     """Show floors beside what nodes measured, and learn floors from it."""
 
 
-@command.command()
+@command.command("show")
 @target_argument
 @inventory_option
 @limit_option
 @vault_option
 @output_option
 @click.pass_context
-def show(ctx: click.Context, *, target: str, inventory: Words, limit: str | None, vault_ids: Words, output: str) -> None:
+def show_in_force(ctx: click.Context, *, target: str, inventory: Words, limit: str | None, vault_ids: Words, output: str) -> None:
     """Show the floors of TARGET's profiles: value, source, age, and on how many measurements each rests."""
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.terminal import baselines as view  # noqa: PLC0415 `--help` must not pay for it

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.store import Store
-from clusterctl.core.gates.learning import Learned, learn
+from clusterctl.core.gates.learning import Learned, learn_floors
 from clusterctl.core.gates.subject import subject_of
 
 if TYPE_CHECKING:
@@ -28,4 +28,4 @@ def learn_baselines(config: Config, nodes: Sequence[Node]) -> tuple[Learned, ...
     with Store.open_to_read(config.store_url) as store:
         known = {r.name for r in store.nodes([s.name for s in subjects])}
         results = {s.name: store.gate_results(s.name, current=True) for s in subjects if s.name in known}
-    return learn(subjects, results, today)
+    return learn_floors(subjects, results, today)

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.core.gates.learning import Learned, learn
+from clusterctl.core.gates.learning import Learned, learn_floors
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.terminal import baselines as view
@@ -32,7 +32,7 @@ def learned(values: Sequence[float], outcome: Outcome = Outcome.PASS) -> Learned
     declared = gates(gates_baselines=[RDMA_FLOOR, *gates()["gates_baselines"][1:]])
     subjects = [subject_of(node(n, rails=1, declared=declared), TODAY) for n in names]
     results = {n: [result(n, v, outcome)] for n, v in zip(names, values, strict=True)}
-    return next(one for one in learn(subjects, results, LEARNED_ON) if one.floor.gate == "rdma_pair")
+    return next(one for one in learn_floors(subjects, results, LEARNED_ON) if one.floor.gate == "rdma_pair")
 
 
 def test_a_floor_rests_on_median_and_spread_and_says_so() -> None:

@@ -49,7 +49,7 @@ class Learned:
     why_not: str = ""
 
 
-def learn(subjects: Sequence[Subject], results: Mapping[str, Sequence[GateResult]], today: date) -> tuple[Learned, ...]:
+def learn_floors(subjects: Sequence[Subject], results: Mapping[str, Sequence[GateResult]], today: date) -> tuple[Learned, ...]:
     """For each floor of nodes and pairs that the profiles of `subjects` declare, what those of them that pass its gate measured.
 
     A value of a group is none of its nodes', so floors of groups are left out.

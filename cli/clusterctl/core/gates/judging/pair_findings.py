@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkState
 from clusterctl.core.gates.judging.peers import standings
-from clusterctl.core.gates.judging.shared_faults import SharedFault, SharedPart, Topology, shared_faults
+from clusterctl.core.gates.judging.shared_faults import DevicePlaces, SharedFault, SharedPart, shared_faults
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -28,7 +28,7 @@ class PairFindings:
     """
 
     graph: Graph
-    topology: Topology
+    topology: DevicePlaces
     behind: Mapping[End, SharedFault]
     nodes: Mapping[End, SharedFault]
     paths: Mapping[End, SharedFault]
@@ -60,7 +60,7 @@ class PairFindings:
         return self.graph.proven(end) and (end in self.graph.cleared or not self.graph.low_with_most(end))
 
 
-def findings_of(graph: Graph, topology: Topology, classes: Mapping[End, Hashable]) -> PairFindings:
+def findings_of(graph: Graph, topology: DevicePlaces, classes: Mapping[End, Hashable]) -> PairFindings:
     """The findings of some links; `classes`: device -> what makes it comparable with others."""
     measured = {end: graph.of(end, LinkState.OK, LinkState.LOW) for end in graph.ends}
     best = {end: max(link.value for link in links) for end, links in measured.items() if links}

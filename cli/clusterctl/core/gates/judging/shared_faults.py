@@ -46,7 +46,7 @@ class SharedFault:
 
 
 @dataclass(frozen=True, slots=True)
-class Topology:
+class DevicePlaces:
     """Where devices are.
 
     Attributes:
@@ -65,7 +65,7 @@ class Topology:
         return self.leaf(link.one) != self.leaf(link.other)
 
 
-def shared_faults(graph: Graph, topology: Topology) -> tuple[SharedFault, ...]:
+def shared_faults(graph: Graph, topology: DevicePlaces) -> tuple[SharedFault, ...]:
     """The parts that are at fault instead of devices, and the nodes of which all rails are.
 
     Uplinks: more than half of a leaf's devices of a rail are low with every partner across leaves, and fine with one inside. Rail switch: more than half
@@ -82,7 +82,7 @@ def _measured(links: Iterable[Link]) -> list[Link]:
     return [link for link in links if link.state is not LinkState.BROKEN]
 
 
-def _uplinks(graph: Graph, topology: Topology) -> Iterator[SharedFault]:
+def _uplinks(graph: Graph, topology: DevicePlaces) -> Iterator[SharedFault]:
     for (leaf, rail), ends in _by(graph, lambda end: (topology.leaf(end), topology.rails[end])).items():
         crossing = {end: [link for link in _measured(graph.of(end)) if topology.crosses(link)] for end in ends}
         across = [end for end in ends if crossing[end]]
@@ -96,7 +96,7 @@ def _uplinks(graph: Graph, topology: Topology) -> Iterator[SharedFault]:
             yield SharedFault(SharedPart.UPLINKS, leaf, frozenset(low), rail)
 
 
-def _rail_switches(graph: Graph, topology: Topology) -> Iterator[SharedFault]:
+def _rail_switches(graph: Graph, topology: DevicePlaces) -> Iterator[SharedFault]:
     units = _by(graph, lambda end: (topology.places[end[0]].su, topology.rails[end]))
     without = {place: [e for e in ends if not graph.proven(e) and graph.of(e, LinkState.LOW)] for place, ends in units.items()}
     for (unit, rail), ends in units.items():
@@ -113,7 +113,7 @@ def _nodes(graph: Graph, behind: frozenset[End]) -> Iterator[SharedFault]:
             yield SharedFault(SharedPart.NODE, node, frozenset(low))
 
 
-def _paths(graph: Graph, topology: Topology, behind: frozenset[End]) -> Iterator[SharedFault]:
+def _paths(graph: Graph, topology: DevicePlaces, behind: frozenset[End]) -> Iterator[SharedFault]:
     paths: dict[tuple[str, str], list[Link]] = {}
     for link in (link for end in graph.ends for link in _measured(graph.of(end)) if topology.crosses(link)):
         one, other = sorted((topology.leaf(link.one), topology.leaf(link.other)))
