@@ -7,15 +7,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bios import vendor_of
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.redfish import (
+    ROOT,
+    BmcError,
+    link,
+    local,
+    members,
+    one_system,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
-ROOT = "/redfish/v1/"
 ON_RESET = "OnReset"
 
 
-class ServiceError(Exception):
+class ServiceError(BmcError):
     """The service lacks something required; the text names it."""
 
 
@@ -65,10 +72,10 @@ def open_service(get: Callable[[str], Mapping[str, Any]], system_id: str = "", v
         vendor: overrides the vendor that the service reports.
 
     Raises:
-        ServiceError: there is no BIOS, or more than one.
+        BmcError: there is no BIOS, or more than one.
     """
     root = get(ROOT)
-    system = _system(get, root, system_id)
+    system = one_system(get, root, system_id, lambda s: bool(link(s, "Bios")), what="a BIOS", setting="bios_system")
     bios = get(link(system, "Bios"))
     settings_path = link(bios.get("@Redfish.Settings") or {}, "SettingsObject")
     if not settings_path:
@@ -103,54 +110,6 @@ def machine_vendor(root: Mapping[str, Any], system: Mapping[str, Any], registry:
     return vendor_of([root.get("Vendor"), *(root.get("Oem") or {}), registry.get("OwningEntity"), system.get("Manufacturer")])
 
 
-def link(resource: Mapping[str, Any], name: str) -> str:
-    """The path that a resource links to; empty without one.
-
-    Raises:
-        ServiceError: it points to another host, which must not get the password.
-    """
-    path = str((resource.get(name) or {}).get("@odata.id") or "")
-    return checked(path) if path else ""
-
-
-def checked(path: str) -> str:
-    """The unchanged path.
-
-    Raises:
-        ServiceError: it is not a path of the same service.
-    """
-    if not path.startswith("/") or path.startswith("//"):
-        raise ServiceError(f"a link of the service points to another host: {path}")
-    return path
-
-
-def members(get: Callable[[str], Mapping[str, Any]], path: str) -> Iterator[str]:
-    """The paths in a collection, over all its pages.
-
-    Raises:
-        ServiceError: a page points to another host, or the pages form a loop.
-    """
-    seen: set[str] = set()
-    while path:
-        if path in seen:
-            raise ServiceError(f"the pages of {path} form a loop")
-        seen.add(path)
-        page = get(path)
-        yield from (checked(str(m["@odata.id"])) for m in page.get("Members") or [] if m.get("@odata.id"))
-        following = str(page.get("Members@odata.nextLink") or "")
-        path = checked(following) if following else ""
-
-
-def _system(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], system_id: str) -> Mapping[str, Any]:
-    systems = [get(path) for path in members(get, link(root, "Systems"))]
-    found = [s for s in systems if link(s, "Bios") and system_id in ("", s.get("Id"))]
-    if len(found) != 1:
-        ids = ", ".join(str(s.get("Id")) for s in systems) or "none"
-        what = f"{len(found)} systems with a BIOS" if found else "no system with a BIOS"
-        raise ServiceError(f"{what}{f' with Id {system_id}' if system_id else ''} among: {ids}; set bios_system")
-    return found[0]
-
-
 def _registry(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], registry_id: str) -> Mapping[str, Any]:
     """The attribute registry: the one that Bios names; otherwise the one with that name in another version or spelling."""
     paths = list(members(get, link(root, "Registries")))
@@ -163,7 +122,7 @@ def _registry(get: Callable[[str], Mapping[str, Any]], root: Mapping[str, Any], 
             return resource
         locations = resource.get("Location") or []
         english = sorted(locations, key=lambda at: not str(at.get("Language", "en")).startswith("en"))
-        document = next((get(checked(str(at["Uri"]))) for at in english if at.get("Uri")), {})
+        document = next((get(local(str(at["Uri"]))) for at in english if at.get("Uri")), {})
         if document.get("RegistryEntries"):
             return document
     return {}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
-from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.urls import open_url
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_plan import OK, DeclaredAttribute, Plan, make_plan
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_record import Record
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_registry import Registry
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_service import Service, ServiceError, open_service
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bios import same
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.redfish import BmcError, Redfish, RefusedError, well_formed
 
 DOCUMENTATION = r"""
 module: redfish_bios
@@ -56,62 +54,18 @@ resets: {description: Number of required resets., type: int, returned: success}
 apply_again: {description: "A second run is required after the reset, to read the values back and to write locked attributes.", type: bool, returned: success}
 """
 
-_NOT_FOUND = 404
 _CHANGED_MEANWHILE = 412
-_BUSY = 503
-_TRIES = 3
 _READ_BACKS = 5
 
 
-class Bmc:
-    """One BMC over HTTPS."""
+@dataclass(frozen=True)
+class Login:
+    """How to reach the BMC."""
 
-    def __init__(self, params: dict[str, Any]) -> None:
-        self._base = params["baseurl"].rstrip("/")
-        self._how = {
-            "url_username": params["username"],
-            "url_password": params["password"],
-            "force_basic_auth": True,
-            "validate_certs": params["validate_certs"],
-            "ca_path": params["ca_path"],
-            "timeout": params["timeout"],
-            "follow_redirects": "none",
-        }
-        self._read: dict[str, dict[str, Any]] = {}
-
-    def get(self, path: str, *, fresh: bool = False) -> dict[str, Any]:
-        """A resource; {} if it does not exist."""
-        if fresh or path not in self._read:
-            self._read[path] = self._get(path)
-        return self._read[path]
-
-    def patch(self, path: str, body: dict[str, Any], etag: str) -> None:
-        """Write, only if the resource is unchanged since `etag`."""
-        headers = {"Content-Type": "application/json", "If-Match": etag or "*"}
-        self._open(path, method="PATCH", data=json.dumps(body), headers=headers)
-
-    def _get(self, path: str) -> dict[str, Any]:
-        for left in reversed(range(_TRIES)):
-            try:
-                response = self._open(path, method="GET", headers={"Accept": "application/json"})
-                data = json.loads(response.read())
-            except HTTPError as e:
-                if e.code == _NOT_FOUND:
-                    return {}
-                if e.code != _BUSY or not left:
-                    raise
-                time.sleep(1)
-                continue
-            except ValueError as e:
-                raise ServiceError(f"{path} is not JSON") from e
-            if not isinstance(data, dict):
-                raise ServiceError(f"{path} is not a Redfish resource")
-            data.setdefault("@odata.etag", response.headers.get("ETag") or "")
-            return data
-        return {}
-
-    def _open(self, path: str, **how: Any) -> Any:
-        return open_url(self._base + path, **self._how, **how)
+    url: str
+    user: str
+    password: str = field(repr=False)
+    ca_file: str
 
 
 def declared_attributes(params: dict[str, Any], vendor: str) -> list[DeclaredAttribute]:
@@ -130,35 +84,25 @@ def declared_attributes(params: dict[str, Any], vendor: str) -> list[DeclaredAtt
     return [DeclaredAttribute(w["name"], w["value"], tuple(w.get("also") or ()), bool(w.get("optional"))) for w in chosen.values()]
 
 
-def error_text(error: HTTPError) -> str:
-    """The BMC's own explanation of a refused request."""
-    try:
-        body = json.loads(error.read()).get("error") or {}
-    except (ValueError, AttributeError, OSError):
-        body = {}
-    texts = [str(m.get("Message") or m.get("MessageId")) for m in body.get("@Message.ExtendedInfo") or []]
-    return "; ".join(texts) or str(body.get("message") or error.reason)
-
-
-def write(bmc: Bmc, service: Service, plan: Plan) -> None:
+def write(bmc: Redfish, service: Service, plan: Plan) -> None:
     """Write the planned values and read them back."""
     try:
-        bmc.patch(service.settings_path, service.body(plan.writes), service.etag)
-    except HTTPError as e:
-        if e.code != _CHANGED_MEANWHILE:
+        bmc.patch(service.settings_path, service.body(plan.writes), service.etag or "*")
+    except RefusedError as e:
+        if e.status != _CHANGED_MEANWHILE:
             names = ", ".join(f"{k}={v}" for k, v in plan.writes.items())
-            raise ServiceError(f"the BMC refused {names}: HTTP {e.code}: {error_text(e)}") from e
-        now = bmc.get(service.settings_path, fresh=True)
+            raise ServiceError(f"the BMC refused {names}: HTTP {e.status}: {e.message}") from e
+        now = bmc.get(service.settings_path)
         if (now.get("Attributes") or {}) != service.pending:
             raise ServiceError("another client changed the pending settings at the same time; run again") from e
         try:
             bmc.patch(service.settings_path, service.body(plan.writes), "*")
-        except HTTPError as again:
-            raise ServiceError(f"the BMC refused: HTTP {again.code}: {error_text(again)}") from again
+        except RefusedError as again:
+            raise ServiceError(f"the BMC refused: HTTP {again.status}: {again.message}") from again
     missing: list[str] = []
     for attempt in range(_READ_BACKS):
         time.sleep(min(attempt, 1))
-        pending = bmc.get(service.settings_path, fresh=True).get("Attributes") or {}
+        pending = bmc.get(service.settings_path).get("Attributes") or {}
         missing = [k for k, v in plan.writes.items() if not same(pending.get(k), v)]
         if not missing:
             return
@@ -178,7 +122,8 @@ def shown(plan: Plan, *, written: bool) -> str:
 def run(module: AnsibleModule) -> dict[str, Any]:
     """Plan, write if requested, and report."""
     params = module.params
-    bmc = Bmc(params)
+    login = Login(params["baseurl"], params["username"], params["password"], params["ca_path"] or "")
+    bmc = Redfish(login, float(params["timeout"]), verify=params["validate_certs"])
     service = open_service(bmc.get, params["system"], params["vendor"])
     registry = Registry.parse(service.registry)
     plan = make_plan(declared_attributes(params, service.vendor), registry, service.current, service.pending)
@@ -249,13 +194,13 @@ def main() -> None:
     if base.scheme != "https" or not base.netloc or "@" in base.netloc:
         module.fail_json(msg="the URL of a BMC must start with https:// and contain no password")
     try:
-        module.exit_json(**run(module))
-    except ServiceError as e:
-        module.fail_json(msg=str(e))
-    except HTTPError as e:
-        module.fail_json(msg=f"{e.url}: HTTP {e.code}: {error_text(e)}")
-    except (URLError, OSError) as e:
-        module.fail_json(msg=f"BMC {base.netloc} cannot be reached: {getattr(e, 'reason', e)}")
+        with well_formed():
+            result = run(module)
+    except BmcError as e:
+        module.fail_json(msg=f"BMC {base.netloc}: {e}")
+    except OSError as e:
+        module.fail_json(msg=f"record_dir: {e}")
+    module.exit_json(**result)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.bmc.access import BmcAccess
-from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.bmc.host_power import BmcLimits, HostPower
+from clusterctl_tools.redfish import BmcError
 from support.redfish_bmc import PASSWORD, USER, Bmc
 from support.redfish_tree import recorded_tree
 

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clusterctl.adapters.bmc import redfish
 from clusterctl.adapters.bmc.access import BmcAccess
-from clusterctl.adapters.bmc.exchange import BmcAnswer, BmcError, BmcRequest
 from clusterctl.adapters.bmc.host_power import BmcLimits, HostPower
 from clusterctl.adapters.bmc.query import query_bmc
 from clusterctl.adapters.bmc.read_report import read_report
-from clusterctl.adapters.bmc.redfish import Redfish
 from clusterctl.model.bmc_report import BmcReport, BmcSection
 from clusterctl.terminal.bmc import show_bmcs
+from clusterctl_tools import redfish
+from clusterctl_tools.redfish import BmcAnswer, BmcError, BmcRequest, Redfish
 from support.hostile_server import HostileServer
 from support.redfish_bmc import PASSWORD, USER
 from support.redfish_tree import invented
@@ -75,7 +74,7 @@ def test_an_answer_that_breaks_the_protocol_is_an_error_within_the_limit(
 
 
 def test_an_answer_that_is_too_large_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusterctl.adapters.bmc.exchange._LIMIT_BYTES", 1000)
+    monkeypatch.setattr("clusterctl_tools.redfish._LIMIT_BYTES", 1000)
     with HostileServer(tmp_path, [whole(b" " * 2000)]) as server:
         access = BmcAccess("r12-n01", server.url, USER, PASSWORD, str(server.ca_file))
         with pytest.raises(BmcError, match="larger than 1000 bytes"):
@@ -84,7 +83,7 @@ def test_an_answer_that_is_too_large_is_an_error(tmp_path: Path, monkeypatch: py
 
 def test_pages_without_end_reach_the_limit_of_all_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("clusterctl.adapters.bmc.redfish.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("clusterctl_tools.redfish.time.monotonic", lambda: now[0])
 
     def page(_host: str, _context: object, request: BmcRequest, limit_s: float) -> BmcAnswer:
         assert limit_s <= 5

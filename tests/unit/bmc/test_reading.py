@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clusterctl.adapters.bmc.access import BmcAccess
-from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.bmc.query import query_bmc
-from clusterctl.adapters.bmc.redfish import Redfish
 from clusterctl.adapters.inventory.load import load_profile
+from clusterctl_tools.redfish import BmcError, Redfish
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import GOOD, Outcome
 from clusterctl_validators.off_node import check_role
@@ -94,10 +93,18 @@ def test_the_certificate_is_not_verified_if_the_site_disables_it(bmc: Bmc) -> No
     assert query_bmc(access(bmc, ca_file=""), "bios", {**DEFAULTS, "bios_verify_certificates": False}).vendor == "dell"
 
 
-def test_a_service_that_is_starting_is_an_error(bmc: Bmc) -> None:
-    bmc.down = True
-    with pytest.raises(BmcError, match="HTTP 503"):
+def test_a_service_that_is_starting_is_an_error_after_three_tries(bmc: Bmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    bmc.down, pauses_s = True, list[float]()
+    monkeypatch.setattr("clusterctl_tools.redfish.time.sleep", pauses_s.append)
+    with pytest.raises(BmcError, match="HTTP 503 The service is starting"):
         query_bmc(access(bmc), "bios", DEFAULTS)
+    assert (len(bmc.requests), pauses_s) == (3, [1.0, 1.0])
+
+
+def test_a_service_that_was_busy_is_read(bmc: Bmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    bmc.down = True
+    monkeypatch.setattr("clusterctl_tools.redfish.time.sleep", lambda _s: setattr(bmc, "down", False))
+    assert query_bmc(access(bmc), "bios", DEFAULTS).vendor == "dell"
 
 
 INVALID: list[tuple[str, str, str, Any, str]] = [

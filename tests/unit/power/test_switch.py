@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailure
 from clusterctl.model.power import Boot, PowerAction, PowerOutcome, PowerReport, PowerView
 from clusterctl.workflows.power.switch import NodeSwitch, PowerLimits
 from clusterctl.workflows.power.turns import switch_racks
+from clusterctl_tools.redfish import BmcError
 
 ALL = ("On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "PowerCycle")
 QUICK = PowerLimits(off_s=0.02, back_s=0.05, pause_s=0, poll_s=0.001)

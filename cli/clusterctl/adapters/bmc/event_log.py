@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.bmc.redfish import Redfish, link
 from clusterctl.model.bmc_report import LogEntry
+from clusterctl_tools.redfish import Redfish, link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

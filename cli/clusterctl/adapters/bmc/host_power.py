@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.bmc.exchange import BmcError
-from clusterctl.adapters.bmc.redfish import Redfish, well_formed
-from clusterctl.adapters.bmc.systems import ROOT, one_system
 from clusterctl.model.power import PowerView
+from clusterctl_tools.redfish import ROOT, BmcError, Redfish, one_system, well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +87,9 @@ class HostPower:
         return Redfish(self._access, self._limits.timeout_s, verify=self._limits.verify)
 
     def _system(self, client: Redfish) -> dict[str, Any]:
-        return one_system(client, client.get(ROOT), self._limits, can_be_reset, "a power switch")
+        return one_system(
+            client.get, client.get(ROOT), self._limits.system_id, can_be_reset, what="a power switch", setting=self._limits.setting
+        )
 
 
 def power_of(system: dict[str, Any]) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.bmc.host_power import BmcLimits, can_be_reset
-from clusterctl.adapters.bmc.redfish import Redfish, link, well_formed
-from clusterctl.adapters.bmc.systems import ROOT, one_system
 from clusterctl_tools.bios import bare_version, vendor_of
+from clusterctl_tools.redfish import ROOT, BmcError, Redfish, link, one_system, well_formed
 from clusterctl_validators.bmc_view import BmcView
 
 if TYPE_CHECKING:
@@ -31,7 +29,8 @@ def query_bmc(access: BmcAccess, role: str, variables: Mapping[str, Any]) -> Bmc
     client = Redfish(access, limits.timeout_s, verify=limits.verify)
     root = client.get(ROOT)
     with_bios = f"{role}_attributes" in variables
-    system = one_system(client, root, limits, _has_bios if with_bios else can_be_reset, "a BIOS" if with_bios else "a power switch")
+    matches, what = (_has_bios, "a BIOS") if with_bios else (can_be_reset, "a power switch")
+    system = one_system(client.get, root, limits.system_id, matches, what=what, setting=limits.setting)
     vendor = str(variables.get(f"{role}_vendor") or "") or _vendor(client, root, system)
     current, pending = _attributes(client, system) if with_bios else ({}, {})
     pins = (variables.get(f"{role}_firmware_pins") or {}).get(vendor) or []

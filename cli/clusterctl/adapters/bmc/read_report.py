@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clusterctl.adapters.bmc import console, event_log, sensors
-from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.bmc.host_power import can_be_reset, power_of
-from clusterctl.adapters.bmc.redfish import Redfish, link, well_formed
-from clusterctl.adapters.bmc.systems import ROOT, one_system
 from clusterctl.model.bmc_report import BmcReport, BmcSection
+from clusterctl_tools.redfish import ROOT, BmcError, Redfish, link, one_system, well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -29,7 +27,7 @@ def read_report(access: BmcAccess, limits: BmcLimits, sections: Collection[BmcSe
         with well_formed():
             client = Redfish(access, limits.timeout_s, verify=limits.verify)
             root = client.get(ROOT)
-            system = one_system(client, root, limits, can_be_reset, "a power switch")
+            system = one_system(client.get, root, limits.system_id, can_be_reset, what="a power switch", setting=limits.setting)
             managers = [client.get(path) for path in client.members(link(root, "Managers"))]
     except BmcError as e:
         return BmcReport(access.node, problem=str(e))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.bmc.redfish import Redfish, link
 from clusterctl.model.bmc_report import Sensor
+from clusterctl_tools.redfish import Redfish, link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

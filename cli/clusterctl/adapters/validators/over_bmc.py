@@ -73,8 +73,8 @@ def _make_importable(folders: Sequence[Path]) -> None:
 
 
 def _check_with_bmc(accesses: Future[Mapping[str, BmcAccess]], name: str, roles: Mapping[str, dict[str, object]]) -> tuple[Finding, ...]:
-    from clusterctl.adapters.bmc.exchange import BmcError  # noqa: PLC0415
     from clusterctl.adapters.bmc.query import query_bmc  # noqa: PLC0415 only where a BMC is queried
+    from clusterctl_tools.redfish import BmcError  # noqa: PLC0415
 
     found: list[Finding] = []
     for role, variables in roles.items():

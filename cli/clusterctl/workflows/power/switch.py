@@ -6,11 +6,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from clusterctl.adapters.bmc.exchange import BmcError
 from clusterctl.adapters.config_keys import REBOOT_BUDGET
 from clusterctl.adapters.ssh.remote_result import TransportError
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.power import PowerAction, PowerOutcome, PowerReport
+from clusterctl_tools.redfish import BmcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
