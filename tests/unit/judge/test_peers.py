@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clusterctl.core.gates.judging.evidence import Evidence
 from clusterctl.core.gates.judging.judge import judge
-from clusterctl.core.gates.judging.peers import Standing, standings
+from clusterctl.core.gates.judging.peers import Standing, by_peers, standings
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import Outcome
+from clusterctl.model.gate_result import GateResult, Outcome
 from support.gates import TODAY, meeting, nccl, node, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from clusterctl.model.gate_result import GateResult
 
 
 def standing_of(value: float, others: list[float]) -> Standing:
@@ -89,6 +88,13 @@ def test_too_few_peers_are_stated_and_another_version_is_another_class() -> None
     others = results_of({**{f"n{i}": 520.0 for i in range(2, 14)}, "n1": 465.0}, {"n1": "2.13.8"})
     assert others["n1"].outcome is Outcome.PASS
     assert "1 of its class" in others["n1"].detail
+
+
+def test_a_result_about_a_node_that_is_none_of_the_burn_in_is_left_as_it_is() -> None:
+    """The gate of a site may give one."""
+    subject = subject_of(node("n1"), TODAY)
+    stray = GateResult("nccl_node", "n9", Outcome.PASS, "floor", value=1.0)
+    assert list(by_peers([stray], Evidence({"n1": subject}, [], "standard"))) == [stray]
 
 
 def test_an_hca_at_361_among_392_fails_and_a_collision_does_not() -> None:

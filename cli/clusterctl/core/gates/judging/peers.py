@@ -88,7 +88,7 @@ def by_peers(results: Sequence[GateResult], evidence: Evidence) -> Iterator[Gate
     versions: dict[str, str] = {}
     for record in evidence.records:
         versions.setdefault(record.node, record.tool_version)
-    measured = [r for r in results if _is_comparable(r)]
+    measured = [r for r in results if _is_comparable(r, evidence)]
     values: dict[tuple[object, ...], float] = {}
     classes: dict[tuple[object, ...], Hashable] = {}
     for result in measured:
@@ -97,11 +97,16 @@ def by_peers(results: Sequence[GateResult], evidence: Evidence) -> Iterator[Gate
         classes[key] = (figure, gpu_model_of(evidence.subjects[result.node].node), versions.get(result.node, ""))
     found = standings(values, classes)
     for result in results:
-        yield _compared(result, found[result.node, *_figure(result)]) if _is_comparable(result) else result
+        yield _compared(result, found[result.node, *_figure(result)]) if _is_comparable(result, evidence) else result
 
 
-def _is_comparable(result: GateResult) -> bool:
-    return result.rule == "floor" and result.value is not None and result.outcome in (Outcome.PASS, Outcome.FAIL)
+def _is_comparable(result: GateResult, evidence: Evidence) -> bool:
+    return (
+        result.node in evidence.subjects
+        and result.rule == "floor"
+        and result.value is not None
+        and result.outcome in (Outcome.PASS, Outcome.FAIL)
+    )
 
 
 def _figure(result: GateResult) -> tuple[object, ...]:
