@@ -52,6 +52,8 @@ class GateReason(StrEnum):
     BELOW_FLOOR = "below_floor"
     # At its floor, and far below equal devices.
     BELOW_PEERS = "below_peers"
+    # All devices of its class are below what their baseline expects.
+    CLASS_SLOW = "class_slow"
     ABOVE_CEILING = "above_ceiling"
     NO_BASELINE = "no_baseline"
     NOT_COVERED = "not_covered"

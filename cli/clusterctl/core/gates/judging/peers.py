@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.gate_result import BaselineKind, GateResult, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import Baseline
 
 K = TypeVar("K")
 
@@ -50,11 +52,36 @@ class Standing:
                 return outcome
         return Outcome.PASS
 
+    def is_slow_class(self, expected: Baseline | None) -> bool:
+        """Whether the class as a whole is below what its baseline expects of it."""
+        return self.peers >= LEAST_PEERS and expected is not None and self.median < expected.value * (1 - _WARN[1])
+
     def text(self, unit: str) -> str:
         """For people."""
         if self.peers < LEAST_PEERS:
             return f"judged by its floor only: {self.peers} of its class were measured, a comparison takes {LEAST_PEERS}"
         return f"{100 * self.below:.1f} % below the median of its {self.peers} peers, {limit_text(self.median)} {unit} (z {self.z:.1f})"
+
+
+def expected_of(subject: Subject, gate: str, metric: str) -> Baseline | None:
+    """What a profile expects of a good node, where it says so for people."""
+    entries = [
+        b for b in subject.profile.for_gate(gate) if b.metric == metric and b.kind is BaselineKind.EXPECTED and not b.tolerance_percent
+    ]
+    return max(entries, key=lambda b: b.value, default=None)
+
+
+def slow_class(result: GateResult, standing: Standing, expected: Baseline) -> GateResult:
+    """A pass among peers that are all slow: nothing on this node, but something that all of them share."""
+    below = f"{100 * (1 - standing.median / expected.value):.1f} % below the expected {limit_text(expected.value)} {expected.unit} ({expected.source})"
+    return replace(
+        result,
+        outcome=Outcome.WARN,
+        rule="peers",
+        reason=GateReason.CLASS_SLOW,
+        detail=f"the whole class is slow: the median of its {standing.peers} peers, {limit_text(standing.median)} {expected.unit}, is {below}; {result.detail}",
+        hint=f"look at what all share, not at {result.node}: firmware, driver, settings, switches; compare with `clusterctl baseline diff {result.node}`",
+    )
 
 
 def spread_of(values: Sequence[float], middle: float) -> float:
@@ -97,7 +124,11 @@ def by_peers(results: Sequence[GateResult], evidence: Evidence) -> Iterator[Gate
         classes[key] = (figure, gpu_model_of(evidence.subjects[result.node].node), versions.get(result.node, ""))
     found = standings(values, classes)
     for result in results:
-        yield _compared(result, found[result.node, *_figure(result)]) if _is_comparable(result, evidence) else result
+        if _is_comparable(result, evidence):
+            expected = expected_of(evidence.subjects[result.node], result.gate, result.metric)
+            yield _compared(result, found[result.node, *_figure(result)], expected)
+        else:
+            yield result
 
 
 def _is_comparable(result: GateResult, evidence: Evidence) -> bool:
@@ -113,11 +144,13 @@ def _figure(result: GateResult) -> tuple[object, ...]:
     return (result.metric, result.unit, result.limit, result.source)
 
 
-def _compared(result: GateResult, standing: Standing) -> GateResult:
+def _compared(result: GateResult, standing: Standing, expected: Baseline | None) -> GateResult:
     if result.outcome is not Outcome.PASS:
         return result
     text = "; ".join(filter(None, (result.detail, standing.text(result.unit))))
     if standing.outcome is Outcome.PASS:
+        if expected and standing.is_slow_class(expected):
+            return slow_class(result, standing, expected)
         return replace(result, detail=text) if standing.peers < LEAST_PEERS else result
     hint = f"compare driver, firmware, clocks, power and temperature of {result.node} with a peer; then `clusterctl burnin {result.node} --gates {result.gate}`"
     return replace(result, outcome=standing.outcome, rule="peers", reason=GateReason.BELOW_PEERS, detail=text, hint=hint)
