@@ -111,7 +111,7 @@ def _refuse_emptied(file: Path) -> None:
     runs = file.parent / "runs"
     if file.is_file() and not file.stat().st_size and runs.is_dir() and any(runs.iterdir()):
         detail = "the database is empty, and runs lie beside it: what it recorded is lost"
-        hint = f"restore {file.name} from a backup, with no -wal or -shm beside it; to start anew, remove it: the run directories keep the raw evidence"
+        hint = f"docs/how-to/backup-and-restore.md: restore {file.name} from a backup, with no -wal or -shm beside it, or start anew"
         raise StoreError(path=file, detail=detail, hint=hint)
 
 
@@ -197,7 +197,10 @@ _HINTS = (
     ("unable to open", "give this user write access, or choose another directory with --state-dir"),
     ("permission denied", "give this user write access, or choose another directory with --state-dir"),
     ("locked", f"another clusterctl locked the database for more than {BUSY_TIMEOUT_S} s; try again"),
-    ("malformed", "the file is damaged: restore it from a backup; the run directories contain the raw evidence"),
+    (
+        "malformed",
+        "the file is damaged: docs/how-to/backup-and-restore.md shows how to restore it; the run directories contain the raw evidence",
+    ),
     ("not a database", "clusterctl did not write this file: move it away or choose another directory with --state-dir"),
     ("disk i/o error", "the disk or its file system has errors: see `dmesg`"),
     ("connect", "check that the server of database_url runs and that this user can log in"),
