@@ -21,6 +21,7 @@ from clusterctl.core.parsers import UnparsableError, parse_output
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.level import LEVELS
+from fuzz.inputs import input_targets
 from support.gates import (
     CASES,
     IN_GPU_MEMORY,
@@ -66,8 +67,8 @@ class Target:
 
 
 def all_targets() -> list[Target]:
-    """Parsers first, then judges."""
-    return [*_parser_targets(), *_judge_targets()]
+    """Parsers first, then judges, then what servers and people send."""
+    return [*_parser_targets(), *_judge_targets(), *(Target(*made) for made in input_targets())]
 
 
 def _parser_targets() -> list[Target]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "clusterctl.yml"
 _NO_LIMITS = PoolLimits()
+_MOST_BRACKETS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,10 @@ def invalid_key(file: Path | None, path: str, message: str, hint: str) -> Config
 
 def _read(file: Path) -> dict[str, object]:
     try:
-        data = yaml.safe_load(read_given_text(file))
+        text = read_given_text(file)
+        if text.count("[") + text.count("{") > _MOST_BRACKETS:  # nested, they take the reader a second and more
+            raise ConfigError(detail=f"{file}: has more than {_MOST_BRACKETS} brackets", hint="see `clusterctl init` for an example")
+        data = yaml.safe_load(text)
     except OSError as e:
         raise ConfigError(detail=f"{file}: {e.strerror}", hint="set CLUSTERCTL_CONFIG to a readable file, or unset it") from e
     except (yaml.YAMLError, ValueError, RecursionError) as e:  # ValueError: not UTF-8, no date, thousands of digits

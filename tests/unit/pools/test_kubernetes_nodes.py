@@ -99,3 +99,17 @@ def test_without_access_it_says_so(tmp_path: Path) -> None:
         with pytest.raises(PoolError, match="no access to Kubernetes") as caught:
             KubernetesPool.create(fresh(tmp_path / "state"), KubernetesSettings(kubeconfig=str(tmp_path / "kubeconfig")))
         assert "clusterctl.yml" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"metadata": {"name": "n1", "resourceVersion": "7"}},
+        {"metadata": {"name": "n1", "resourceVersion": "7"}, "spec": None},
+        node(taints=[{"y": "clusterctl/out-of-pool"}]),
+        node(taints=["clusterctl/out-of-pool"]),
+    ],
+)
+def test_a_node_whose_taints_cannot_be_seen_is_no_answer(found: dict[str, Any]) -> None:
+    with pytest.raises((LookupError, TypeError)):
+        read_node(found)

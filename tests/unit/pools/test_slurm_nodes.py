@@ -84,3 +84,18 @@ def test_no_nodes() -> None:
 def test_what_is_no_node_is_not_guessed(text: str) -> None:
     with pytest.raises(ValueError, match="not a node of Slurm"):
         parse_nodes(text)
+
+
+def test_an_answer_that_ends_within_the_state_is_no_node() -> None:
+    whole = line("IDLE+DRAIN", OURS)
+    for end in range(whole.index("State=IDLE"), whole.index("+DRAIN ") + len("+DRAIN")):
+        with pytest.raises(ValueError, match="not a node"):
+            parse_nodes(whole[: end + 1])
+
+
+@pytest.mark.parametrize(
+    "state", ["IDLE+DRAINThreadsPerCore=1", "IDLE+DR\x00AIN", "IDLE+DRAIN\x1b[2J", "IDLE DRAIN=1".replace(" ", "\u00a0")]
+)
+def test_a_state_with_other_characters_is_none(state: str) -> None:
+    with pytest.raises(ValueError, match="not a"):
+        parse_nodes(line(state, OURS))

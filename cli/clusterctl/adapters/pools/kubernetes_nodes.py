@@ -49,12 +49,16 @@ class KubernetesNode:
 
 
 def read_node(found: dict[str, Any]) -> KubernetesNode:
-    """A node of the API."""
-    metadata, spec = found["metadata"], found.get("spec") or {}
+    """A node of the API.
+
+    Raises:
+        LookupError, TypeError: it lacks what every node has. Without its `spec`, a node that is out would look as if it had no taints.
+    """
+    metadata, spec = found["metadata"], dict(found["spec"])
     conditions = (found.get("status") or {}).get("conditions") or []
     return KubernetesNode(
         metadata["name"],
-        tuple(spec.get("taints") or ()),
+        tuple({**taint, "key": taint["key"]} for taint in spec.get("taints") or ()),
         bool(spec.get("unschedulable")),
         metadata.get("labels") or {},
         metadata.get("annotations") or {},

@@ -16,7 +16,9 @@ _SILENT = frozenset({"UNKNOWN", "NOT_RESPONDING"})
 # what slurmctld itself writes about a node that was away: a state, nobody's decision
 _OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
 _NAME = re.compile(r"NodeName=(\S+) ")
-_FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|State|Partitions)=(\S*)")
+# more fields follow a state: one that ends the line was cut off, and `IDLE` may have been `IDLE+DRAIN`
+_FIELD = re.compile(r" (AvailableFeatures|ActiveFeatures|Partitions|State(?==\S* ))=(\S*)")
+_STATE = re.compile(r"[A-Z_]*")
 _REASON = re.compile(r" Reason=(?P<text>.*?)(?: \[\S+@(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\])(?: |$)")
 # "idle*" is the old form of IDLE+NOT_RESPONDING; the other marks do not keep jobs away
 _MARKS = "~#!%$@^-+"
@@ -92,8 +94,10 @@ def _node(line: str) -> SlurmNode:
 
 
 def _states(text: str) -> frozenset[str]:
-    words = text.upper().replace("*", "+NOT_RESPONDING").split("+")
-    return frozenset(w for word in words if (w := word.strip(_MARKS)))
+    words = [word.strip(_MARKS) for word in text.upper().replace("*", "+NOT_RESPONDING").split("+")]
+    if any(not _STATE.fullmatch(word) for word in words):
+        raise ValueError(f"not a state of Slurm: {text[:80]!r}")
+    return frozenset(filter(None, words))
 
 
 def _words(text: str) -> tuple[str, ...]:

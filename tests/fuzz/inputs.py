@@ -1,0 +1,168 @@
+"""Hostile servers, commands and files: whatever a BMC, an API server or scontrol answers, and whatever stands in a plan or in clusterctl.yml.
+
+The oracle: an answer is used, or refused by an error of clusterctl. A node that is out is shown as a member only by an answer that says so itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from clusterctl.adapters.bmc.access import BmcAccess
+from clusterctl.adapters.bmc.exchange import BmcAnswer
+from clusterctl.adapters.bmc.host_power import BmcLimits
+from clusterctl.adapters.bmc.read_report import read_report
+from clusterctl.adapters.config import read_config
+from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSettings
+from clusterctl.adapters.pools.kubernetes_api import KubernetesApi
+from clusterctl.adapters.pools.loader import check_pool
+from clusterctl.adapters.pools.read_back import is_member
+from clusterctl.adapters.pools.slurm import SlurmPool, SlurmSettings
+from clusterctl.adapters.pools.slurm_commands import SlurmCommands
+from clusterctl.core.saved_plan import parse_saved_plan
+from clusterctl.model.bmc_report import BmcReport, BmcSection
+from clusterctl.model.errors import ClusterctlError
+from support.recorded import RECORDED
+from support.redfish_tree import invented, recorded_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clusterctl.adapters.bmc.exchange import BmcRequest
+    from clusterctl.adapters.pools.base import Pool
+
+NAME = "r12-n01"
+_TAINT = {"key": "clusterctl/out-of-pool", "value": "true", "effect": "NoSchedule"}
+_NODE = {
+    "kind": "Node",
+    "metadata": {"name": NAME, "resourceVersion": "1", "labels": {"a": "b"}, "annotations": {"clusterctl/reason": "clusterctl: drained"}},
+    "spec": {"taints": [_TAINT]},
+    "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+}
+NODES = [json.dumps(_NODE), json.dumps({"metadata": {"continue": ""}, "items": [_NODE]}), json.dumps({"message": "no", "code": 403})]
+# printed by Slurm 22.05.8, shortened
+SLURM = (
+    f"NodeName={NAME} Arch=x86_64 CoresPerSocket=1  CPUTot=2 AvailableFeatures=h100,ndr ActiveFeatures=h100 Gres=(null) Version=22.05.8 "
+    "RealMemory=1000 State=IDLE+DRAIN ThreadsPerCore=1 Owner=N/A MCS_label=N/A Partitions=gpu,all  BootTime=2026-11-22T18:04:32 "
+    "CfgTRES=cpu=2,mem=1000M,billing=2 Reason=clusterctl: drained [root@2026-11-22T21:44:09]\n"
+)
+_USABLE = re.compile(r"\bState=(?!\S*(?:DRAIN|DOWN|FAIL|UNKNOWN|FUTURE|ERROR|INVALID))\S* ")
+PLAN = json.dumps(
+    {
+        "schema_version": 1,
+        "target": "rack-12",
+        "nodes": [
+            {
+                "node": NAME,
+                "state": "drained",
+                "action": "apply",
+                "spec_digest": "d1",
+                "roles": [{"role": "kernel", "why": "2 of 8 checks fail"}],
+                "failing": [{"check": "kernel.packages", "found": "1"}],
+            }
+        ],
+    },
+    indent=1,
+)
+CONFIG = """inventory: ["@common", inventory/mysite]
+state_dir: .clusterctl
+pool: {kind: slurm, partition: gpu, features: [admitted], timeout_s: 60}
+cpu_quota_percent: 50
+reboot_budget: 50%
+drift_policy: critical=drain
+operator: ada
+maintenance_windows: ["Sat 02:00-06:00 Europe/Berlin"]
+"""
+
+
+def input_targets() -> list[tuple[str, list[str], Callable[[str], str]]]:
+    """(name, corpus, check) of each."""
+    trees = [invented(), *([recorded_tree("libredfish-dell")] if (RECORDED / "redfish" / "libredfish-dell").exists() else [])]
+    answers = [f"{path}\n{json.dumps(resource)}" for tree in trees for path, resource in list(tree.items())[:40]]
+    return [
+        ("input BMC", answers, lambda text: _bmc(trees[0], text)),
+        ("input API server", NODES, _api_server),
+        ("input scontrol", [SLURM, SLURM + SLURM.replace(NAME, "r12-n02")], _scontrol),
+        ("input plan", [PLAN], _plan),
+        ("input config", [CONFIG], _config),
+    ]
+
+
+def _bmc(tree: dict[str, Any], text: str) -> str:
+    """One resource is hostile, or all where its path is spoiled, too."""
+    path, _, body = text.partition("\n")
+
+    def answer(_host: str, _context: object, request: BmcRequest, _limit_s: float) -> BmcAnswer:
+        hostile = request.path == path or path not in tree
+        found = body.encode(errors="surrogatepass") if hostile else json.dumps(tree.get(request.path, {})).encode()
+        return BmcAnswer(200, "OK", found)
+
+    with patch("clusterctl.adapters.bmc.redfish.exchange", answer):
+        report: object = read_report(BmcAccess(NAME, "https://192.0.2.1", "u", "p"), BmcLimits(5, verify=False), tuple(BmcSection), 3)
+    return "" if isinstance(report, BmcReport) else "no report"
+
+
+def _api_server(text: str) -> str:
+    def answer(*_args: object, **_words: object) -> object:
+        return SimpleNamespace(data=text.encode(errors="surrogatepass"))
+
+    api = KubernetesApi.__new__(KubernetesApi)
+    names = ("list_node", "read_node", "patch_node", "patch_node_status", "list_pod_for_all_namespaces")
+    vars(api).update(_api=SimpleNamespace(**dict.fromkeys(names, answer)), _timeout_s=30.0, _eviction_version="policy/v1")
+    return _pool(KubernetesPool(KubernetesSettings(), api), in_answer=_without_taint(text))
+
+
+def _without_taint(text: str) -> bool:
+    """Whether a node with a `spec` and without our taint stands in an answer."""
+    try:
+        answer = json.loads(text)
+        nodes = answer.get("items") or [answer]
+        return any(_TAINT["key"] not in [taint["key"] for taint in n["spec"].get("taints") or []] for n in nodes)
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return False
+
+
+def _scontrol(text: str) -> str:
+    commands = SlurmCommands("", 30.0)
+    with patch.object(commands, "_run", lambda _argv: text):
+        return _pool(SlurmPool(SlurmSettings(answer_s=0), commands), in_answer=_USABLE.search(text) is not None)
+
+
+def _pool(pool: Pool, *, in_answer: bool) -> str:
+    """Everything that reads or changes a node."""
+    reads: tuple[Callable[[], bool], ...] = (lambda: NAME in pool.members(), lambda: is_member(pool, NAME))
+    changes: tuple[Callable[[], object], ...] = (
+        lambda: pool.removed_since("2026"),
+        lambda: pool.admit(NAME, "admitted"),
+        lambda: pool.remove(NAME, "out"),
+    )
+    shown = False
+    for read in reads:
+        with suppress(ClusterctlError):
+            shown = read() or shown
+    for change in changes:
+        with suppress(ClusterctlError):
+            change()
+    return "" if in_answer or not shown else "a node that is out is shown as a member"
+
+
+def _plan(text: str) -> str:
+    with suppress(ClusterctlError):
+        parse_saved_plan(text, Path("plan.json"))
+    return ""
+
+
+def _config(text: str) -> str:
+    folder = Path(tempfile.gettempdir()) / f"clusterctl-fuzz-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    (folder / "clusterctl.yml").write_bytes(text.encode(errors="surrogatepass"))
+    with suppress(ClusterctlError):
+        check_pool(read_config(start=folder).pool)
+    return ""
