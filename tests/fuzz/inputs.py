@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from clusterctl.adapters.bmc.access import BmcAccess
-from clusterctl.adapters.bmc.exchange import BmcAnswer
 from clusterctl.adapters.bmc.host_power import BmcLimits
 from clusterctl.adapters.bmc.read_report import read_report
 from clusterctl.adapters.config import read_config
@@ -29,14 +28,15 @@ from clusterctl.adapters.pools.slurm_commands import SlurmCommands
 from clusterctl.core.saved_plan import parse_saved_plan
 from clusterctl.model.bmc_report import BmcReport, BmcSection
 from clusterctl.model.errors import ClusterctlError
+from clusterctl_tools.redfish import BmcAnswer
 from support.recorded import RECORDED
 from support.redfish_tree import invented, recorded_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clusterctl.adapters.bmc.exchange import BmcRequest
     from clusterctl.adapters.pools.base import Pool
+    from clusterctl_tools.redfish import BmcRequest
 
 NAME = "r12-n01"
 _TAINT = {"key": "clusterctl/out-of-pool", "value": "true", "effect": "NoSchedule"}
@@ -104,7 +104,7 @@ def _bmc(tree: dict[str, Any], text: str) -> str:
         found = body.encode(errors="surrogatepass") if hostile else json.dumps(tree.get(request.path, {})).encode()
         return BmcAnswer(200, "OK", found)
 
-    with patch("clusterctl.adapters.bmc.redfish.exchange", answer):
+    with patch("clusterctl_tools.redfish.exchange", answer):
         report: object = read_report(BmcAccess(NAME, "https://192.0.2.1", "u", "p"), BmcLimits(5, verify=False), tuple(BmcSection), 3)
     return "" if isinstance(report, BmcReport) else "no report"
 

@@ -99,7 +99,9 @@ def main(words: list[str]) -> int:
     address = words[0]
     try:
         plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-        port = json.loads((folder / PORTS_FILE).read_text(encoding="utf-8")).get(address, plan["control_port"])
+        known = folder / PORTS_FILE
+        ports = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
+        port = ports.get(address, plan["control_port"])
         with connect(plan, os.environ.get(BATCH_VARIABLE, ""), address, " ".join(words[1:]).strip(), port) as connection:
             return relay(connection, address, folder, parent)
     except (OSError, ValueError, KeyError) as e:

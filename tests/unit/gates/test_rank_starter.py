@@ -150,11 +150,7 @@ def test_a_second_command_of_the_same_batch_is_refused(run: Callable[..., Group]
 
 def refusal(node: AgentNode, head: str, token: str = TOKEN) -> str:
     """The agent's last line to whoever sends this."""
-    sys.path.insert(0, str(node.folder))
-    try:
-        from rank_starter import proof  # type: ignore[import-not-found]  # noqa: PLC0415 a file of the role
-    finally:
-        sys.path.remove(str(node.folder))
+    proof = program("rank_starter").proof
     plan = json.loads((node.folder / "plan.json").read_text())
     with socket.create_connection((address_of(node.name), plan["control_port"]), timeout=5) as connection:
         lines = connection.makefile("rwb")
@@ -182,16 +178,18 @@ def refusal(node: AgentNode, head: str, token: str = TOKEN) -> str:
 def test_only_the_launcher_of_this_run_and_batch_is_served(run: Callable[..., Group], head: str, token: str, why: str) -> None:
     _, two = run(["sleep", "3"])
     plan = json.loads((two.folder / "plan.json").read_text())
-    until(lambda: _listens(address_of("n2"), plan["control_port"]))
+    until(lambda: _listens(address_of("n2"), plan["control_port"]))  # in the batch
     assert refusal(two, head, token) == why
     assert not (two.folder / "started").exists()
 
 
 def _listens(address: str, port: int) -> bool:
+    query = f"n9 -9 {port}"
+    shown = program("rank_starter").proof(TOKEN, "00", f"r1 {query} query")
     try:
         with socket.create_connection((address, port), timeout=1) as connection:
-            connection.sendall(b"r1 n9 -9\n")
-            return connection.recv(16) == b"0\n"
+            connection.sendall(f"r1 {query} 00 {shown}\n".encode())
+            return connection.recv(99).startswith(b"0 ")
     except OSError:
         return False
 
