@@ -1,4 +1,4 @@
-"""What an installer leaves on a node: its network file, a newer kernel, a firewall, and upgrades that run in the background of the first boot."""
+"""What an installer leaves on a node: its network file, a firewall, and upgrades that run in the background of the first boot."""
 
 from __future__ import annotations
 
@@ -33,13 +33,11 @@ _UPGRADE = (
 
 
 def on_boot(root: str = "") -> None:
-    """Write the files of a node that was installed just now; only at its first boot, and before the boot menu is read."""
+    """Write the files of a node that was installed just now; only at its first boot."""
     text = read(root + SEED)
     if not text or os.path.exists(root + DONE):
         return
     state = json.loads(text)
-    release = newer_release(os.uname().release, state["newer_kernel_suffix"])
-    write_files(f"{root}/boot", {f"{name}-{release}": "simulated" for name in ("vmlinuz", "initrd.img", "config", "System.map")})
     write_files(root or "/", {state["netplan"].lstrip("/"): netplan_text(interfaces())})
     enable(root, PACKAGED, state["firewall"], _FIREWALL)
     enable(root, UNITS, UPGRADE, _UPGRADE.format(seconds=state["package_lock_s"]))
@@ -51,11 +49,6 @@ def after_first_boot(root: str = "") -> None:
     wanted = f"{root}{UNITS}/multi-user.target.wants/{UPGRADE}"
     if os.path.exists(root + DONE) and os.path.lexists(wanted):
         os.unlink(wanted)
-
-
-def newer_release(release: str, suffix: str) -> str:
-    """The release of a kernel that is newer than this one."""
-    return f"{int(release.partition('.')[0]) + 1}.0{suffix}"
 
 
 def interfaces() -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -35,8 +34,6 @@ def test_the_first_boot_leaves_what_an_installer_leaves(disk: Path, monkeypatch:
     fresh_installer.on_boot(str(disk))
     netplan = yaml.safe_load((disk / "etc/netplan/50-cloud-init.yaml").read_text())["network"]["ethernets"]
     assert netplan == {name: {"dhcp4": True} for name in ("eth0", "ens10np0", "ens11np0")}
-    (kernel,) = [p.name for p in (disk / "boot").glob("vmlinuz-*")]
-    assert int(kernel.removeprefix("vmlinuz-").partition(".")[0]) == int(os.uname().release.partition(".")[0]) + 1
     wants = disk / "etc/systemd/system/multi-user.target.wants"
     assert sorted(p.name for p in wants.iterdir()) == ["apt-daily-upgrade.service", "firewalld.service"]
     assert all((disk / p.readlink().as_posix().lstrip("/")).is_file() for p in wants.iterdir())
