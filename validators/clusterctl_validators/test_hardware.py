@@ -13,6 +13,7 @@ from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_machine import judge_model, judge_release
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
+from clusterctl_validators.hca_place import absence_hint, judge_place
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
@@ -263,8 +264,9 @@ def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:
     for hca in spec["hardware_hcas"]:
         at = "hardware.hca[{}].".format(hca["name"])
         port = rdma_sysfs.read_port(probe, hca["name"])
+        judge_place(record, probe, at, hca)
         if port is None:
-            hint = "check lspci and the mlx5_core lines of the kernel log; reseat or replace the HCA"
+            hint = absence_hint(probe, hca)
             record.ok(at + "present", False, expected="present", found="absent", severity=Severity.CRITICAL, hint=hint)
             continue
         record.ok(at + "present", True, expected="present", found="present", severity=Severity.CRITICAL)

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from clusterctl_tools import apt, dkms, dnf, mlxconfig, modinfo
 from clusterctl_tools.setpci import UnreadableRegisterError
-from clusterctl_validators import adapter_tools, secure_boot
+from clusterctl_validators import adapter_tools, rdma_names, secure_boot
 from clusterctl_validators.adapter_tools import UnreadableToolError
 from clusterctl_validators.device_control import read_device_control
 from clusterctl_validators.file_mode import FileMode, read_mode
@@ -42,7 +42,6 @@ _REBOOT = "reboot the node: the loaded driver is not the installed one"
 _RESET = "in the flash, but not in force: reset the adapter's firmware (mlxfwreset), reboot, or power-cycle the node if neither is enough"
 # Names from rdma_rename of rdma-core: ibp24s0, ibP2p3s0f1v4, roces5, ibo3, rocex525400c0fe123455.
 _RENAMED = re.compile(r"^(ib|roce|iw|opa|rdma)(o\d+|x[0-9a-f]{16}|(P\d+)?(s\d+|p\d+s\d+)(f\d+(v\d+)?)?)$")
-_RENAMED_HINT = "reboot the node: a device keeps the name that it got when it appeared"
 _ONE_LINK_TYPE = "no setting changes it: replace the adapter, or declare the link type that it has"
 _HIDDEN = "unknown to this firmware, or hidden: ADVANCED_PCI_SETTINGS and a reset reveal hidden ones"
 
@@ -235,20 +234,21 @@ def test_device_names(spec: Spec, record: Record, probe: Probe) -> None:
             record.not_applicable("ofed.device_names", "the distribution's names are used")
         return
     text = _file(record, probe, "ofed.device_names.file", NAMES_RULE) or ""
-    rules = [line for line in text.splitlines() if line.startswith("ACTION") and 'SUBSYSTEM=="infiniband"' in line]
-    schemes = [found.group(1) for found in (re.search(r"rdma_rename %k (NAME_\w+)", line) for line in rules) if found]
-    record.equal("ofed.device_names.persisted", "NAME_" + scheme.upper(), ", ".join(schemes) or "no rule", hint=_PROVISION)
+    record.equal("ofed.device_names.persisted", "NAME_" + scheme.upper(), rdma_names.schemes(text), hint=_PROVISION)
+    rdma_names.judge_fixed_names(spec, text, record, probe)
     names = [path.rstrip("/").rpartition("/")[2] for path in probe.glob(RDMA.format("*"))]
     if scheme == "kernel":
         others = [name for name in names if _RENAMED.match(name)]
         found = ", ".join(others) or "the kernel's names"
-        record.ok("ofed.device_names.running", not others, expected="the kernel's names", found=found, hint=_RENAMED_HINT)
-    elif not spec["ofed_devices"]:
-        record.not_applicable("ofed.device_names.running", "no device is declared")
+        record.ok("ofed.device_names.running", not others, expected="the kernel's names", found=found, hint=rdma_names.RENAMED_HINT)
+        return
+    declared = [name for name in spec["ofed_devices"] if name not in spec["ofed_device_addresses"]]
+    if not declared:
+        record.not_applicable("ofed.device_names.running", "no device without an address is declared")
     else:
-        absent = [name for name in spec["ofed_devices"] if name not in names]
+        absent = [name for name in declared if name not in names]
         found = ", ".join(names) or "no RDMA device"
-        record.ok("ofed.device_names.running", not absent, expected=", ".join(spec["ofed_devices"]), found=found, hint=_RENAMED_HINT)
+        record.ok("ofed.device_names.running", not absent, expected=", ".join(declared), found=found, hint=rdma_names.RENAMED_HINT)
 
 
 def test_firmware(spec: Spec, record: Record, probe: Probe, device: str) -> None:

@@ -56,6 +56,7 @@ def main(_argv: list[str], _version: str = "") -> int:
     os.makedirs(RUN, exist_ok=True)
     simulated = "The hardware of this node is simulated by clusterctl lab."
     write_files(RUN, {"simulated": simulated, "boot_id": boot_id, "hardware": machine.THIS.name})
+    machine.name_devices()
     nv_config.on_boot()
     link_type.on_boot()
     gpu_modes.on_boot()
@@ -109,7 +110,16 @@ def create_sysfs(node: str, cmdline: str, pages: HugePages) -> None:
     if ethernet:
         ethernet_rails.create_rails(root)
         ethernet_rails.refresh_gids(root)
+    management_port(root)
     move_mount(root, "/sys")
+
+
+def management_port(root: str) -> None:
+    """The node's own interface is the port of an adapter, where the hardware has one for management."""
+    address = machine.THIS.management
+    for name in os.listdir("/sys/class/net") if address else ():
+        if name.startswith("eth"):
+            write_files(root, {f"{sysfs_pci.device_folder(address)}/net/{name}/dev_port": 0})
 
 
 def _proc_sys(cmdline: str, boot_id: str, pages: HugePages) -> None:

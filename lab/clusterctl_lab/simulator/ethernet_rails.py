@@ -17,9 +17,9 @@ _ADDRESS_EVENTS = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
 def create_rails(root: str) -> None:
     """Create the interfaces, and /sys/class/net with their files below `root`, which becomes /sys."""
     _reset_network()
-    pairs = [f"link add {nic_settings.interface_name(i)} type veth peer name switch{i}\nlink set switch{i} up" for i in range(machine.HCAS)]
+    pairs = [f"link add {nic_settings.interface_name(i)} type veth peer name switch{i}\nlink set switch{i} up" for i in machine.live_hcas()]
     _ip(pairs)
-    rails = {nic_settings.interface_name(i): i for i in range(machine.HCAS)}
+    rails = {nic_settings.interface_name(i): i for i in machine.live_hcas()}
     others = [n for n in os.listdir("/sys/class/net") if n not in rails]
     make_links(root, {f"class/net/{name}": f"../../devices/virtual/net/{name}" for name in others})
     for name, index in rails.items():
@@ -64,7 +64,7 @@ def refresh_gids(root: str = "/sys") -> None:
     """Write two GIDs per address in the kernel's order: link-local addresses first, RoCE v1 before v2."""
     shown = subprocess.run(["ip", "-j", "addr", "show"], capture_output=True, text=True, check=True).stdout
     addresses = {row["ifname"]: [a["local"] for a in row["addr_info"]] for row in json.loads(shown) if row.get("ifname")}
-    for index in range(machine.HCAS):
+    for index in machine.live_hcas():
         name = nic_settings.interface_name(index)
         ordered = sorted(addresses.get(name, []), key=lambda a: (not ipaddress.ip_address(a).is_link_local, a))
         write_files(root, gid_files(f"class/infiniband/{machine.hca_name(index)}/ports/1", name, ordered))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from typing import TYPE_CHECKING
 
-from . import link_messages, machine, pcie_training, pseudo_files, sysfs_pci, sysfs_rdma
+from . import link_messages, machine, pcie_training, pseudo_files, state, sysfs_pci, sysfs_rdma
 from .kernel_log import xid_line
 
 if TYPE_CHECKING:
@@ -76,12 +77,29 @@ def raise_load_errors(faults: list[Fault], node: str, log: KernelLog, root: str 
             pseudo_files.write_files(root, {f"{counters}/symbol_error": 214, f"{counters}/link_error_recovery": 1})
 
 
+def _remove_hcas(faults: Faults, root: str) -> None:
+    """Adapters that die while the node runs: the others keep their names until the next boot."""
+    names = state.hca_names() or {name: name for name in machine.THIS.hca_names}
+    for name in faults.missing_hcas() & {name for name, now in names.items() if now}:
+        index = list(machine.THIS.hca_names).index(names[name])
+        address = machine.THIS.hca_addresses[index]
+        state.set_flag("hca-dead", f"{state.flag('hca-dead')} {address}".strip())
+        state.set_flag("hca-names", json.dumps({**names, name: ""}))
+        names[name] = ""
+        for path in (f"class/infiniband/{machine.THIS.hca_names[index]}", sysfs_pci.device_folder(address)):
+            shutil.rmtree(f"{root}/{path}", ignore_errors=True)
+        if os.path.lexists(f"{root}/bus/pci/devices/{address}"):
+            os.unlink(f"{root}/bus/pci/devices/{address}")
+
+
 def apply_faults(faults: Faults, root: str = "/sys") -> None:
     """Update link rates, counters of lost links and PCI devices in sysfs to match the faults."""
     trained = faults.trained_gbps()
     for fault in faults.of("link_flaps"):
         pseudo_files.write_files(root, {f"class/infiniband/{fault.device}/ports/1/counters/link_downed": int(fault.option)})
-    for name, address in zip(machine.THIS.hca_names, machine.THIS.hca_addresses, strict=True):
+    _remove_hcas(faults, root)
+    for index in machine.live_hcas():
+        name, address = machine.THIS.hca_names[index], machine.THIS.hca_addresses[index]
         folder = sysfs_pci.device_folder(address)
         pseudo_files.write_files(root, sysfs_pci.error_counters(folder, _counted(faults, name)))
         rate = sysfs_rdma.rate_text(trained.get(name, machine.THIS.line_rate_gbps))

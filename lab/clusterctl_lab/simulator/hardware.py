@@ -42,6 +42,8 @@ class Hardware:
         gpu_pci_id, hca_pci_id, nvswitch_pci_id: PCI device ids.
         hca_names: kernel names of the HCAs, by rail.
         switch_hcas: names and PCI addresses of further HCAs, the management functions of NVSwitches.
+        other_hcas: names and PCI addresses of the ports for management and storage; the second function of each card is Ethernet, the first InfiniBand.
+        management: PCI address of the port that carries the node's own network; empty = none of the HCAs.
         pcie_gen: PCIe generation of GPUs and HCAs.
         nvlink_gbs: bandwidth of one NVLink in one direction in GB/s.
         nvls: the NVSwitches support NVLink SHARP, so NCCL uses NVLS.
@@ -97,3 +99,5 @@ class Hardware:
     subnet_manager: bool = False
     ethernet: bool = False
     switch_hcas: tuple[tuple[str, str], ...] = ()
+    other_hcas: tuple[tuple[str, str], ...] = ()
+    management: str = ""

@@ -105,6 +105,19 @@ HGX_H100 = Hardware(
     copies_gbs=(55.4, 55.2, 48.9, 394.6),
 )
 HGX_H100_ROCE = replace(HGX_H100, name="hgx_h100_roce", title="HGX H100 with RoCE", profile="profile_lab_hgx_h100_roce", ethernet=True)
+# Fabric ports: DGX H100/H200 user guide, network modules (ibp24s0 is bus 0x18). The cards of slots 1 and 2 carry management on their second port and
+# storage on the first (BasePOD deployment guide); their addresses are those of a public node (enp41s0f1np1 and enp170s0f1np1 with `ibdev2netdev`).
+DGX_H100 = replace(
+    HGX_H100,
+    name="dgx_h100",
+    title="DGX H100",
+    profile="profile_lab_dgx_h100",
+    gpu_addresses=_addresses("1b 43 52 61 9d c3 d1 df"),
+    hca_names=_mlx5("0 3 4 5 6 9 10 11"),
+    hca_addresses=_addresses("18 40 4f 5e 9a c0 ce dc"),
+    other_hcas=tuple(zip(_mlx5("1 2 7 8"), ("0000:29:00.0", "0000:29:00.1", "0000:aa:00.0", "0000:aa:00.1"), strict=True)),
+    management="0000:29:00.1",
+)
 # The same board with different GPU memory.
 HGX_H200 = replace(
     HGX_H100,
@@ -233,4 +246,4 @@ GB200_NVL72 = replace(
     network_busbw_gbs=191.0,
     copies_gbs=(201.0, 193.0, 171.0, 768.0),
 )
-KINDS = {kind.name: kind for kind in (HGX_H100, HGX_H100_ROCE, HGX_H200, HGX_B200, HGX_A100, GB300_NVL72, GB200_NVL72)}
+KINDS = {kind.name: kind for kind in (HGX_H100, HGX_H100_ROCE, DGX_H100, HGX_H200, HGX_B200, HGX_A100, GB300_NVL72, GB200_NVL72)}

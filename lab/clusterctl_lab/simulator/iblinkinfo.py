@@ -35,7 +35,7 @@ def main(argv: list[str], version: str) -> int:
         print(f"ibwarn: [{os.getpid()}] mad_rpc_open_port: can't open UMAD port ({options.device}:{options.port})", file=sys.stderr)
         print(f"Failed to open {options.device} port {options.port}", file=sys.stderr)
         return 1
-    if machine.is_switch_hca(options.device):
+    if not machine.is_rail(options.device):
         print(f"iblinkinfo: not simulated: {options.device} reaches only the NVSwitches of this node", file=sys.stderr)
         return 1
     print("\n".join(link_lines(options.device, options.port, leaf=options.route != "0")))

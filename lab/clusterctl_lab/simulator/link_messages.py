@@ -18,7 +18,8 @@ _LANES = 16
 def log_hcas(log: KernelLog, faults: Faults) -> None:
     """Write the lines of a boot."""
     fewer = faults.pcie_lanes()
-    for index, (name, address) in enumerate(zip(machine.THIS.hca_names, machine.THIS.hca_addresses, strict=True)):
+    for index in machine.live_hcas():
+        name, address = machine.THIS.hca_names[index], machine.THIS.hca_addresses[index]
         log.log(f"mlx5_core {address}: firmware version: 28.43.2566")
         log.log(f"mlx5_core {address}: {bandwidth(address, fewer.get(name, _LANES))}")
         if link_type.is_ethernet():

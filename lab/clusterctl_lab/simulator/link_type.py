@@ -12,7 +12,7 @@ _ETHERNET = "2"
 
 def on_boot() -> None:
     """Take the link type from the current NV configuration: Ethernet if all HCAs are set to it."""
-    types = {nv_config.current_config(index)["LINK_TYPE_P1"] for index in range(machine.HCAS)}
+    types = {nv_config.current_config(index)["LINK_TYPE_P1"] for index in machine.live_hcas()}
     write_files(RUN, {_FILE: "ETH" if types == {_ETHERNET} else "IB"})
 
 

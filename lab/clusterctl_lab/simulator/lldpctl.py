@@ -17,7 +17,7 @@ def main(argv: list[str], version: str) -> int:
     if argv[1:] != ["-f", "json"]:
         print("lldpctl: this simulated one knows only `-f json`", file=sys.stderr)
         return 1
-    rails = [machine.hca_index(d) for d in hca_devices() if not machine.is_switch_hca(d)]
+    rails = [machine.hca_index(d) for d in hca_devices() if machine.is_rail(d)]
     rows = [_neighbour(rail) for rail in rails] if link_type.is_ethernet() else []
     print(json.dumps({"lldp": {"interface": rows} if rows else {}}, indent=2))
     return 0

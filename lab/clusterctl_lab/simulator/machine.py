@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from . import hardware_kinds, state
+from . import hardware_kinds, rdma_names, state
 
 # The file in which the lab names the hardware. The boot copies the name to a flag for programs whose units hide this file.
 KIND = "/var/lib/clusterctl-lab/hardware"
-THIS = hardware_kinds.KINDS[state.flag("hardware") or state.read(KIND) or hardware_kinds.HGX_H100.name]
+_BUILT = hardware_kinds.KINDS[state.flag("hardware") or state.read(KIND) or hardware_kinds.HGX_H100.name]
+THIS = rdma_names.current(_BUILT)
 NUMA_NODES = THIS.numa_nodes
 CPUS = THIS.sockets * THIS.cores_per_socket * THIS.threads_per_core
 GPUS = len(THIS.gpu_addresses)
@@ -65,6 +66,19 @@ def hca_name(index: int) -> str:
     return THIS.hca_names[index]
 
 
+def live_hcas() -> list[int]:
+    """The rails whose HCA is on the bus."""
+    dead = state.flag("hca-dead").split()
+    return [index for index, address in enumerate(THIS.hca_addresses) if address not in dead]
+
+
+def name_devices() -> None:
+    """Give the RDMA devices the names of a boot; only the boot calls this, before it creates their files."""
+    global THIS  # noqa: PLW0603 the names of this process are those of the boot
+    rdma_names.on_boot(_BUILT)
+    THIS = rdma_names.current(_BUILT)
+
+
 def hca_index(name: str) -> int:
     """The rail of an HCA.
 
@@ -74,14 +88,16 @@ def hca_index(name: str) -> int:
     return THIS.hca_names.index(name)
 
 
-def is_switch_hca(name: str) -> bool:
-    """Whether an RDMA device is the management function of an NVSwitch and not the HCA of a rail."""
-    return name in (device for device, _ in THIS.switch_hcas)
+def is_rail(name: str) -> bool:
+    """Whether an RDMA device is the HCA of a rail, and not the management function of an NVSwitch or a port for management or storage."""
+    return name in THIS.hca_names
 
 
 def hca_guid(node: str, index: int) -> str:
     """The node GUID of an HCA in the notation of sysfs."""
-    h = hashlib.sha256(f"{node}/{THIS.hca_names[index]}".encode()).hexdigest()
+    now = THIS.hca_names[index]
+    built = next((name for name, current in state.hca_names().items() if current == now), now)
+    h = hashlib.sha256(f"{node}/{built}".encode()).hexdigest()
     return f"a088:c203:00{h[:2]}:{h[2:6]}"
 
 

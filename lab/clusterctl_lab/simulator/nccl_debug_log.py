@@ -31,7 +31,7 @@ def files(pattern: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> 
 def rank_lines(group: list[tuple[Peer, int]], *, rack_nvlink: bool) -> list[list[str]]:
     """The bootstrap, network and channel lines of each rank in the format of NCCL 2.2x; `rack_nvlink`: memory is shared by the NVLink of the rack."""
     layer = "RoCE" if link_type.is_ethernet() else "IB"
-    nics = " ".join(f"[{i}]{name}:1/{layer}" for i, name in enumerate(machine.THIS.hca_names))
+    nics = " ".join(f"[{i}]{name}:1/{layer}" for i, name in enumerate(map(machine.hca_name, machine.live_hcas())))
     ranks = [(d, local) for d, count in group for local in range(count)]
     return [_lines_of(rank, ranks, nics, nodes=len(group), rack_nvlink=rack_nvlink) for rank in range(len(ranks))]
 

@@ -126,7 +126,7 @@ def bus_bandwidth(name: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool
 
 def _carried_gbs(ranks: int) -> float:
     """What the adapters of two nodes carry where each node reduces inside first: busbw / (ranks - 1) for each GPU. So the run hides a slow adapter."""
-    per_gpu = machine.THIS.line_rate_gbps / 8 * len(machine.THIS.hca_names) / machine.GPUS
+    per_gpu = machine.THIS.line_rate_gbps / 8 * len(machine.live_hcas()) / machine.GPUS
     return per_gpu * (ranks - 1)
 
 

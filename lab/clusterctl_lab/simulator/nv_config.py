@@ -77,8 +77,8 @@ def main(argv: list[str], _version: str = "") -> int:
 def hca_index_of_address(device: str) -> int | None:
     """The index of the HCA at a PCI address, with or without domain; None if there is none."""
     address = device if device.count(":") > 1 else f"0000:{device}"
-    known = machine.THIS.hca_addresses
-    return known.index(address) if address in known else None
+    known = [*machine.THIS.hca_addresses, *(other for _, other in machine.THIS.other_hcas)]
+    return known.index(address) if address in known and address not in state.flag("hca-dead").split() else None
 
 
 def _query(device: str, index: int, selected: list[str]) -> int:

@@ -27,7 +27,8 @@ LOADED_S = 2.0
 def show(faults: Faults, root: str = "", *, busy: bool = False) -> None:
     """Write what the links of all GPUs and HCAs are now; `busy`: the GPUs are under load."""
     this, root = machine.THIS, root or SYS
-    for name, address in zip(this.hca_names, this.hca_addresses, strict=True):
+    for index in machine.live_hcas():
+        name, address = this.hca_names[index], this.hca_addresses[index]
         _write(root, hops(address)[0], this.pcie_gen, faults.pcie_lanes().get(name, _LANES))
     for index, address in enumerate(this.gpu_addresses):
         own, *uplinks = hops(address)

@@ -59,7 +59,7 @@ def describe_self() -> Peer:
     gdr = _reaches_gpu_memory() and (machine.THIS.rack_nvlink or not faults.of("gpudirect_off"))
     factors = [
         faults.hca_factor(name, machine.THIS.line_rate_gbps) * (pcie_acs.gpudirect_factor(rail) if gdr else 1.0)
-        for rail, name in enumerate(machine.THIS.hca_names)
+        for rail, name in ((i, machine.hca_name(i)) for i in machine.live_hcas())
     ]
     return Peer(
         node=node,

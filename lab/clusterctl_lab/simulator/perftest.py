@@ -167,7 +167,7 @@ def parse_command_line(words: list[str]) -> Options:
 def _local_description(options: Options, name: str) -> dict[str, Any]:
     if not state.is_module_loaded("ib_uverbs") or not state.is_module_loaded("mlx5_ib"):
         raise UsageError(" Failed to get IB devices list: Function not implemented")
-    if machine.is_switch_hca(options.device):
+    if not machine.is_rail(options.device):
         raise UsageError(f" not simulated: {options.device} reaches only the NVSwitches of this node")
     if not os.path.isdir(f"/sys/class/infiniband/{options.device}"):
         raise UsageError(f" IB device {options.device} not found\n Unable to find the Infiniband/RoCE device")

@@ -106,18 +106,22 @@ def nvlink_errors(views: list[GpuView]) -> str:
 def topology_matrix(views: list[GpuView]) -> str:
     """The output of `nvidia-smi topo -m`; each GPU shares a PCIe switch with the HCA of its rail."""
     gpus = [f"GPU{v.minor}" for v in views]
-    nics = [f"NIC{i}" for i in range(machine.HCAS)]
-    text = "\t\x1b[4m" + "\t".join([*gpus, *nics, "CPU Affinity", "NUMA Affinity", "GPU NUMA ID"]) + "\x1b[0m\n"
+    nics = machine.live_hcas()
+    text = (
+        "\t\x1b[4m"
+        + "\t".join([*gpus, *(f"NIC{n}" for n, _ in enumerate(nics)), "CPU Affinity", "NUMA Affinity", "GPU NUMA ID"])
+        + "\x1b[0m\n"
+    )
     for v in views:
         cells = [" X " if other is v else f"NV{machine.THIS.nvlinks}" for other in views]
-        cells += [_path(v.gpu.index, nic) for nic in range(machine.HCAS)]
+        cells += [_path(v.gpu.index, nic) for nic in nics]
         affinity = machine.cpu_list(machine.cpus_of_numa_node(v.gpu.numa_node))
         text += f"GPU{v.minor}\t" + "\t".join([*cells, affinity, str(v.gpu.numa_node)]) + "\t\tN/A\n"
-    for nic in range(machine.HCAS):
+    for number, nic in enumerate(nics):
         cells = [_path(v.gpu.index, nic) for v in views]
-        cells += [" X " if nic == other else _path(nic, other, near="NODE") for other in range(machine.HCAS)]
-        text += f"NIC{nic}\t" + "\t".join(cells) + "\t\t\t\t\n"
-    return text + _LEGEND + "".join(f"  NIC{i}: {machine.hca_name(i)}\n" for i in range(machine.HCAS)) + "\n"
+        cells += [" X " if nic == other else _path(nic, other, near="NODE") for other in nics]
+        text += f"NIC{number}\t" + "\t".join(cells) + "\t\t\t\t\n"
+    return text + _LEGEND + "".join(f"  NIC{n}: {machine.hca_name(i)}\n" for n, i in enumerate(nics)) + "\n"
 
 
 def _path(slot: int, other: int, near: str = "PIX") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 FAULTS = "/var/lib/clusterctl-lab/faults.json"
 RUN = "/run/clusterctl-lab"
@@ -50,6 +50,10 @@ class Faults:
         """The HCAs whose link trained below the line rate, with their rate in Gb/s."""
         return {f.device: int(f.option) for f in self.of("hca_downtrained")}
 
+    def missing_hcas(self) -> set[str]:
+        """The HCAs that are not on the bus, by their names on a healthy machine."""
+        return {f.device for f in self.of("hca_missing")}
+
     def pcie_lanes(self) -> dict[str, int]:
         """The HCAs whose PCIe link trained with fewer lanes, with their number."""
         return {f.device: int(f.option) for f in self.of("hca_pcie_lanes")}
@@ -87,7 +91,22 @@ def read_faults(path: str = "", boot_id_path: str = "") -> Faults:
         return Faults()
     now = read(boot_id_path or BOOT_ID)
     faults = (Fault(r["name"], r.get("device", ""), r.get("option", ""), r.get("boot_id", "")) for r in rows)
-    return Faults(tuple(f for f in faults if f.boot_id in ("", now)))
+    return Faults(tuple(_with_current_name(f) for f in faults if f.boot_id in ("", now) and _has_card(f)))
+
+
+def hca_names() -> dict[str, str]:
+    """Name of an HCA on a healthy machine without udev rules -> its name since this boot, empty for a dead one; no entry means the same name."""
+    names: dict[str, str] = json.loads(flag("hca-names") or "{}")
+    return names
+
+
+def _with_current_name(fault: Fault) -> Fault:
+    """A fault belongs to a card, which may have another name now."""
+    return fault if fault.name == "hca_missing" else replace(fault, device=hca_names().get(fault.device, fault.device))
+
+
+def _has_card(fault: Fault) -> bool:
+    return fault.name == "hca_missing" or hca_names().get(fault.device) != ""
 
 
 def read(path: str) -> str:

@@ -43,8 +43,10 @@ def files(missing_gpus: set[int], *, acs: bool = False) -> dict[str, str | int |
     for index, address in enumerate(this.gpu_addresses):
         if index not in missing_gpus:
             result |= _function(device_folder(address), gpu, machine.numa_node_of_slot(index), (this.pcie_gen, 16))
-    for index, address in enumerate(this.hca_addresses):
-        result |= _function(device_folder(address), hca, machine.numa_node_of_slot(index), (this.pcie_gen, 16))
+    for index in machine.live_hcas():
+        result |= _function(device_folder(this.hca_addresses[index]), hca, machine.numa_node_of_slot(index), (this.pcie_gen, 16))
+    for _, address in this.other_hcas:
+        result |= _function(device_folder(address), hca, int(address > "0000:80"), (this.pcie_gen, 16))
     for address in this.nvswitch_addresses:
         result |= _function(device_folder(address), (_NVIDIA, this.nvswitch_pci_id, _NVSWITCH_CLASS), 0, (4, 2))
     for _, address in this.switch_hcas:
@@ -69,12 +71,13 @@ def functions() -> list[str]:
 
 def _addresses() -> tuple[str, ...]:
     this = machine.THIS
-    return (*this.gpu_addresses, *this.hca_addresses, *this.nvswitch_addresses, *(a for _, a in this.switch_hcas))
+    return (*this.gpu_addresses, *this.hca_addresses, *this.nvswitch_addresses, *(a for _, a in (*this.switch_hcas, *this.other_hcas)))
 
 
 def links(missing_gpus: set[int]) -> dict[str, str]:
     """The links in /sys/bus/pci/devices, relative to /sys."""
     missing = {machine.THIS.gpu_addresses[i] for i in missing_gpus}
+    missing |= {a for i, a in enumerate(machine.THIS.hca_addresses) if i not in machine.live_hcas()}
     result = {f"bus/pci/devices/{port}": f"../../../{_folder(ports_of(a), port)}" for a in _addresses() for port in ports_of(a)}
     return result | {f"bus/pci/devices/{a}": f"../../../{device_folder(a)}" for a in _addresses() if a not in missing}
 

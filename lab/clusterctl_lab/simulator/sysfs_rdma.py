@@ -68,7 +68,7 @@ _RATES = {800: "800 Gb/sec (4X XDR)", 400: "400 Gb/sec (4X NDR)", 200: "200 Gb/s
 def files(node: str, trained_gbps: Mapping[str, int], *, ethernet: bool = False) -> dict[str, str | int | bytes]:
     """All files, relative to /sys. `trained_gbps`: HCAs whose link trained below the line rate, with their rate."""
     result: dict[str, str | int | bytes] = {}
-    for index in range(machine.HCAS):
+    for index in machine.live_hcas():
         name = machine.hca_name(index)
         path = f"class/infiniband/{name}"
         identity = (node, name, machine.hca_guid(node, index), machine.hca_lid(node, index))
@@ -80,7 +80,17 @@ def files(node: str, trained_gbps: Mapping[str, int], *, ethernet: bool = False)
     for number, (name, _) in enumerate(machine.THIS.switch_hcas):
         # These links lead to the NVSwitches; the subnet manager of the board assigns the local ids.
         result |= _hca(f"class/infiniband/{name}", (node, name, f"cc40:f303:0027:f{number:03x}", 1 + number), 400)
+    for number, (name, address) in enumerate(machine.THIS.other_hcas):
+        result |= _other(name, (node, name, f"a088:c203:0027:f{number:03x}", 0), ethernet=address.endswith(".1"))
     return result
+
+
+def _other(name: str, identity: tuple[str, str, str, int], *, ethernet: bool) -> dict[str, str | int | bytes]:
+    """A port for management, or one for storage that has no cable."""
+    path = f"class/infiniband/{name}"
+    layer = {"link_layer": "Ethernet", "lid": "0x0", "sm_lid": "0x0", "rate": rate_text(200)}
+    down = {"lid": "0x0", "sm_lid": "0x0", "state": "1: DOWN", "phys_state": "2: Polling"}
+    return _hca(path, identity, 200) | {f"{path}/ports/1/{file}": value for file, value in (layer if ethernet else down).items()}
 
 
 def rate_text(gbps: int) -> str:
@@ -89,10 +99,18 @@ def rate_text(gbps: int) -> str:
 
 
 def links() -> dict[str, str]:
-    """The link `device` of each HCA to its PCI function."""
-    rails = zip(machine.THIS.hca_names, machine.THIS.hca_addresses, strict=True)
-    devices = (*rails, *machine.THIS.switch_hcas)
-    return {f"class/infiniband/{name}/device": f"../../../{sysfs_pci.device_folder(address)}" for name, address in devices}
+    """The link `device` of each HCA to its PCI function, and the one back."""
+    return {f"class/infiniband/{name}/device": f"../../../{sysfs_pci.device_folder(address)}" for name, address in devices()} | {
+        f"{sysfs_pci.device_folder(address)}/infiniband/{name}": f"{up}class/infiniband/{name}"
+        for name, address in devices()
+        for up in ("../" * (sysfs_pci.device_folder(address).count("/") + 2),)
+    }
+
+
+def devices() -> list[tuple[str, str]]:
+    """Name and PCI address of every RDMA device."""
+    this = machine.THIS
+    return [*((this.hca_names[i], this.hca_addresses[i]) for i in machine.live_hcas()), *this.switch_hcas, *this.other_hcas]
 
 
 def _hca(path: str, identity: tuple[str, str, str, int], rate_gbps: int) -> dict[str, str | int | bytes]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 COMMON = ROOT / "inventory" / "common"
 EXPECTED = {
+    "profile_dgx_h100_ib": ("NVIDIA H100 80GB HBM3", 8, 8),
+    "profile_dgx_h200_ib": ("NVIDIA H200", 8, 8),
     "profile_gb200_nvl72": ("NVIDIA GB200", 4, 4),
     "profile_gb200_nvl72_roce": ("NVIDIA GB200", 4, 4),
     "profile_gb300_nvl72": ("NVIDIA GB300", 4, 4),
@@ -43,7 +45,7 @@ EXPECTED = {
     "profile_hgx_h200_spectrum_x": ("NVIDIA H200", 8, 8),
 }
 PROFILES = pytest.mark.parametrize("profile", sorted(EXPECTED))
-_GROUP = re.compile(r"^(platform|fabric|profile)_")
+_GROUP = re.compile(r"^(platform|fabric|machine|profile)_")
 
 
 @cache

@@ -86,6 +86,55 @@ def test_a_name_that_the_scheme_never_gives_is_refused(declared: list[str], sche
     assert plugin.name_errors(declared, scheme) == refused
 
 
+FIXED = dict(zip(("mlx5_r0", "mlx5_r1"), ADDRESSES, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("node", "scheme", "managed", "awaited", "absent"),
+    [
+        (sysfs("mlx5_r0", "mlx5_r1"), "kernel", ADDRESSES, [], []),
+        # Before the next boot: by address, whatever the kernel's order is.
+        (sysfs("mlx5_0", "mlx5_3"), "kernel", ADDRESSES, ["mlx5_r0", "mlx5_r1"], []),
+        (sysfs("ibp24s0", "ibp61s0"), "pci", ADDRESSES, ["mlx5_r0", "mlx5_r1"], []),
+        # One is dead: no boot brings it, and the other keeps its name.
+        (sysfs("mlx5_r0"), "kernel", ADDRESSES[:1], [], ["mlx5_r1 at 0000:3d:00.0"]),
+        (sysfs("mlx5_0"), "kernel", ADDRESSES[:1], ["mlx5_r0"], ["mlx5_r1 at 0000:3d:00.0"]),
+    ],
+)
+def test_a_device_with_an_address_is_found_there(
+    node: dict[str, Any], scheme: str, managed: list[str], awaited: list[str], absent: list[str]
+) -> None:
+    declared = list(FIXED)
+    assert [d["address"] for d in plugin.managed(declared, FIXED, node).values()] == list(managed)
+    assert plugin.awaited(declared, scheme, node, FIXED) == awaited
+    assert plugin.absent(declared, FIXED, node, awaited) == absent
+    assert plugin.name_errors(declared, scheme, FIXED) == []
+
+
+def test_consent_means_the_card_whatever_its_name_is_now() -> None:
+    assert plugin.names_now(["mlx5_r1", "mlx5_7"], FIXED, sysfs("mlx5_0", "mlx5_3")) == ["mlx5_3", "mlx5_7"]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "error"),
+    [
+        ({"mlx5_3": "0000:18:00.0"}, "mlx5_3 is a name that the kernel or udev gives to another device"),
+        ({"mlx5_bond_0": "0000:18:00.0"}, "mlx5_bond_0 is a name that"),
+        ({"bnxt_re0": "0000:18:00.0"}, "bnxt_re0 is a name that"),
+        ({"ibp24s0": "0000:18:00.0"}, "ibp24s0 is a name that"),
+        ({"rail 0": "0000:18:00.0"}, "rail 0 is a name that"),
+        ({"mlx5_r0": "18:00.0"}, "ofed_device_addresses.mlx5_r0: 18:00.0 is not a PCI address such as 0000:18:00.0"),
+        ({"mlx5_r0": "0000:18:00.0", "mlx5_r1": "0000:18:00.0"}, "0000:18:00.0 is declared twice"),
+    ],
+)
+def test_addresses_that_cannot_work_are_refused(addresses: dict[str, str], error: str) -> None:
+    assert error in "; ".join(plugin.name_errors(list(addresses), "kernel", addresses))
+
+
+def test_addresses_need_the_udev_rule() -> None:
+    assert "ofed_device_names is empty" in "; ".join(plugin.name_errors(list(FIXED), "", FIXED))
+
+
 def play(root: Path, tasks_from: str, *, check: bool = False, **variables: Any) -> tuple[int, str]:
     """Run one task file of the role; the number of changed tasks and the output. Facts for provision are in facts.json."""
     told = "{{ {'reboot': ofed_reboot_required | default(none), 'again': ofed_apply_again | default(none)} | to_json }}"
@@ -106,9 +155,10 @@ def play(root: Path, tasks_from: str, *, check: bool = False, **variables: Any) 
 def test_the_file_is_written_and_only_the_roles_own_is_removed(tmp_path: Path) -> None:
     file = tmp_path / "rules.d" / "60-rdma-persistent-naming.rules"
 
-    def apply(scheme: str, *, check: bool = False) -> int:
+    def apply(scheme: str, *, check: bool = False, **more: Any) -> int:
         # No handler: it would reload the udev of this machine.
-        return play(tmp_path, "names", check=check, __ofed_device_names_file=str(file), ofed_device_names=scheme, __ofed_udev=NO_UDEV)[0]
+        ours = {"__ofed_device_names_file": str(file), "ofed_device_names": scheme, "__ofed_udev": NO_UDEV, **more}
+        return play(tmp_path, "names", check=check, **ours)[0]
 
     assert apply("kernel", check=True) == 1
     assert not file.exists()
@@ -119,6 +169,16 @@ def test_the_file_is_written_and_only_the_roles_own_is_removed(tmp_path: Path) -
     assert rule == 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_KERNEL"'
     assert file.stat().st_mode & 0o777 == 0o644
     assert apply("kernel") == 0
+    fixed = {"ofed_device_addresses": FIXED}
+    assert apply("kernel", **fixed) == 1
+    assert file.read_text().splitlines()[1:] == [
+        *(
+            f'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="{address}", PROGRAM="rdma_rename %k NAME_FIXED {name}", GOTO="rdma_named"'
+            for name, address in FIXED.items()
+        ),
+        'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_KERNEL"',
+        'LABEL="rdma_named"',
+    ]
     assert apply("guid") == 1
     assert "%k NAME_GUID" in file.read_text()
     assert apply("", check=True) == 1
@@ -147,7 +207,7 @@ NO_UDEV = {"stat": {"exists": False}}
 def test_reboot_and_second_run(node: dict[str, Any], facts: dict[str, bool], tmp_path: Path) -> None:
     declared = ["mlx5_0", "mlx5_1"]
     _, output = play(
-        tmp_path, "report", ofed_device_names="kernel", ofed_devices=declared, __ofed_sysfs=node, __ofed_is_loaded=True, __ofed_managed=[]
+        tmp_path, "report", ofed_device_names="kernel", ofed_devices=declared, __ofed_sysfs=node, __ofed_is_loaded=True, __ofed_present={}
     )
     assert json.loads((tmp_path / "facts.json").read_text()) == facts
     assert ("mlx5_1 is absent: the next boot" in output) == facts["reboot"]
@@ -174,7 +234,7 @@ def test_a_stored_parameter_is_read_again_after_the_reboot(current: str, stored:
     done = run_play(
         tmp_path,
         tasks,
-        variables={**declared, "__ofed_sysfs": node, "__ofed_is_loaded": True, "__ofed_managed": [], "__ofed_answers": answers},
+        variables={**declared, "__ofed_sysfs": node, "__ofed_is_loaded": True, "__ofed_present": {}, "__ofed_answers": answers},
     )
     assert done.code == 0, done.output
     assert json.loads((tmp_path / "facts.json").read_text()) == facts

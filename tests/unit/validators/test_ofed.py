@@ -49,7 +49,7 @@ MLXCONFIG = f"mlxconfig -d {ADDRESS} -e query {NAMED}"
 
 
 def spec(**changes: Any) -> dict[str, Any]:
-    variables = declared("ofed", ofed_devices=["mlx5_0"], ofed_repository=REPOSITORY)
+    variables = declared("ofed", ofed_devices=["mlx5_0"], ofed_device_addresses={}, ofed_repository=REPOSITORY)
     return {**variables, "ofed_firmware": [{"psid": "MT_0000000838", "version": "28.39.3560"}], **changes}
 
 
