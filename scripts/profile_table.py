@@ -38,7 +38,8 @@ A node is a member of one profile. Parent groups hold the values that several pr
 | `profile_<sku>` | the profile of a node |
 
 These profiles have not been run on the machines that they describe; their values come from the listed sources. Replace floors whose source begins with "derived" by
-values measured at the site (`gates_baselines_site`). HCA names differ between vendors: a site declares `hardware_hcas` and the variables that depend on it.
+values measured at the site (`gates_baselines_site`). HCA names differ between vendors: a site declares `hardware_hcas` and the variables that depend on it,
+best [by PCI address](fabric.md#which-card-a-name-stands-for), as `dgx_h100_ib` does.
 
 """
 SOURCES_HEAD = """

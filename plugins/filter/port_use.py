@@ -26,7 +26,11 @@ class PortUse(NamedTuple):
 
 
 def uses(
-    document: Mapping[str, Any], devices: Sequence[str], declared: Sequence[Mapping[str, Any]], consent: Sequence[str]
+    document: Mapping[str, Any],
+    devices: Sequence[str],
+    declared: Sequence[Mapping[str, Any]],
+    consent: Sequence[str],
+    leases_end: bool = False,
 ) -> list[dict[str, str]]:
     """What the ports of `devices` carry besides that which is ours; ports in `consent` are left out.
 
@@ -35,6 +39,7 @@ def uses(
         devices: RDMA devices that a role is about to change.
         declared: rows of roce_rails and infiniband_ipoib; their addresses are ours, as are those of the settings files on the node.
         consent: RDMA devices that the operator gave up for this change.
+        leases_end: the operator agreed that DHCP ends on these ports, so what it gave does not count, except the only default route.
     """
     rows = [*declared, *_rows(document)]
     ours = _own_addresses(rows)
@@ -46,8 +51,9 @@ def uses(
             continue
         named = [row["interface"] for row in declared if row["device"] == device and row.get("interface")]
         names = _over([*port["interfaces"], *named], document["interfaces"])
-        found += _addresses(device, [row for row in document["interfaces"] if row.get("ifname") in names], ours)
-        found += _routes(device, names, routes)
+        rows_here = [row for row in document["interfaces"] if row.get("ifname") in names]
+        found += _addresses(device, [_without_leases(row) for row in rows_here] if leases_end else rows_here, ours)
+        found += _routes(device, names, _lasting(routes) if leases_end else routes)
         found += _ssh(device, names, document)
     return [use._asdict() for use in found]
 
@@ -79,6 +85,15 @@ def _addresses(device: str, rows: Sequence[Mapping[str, Any]], ours: set[Any]) -
             if not address.is_link_local and address not in ours:
                 shown = f"{address}/{entry['prefixlen']}"
                 yield PortUse(device, row["ifname"], shown, f"{row['ifname']} has the address {shown}, which no role declared")
+
+
+def _without_leases(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**row, "addr_info": [a for a in row.get("addr_info") or [] if not a.get("dynamic")]}
+
+
+def _lasting(routes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The default routes that do not come from DHCP; all of them, if there is no other."""
+    return [r for r in routes if r.get("protocol") not in ("dhcp", "ra")] or list(routes)
 
 
 def _routes(device: str, names: set[str], routes: Sequence[Mapping[str, Any]]) -> Iterator[PortUse]:

@@ -4,7 +4,7 @@ import json
 from typing import Any, Dict, List, Mapping
 
 from clusterctl_tools.infiniband_diags import UnreadableFabricError, links_argv, manager_argv, parse_iblinkinfo, parse_manager
-from clusterctl_validators import rail_routing
+from clusterctl_validators import interface_owner, rail_routing
 from clusterctl_validators.boot_log import seconds_of
 from clusterctl_validators.cabling import check_cabling
 from clusterctl_validators.counter_growth import UnreadableSnapshotError, over, parse_snapshot, values_text
@@ -161,6 +161,8 @@ def _hours_since(probe: Probe, taken_at: str) -> float:
 def test_ip_over_infiniband(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["infiniband_ipoib"]:
         record.not_applicable("infiniband.ipoib", "not declared")
+    else:
+        interface_owner.judge_files(record, probe, ROLE, takeover=spec["infiniband_ipoib_takeover"])
     for row in spec["infiniband_ipoib"]:
         port = Port(row)
         check = "infiniband.ipoib[{}].".format(port.name)
@@ -168,6 +170,8 @@ def test_ip_over_infiniband(spec: Spec, record: Record, probe: Probe) -> None:
         if not name:
             record.ok(check + "interface", False, expected="an interface", found="none", hint="load ib_ipoib (kernel_modules)")
             continue
+        if spec["infiniband_ipoib_takeover"]:
+            interface_owner.judge_interface(record, probe, check, port.device, name)
         mode = probe.read("/sys/class/net/{}/mode".format(name))
         record.equal(check + "mode.running", row.get("mode") or "datagram", mode or "(not IPoIB)", hint=APPLY)
         record.equal(check + "mtu.running", row.get("mtu") or 4092, rail_routing.mtu(probe, name), hint=APPLY)

@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict, List, Mapping, Optional
 
 from clusterctl_tools import ethtool, ibv_devinfo, mlnx_qos, mlnx_tools
-from clusterctl_validators import rail_routing, roce_gids
+from clusterctl_validators import interface_owner, rail_routing, roce_gids
 from clusterctl_validators.cabling import check_cabling
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.installed_files import check_files
@@ -234,6 +234,14 @@ def test_addresses_and_routes(spec: Spec, record: Record, probe: Probe) -> None:
             record.equal(rail.id + "rule.running", expected, rail_routing.rules(probe, own.version, priority), hint=APPLY)
             routes = rail_routing.expected_routes(own, rail.interface, rail.gateway)
             record.equal(rail.id + "routes.running", routes, rail_routing.routes(probe, own.version, table), hint=APPLY)
+
+
+def test_owner(spec: Spec, record: Record, probe: Probe) -> None:
+    if not spec["roce_rails"]:
+        return
+    interface_owner.judge_files(record, probe, ROLE, takeover=spec["roce_rails_takeover"])
+    for rail in _rails(spec, probe) if spec["roce_rails_takeover"] else []:
+        interface_owner.judge_interface(record, probe, rail.id, rail.device, rail.interface)
 
 
 def test_persistence(spec: Spec, record: Record, probe: Probe) -> None:

@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 
-from . import machine, nic_settings, sysfs_pci, sysfs_rdma
+from . import machine, networkd, nic_settings, sysfs_pci, sysfs_rdma
 from .pseudo_files import make_links, write_files
 
 _ADDRESS_EVENTS = 0x10 | 0x100  # RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
@@ -26,8 +26,13 @@ def create_rails(root: str) -> None:
         write_files(root, _files(name))
         write_files(root, {f"{sysfs_pci.device_folder(machine.THIS.hca_addresses[index])}/net/{name}/dev_port": 0})
         make_links(
-            root, {f"class/net/{name}/{file}": f"../../../devices/virtual/net/{name}/{file}" for file in ("mtu", "address", "operstate")}
+            root,
+            {
+                f"class/net/{name}/{file}": f"../../../devices/virtual/net/{name}/{file}"
+                for file in ("mtu", "address", "operstate", "ifindex")
+            },
         )
+    networkd.show({name: machine.THIS.hca_addresses[index] for name, index in rails.items()})
 
 
 def _reset_network() -> None:

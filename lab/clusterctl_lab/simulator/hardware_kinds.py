@@ -3,7 +3,7 @@
 GPU values come from recorded `nvidia-smi -q -x` output: GB300 and GB200 from NVIDIA/k8s-test-infra (qx-gb300.xml, qx-gb200.xml), the others from
 SpareCores/sc-inspector-data (gcp a2-ultragpu-8g and a3-ultragpu-8g, upcloud GPU-24xCPU-240GB-1xB200). Bandwidths are those of healthy machines in
 cli/clusterctl/core/gates/published.yml, or close to them. Idle latencies of processors come from their drivers or firmware. Assumed: boards and firmware of HCAs, and PCI addresses other than those of HGX H100,
-DGX A100 and the GPUs of compute trays.
+DGX H100, DGX A100 and the GPUs of compute trays.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ HGX_H100 = Hardware(
     copies_gbs=(55.4, 55.2, 48.9, 394.6),
 )
 HGX_H100_ROCE = replace(HGX_H100, name="hgx_h100_roce", title="HGX H100 with RoCE", profile="profile_lab_hgx_h100_roce", ethernet=True)
-# Fabric ports: DGX H100/H200 user guide, network modules (ibp24s0 is bus 0x18). The cards of slots 1 and 2 carry management on their second port and
+# Fabric ports: DGX H100/H200 user guide, network modules (ibp24s0 is bus 0x18). GPUs: `nvidia-smi` of public nodes with H100 SXM5. The cards of slots 1 and 2 carry management on their second port and
 # storage on the first (BasePOD deployment guide); their addresses are those of a public node (enp41s0f1np1 and enp170s0f1np1 with `ibdev2netdev`).
 DGX_H100 = replace(
     HGX_H100,

@@ -1,0 +1,52 @@
+"""Whether an interface of an adapter was taken from netplan, systemd-networkd and NetworkManager."""
+
+import re
+from typing import Optional
+
+from clusterctl_validators.probe import Probe
+from clusterctl_validators.record import Record
+
+_NETWORK = "/etc/systemd/network/05-clusterctl-{}.network"
+_UDEV = "/etc/udev/rules.d/89-clusterctl-{}-unmanaged.rules"
+_REBOOT = "reboot the node: a manager gives the interface up when it starts"
+
+
+def judge_files(record: Record, probe: Probe, role: str, *, takeover: bool) -> None:
+    """Without a takeover there are no files of one."""
+    if not takeover:
+        left = [path.format(role) for path in (_NETWORK, _UDEV) if probe.read(path.format(role)) is not None]
+        record.equal(role + ".takeover.files", "none", ", ".join(left) or "none", hint="apply the role " + role)
+
+
+def judge_interface(record: Record, probe: Probe, at: str, device: str, interface: str) -> None:
+    """`at`: prefix of the checks, which starts with the role. The files name the adapter by PCI address; `unmanaged` is what each running manager shows."""
+    role = at.partition(".")[0]
+    address = _address(probe, device)
+    network, rules = probe.read(_NETWORK.format(role)) or "", probe.read(_UDEV.format(role)) or ""
+    missing = []
+    if not re.search(r"^Path=pci-{}$".format(re.escape(address)), network, re.MULTILINE) or "\nUnmanaged=yes" not in network:
+        missing.append("systemd-networkd")
+    if not re.search(r'^ACTION.*KERNELS=="{}".*ENV\{{NM_UNMANAGED\}}="1"'.format(re.escape(address)), rules, re.MULTILINE):
+        missing.append("NetworkManager")
+    found = "by " + ", ".join(missing) if missing else "unmanaged"
+    record.equal(at + "owner.persisted", "unmanaged", found, hint="apply the role " + role)
+    managers = [m for m in (_networkd(probe, interface), _network_manager(probe, interface)) if m]
+    record.equal(at + "owner.running", "unmanaged", ", ".join(managers) or "unmanaged", hint=_REBOOT)
+
+
+def _address(probe: Probe, device: str) -> str:
+    folders = probe.glob("/sys/bus/pci/devices/*/infiniband/" + device)
+    return folders[0].split("/")[5] if folders else "no PCI address"
+
+
+def _networkd(probe: Probe, interface: str) -> Optional[str]:
+    """What systemd-networkd does with it, from its state file (sd_network_link_get_setup_state); None if it leaves it alone or does not run."""
+    index = (probe.read("/sys/class/net/{}/ifindex".format(interface)) or "").strip()
+    state = re.search(r"^ADMIN_STATE=(\S+)", probe.read("/run/systemd/netif/links/" + index) or "", re.MULTILINE) if index else None
+    return "systemd-networkd: " + state.group(1) if state and state.group(1) != "unmanaged" else None
+
+
+def _network_manager(probe: Probe, interface: str) -> Optional[str]:
+    shown = probe.run(["nmcli", "-g", "GENERAL.STATE", "device", "show", interface])
+    state = shown.stdout.strip()
+    return "NetworkManager: " + state if not shown.error and shown.rc == 0 and state and not state.startswith("10 ") else None
