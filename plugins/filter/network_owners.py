@@ -11,7 +11,7 @@ from __future__ import annotations
 import fnmatch
 import ipaddress
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import yaml
 
@@ -222,7 +222,7 @@ def _netplan(files: Mapping[str, str]) -> Iterator[Stanza]:
 def _ethernets(text: str) -> dict[str, tuple[int, dict[str, Any]]]:
     """Id -> line and content of the Ethernet interfaces in a file of netplan; none in a file that netplan could not read either."""
     try:
-        root, values = yaml.compose(text, Loader=yaml.SafeLoader), yaml.safe_load(text)
+        root, values = cast("yaml.MappingNode", yaml.compose(text, Loader=yaml.SafeLoader)), yaml.safe_load(text)
         declared = values["network"].get("ethernets") or {}
         network = next(value for key, value in root.value if key.value == "network")
         ethernets = next(value for key, value in network.value if key.value == "ethernets")
