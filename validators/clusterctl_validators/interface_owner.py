@@ -3,6 +3,7 @@
 import re
 from typing import Optional
 
+from clusterctl_tools import nmcli
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
@@ -47,6 +48,6 @@ def _networkd(probe: Probe, interface: str) -> Optional[str]:
 
 
 def _network_manager(probe: Probe, interface: str) -> Optional[str]:
-    shown = probe.run(["nmcli", "-g", "GENERAL.STATE", "device", "show", interface])
-    state = shown.stdout.strip()
-    return "NetworkManager: " + state if not shown.error and shown.rc == 0 and state and not state.startswith("10 ") else None
+    shown = probe.run(nmcli.state_argv(interface))
+    managed = not shown.error and shown.rc == 0 and nmcli.is_managed(shown.stdout)
+    return "NetworkManager: " + shown.stdout.strip() if managed else None
