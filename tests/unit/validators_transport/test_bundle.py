@@ -71,6 +71,7 @@ def test_pure_python_and_of_our_packages_only_validators_and_tools(bundle: Bundl
         "__main__.py",
     } <= tops
     assert not {"clusterctl", "clusterctl_lab"} & tops
+    assert not [n for n in names if "redfish" in n], "a node does not reach its BMC"
 
 
 def test_the_cache_is_private(tmp_path: Path) -> None:

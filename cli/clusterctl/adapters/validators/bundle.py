@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MIN_PYTHON = (3, 8)
 # seldom imported, or by no Python that compiles them here
 _NOT_COMPILED = ("testinfra/", "exceptiongroup/", "packaging/")
+# a node does not reach its BMC; a contract in pyproject.toml keeps validators from importing it
+_NOT_ON_NODES = ("clusterctl_tools/redfish.py",)
 _UNCHECKED_HASH = (0b01).to_bytes(4, "little")
 # the output of later versions depends on the references that the process holds
 _MARSHAL_VERSION = 2
@@ -87,7 +89,7 @@ def build_bundle(state_dir: Path, extra_modules: Sequence[Path] = ()) -> Bundle:
 def _members(extra_modules: Sequence[Path]) -> dict[str, bytes]:
     """Name in the zip -> content: Python sources."""
     members = node_packages().read_sources()
-    members.update(_sources(clusterctl_tools))
+    members.update({name: text for name, text in _sources(clusterctl_tools).items() if name not in _NOT_ON_NODES})
     members.update(_sources(clusterctl_validators))
     for folder in extra_modules:
         members.update({f"{clusterctl_validators.__name__}/{p.name}": p.read_bytes() for p in folder.glob("*.py")})
