@@ -1,10 +1,11 @@
 """Start the bundle on a node. Stdin: this file, then in mode push the bundle, then the request.
 
-Arguments: run|push, sha256 and size of the bundle, oldest supported Python. Reports errors by exit status and on stderr.
+Arguments: run|push, sha256 and size of the bundle, oldest supported Python, the module of the bundle whose `main` runs. Reports errors by exit status and on stderr.
 Runs on Python 3.6 and later, so that it can report that a Python is too old.
 """
 
 import hashlib
+import importlib
 import os
 import stat
 import sys
@@ -16,7 +17,7 @@ EXIT_ABSENT = 93
 EXIT_TOO_OLD = 94
 EXIT_NO_PLACE = 96
 PLACES = ("/var/lib/clusterctl", "/run/clusterctl", "/tmp/clusterctl-{}".format(os.geteuid()))  # noqa: S108 used only if private
-KEPT = 3
+KEPT = 6
 
 
 class RefusedError(Exception):
@@ -87,7 +88,7 @@ def check_python(oldest: str) -> None:
         raise RefusedError(EXIT_TOO_OLD, "Python {}.{} is older than {}".format(sys.version_info[0], sys.version_info[1], oldest))
 
 
-def main(mode: str, sha256: str, size: str, oldest: str) -> int:
+def main(mode: str, sha256: str, size: str, oldest: str, module: str) -> int:
     """Find or receive the bundle and run it."""
     try:
         check_python(oldest)
@@ -96,10 +97,9 @@ def main(mode: str, sha256: str, size: str, oldest: str) -> int:
         sys.stderr.write("clusterctl: {}\n".format(e))
         return e.code
     sys.path.insert(0, str(path))
-    from clusterctl_validators.run_on_node import main as run  # noqa: PLC0415 it is in the bundle
-
-    return run(sha256)
+    code = importlib.import_module(module).main(sha256)
+    return int(code)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:5]))
+    sys.exit(main(*sys.argv[1:6]))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
-from clusterctl.adapters.config_keys import BY_NAME, COMMON, CPU_QUOTA_PERCENT, REBOOT_BUDGET
+from clusterctl.adapters.config_keys import APPLY_ON_NODE, BY_NAME, COMMON, CPU_QUOTA_PERCENT, REBOOT_BUDGET
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.core.breaker import Breaker
@@ -63,6 +63,7 @@ class Config:
         drift_policy: what is done about drift: `critical=drain,major=heal`; what is not named is reported.
         auto_partners: how many admitted nodes of its rack a node that would be alone in its burn-in is measured with.
         limits: how much of the pool may be taken out in one window, and when planned work may.
+        apply: where Ansible runs: on the nodes themselves where that is possible ("node"), or on the controller ("ssh").
         cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
     """
 
@@ -80,6 +81,7 @@ class Config:
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
     auto_partners: int = 0
     limits: PoolLimits = _NO_LIMITS
+    apply: str = APPLY_ON_NODE
 
     @property
     def plugins(self) -> Path:
@@ -124,6 +126,7 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
         reboot_budget=given.text("reboot_budget"),
         drift_policy=given.text("drift_policy"),
         cpu_quota_percent=int(given.text("cpu_quota_percent")),
+        apply=given.text("apply"),
         auto_partners=int(given.text("auto_partners")),
         limits=PoolLimits(Breaker(given.number("breaker_percent"), 60 * given.number("breaker_minutes")), _windows(given.data, file)),
     )

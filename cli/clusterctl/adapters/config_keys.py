@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 COMMON = "@common"
 REBOOT_BUDGET = "50%"
+APPLY_ON_NODE = "node"
+_APPLY = (APPLY_ON_NODE, "ssh")
 CPU_QUOTA_PERCENT = 50
 _BUDGET = re.compile(r"[1-9][0-9]*|([1-9][0-9]?|100)%")
 _WEEK_MINUTES = 7 * 24 * 60
@@ -90,6 +92,10 @@ def _policy(value: object) -> str:
     except ValueError as e:
         return str(e)
     return ""
+
+
+def _apply(value: object) -> str:
+    return "" if value in _APPLY else f"{value!r} is neither node nor ssh"
 
 
 def _any(_value: object) -> str:
@@ -235,6 +241,17 @@ KEYS = (
         "the share of one core that checks may use on a node; 0 = no quota",
         CPU_QUOTA_PERCENT,
         f"`{CPU_QUOTA_PERCENT}`",
+    ),
+    Key(
+        "apply",
+        {"enum": list(_APPLY)},
+        _apply,
+        "write apply: node, or apply: ssh",
+        "where Ansible runs when roles are applied: `node`, on each node itself, or `ssh`, on the controller. "
+        "A node whose Python is too old, that is not reached as root by SSH, and roles that need the controller use `ssh` anyway",
+        APPLY_ON_NODE,
+        f"`{APPLY_ON_NODE}`",
+        environment="CLUSTERCTL_APPLY",
     ),
 )
 BY_NAME = {key.name: key for key in KEYS}

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 # As the store keeps names.
 _LONGEST_NAME = 255
+SSH_KINDS = frozenset({"ssh", "smart", "ansible.builtin.ssh"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from clusterctl.adapters.ssh.fanout import fan_out
 from clusterctl.adapters.ssh.read_parts import read_parts
 from clusterctl.adapters.ssh.ssh import SshClient
 from clusterctl.adapters.validators.passwords import passwords
-from clusterctl.adapters.validators.validate import SSH_KINDS
 from clusterctl.model.exit_codes import ExitCode
+from clusterctl.model.node import SSH_KINDS
 from clusterctl.model.part import NodeParts
 from clusterctl.workflows.validate import read_only_run
 

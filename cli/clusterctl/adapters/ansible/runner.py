@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import queue
 import shlex
 import shutil
 import threading
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible import environment as ansible_env
-from clusterctl.adapters.ansible import events, process_tree
+from clusterctl.adapters.ansible import process_tree
 from clusterctl.adapters.ansible.content import content_dir
-from clusterctl.adapters.ansible.equivalent_command import equivalent_command
-from clusterctl.adapters.ansible.tally import Tally
+from clusterctl.adapters.ansible.event_log import EventLog
+from clusterctl.adapters.ansible.playbook_request import PlaybookRequest
 from clusterctl.adapters.private_directory import private_dir
 from clusterctl.core.redact import Redactor
 from clusterctl.model.errors import ConfigError, StoreError
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
-from clusterctl.model.task_event import TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,36 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HostOutcome", "HostStatus", "PlaybookRequest", "PlaybookResult", "PlaybookStatus", "TaskFailure", "run_playbook"]
 
-# With more names the printed command line would be unreadable, so they go into a file.
-_INLINE_LIMIT = 8
 _POLL_S = 1.0
 _STORAGE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO})
-
-
-@dataclass(frozen=True, slots=True)
-class PlaybookRequest:
-    """A playbook and the nodes to run it on.
-
-    Attributes:
-        playbook: a file name in `playbooks/` of the content directory, or an absolute path.
-        inventory: the layers, common first.
-        nodes: the nodes to run on; never empty.
-        extra_args: options of ansible-playbook as the user typed them (`--vault-id`, `-e`, everything after `--`).
-        extra_vars_file: a file with variables, without secrets.
-        verbosity: number of `-v`.
-    """
-
-    playbook: str
-    inventory: tuple[Path, ...]
-    nodes: tuple[str, ...]
-    tags: tuple[str, ...] = ()
-    check: bool = False
-    diff: bool = False
-    forks: int = 25
-    timeout_s: int = 3600
-    extra_args: tuple[str, ...] = ()
-    extra_vars_file: Path | None = None
-    verbosity: int = 0
 
 
 def run_playbook(
@@ -104,10 +74,8 @@ class _Run:
     on_output: Callable[[str], None] | None
     redact: Redactor = field(init=False)
     events: queue.SimpleQueue[Mapping[str, Any] | None] = field(default_factory=queue.SimpleQueue)
-    tally: Tally = field(default_factory=Tally)
     stopped: PlaybookStatus | None = None
     crash: BaseException | None = None
-    last_lines: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -119,7 +87,7 @@ class _Run:
         thread = threading.Thread(target=self._work, args=(runner,), name="ansible-runner")
         thread.start()
         try:
-            self._handle_events()
+            log = self._handle_events()
         except BaseException:
             self._stop(PlaybookStatus.CANCELLED)
             raise
@@ -127,7 +95,7 @@ class _Run:
             thread.join()
         if self.crash is not None:
             raise self.crash
-        return self._result()
+        return self._result(log)
 
     def _prepare(self) -> Any:
         from ansible_runner import Runner, RunnerConfig  # noqa: PLC0415 slow to import, and needed only here
@@ -138,13 +106,13 @@ class _Run:
             raise ConfigError(detail="ansible-playbook is not installed", hint="install ansible-core into clusterctl's environment")
         config = RunnerConfig(
             private_data_dir=str(self.private),
-            playbook=str(self._playbook()),
+            playbook=str(request.playbook_path()),
             inventory=[str(i) for i in request.inventory],
-            limit=self._limit(),
+            limit=request.limit(self.artifacts),
             tags=",".join(request.tags) or None,
             forks=request.forks,
             verbosity=request.verbosity or None,
-            cmdline=shlex.join(self._fixed_args()) or None,
+            cmdline=shlex.join(request.fixed_args()) or None,
             envvars={"ANSIBLE_HOST_KEY_CHECKING": os.environ.get("ANSIBLE_HOST_KEY_CHECKING", "True")},
             fact_cache_type="",
             quiet=True,
@@ -159,34 +127,6 @@ class _Run:
         guard = shutil.which("setpriv")
         config.command = [*((guard, "--pdeathsig", "TERM", "--") if guard else ()), binary, *config.command[1:]]
         return Runner(config, cancel_callback=self._must_stop, event_handler=self._receive, status_handler=self._delete_command_file)
-
-    def _playbook(self) -> Path:
-        named = Path(self.request.playbook)
-        path = named if named.is_absolute() else content_dir() / "playbooks" / named
-        if not path.is_file():
-            raise ConfigError(detail=f"{path}: no such playbook", hint="reinstall clusterctl")
-        return path
-
-    def _limit(self) -> str:
-        names = self.request.nodes
-        if len(names) <= _INLINE_LIMIT:
-            return ",".join(names)
-        file = self.artifacts / "limit"
-        file.write_text("\n".join(names) + "\n", encoding="utf-8")
-        return f"@{file.resolve()}"
-
-    def _fixed_args(self) -> list[str]:
-        request = self.request
-        vars_file = [f"-e@{request.extra_vars_file.resolve()}"] if request.extra_vars_file else []
-        return [*(["--check"] if request.check else []), *(["--diff"] if request.diff else []), *vars_file, *request.extra_args]
-
-    def _command_line(self) -> str:
-        request = self.request
-        words = [w for i in request.inventory for w in ("-i", str(i.absolute()))]
-        words += ["--limit", self._limit()]
-        words += ["--tags", ",".join(request.tags)] if request.tags else []
-        words += ["--forks", str(request.forks), *self._fixed_args(), str(self._playbook())]
-        return self.redact(equivalent_command([self.redact(w) for w in words], os.environ))
 
     def _work(self, runner: Any) -> None:
         try:
@@ -215,35 +155,21 @@ class _Run:
         self.stopped = self.stopped or why
         process_tree.end_processes(str(self.private))
 
-    def _handle_events(self) -> None:
-        with (
-            (self.artifacts / "ansible.log").open("a", encoding="utf-8") as log,
-            (self.artifacts / "events.jsonl").open("a", encoding="utf-8") as record,
-        ):
+    def _handle_events(self) -> EventLog:
+        with EventLog(self.artifacts, self.redact, self.on_event, self.on_output) as log:
             while (event := self.events.get()) is not None:
-                if text := self.redact(events.printed(event)):
-                    log.write(text.replace("\r\n", "\n") + "\n")
-                    self.last_lines = [*self.last_lines[-9:], text.strip()]
-                    if self.on_output:
-                        self.on_output(text)
-                self.tally.stats = events.parse_stats(event) or self.tally.stats
-                task = events.parse_event(event)
-                if task is None:
-                    continue
-                task = replace(task, task=self.redact(task.task), diff=self.redact(task.diff), message=self.redact(task.message))
-                self.tally.add(task)
-                if task.status is not TaskStatus.STARTED:
-                    record.write(json.dumps(asdict(task), ensure_ascii=False) + "\n")
-                if self.on_event:
-                    self.on_event(task)
+                log.add(event)
+        return log
 
-    def _result(self) -> PlaybookResult:
+    def _result(self, log: EventLog) -> PlaybookResult:
         status, detail = PlaybookStatus.COMPLETED, ""
         if self.stopped is not None:
             status = self.stopped
             detail = f"stopped after {self.request.timeout_s} s" if status is PlaybookStatus.TIMED_OUT else "cancelled"
-            self.tally.stats = None  # a recap that arrived at the same time as the stop is not reliable
-        elif self.tally.stats is None:
-            status, detail = PlaybookStatus.COULD_NOT_START, " ".join(line for line in self.last_lines if line)[-1000:]
-        hosts = self.tally.outcomes(self.request.nodes)
-        return PlaybookResult(status, hosts, self._command_line(), time.monotonic() - self.started, detail)
+            log.tally.stats = None  # a recap that arrived at the same time as the stop is not reliable
+        elif log.tally.stats is None:
+            status, detail = PlaybookStatus.COULD_NOT_START, " ".join(line for line in log.last_lines if line)[-1000:]
+        hosts = log.tally.outcomes(self.request.nodes)
+        return PlaybookResult(
+            status, hosts, self.request.command_line(self.artifacts, self.redact), time.monotonic() - self.started, detail
+        )

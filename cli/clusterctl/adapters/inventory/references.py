@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _ENVIRONMENT = Environment(autoescape=False, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])  # noqa: S701 parses only, renders nothing
 _DYNAMIC_NAMES = frozenset({"hostvars", "vars"})
 _LOOKUPS = frozenset({"lookup", "query", "q"})
+_CONTROLLER_NAMES = frozenset({"inventory_dir", "inventory_file", "playbook_dir", "hostvars", "groups", "ansible_playbook_python"})
+_VARIABLE_LOOKUPS = frozenset({"vars", "varnames", "items", "dict", "subelements", "sequence", "indexed_items", "flattened"})
 _FIXED_LOOKUPS = frozenset({"env", "file", "pipe", "password", "config", "first_found", "fileglob", "ini", "csvfile", "sequence"})
 
 
@@ -42,6 +44,18 @@ def references(template: str) -> References:
     return References(names, dynamic)
 
 
+@lru_cache(maxsize=4096)
+def reads_controller(template: str) -> bool:
+    """Whether a template reads what only the controller has: its files, environment and programs, other hosts. One that cannot be parsed does not."""
+    try:
+        tree = _ENVIRONMENT.parse(template)
+    except TemplateSyntaxError:
+        return False
+    if any(n.name in _CONTROLLER_NAMES for n in tree.find_all(nodes.Name) if n.ctx == "load"):
+        return True
+    return any(_looks_up(call) not in {"", *_VARIABLE_LOOKUPS} for call in tree.find_all(nodes.Call))
+
+
 def is_template(text: str) -> bool:
     """Whether Ansible would render `text` (if it is trusted)."""
     return "{{" in text or "{%" in text or "{#" in text
@@ -62,7 +76,12 @@ def templates_in(value: object) -> Iterator[str]:
 
 
 def _reads_by_computed_name(call: nodes.Call) -> bool:
+    return _looks_up(call) not in {"", *_FIXED_LOOKUPS}
+
+
+def _looks_up(call: nodes.Call) -> str:
+    """The lookup plug-in that a call names, `?` where it computes the name; empty if it is not a lookup."""
     if not isinstance(call.node, nodes.Name) or call.node.name not in _LOOKUPS:
-        return False
+        return ""
     plugin = call.args[0] if call.args else None
-    return not (isinstance(plugin, nodes.Const) and str(plugin.value).removeprefix("ansible.builtin.") in _FIXED_LOOKUPS)
+    return str(plugin.value).removeprefix("ansible.builtin.") if isinstance(plugin, nodes.Const) else "?"

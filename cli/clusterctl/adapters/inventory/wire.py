@@ -19,6 +19,7 @@ class Operation(StrEnum):
     PROFILE = "profile"
     BMCS = "bmcs"
     BECOME = "become"
+    SENT = "sent"
     PLACES = "places"
     WORDS = "words"
 

@@ -10,15 +10,20 @@ import asyncssh
 from clusterctl.adapters.ssh.remote_result import RemoteResult, TransportError, TransportFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clusterctl.adapters.ssh.sudo import Sudo
+
+    OnData = Callable[[bytes], bytes]
 
 _STDERR_LIMIT_BYTES = 64 * 1024
 
 
 class _Session(asyncssh.SSHClientSession[bytes]):
-    """Collects the output of the command; callbacks cost less CPU than asyncssh's streams."""
+    """Collects the output of the command, or hands it on as it comes; callbacks cost less CPU than asyncssh's streams."""
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, on_data: OnData | None = None) -> None:
+        self._on_data = on_data
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.out: list[bytes] = []
         self.err: list[bytes] = []
@@ -40,7 +45,10 @@ class _Session(asyncssh.SSHClientSession[bytes]):
             return
         self._stdout_left_bytes -= len(data)
         if self._stdout_left_bytes >= 0:
-            self.out.append(data)
+            if self._on_data is None:
+                self.out.append(data)
+            elif reply := self._on_data(data):
+                self.write_stdin(reply)
             return
         self.out.clear()
         self._end(TransportError(TransportFailure.TOO_MUCH_OUTPUT, "the output exceeds its size limit"))
@@ -97,14 +105,22 @@ class _Session(asyncssh.SSHClientSession[bytes]):
 
 
 async def execute(
-    connection: asyncssh.SSHClientConnection, command: str, stdin: bytes, limit_bytes: int, sudo: Sudo | None = None
+    connection: asyncssh.SSHClientConnection,
+    command: str,
+    stdin: bytes,
+    limit_bytes: int,
+    *,
+    sudo: Sudo | None = None,
+    on_data: OnData | None = None,
 ) -> RemoteResult:
     """Run `command` in the shell of the remote user and send it `stdin`, after the password prompt of `sudo` if there is one.
+
+    With `on_data`, stdout is handed on as it comes and is not in the result, what it returns is written to stdin, and stdin stays open.
 
     Raises:
         TransportError: DISCONNECTED, TOO_MUCH_OUTPUT (more than `limit_bytes` of stdout), or the error of `Sudo.authenticate`.
     """
-    session = _Session(limit_bytes)
+    session = _Session(limit_bytes, on_data)
     try:
         channel, _ = await connection.create_session(lambda: session, command, encoding=None)
     except (asyncssh.ChannelOpenError, asyncssh.DisconnectError, OSError) as e:
@@ -112,7 +128,7 @@ async def execute(
     try:
         if sudo:
             await sudo.authenticate(session)
-        _send_stdin(channel, stdin)
+        _send_stdin(channel, stdin, end=on_data is None)
         await session.ended
     finally:
         channel.close()
@@ -123,9 +139,10 @@ async def execute(
     return RemoteResult(session.rc, b"".join(session.out), err)
 
 
-def _send_stdin(channel: asyncssh.SSHClientChannel[bytes], stdin: bytes) -> None:
+def _send_stdin(channel: asyncssh.SSHClientChannel[bytes], stdin: bytes, *, end: bool) -> None:
     try:
         channel.write(stdin)
-        channel.write_eof()
+        if end:
+            channel.write_eof()
     except OSError:  # the command ended without reading all of its input; its exit status is the result
         channel.write_eof()

@@ -21,7 +21,7 @@ from clusterctl.model.errors import ConfigError
 from clusterctl.model.validator_traits import ValidatorTraits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
 # the validators and all locked packages but testinfra run on it; where testinfra does not, only the checks that use `host` cannot run
@@ -70,20 +70,29 @@ def build_bundle(state_dir: Path, extra_modules: Sequence[Path] = ()) -> Bundle:
     Raises:
         ConfigError: a package that travels to nodes is missing, a validator declares what is not valid, or the cache cannot be written.
     """
-    members, traits = _members(extra_modules), read_traits(extra_modules)
+    path, content = cached_file(state_dir, _members(extra_modules), _zip)
+    return Bundle(path, sha256_of(content), len(content), read_traits(extra_modules), tuple(extra_modules))
+
+
+def cached_file(state_dir: Path, members: dict[str, bytes], pack: Callable[[dict[str, bytes]], bytes]) -> tuple[Path, bytes]:
+    """The file that `pack` makes of these members, in `state_dir/cache`, written if absent; and its content.
+
+    Raises:
+        ConfigError: the cache cannot be written.
+    """
     cache = state_dir / "cache"
     pattern = f"bundle-{_inputs_digest(members)}-*.pyz"
     try:
         for path in cache.glob(pattern):
             content = path.read_bytes()
-            if path.stem.endswith(_sha256(content)):
-                return Bundle(path, _sha256(content), len(content), traits, tuple(extra_modules))
-        content = _zip(members)
-        path = cache / pattern.replace("*", _sha256(content))
+            if path.stem.endswith(sha256_of(content)):
+                return path, content
+        content = pack(members)
+        path = cache / pattern.replace("*", sha256_of(content))
         _write(path, content)
     except OSError as e:
         raise ConfigError(detail=f"{cache}: {e.strerror}", hint="choose a writable --state-dir") from e
-    return Bundle(path, _sha256(content), len(content), traits, tuple(extra_modules))
+    return path, content
 
 
 def _members(extra_modules: Sequence[Path]) -> dict[str, bytes]:
@@ -119,6 +128,11 @@ def _compiled(name: str, source: bytes) -> bytes:
 def _zip(members: dict[str, bytes]) -> bytes:
     files = {f"{n}c": _compiled(n, source) for n, source in members.items() if not n.startswith(_NOT_COMPILED)}
     files |= members | {"__main__.py": members["clusterctl_validators/__main__.py"]}
+    return zipped(files)
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    """A zip of these files: same files, same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(files):
@@ -135,5 +149,6 @@ def _write(path: Path, content: bytes) -> None:
     Path(file.name).replace(path)
 
 
-def _sha256(content: bytes) -> str:
+def sha256_of(content: bytes) -> str:
+    """The digest that names a file on nodes."""
     return hashlib.sha256(content).hexdigest()

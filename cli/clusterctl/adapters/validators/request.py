@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterctl_validators import launcher
+from clusterctl_validators import launcher, run_on_node
 from clusterctl_validators.run_on_node import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def launcher_source() -> bytes:
     return Path(launcher.__file__).read_bytes()
 
 
-def bundle_command(mode: str, bundle: Bundle, python: str) -> list[str]:
-    """The command for the node; -I and -S ignore its environment and site packages, -B writes no byte code."""
+def bundle_command(mode: str, bundle: Bundle, python: str, module: str = run_on_node.__name__) -> list[str]:
+    """The command for the node, which runs `main` of `module`; -I and -S ignore its environment and site packages, -B writes no byte code."""
     start = f"import sys; exec(sys.stdin.buffer.read({len(launcher_source())}))"
     oldest = ".".join(map(str, bundle.min_python))
-    return [python, "-I", "-S", "-B", "-c", start, mode, bundle.sha256, str(bundle.size), oldest]
+    return [python, "-I", "-S", "-B", "-c", start, mode, bundle.sha256, str(bundle.size), oldest, module]

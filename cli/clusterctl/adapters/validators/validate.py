@@ -20,6 +20,7 @@ from clusterctl.core import waivers
 from clusterctl.core.rack_comparison import RackRound
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeStatus
+from clusterctl.model.node import SSH_KINDS
 from clusterctl_validators.finding import Outcome
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from clusterctl_validators.finding import Finding
 
     Stored = Callable[[str], NodeFindings | None]
-
-SSH_KINDS = frozenset({"ssh", "smart", "ansible.builtin.ssh"})
 
 
 def validate(

@@ -15,6 +15,8 @@ from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookSt
 from clusterctl.model.provision import Note, Phase, PhaseStarted
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
+from clusterctl.workflows.provision.apply_on_nodes import OUT_OF_POOL_VARIABLE
+from clusterctl.workflows.provision.run_roles import run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
     from clusterctl.model.playbook_result import PlaybookResult
     from clusterctl.workflows.provision.context import RunContext
 
-# permits what may be written only to nodes without jobs (BIOS settings take effect at the next reset, whatever causes it)
-OUT_OF_POOL = ("-e", "provision_out_of_pool=true")
+OUT_OF_POOL = ("-e", OUT_OF_POOL_VARIABLE)
 
 
 def un_admit(context: RunContext) -> None:
@@ -89,11 +90,11 @@ def run_roles(context: RunContext, roles: tuple[str, ...], names: tuple[str, ...
         extra_args=(*options.ansible_args, *OUT_OF_POOL),
         verbosity=options.verbosity,
     )
-    outcome = context.playbook(request, step)
+    outcome = run_parts(context, request, step)
     for name in names:
         context.merge(outcome.hosts[name])
         if outcome.hosts[name].status is not HostStatus.OK:
-            context.quarantine(name, step, failed(context, outcome, name))
+            context.quarantine(name, step, failed(context, outcome.playbooks[name], name))
 
 
 def failed(context: RunContext, run: PlaybookResult, name: str) -> tuple[Reason, ...]:

@@ -38,6 +38,34 @@ if TYPE_CHECKING:
     from clusterctl.workflows.provision.request import ProvisionRequest
 
 
+class OnNode(Protocol):
+    """Runs playbooks on the nodes themselves."""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The roles of the playbook, in its order."""
+        ...
+
+    def problems(self, nodes: Sequence[Node], findings: Mapping[str, NodeFindings]) -> Mapping[str, str]:
+        """Node -> why it cannot run Ansible itself; empty if it can."""
+        ...
+
+    def from_controller(self, roles: Sequence[str], node: Node) -> frozenset[str]:
+        """Those of `roles` that work from the controller on this node."""
+        ...
+
+    def play(
+        self,
+        request: PlaybookRequest,
+        nodes: Sequence[Node],
+        artifacts: Path,
+        on_event: Callable[[TaskEvent], None],
+        cancelled: Callable[[], bool],
+    ) -> tuple[PlaybookResult, Mapping[str, str]]:
+        """Run a playbook; also the nodes where it could not run, with the reason."""
+        ...
+
+
 class RunPlaybook(Protocol):
     """`clusterctl.adapters.ansible.runner.run_playbook`, or a stand-in."""
 
@@ -65,6 +93,7 @@ class Services:
         power_cycle: switches nodes off and on by their BMCs, within the reboot budget.
         read_parts: the serial numbers of the parts of nodes.
         traits: what the validators declare.
+        on_node: runs a playbook on the nodes themselves; None = it runs on the controller for all of them.
     """
 
     store: Store
@@ -78,6 +107,7 @@ class Services:
     power_cycle: Callable[[Sequence[Node]], Sequence[PowerReport]]
     read_parts: Callable[[Sequence[Node]], Sequence[NodeParts]]
     traits: ValidatorTraits
+    on_node: OnNode | None = None
 
 
 @dataclass(slots=True)
@@ -196,9 +226,25 @@ class RunContext:
 
     def playbook(self, request: PlaybookRequest, step: Phase) -> PlaybookResult:
         """Run a playbook for a step; report its events and its equivalent command."""
-        self.playbooks += 1
-        artifacts = self.rundir.path_for(f"ansible/{self.playbooks:02d}-{request.playbook.removesuffix('.yml')}/ansible.log").parent
+        artifacts = self._artifacts(request)
         outcome = self.services.play(request, artifacts, lambda event: self.notify(TaskSeen(step, event)), self.lease_lost)
+        return self._played(outcome, artifacts)
+
+    def playbook_on_nodes(self, request: PlaybookRequest, step: Phase) -> tuple[PlaybookResult, Mapping[str, str]]:
+        """As `playbook`, on the nodes themselves; and the nodes where it could not run, with the reason. Only where the services have it."""
+        on_node = self.services.on_node
+        if on_node is None:
+            return self.playbook(request, step), {}
+        artifacts = self._artifacts(request)
+        nodes = [self.candidates[n].node for n in request.nodes]
+        outcome, unsuited = on_node.play(request, nodes, artifacts, lambda event: self.notify(TaskSeen(step, event)), self.lease_lost)
+        return self._played(outcome, artifacts), unsuited
+
+    def _artifacts(self, request: PlaybookRequest) -> Path:
+        self.playbooks += 1
+        return self.rundir.path_for(f"ansible/{self.playbooks:02d}-{request.playbook.removesuffix('.yml')}/ansible.log").parent
+
+    def _played(self, outcome: PlaybookResult, artifacts: Path) -> PlaybookResult:
         self.notify(Note(f"equivalent command: {outcome.command_line}"))
         self.rundir.write_text(f"{artifacts.relative_to(self.rundir.path)}/command.txt", outcome.command_line + "\n")
         return outcome

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import run_playbook
+from clusterctl.adapters.config_keys import APPLY_ON_NODE
 from clusterctl.adapters.inventory.bmcs import load_bmcs
 from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.pools.loader import load_pool
@@ -29,6 +30,7 @@ from clusterctl.workflows.parts import read_all_parts
 from clusterctl.workflows.power.run_power import switch_nodes
 from clusterctl.workflows.power.switch import PowerLimits
 from clusterctl.workflows.provision.ansible_words import extra_vars_of
+from clusterctl.workflows.provision.apply_on_nodes import ApplyOnNodes
 from clusterctl.workflows.provision.check import check_nodes
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision, warn
@@ -171,6 +173,19 @@ def _require_admitted(store: Store, partners: Sequence[str]) -> None:
             raise UsageProblemError(detail=f"{record.name} is {record.state}: not known to be good, so no partner", hint=hint)
 
 
+def _on_node(config: Config, request: ProvisionRequest, rundir: RunDir, listener: ProgressListener) -> ApplyOnNodes:
+    options = request.options
+    return ApplyOnNodes(
+        config.state_dir,
+        f"{config.operator}, run {rundir.id}",
+        request.inventory,
+        tuple(request.vault_ids),
+        options.ansible_args,
+        extra_vars_of(options.ansible_args),
+        listener.output if options.verbosity else None,
+    )
+
+
 def _context(
     config: Config, store: Store, selected: _Selected, rundir: RunDir, listener: ProgressListener, *, held: bool = False
 ) -> RunContext:
@@ -219,6 +234,7 @@ def _context(
         power_cycle=power_cycle,
         read_parts=partial(read_all_parts, inventory=request.inventory),
         traits=validator_traits(),
+        on_node=_on_node(config, request, rundir, listener) if config.apply == APPLY_ON_NODE else None,
     )
     return RunContext(
         services,

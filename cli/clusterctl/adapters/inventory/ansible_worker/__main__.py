@@ -13,6 +13,7 @@ from clusterctl.adapters.inventory.ansible_worker.confinement import confine
 from clusterctl.adapters.inventory.ansible_worker.failures import WorkerError, config_failure
 from clusterctl.adapters.inventory.ansible_worker.playbook_words import read_words
 from clusterctl.adapters.inventory.ansible_worker.resolve import Resolution
+from clusterctl.adapters.inventory.ansible_worker.sent_variables import sent_variables
 from clusterctl.adapters.inventory.ansible_worker.session import open_session
 from clusterctl.adapters.inventory.ansible_worker.targets import example_host, select
 from clusterctl.adapters.inventory.ansible_worker.written_places import written_places
@@ -20,6 +21,8 @@ from clusterctl.adapters.inventory.wire import Operation, WorkerRequest
 
 if TYPE_CHECKING:
     from typing import TextIO
+
+_WITH_SECRETS = {Operation.BMCS: bmcs, Operation.BECOME: become_passwords, Operation.SENT: sent_variables}
 
 
 def answer(request: WorkerRequest) -> dict[str, Any]:
@@ -35,10 +38,9 @@ def answer(request: WorkerRequest) -> dict[str, Any]:
         return Resolution(session, [example_host(session.inventory, request.target)], request).nodes()
     if request.operation is Operation.PLACES:
         return written_places(session, request.paths)
-    if request.operation is Operation.BMCS:
-        return bmcs(session, select(session.inventory, request.target, request.limit))
-    if request.operation is Operation.BECOME:
-        return become_passwords(session, select(session.inventory, request.target, request.limit))
+    secret = _WITH_SECRETS.get(request.operation)
+    if secret:
+        return secret(session, select(session.inventory, request.target, request.limit))
     everybody = request.operation is Operation.HOSTS and request.target == "all" and not request.limit
     hosts = session.inventory.get_hosts() if everybody else select(session.inventory, request.target, request.limit)
     resolution = Resolution(session, hosts, request)

@@ -1,0 +1,77 @@
+"""Records the events of a playbook run: what Ansible printed, one line of JSON per task, and the count of both."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from clusterctl.adapters.ansible import events
+from clusterctl.adapters.ansible.tally import Tally
+from clusterctl.model.task_event import TaskStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from clusterctl.core.redact import Redactor
+    from clusterctl.model.task_event import TaskEvent
+
+_LAST_LINES = 10
+
+
+class EventLog:
+    """A context manager over `events.jsonl` and a log of what was printed, both without secrets.
+
+    Attributes:
+        tally: what has happened so far.
+        last_lines: the end of what was printed.
+    """
+
+    def __init__(
+        self,
+        artifacts: Path,
+        redact: Redactor,
+        on_event: Callable[[TaskEvent], None] | None = None,
+        on_output: Callable[[str], None] | None = None,
+    ) -> None:
+        self._artifacts, self._redact = artifacts, redact
+        self._on_event, self._on_output = on_event, on_output
+        self._record: IO[str]
+        self._logs: dict[str, IO[str]] = {}
+        self.tally = Tally()
+        self.last_lines: list[str] = []
+
+    def __enter__(self) -> Self:
+        self._record = (self._artifacts / "events.jsonl").open("a", encoding="utf-8")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for file in (self._record, *self._logs.values()):
+            file.close()
+
+    def add(self, event: Mapping[str, Any], log: str = "ansible.log") -> None:
+        """Record one event of ansible-runner; `log` is the file for what was printed."""
+        if text := self._redact(events.printed(event)):
+            self._file(log).write(text.replace("\r\n", "\n") + "\n")
+            self.last_lines = [*self.last_lines[1 - _LAST_LINES :], text.strip()]
+            if self._on_output:
+                self._on_output(text)
+        stats = events.parse_stats(event)
+        if stats is not None:
+            self.tally.stats = {**(self.tally.stats or {}), **stats}
+        task = events.parse_event(event)
+        if task is None:
+            return
+        task = replace(task, task=self._redact(task.task), diff=self._redact(task.diff), message=self._redact(task.message))
+        self.tally.add(task)
+        if task.status is not TaskStatus.STARTED:
+            self._record.write(json.dumps(asdict(task), ensure_ascii=False) + "\n")
+        if self._on_event:
+            self._on_event(task)
+
+    def _file(self, name: str) -> IO[str]:
+        if name not in self._logs:
+            self._logs[name] = (self._artifacts / name).open("a", encoding="utf-8")
+        return self._logs[name]

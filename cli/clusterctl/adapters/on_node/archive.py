@@ -1,0 +1,107 @@
+"""What a node gets once: Ansible, its runner, their pure Python dependencies, and the roles and plug-ins of clusterctl and the site, in one reproducible zip.
+
+Everything comes from the controller's own installation, so both ways of applying run the same code; nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.ansible.content import PLUGINS, content_dir
+from clusterctl.adapters.site_content import site_content
+from clusterctl.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM = "clusterctl_on_node"
+PAYLOAD = "payload"
+# ansible-core 2.19 runs on no older one
+MIN_PYTHON = (3, 11)
+# cryptography is left out: it is not pure Python, and secrets are decrypted before they are sent
+_DISTRIBUTIONS = (
+    "ansible-core", "jinja2", "markupsafe", "pyyaml", "packaging", "resolvelib",
+    "ansible-runner", "pexpect", "ptyprocess", "python-daemon", "lockfile",
+)  # fmt: skip
+_LEFT_OUT = frozenset({"..", "ansible_test"})
+# ansible-core asks for the version of jinja2; the other files differ between installations of the same package
+_KEPT_OF_DIST_INFO = frozenset({"METADATA", "entry_points.txt"})
+_COMPILED = (".so", ".pyc", ".pyd")
+_FQCN = re.compile(r"\b([a-z_]+)\.([a-z_]+)\.([a-z_0-9]+)\b")
+_OWN = frozenset({("ansible", "builtin"), ("clusterctl", "gpu")})
+
+
+def members() -> dict[str, bytes]:
+    """Name in the archive -> content.
+
+    Raises:
+        ConfigError: a part of the installation is missing.
+    """
+    content = f"{PAYLOAD}/content"
+    found = {f"{PROGRAM}/{p.name}": p.read_bytes() for p in _program_dir().glob("*.py")}
+    found |= {f"{content}/connection/{p.name}": p.read_bytes() for p in (_program_dir() / "connection").glob("*.py")}
+    found[f"{content}/connection/preloaded_python.py"] = found[f"{PROGRAM}/preloaded_python.py"]
+    for name in _DISTRIBUTIONS:
+        found |= {f"{PAYLOAD}/lib/{path}": data for path, data in _distribution(name)}
+    root = content_dir()
+    own = [(root / "playbooks", "playbooks"), (root / "roles", "roles"), (root / PLUGINS, str(PLUGINS))]
+    site = [(folder, f"site_roles/{name}") for name, folder in site_content().roles.items()]
+    for folder, name in (*own, *site):
+        found |= {f"{content}/{name}/{path}": data for path, data in _tree(folder)}
+    found[f"{content}/ansible.cfg"] = (root / "ansible.cfg").read_bytes()
+    texts = [data for name, data in found.items() if name.startswith(content) and name.endswith((".yml", ".yaml"))]
+    found |= {f"{content}/collections/{path}": data for path, data in _collections(texts)}
+    return found
+
+
+def _program_dir() -> Path:
+    spec = find_spec(PROGRAM)
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigError(detail=f"{PROGRAM} is not installed", hint="reinstall clusterctl")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _distribution(name: str) -> Iterator[tuple[str, bytes]]:
+    """The files of an installed package without compiled ones: each of these packages has a pure Python form of what it compiles."""
+    try:
+        files = distribution(name).files or ()
+    except PackageNotFoundError as e:
+        raise ConfigError(detail=f"{name} is not installed", hint="install it into clusterctl's environment") from e
+    for file in files:
+        path = Path(str(file.locate()))
+        about = file.parts[0].endswith(".dist-info") and file.name not in _KEPT_OF_DIST_INFO
+        if file.parts[0] not in _LEFT_OUT and not about and not file.name.endswith(_COMPILED) and path.is_file():
+            yield str(file), path.read_bytes()
+
+
+def _tree(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """All files below a folder but byte code; links to folders are followed: plug-ins reach the tools by one."""
+    for where, _, names in os.walk(folder, followlinks=True):
+        for path in (Path(where, name) for name in names):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield str(path.relative_to(folder)), path.read_bytes()
+
+
+def _collections(texts: list[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Of collections that roles use: the plug-ins they name, and what modules of the collection share."""
+    spec = find_spec("ansible_collections")
+    places = [Path(p) for p in (spec.submodule_search_locations or ())] if spec else []
+    used: dict[tuple[str, str], set[str]] = {}
+    for text in texts:
+        for namespace, name, plugin in _FQCN.findall(text.decode(errors="replace")):
+            if (namespace, name) not in _OWN:
+                used.setdefault((namespace, name), set()).add(plugin)
+    for (namespace, name), plugins in sorted(used.items()):
+        folder = next((d for p in places if (d := p / namespace / name).is_dir()), None)
+        if folder is None:
+            continue  # not a collection: a name with two dots
+        wanted = [folder / f for f in ("MANIFEST.json", "galaxy.yml", "meta/runtime.yml")]
+        wanted += [p for d in ("module_utils", "doc_fragments") for p in sorted((folder / "plugins" / d).rglob("*.py"))]
+        wanted += [p for plugin in sorted(plugins) for p in sorted((folder / "plugins").glob(f"*/{plugin}.py"))]
+        for path in (p for p in wanted if p.is_file()):
+            yield f"ansible_collections/{namespace}/{name}/{path.relative_to(folder)}", path.read_bytes()

@@ -1,0 +1,142 @@
+"""One run on one node: started over SSH, followed from the last event on where the connection breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.adapters.ssh.remote_result import TransportError, TransportFailure
+from clusterctl.adapters.validators import request as bundle_request
+from clusterctl.adapters.validators.answer import bundle_is_absent
+from clusterctl_on_node.entry import EXIT_NO_SERVICE
+from clusterctl_on_node.follower import END, EXIT_GONE
+from clusterctl_on_node.run_folder import EXIT_NO_MEMORY_FOLDER
+from clusterctl_validators import launcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from clusterctl.adapters.ssh.remote_result import RemoteResult
+    from clusterctl.adapters.ssh.ssh import SshClient, SshSession
+    from clusterctl.adapters.validators.bundle import Bundle
+    from clusterctl.model.node import Node
+
+LIMIT_BYTES = 512 * 1024 * 1024
+_RECONNECT_PAUSE_S = 2.0
+_READ = b"read\n"
+_ENTRY = "clusterctl_on_node.entry"
+_UNSUITED = frozenset(
+    {launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_NO_MEMORY_FOLDER, EXIT_NO_SERVICE, 126, 127}  # not executable, not found
+)
+_FINAL = frozenset({TransportFailure.AUTH_FAILED, TransportFailure.HOST_KEY_CHANGED, TransportFailure.HOST_KEY_UNKNOWN})
+
+
+class Ended(StrEnum):
+    """How a run on a node ended, as far as the controller knows."""
+
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    UNSUITED = "unsuited"
+    LOST = "lost"
+
+
+@dataclass(slots=True)
+class NodeRun:
+    """One run on one node.
+
+    Attributes:
+        asked: the run, in the form of `clusterctl_on_node.entry`.
+        on_event: called with each event of ansible-runner.
+        reconnect_s: how long a broken connection is tried again.
+        detail: why it ended, where it did not complete.
+    """
+
+    node: Node
+    bundle: Bundle
+    asked: Mapping[str, Any]
+    on_event: Callable[[Mapping[str, Any]], None]
+    reconnect_s: float
+    detail: str = ""
+    end: Mapping[str, Any] | None = None
+    sent: bool = False
+    _offset: int = 0
+    _rest: bytes = field(default=b"", repr=False)
+
+    async def run(self, client: SshClient, become_password: str) -> Ended:
+        """Start it and follow it to its end."""
+        lost_since: float | None = None
+        while True:
+            try:
+                remote = await client.connect(self.node.connection, become_password)
+                lost_since = None
+                try:
+                    exited = await self._follow(remote)
+                finally:
+                    remote.close()
+                return self._ended(exited)
+            except TransportError as e:
+                self.detail = e.detail
+                now = time.monotonic()
+                lost_since = lost_since or now
+                if not self.sent or e.failure in _FINAL or now - lost_since > self.reconnect_s:
+                    return Ended.LOST
+                await asyncio.sleep(_RECONNECT_PAUSE_S)
+
+    async def stop(self, client: SshClient, become_password: str) -> None:
+        """End it on the node; whoever follows it sees its end."""
+        remote = await client.connect(self.node.connection, become_password)
+        try:
+            await self._execute(remote, "run", {"action": "stop", "token": self.asked["token"]}, lambda _data: b"")
+        finally:
+            remote.close()
+
+    async def _follow(self, remote: SshSession) -> RemoteResult:
+        self._rest = b""
+        if self.sent:
+            return await self._execute(
+                remote, "run", {"action": "follow", "token": self.asked["token"], "offset": self._offset}, self._read
+            )
+        exited = await self._start(remote, "run")
+        return await self._start(remote, "push") if bundle_is_absent(exited) else exited
+
+    async def _start(self, remote: SshSession, mode: str) -> RemoteResult:
+        self.sent = True
+        exited = await self._execute(remote, mode, {"action": "start", **self.asked}, self._read)
+        self.sent = not bundle_is_absent(exited)
+        return exited
+
+    async def _execute(self, remote: SshSession, mode: str, asked: Mapping[str, Any], on_data: Callable[[bytes], bytes]) -> RemoteResult:
+        parts = [bundle_request.launcher_source(), *([self.bundle.read()] if mode == "push" else []), json.dumps(asked).encode() + b"\n"]
+        command = bundle_request.bundle_command(mode, self.bundle, self.node.connection.python, _ENTRY)
+        return await remote.run(command, b"".join(parts), LIMIT_BYTES, on_data)
+
+    def _read(self, data: bytes) -> bytes:
+        """Take whole lines; the answer to the last one is its confirmation."""
+        lines = (self._rest + data).split(b"\n")
+        self._rest = lines.pop()
+        for line in lines:
+            if not line:
+                continue  # a sign of life, which is not in the file of events
+            self._offset += len(line) + 1
+            if line.startswith(END):
+                self.end = json.loads(line)["clusterctl_end"]
+                return _READ
+            self.on_event(json.loads(line))
+        return b""
+
+    def _ended(self, exited: RemoteResult) -> Ended:
+        if self.end is not None:
+            held, why = self.end.get("held"), self.end.get("why")
+            self.detail = f"another run applies roles on this node: {held}" if held is not None else str(why or "")
+            return Ended.STOPPED if self.detail else Ended.COMPLETED
+        text = exited.stderr.decode(errors="replace").strip()
+        self.detail = text.removeprefix("clusterctl: ")[-500:] or f"exit status {exited.rc}"
+        if exited.rc in _UNSUITED:
+            return Ended.UNSUITED
+        if exited.rc == EXIT_GONE:
+            self.detail = "the run on the node is gone: it was rebooted, or nobody followed the run for too long"
+        return Ended.LOST

@@ -1,0 +1,55 @@
+"""Unpacks Ansible and its content once per archive; the archives of earlier versions go."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import zipfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEPT = 2
+PAYLOAD = "payload/"
+_COMPLETE = ".complete"
+_PLAYBOOK_PROGRAM = """#!{python} -I
+import sys
+sys.path.insert(0, {lib!r})
+from ansible.cli.playbook import main
+sys.exit(main())
+"""
+
+
+def unpacked(archive: Path, sha256: str) -> Path:
+    """The folder with `lib`, `content` and `bin` of this archive, unpacked where it is not yet."""
+    folder = archive.parent / f"content-{sha256}"
+    if not (folder / _COMPLETE).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        partial = folder.with_name(f"{folder.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(mode=0o700)
+        _extract(archive, partial)
+        _write_program(partial / "bin" / "ansible-playbook", folder / "lib")
+        (partial / _COMPLETE).touch()
+        partial.rename(folder)
+    (folder / _COMPLETE).touch()
+    others = sorted(archive.parent.glob("content-*"), key=lambda p: p.stat().st_mtime, reverse=True)
+    for old in (p for p in others[KEPT:] if p != folder):
+        shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+def _extract(archive: Path, to: Path) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        for name in packed.namelist():
+            if name.startswith(PAYLOAD):
+                path = to / name[len(PAYLOAD) :]
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                path.write_bytes(packed.read(name))
+
+
+def _write_program(path: Path, lib: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    path.write_text(_PLAYBOOK_PROGRAM.format(python=sys.executable, lib=str(lib)), encoding="utf-8")
+    path.chmod(0o700)

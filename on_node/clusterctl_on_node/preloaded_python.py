@@ -1,0 +1,100 @@
+"""A Python with Ansible's module_utils imported that forks for each module: most of a module's time is the start of its Python.
+
+Arguments: a socket path, the folder of Ansible's library. A client sends one byte with the file descriptors for stdin, stdout and stderr; the
+module's source comes on stdin. The answer is the exit status. It ends when its socket is gone, with the folder of its run.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import signal
+import socket
+import struct
+import sys
+import traceback
+import types
+from contextlib import suppress
+
+_LOOK_S = 5.0
+_PRELOADED = (
+    "ansible.module_utils.basic",
+    "ansible.module_utils.common.text.converters",
+    "ansible.module_utils.facts.system.distribution",
+    "ansible.module_utils.facts.timeout",
+    "ansible.module_utils.service",
+    "ansible.module_utils.urls",
+)
+
+
+def preload(lib: str) -> None:
+    """Import what most modules import; the folder itself is on no module's path afterwards."""
+    sys.path.insert(0, lib)
+    for name in _PRELOADED:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    sys.path.remove(lib)
+    gc.collect()
+    gc.freeze()
+
+
+def serve(path: str, lib: str) -> None:
+    """Serve for as long as the socket has its name."""
+    preload(lib)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.settimeout(_LOOK_S)
+    listener.bind(f"{path}.new")
+    listener.listen(64)
+    os.rename(f"{path}.new", path)  # noqa: PTH104 as below
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while os.path.exists(path):  # noqa: PTH110 called for every module
+        with suppress(TimeoutError):
+            client, _ = listener.accept()
+            client.setblocking(True)
+            if os.fork() == 0:
+                listener.close()
+                _answer(client)
+            client.close()
+
+
+def _answer(client: socket.socket) -> None:
+    """Fork the module, wait for it, answer with its exit status."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _, fds, _, _ = socket.recv_fds(client, 1, 3)
+    if len(fds) != 3:  # noqa: PLR2004 stdin, stdout, stderr
+        os._exit(1)
+    pid = os.fork()
+    if pid == 0:
+        client.close()
+        _become_module(fds)
+    _, status = os.waitpid(pid, 0)
+    client.sendall(struct.pack("i", os.waitstatus_to_exitcode(status)))
+    os._exit(0)
+
+
+def _become_module(fds: list[int]) -> None:
+    """What `python3 < source` would be, without its start."""
+    for number, fd in enumerate(fds):
+        os.dup2(fd, number)
+        os.close(fd)
+    code = 1
+    try:
+        sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, closefd=False) for n, mode in enumerate("rww"))
+        source = open(0, "rb", closefd=False).read()  # noqa: SIM115 the descriptor stays
+        sys.argv = [""]
+        module = sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(compile(source, "<stdin>", "exec"), module.__dict__)  # noqa: S102 that is its job: the payload is Ansible's own
+        code = 0
+    except SystemExit as e:
+        code = e.code if isinstance(e.code, int) else int(e.code is not None)
+    except BaseException:  # noqa: BLE001 as the interpreter does at its end
+        traceback.print_exc()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:3])

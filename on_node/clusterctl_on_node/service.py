@@ -1,0 +1,143 @@
+"""One run as a service of the node: it outlives the connection that started it, and ends when nobody attends it any more."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from clusterctl_on_node import run_folder
+from clusterctl_on_node.follower import ATTENDED, END, READ
+from clusterctl_on_node.processes import adopt_orphans, descendants, send
+from clusterctl_on_node.trim import trimmed
+from clusterctl_on_node.worker_input import argv, environment, kwargs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LINGER_S = 60.0
+_POLL_S = 0.5
+_GRACE_S = 10.0
+
+
+@dataclass
+class Service:
+    """One run.
+
+    Attributes:
+        folder: of the run; deleted at the end.
+        content: the unpacked archive.
+        why: why the run was ended before its end; empty otherwise.
+    """
+
+    folder: Path
+    content: Path
+    why: str = ""
+    worker: subprocess.Popen[bytes] | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> int:
+        """Run the playbook, write its events, wait for the controller to have read them."""
+        adopt_orphans()
+        request = self.folder / run_folder.REQUEST
+        asked = json.loads(request.read_bytes())
+        request.unlink()
+        lock = run_folder.open_lock(self.folder.parent / "lock")
+        with (self.folder / run_folder.EVENTS).open("xb") as events:
+            if not run_folder.try_lock(lock):
+                self._end(events, {"held": lock.read(200).strip()})
+            else:
+                lock.truncate(0)
+                lock.write(f"{asked['holder']}\n")
+                lock.flush()
+                self._end(events, {"rc": self._work(asked, events), "why": self.why})
+            lock.close()
+        self._linger()
+        run_folder.remove(self.folder)
+        return 0
+
+    def _work(self, asked: dict[str, Any], events: BinaryIO) -> int:
+        private = self.folder / "private"
+        (private / "inventory").mkdir(mode=0o700, parents=True)
+        (private / "inventory" / "hosts.json").write_text(json.dumps(asked["inventory"]), encoding="utf-8")
+        with (self.folder / "stderr").open("wb") as errors:
+            self.worker = subprocess.Popen(
+                argv(self.content, private),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environment(self.content, self.folder, asked["environment"]),
+                start_new_session=True,
+            )
+        given, printed = self.worker.stdin, self.worker.stdout
+        if given is None or printed is None:
+            raise BrokenPipeError
+        with suppress(BrokenPipeError), given:
+            given.write(json.dumps({"kwargs": kwargs(asked, self.content)}).encode() + b'\n{"eof": true}\n')
+        threading.Thread(target=self._watch, args=(asked["unattended_s"], asked["timeout_s"]), daemon=True).start()
+        for line in printed:
+            if line.startswith(b'{"zipfile"'):
+                break
+            _write_event(line, events)
+        printed.read()
+        code = self.worker.wait()
+        self.done.set()
+        if code:
+            events.write(json.dumps({"event": "error", "stdout": self._last_words()}).encode() + b"\n")
+        return code
+
+    def _last_words(self) -> str:
+        return (self.folder / "stderr").read_text(encoding="utf-8", errors="replace")[-2000:]
+
+    def _watch(self, unattended_s: float, timeout_s: float) -> None:
+        """End the worker where nobody has listened for `unattended_s`, where a follower said so, or where it takes too long."""
+        attended = run_folder.open_lock(self.folder / ATTENDED)
+        seen = began = time.monotonic()
+        while not self.done.wait(_POLL_S):
+            now = time.monotonic()
+            if run_folder.try_lock(attended):
+                attended.close()
+                attended = run_folder.open_lock(self.folder / ATTENDED)
+            else:
+                seen = now
+            if (self.folder / run_folder.STOP).exists():
+                self._kill("cancelled")
+            elif now - seen > unattended_s:
+                self._kill("unattended")
+            elif now - began > timeout_s:
+                self._kill("timed_out")
+
+    def _kill(self, why: str) -> None:
+        if self.worker is None or self.done.is_set():
+            return
+        self.why = self.why or why
+        send(descendants(), signal.SIGTERM)
+        if not self.done.wait(_GRACE_S):
+            send(descendants(), signal.SIGKILL)
+
+    def _end(self, events: BinaryIO, what: dict[str, Any]) -> None:
+        events.write(END + json.dumps(what).encode() + b"}\n")
+        events.flush()
+
+    def _linger(self) -> None:
+        """Until the controller has read the end, or for a while, so that one whose connection broke can come back for it."""
+        until = time.monotonic() + _LINGER_S
+        while time.monotonic() < until and not (self.folder / READ).exists():
+            time.sleep(_POLL_S)
+
+
+def _write_event(line: bytes, events: BinaryIO) -> None:
+    """Hand on an event of the runner; its statuses say nothing that the events and the exit status do not."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        event = {"event": "error", "stdout": line.decode(errors="replace").rstrip()}
+    kept = trimmed(event) if "event" in event else None
+    if kept is not None:
+        events.write(json.dumps(kept).encode() + b"\n")
+        events.flush()

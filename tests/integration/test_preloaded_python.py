@@ -1,0 +1,131 @@
+"""Modules that are forked from one preloaded Python give the same results as modules that start their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ansible
+import pytest
+
+from support.roles import ROOT
+
+pytestmark = pytest.mark.slow
+PROGRAM = ROOT / "on_node" / "clusterctl_on_node"
+# what differs between two runs of the same task
+VOLATILE = frozenset(
+    {"start", "end", "delta", "atime", "ctime", "mtime", "inode", "elapsed", "mode_time", "ansible_date_time", "exception"}
+)
+TASKS: list[dict[str, Any]] = [
+    {"ansible.builtin.ping": {}},
+    {"ansible.builtin.command": {"argv": ["printf", "%s|%s", "a b", "ü"]}},
+    {"ansible.builtin.command": {"argv": ["sh", "-c", "echo out; echo err >&2; exit 3"]}},
+    {"ansible.builtin.command": {"cmd": "no-such-program"}},
+    {"ansible.builtin.shell": {"cmd": "cat; echo $((1+1)); umask", "stdin": "from stdin"}},
+    {"ansible.builtin.command": {"argv": ["python3", "-c", "import ansible"]}},
+    {"ansible.builtin.file": {"path": "{{ work }}/d", "state": "directory", "mode": "0750"}},
+    {"ansible.builtin.copy": {"content": "one\ntwo\n", "dest": "{{ work }}/d/f", "mode": "0640"}},
+    {"ansible.builtin.copy": {"content": "one\ntwo\n", "dest": "{{ work }}/d/f", "mode": "0640"}},
+    {"ansible.builtin.lineinfile": {"path": "{{ work }}/d/f", "line": "three"}},
+    {"ansible.builtin.replace": {"path": "{{ work }}/d/f", "regexp": "o", "replace": "0"}},
+    {"ansible.builtin.slurp": {"src": "{{ work }}/d/f"}},
+    {"ansible.builtin.slurp": {"src": "{{ work }}/absent"}},
+    {"ansible.builtin.stat": {"path": "{{ work }}/d/f"}},
+    {"ansible.builtin.find": {"paths": "{{ work }}", "recurse": True}},
+    {"ansible.builtin.file": {"path": "{{ work }}/d", "state": "wrong"}},
+    {"ansible.builtin.getent": {"database": "passwd", "key": "root"}},
+    {"ansible.builtin.setup": {"gather_subset": ["!all", "min"]}},
+    {"ansible.builtin.uri": {"url": "http://127.0.0.1:1/"}},
+    {"ansible.builtin.wait_for": {"path": "{{ work }}/d/f", "timeout": 2}},
+    {"ansible.builtin.systemd_service": {"name": "no-such.service", "state": "started"}},
+    {"ansible.builtin.dpkg_selections": {"name": "no-such-package", "selection": "hold"}},
+    {"ansible.builtin.command": {"argv": ["sh", "-c", "kill -9 $PPID"]}},
+    {"ansible.builtin.ping": {"data": "crash"}},
+    {"ansible.builtin.ping": {"data": "after"}},
+    {"ansible.builtin.file": {"path": "{{ work }}/d", "state": "absent"}},
+]
+
+
+def results(tmp_path: Path, connection: str) -> list[Any]:
+    """The result of each task."""
+    folder = tmp_path / connection
+    folder.mkdir()
+    tasks = [
+        {**task, "register": f"r{i}", "ignore_errors": True, "environment": {"LC_ALL": "C"} if i % 5 == 4 else {}}
+        for i, task in enumerate(TASKS)
+    ]
+    dump = {
+        "ansible.builtin.copy": {
+            "content": "{{ [" + ", ".join(f"r{i}" for i in range(len(TASKS))) + "] | to_json }}",
+            "dest": str(folder / "out"),
+        }
+    }
+    play = [{"hosts": "all", "gather_facts": False, "tasks": [*tasks, dump]}]
+    (folder / "play.yml").write_text(json.dumps(play))
+    (folder / "hosts.json").write_text(
+        json.dumps(
+            {
+                "all": {
+                    "hosts": {
+                        "n1": {
+                            "ansible_connection": connection,
+                            "work": str(tmp_path / "work"),
+                            "ansible_python_interpreter": "/usr/bin/python3",
+                        }
+                    }
+                }
+            }
+        )
+    )
+    (tmp_path / "work").mkdir(exist_ok=True)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "LANG": "C.UTF-8",
+        "ANSIBLE_PIPELINING": "1",
+        "ANSIBLE_CONNECTION_PLUGINS": str(plugins(tmp_path)),
+        "CLUSTERCTL_PRELOADED": str(folder / "python"),
+        "CLUSTERCTL_PRELOADED_LIB": str(Path(ansible.__file__).parents[1]),
+    }
+    binary = Path(sys.executable).with_name("ansible-playbook")
+    done = subprocess.run(
+        [binary, "-i", folder / "hosts.json", folder / "play.yml"],
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "python").is_dir() == (connection == "preloaded"), "the short way was used"
+    for socket in (folder / "python").glob("usr*"):
+        socket.unlink()  # ends the server
+    found: list[Any] = json.loads((folder / "out").read_text())
+    return found
+
+
+def plugins(tmp_path: Path) -> Path:
+    """The folder of plug-ins as it is on a node: with the program that they start."""
+    folder = tmp_path / "plugins"
+    folder.mkdir(exist_ok=True)
+    for source in (PROGRAM / "connection" / "preloaded.py", PROGRAM / "preloaded_python.py"):
+        (folder / source.name).write_bytes(source.read_bytes())
+    return folder
+
+
+def settled(value: Any) -> Any:
+    """Without what differs between two runs."""
+    if isinstance(value, dict):
+        return {k: settled(v) for k, v in value.items() if k not in VOLATILE}
+    return [settled(v) for v in value] if isinstance(value, list) else value
+
+
+def test_every_module_gives_the_same_result(tmp_path: Path) -> None:
+    local, preloaded = results(tmp_path, "local"), results(tmp_path, "preloaded")
+    for task, expected, found in zip(TASKS, local, preloaded, strict=True):
+        assert settled(found) == settled(expected), task

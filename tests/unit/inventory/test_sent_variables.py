@@ -1,0 +1,88 @@
+"""What Ansible on a node gets: its own variables, decrypted, and nothing that only the controller could read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters.inventory.sent_variables import SentVariables, load_sent_variables
+from support.site import Site
+
+if TYPE_CHECKING:
+    import pytest
+
+RACK = "site/group_vars/rack_1.yml"
+
+
+def sent(tmp_path: Path, text: str, *extra_vars: str, vault_ids: tuple[str, ...] = ()) -> SentVariables:
+    site = Site(tmp_path / "site", {RACK: text})
+    return load_sent_variables(site.layers, ["r1-n01"], extra_vars, vault_ids)
+
+
+def variables(found: SentVariables) -> dict[str, object]:
+    assert found.problems == {}
+    hosts: dict[str, dict[str, object]] = found.of_node["r1-n01"]["all"]["hosts"]
+    assert list(hosts) == ["r1-n01"]
+    return hosts["r1-n01"]
+
+
+def test_templates_stay_what_they_are_and_are_rendered_with_facts_on_the_node(tmp_path: Path) -> None:
+    got = variables(sent(tmp_path, "a: '{{ b }} {{ ansible_facts.x }}'\nb: 1\n"))
+    assert (got["a"], got["b"]) == ("{{ b }} {{ ansible_facts.x }}", 1)
+
+
+def test_what_only_the_controller_can_read_is_rendered_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANSIBLE_X", "of {{ the }} controller")
+    got = variables(sent(tmp_path, "a: \"{{ lookup('env', 'ANSIBLE_X') }}\"\nb: \"{{ groups['rack_1'] | length }}\"\nc: '{{ a }}'\n"))
+    assert got["a"] == {"__ansible_unsafe": "of {{ the }} controller"}, "and is not rendered again"
+    assert (str(got["b"]), got["c"]) == (str(len(Site(tmp_path / "again").nodes("rack_1"))), "{{ a }}")
+
+
+def test_what_needs_both_is_a_problem_with_the_name(tmp_path: Path) -> None:
+    found = sent(tmp_path, "a: \"{{ lookup('file', ansible_facts.x) }}\"\n")
+    assert "a reads" in found.problems["r1-n01"]
+    assert found.of_node["r1-n01"] == {}
+
+
+def test_unsafe_text_is_no_template(tmp_path: Path) -> None:
+    got = variables(sent(tmp_path, "a: !unsafe '{{ b }}'\n"))
+    assert got["a"] == {"__ansible_unsafe": "{{ b }}"}
+
+
+def test_the_way_to_the_node_and_magic_variables_stay_here(tmp_path: Path) -> None:
+    got = variables(
+        sent(tmp_path, "ansible_user: ops\nansible_become: true\nansible_become_password: geheim77\nansible_ssh_common_args: -v\nkept: 1\n")
+    )
+    assert got["kept"] == 1
+    assert not {
+        n for n in got if n.startswith(("ansible_ssh", "ansible_become", "ansible_user", "inventory_", "group", "hostvars", "playbook_dir"))
+    }
+    assert "geheim77" not in json.dumps(got)
+
+
+def test_a_vaulted_variable_is_sent_decrypted_and_shown_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("p")
+    binary = Path(sys.executable).with_name("ansible-vault")
+    words = [str(binary), "encrypt_string", "--vault-password-file", str(tmp_path / "password"), "geheim77", "--name", "token"]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    found = sent(tmp_path, text, vault_ids=(f"default@{tmp_path / 'password'}",))
+    assert variables(found)["token"] == "geheim77"
+    assert "geheim77" not in repr(found)
+    assert "vault password" in sent(tmp_path, text).problems["r1-n01"]
+
+
+def test_extra_variables_are_read_by_ansible_itself(tmp_path: Path) -> None:
+    (tmp_path / "more.yml").write_text("c: [1, 2]\n")
+    found = sent(tmp_path, "a: 1\n", "a=2 b=x", f"@{tmp_path / 'more.yml'}")
+    assert found.extra == {"a": "2", "b": "x", "c": [1, 2]}
+    assert "a" not in variables(found)
+
+
+def test_groups_are_those_of_the_node(tmp_path: Path) -> None:
+    found = sent(tmp_path, "")
+    children = found.of_node["r1-n01"]["all"]["children"]
+    assert "rack_1" in children
+    assert all(group == {"hosts": {"r1-n01": None}} for group in children.values())
