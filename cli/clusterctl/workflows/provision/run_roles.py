@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.ansible.playbook_request import PlaybookRequest
     from clusterctl.model.node import Node
+    from clusterctl.model.plan import Plan
     from clusterctl.model.playbook_result import HostOutcome, PlaybookResult
     from clusterctl.model.provision import Phase
     from clusterctl.workflows.provision.context import RunContext
@@ -48,6 +49,20 @@ def joined(first: HostOutcome, then: HostOutcome) -> HostOutcome:
         apply_again=tuple(sorted({*first.apply_again, *then.apply_again})),
         waiting=(*first.waiting, *then.waiting),
     )
+
+
+def report_where(context: RunContext, plan: Plan) -> None:
+    """Report where the roles of a plan would run, and why not on the node."""
+    on_node = context.services.on_node
+    planned = [p.node for p in plan.nodes if p.roles]
+    if on_node is None or not planned:
+        return
+    problems = on_node.problems([context.candidates[n].node for n in planned], context.findings)
+    here = sum(not why for why in problems.values())
+    reasons = Counter(why for why in problems.values() if why)
+    texts = [f"on the node itself: {here}"] if here else []
+    texts += [f"from the controller: {count}, because {why}" for why, count in reasons.items()]
+    context.notify(Note(f"where roles would run, by number of nodes: {'; '.join(texts)}"))
 
 
 def run_parts(context: RunContext, request: PlaybookRequest, step: Phase) -> RolesRun:

@@ -38,6 +38,7 @@ from clusterctl.workflows.provision.neighbours import hold, neighbour_names, nod
 from clusterctl.workflows.provision.partners import with_partners
 from clusterctl.workflows.provision.query_progress import QueryProgress
 from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT, resumed, save_request, take_over
+from clusterctl.workflows.provision.run_roles import report_where
 from clusterctl.workflows.reconcile import reconcile
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.target_filter import without_absent_nodes
@@ -90,6 +91,7 @@ def plan_provision(config: Config, request: ProvisionRequest, listener: Progress
         context = _context(config, store, selected, RunDir("plan", config.state_dir), listener)
         plan = with_partners(context, check_nodes(context))
         warn(context, plan)
+        report_where(context, plan)
         return plan
 
 
