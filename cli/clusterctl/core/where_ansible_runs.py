@@ -46,7 +46,7 @@ class ControllerNeeds:
         return self.always or any(_anything(declared.get(name)) for name in self.variables)
 
 
-def parts(roles: Sequence[str], order: Sequence[str], from_controller: Collection[str]) -> tuple[ApplyPart, ...]:
+def apply_parts(roles: Sequence[str], order: Sequence[str], from_controller: Collection[str]) -> tuple[ApplyPart, ...]:
     """The roles of a node as parts: in the order of the playbook, roles of the site before or after its listed ones as `node_roles` has them."""
     listed = [r for r in roles if r in order]
     first = roles.index(listed[0]) if listed else len(roles)

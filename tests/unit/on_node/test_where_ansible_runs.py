@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterctl.adapters.on_node.controller_roles import controller_needs, playbook_order
-from clusterctl.core.where_ansible_runs import ControllerNeeds, node_problem, parts, run_problem
+from clusterctl.core.where_ansible_runs import ControllerNeeds, apply_parts, node_problem, run_problem
 from clusterctl.model.node import Connection, Node, NodeSpec, Place
 from support.roles import ROOT
 
@@ -56,7 +56,7 @@ def test_a_run(words: tuple[str, ...], extra_vars: tuple[str, ...], environment:
 
 @given(st.permutations([*ORDER, "site_first", "site_last"]), st.sets(st.sampled_from(ORDER)))
 def test_parts_keep_every_role_once_in_the_order_of_the_playbook(roles: list[str], bound: set[str]) -> None:
-    found = parts(roles, ORDER, bound)
+    found = apply_parts(roles, ORDER, bound)
     flat = [r for part in found for r in part.roles]
     assert sorted(flat) == sorted(roles)
     assert [r for r in flat if r in ORDER] == list(ORDER)
@@ -65,7 +65,7 @@ def test_parts_keep_every_role_once_in_the_order_of_the_playbook(roles: list[str
 
 
 def test_a_role_of_the_site_stands_where_node_roles_has_it() -> None:
-    found = parts(["early", "kernel", "late", "monitoring"], ORDER, {"kernel"})
+    found = apply_parts(["early", "kernel", "late", "monitoring"], ORDER, {"kernel"})
     assert [p.roles for p in found] == [("early",), ("kernel",), ("monitoring", "late")]
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.adapters.ansible import environment as ansible_env
 from clusterctl.adapters.ansible import process_tree
 from clusterctl.adapters.ansible.content import content_dir
-from clusterctl.adapters.ansible.event_log import EventLog
+from clusterctl.adapters.ansible.playbook_log import PlaybookLog
 from clusterctl.adapters.ansible.playbook_request import PlaybookRequest
 from clusterctl.adapters.private_directory import private_dir
 from clusterctl.core.redact import Redactor
@@ -155,13 +155,13 @@ class _Run:
         self.stopped = self.stopped or why
         process_tree.end_processes(str(self.private))
 
-    def _handle_events(self) -> EventLog:
-        with EventLog(self.artifacts, self.redact, self.on_event, self.on_output) as log:
+    def _handle_events(self) -> PlaybookLog:
+        with PlaybookLog(self.artifacts, self.redact, self.on_event, self.on_output) as log:
             while (event := self.events.get()) is not None:
                 log.add(event)
         return log
 
-    def _result(self, log: EventLog) -> PlaybookResult:
+    def _result(self, log: PlaybookLog) -> PlaybookResult:
         status, detail = PlaybookStatus.COMPLETED, ""
         if self.stopped is not None:
             status = self.stopped

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.adapters.ansible.event_log import EventLog
+from clusterctl.adapters.ansible.playbook_log import PlaybookLog
 from clusterctl.adapters.on_node import archive
 from clusterctl.adapters.on_node.node_run import Ended, NodeRun
 from clusterctl.adapters.ssh.fanout import fan_out
@@ -84,7 +84,7 @@ def run_on_nodes(
     bundle = Bundle(path, sha256_of(content), len(content), min_python=archive.MIN_PYTHON)
     artifacts.mkdir(parents=True, exist_ok=True)
     redact = Redactor.of_command(os.environ, request.extra_args)
-    with EventLog(artifacts, redact, on_event, on_output) as log:
+    with PlaybookLog(artifacts, redact, on_event, on_output) as log:
         work = _Work(request, artifacts, bundle, variables, holder, log, cancelled or (lambda: False), settings)
         work.become = passwords(nodes, request.inventory)
         asyncio.run(work.run(nodes))
@@ -98,7 +98,7 @@ class _Work:
     bundle: Bundle
     variables: SentVariables
     holder: str
-    log: EventLog
+    log: PlaybookLog
     cancelled: Callable[[], bool]
     settings: OnNodeSettings
     become: Mapping[str, BecomePassword] = field(default_factory=dict)

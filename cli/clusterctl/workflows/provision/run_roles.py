@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from clusterctl.core.where_ansible_runs import ApplyPart, parts
+from clusterctl.core.where_ansible_runs import ApplyPart, apply_parts
 from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.provision import Note
 
@@ -79,7 +79,7 @@ def run_parts(context: RunContext, request: PlaybookRequest, step: Phase) -> Rol
     groups: dict[tuple[ApplyPart, ...], list[str]] = defaultdict(list)
     for name in (n for n in request.nodes if n not in here):
         bound = on_node.from_controller(request.tags, context.candidates[name].node)
-        groups[parts(request.tags, on_node.order, bound)].append(name)
+        groups[apply_parts(request.tags, on_node.order, bound)].append(name)
     for chosen, names in groups.items():
         for part in chosen:
             left = run.going_on(names)

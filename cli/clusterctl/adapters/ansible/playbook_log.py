@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LAST_LINES = 10
 
 
-class EventLog:
+class PlaybookLog:
     """A context manager over `events.jsonl` and a log of what was printed, both without secrets.
 
     Attributes:
