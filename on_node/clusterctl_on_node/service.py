@@ -20,6 +20,7 @@ from clusterctl_on_node.worker_input import argv, environment, kwargs
 if TYPE_CHECKING:
     from pathlib import Path
 
+_UNATTENDED = "unattended"
 _LINGER_S = 60.0
 _POLL_S = 0.5
 _GRACE_S = 10.0
@@ -57,7 +58,8 @@ class Service:
                 lock.flush()
                 self._end(events, {"rc": self._work(asked, events), "why": self.why})
             lock.close()
-        self._linger()
+        if self.why != _UNATTENDED:
+            self._linger()
         run_folder.remove(self.folder)
         return 0
 
@@ -108,7 +110,7 @@ class Service:
             if (self.folder / run_folder.STOP).exists():
                 self._kill("cancelled")
             elif now - seen > unattended_s:
-                self._kill("unattended")
+                self._kill(_UNATTENDED)
             elif now - began > timeout_s:
                 self._kill("timed_out")
 

@@ -72,7 +72,7 @@ def apply(
     nodes = load_nodes(asked.inventory, NODE)
     if python:
         nodes = tuple(replace(n, connection=replace(n.connection, python=python)) for n in nodes)
-    settings = OnNodeSettings(unattended_s=3.0, reconnect_s=60.0)
+    settings = OnNodeSettings(unattended_s=15.0, reconnect_s=90.0)
     variables = load_sent_variables(asked.inventory, [NODE])
     return run_on_nodes(
         asked, nodes, artifacts, state, variables, holder="the first run", on_event=on_event, cancelled=cancelled, settings=settings
@@ -81,7 +81,7 @@ def apply(
 
 def left_on(node: ContainerNode) -> str:
     return node.shell(
-        "pgrep -af 'ansible|clusterctl_on_node' || true; ls -A /run/clusterctl-apply /dev/shm/clusterctl-apply 2>/dev/null | grep -v '^lock$\\|:$\\|^$' || true"
+        "pgrep -af '[a]nsible|[c]lusterctl_on_node' || true; ls -A /run/clusterctl-apply /dev/shm/clusterctl-apply 2>/dev/null | grep -v '^lock$\\|:$\\|^$' || true"
     )
 
 
