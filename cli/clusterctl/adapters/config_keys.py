@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 COMMON = "@common"
 REBOOT_BUDGET = "50%"
 APPLY_ON_NODE = "node"
-_APPLY = (APPLY_ON_NODE, "ssh")
+APPLY_BY_SSH = "ssh"
+_APPLY = (APPLY_BY_SSH, APPLY_ON_NODE)
 CPU_QUOTA_PERCENT = 50
 _BUDGET = re.compile(r"[1-9][0-9]*|([1-9][0-9]?|100)%")
 _WEEK_MINUTES = 7 * 24 * 60
@@ -246,11 +247,11 @@ KEYS = (
         "apply",
         {"enum": list(_APPLY)},
         _apply,
-        "write apply: node, or apply: ssh",
+        "write apply: ssh, or apply: node",
         "where Ansible runs when roles are applied: `node`, on each node itself, or `ssh`, on the controller. "
         "A node whose Python is too old, that is not reached as root by SSH, and roles that need the controller use `ssh` anyway",
-        APPLY_ON_NODE,
-        f"`{APPLY_ON_NODE}`",
+        APPLY_BY_SSH,
+        f"`{APPLY_BY_SSH}`",
         environment="CLUSTERCTL_APPLY",
     ),
 )
