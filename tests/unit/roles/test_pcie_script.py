@@ -87,7 +87,7 @@ class Node:
 def test_every_port_above_a_gpu_or_hca_is_cleared_and_no_other(kind: Hardware, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     simulate_hardware(kind, monkeypatch)
     node = Node(tmp_path)
-    hcas = (*kind.hca_addresses, *(address for _, address in kind.switch_hcas))
+    hcas = (*kind.hca_addresses, *(address for _, address in (*kind.switch_hcas, *kind.other_hcas)))
     above = {port for address in (*kind.gpu_addresses, *hcas) for port in sysfs_pci.ports_of(address)} & node.on()
     others = node.on() - above
     assert above
