@@ -252,7 +252,6 @@ KEYS = (
         "A node whose Python is too old, that is not reached as root by SSH, and roles that need the controller use `ssh` anyway",
         APPLY_BY_SSH,
         f"`{APPLY_BY_SSH}`",
-        environment="CLUSTERCTL_APPLY",
     ),
 )
 BY_NAME = {key.name: key for key in KEYS}
