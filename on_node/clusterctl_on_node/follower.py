@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import sys
 import time
 from typing import TYPE_CHECKING
 
-from clusterctl_on_node.run_folder import EVENTS, open_lock, try_lock
+from clusterctl_on_node.run_folder import EVENTS, open_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def follow(folder: Path, offset: int) -> int:
     except OSError:
         return EXIT_GONE
     with attended:
-        try_lock(attended, shared=True)
+        fcntl.flock(attended, fcntl.LOCK_SH)  # waits: the run holds it for the moment in which it looks for a follower
         events = _opened(folder / EVENTS)
         if events < 0:
             return EXIT_GONE

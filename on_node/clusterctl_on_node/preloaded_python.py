@@ -16,6 +16,7 @@ import sys
 import traceback
 import types
 from contextlib import suppress
+from pathlib import Path
 
 _LOOK_S = 5.0
 _PRELOADED = (
@@ -69,7 +70,8 @@ def _answer(client: socket.socket) -> None:
         client.close()
         _become_module(fds)
     _, status = os.waitpid(pid, 0)
-    client.sendall(struct.pack("i", os.waitstatus_to_exitcode(status)))
+    code = os.waitstatus_to_exitcode(status)
+    client.sendall(struct.pack("i", code if code >= 0 else 128 - code))  # as a shell reports a signal
     os._exit(0)
 
 
@@ -78,6 +80,7 @@ def _become_module(fds: list[int]) -> None:
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
         os.close(fd)
+    os.environ["PWD"] = str(Path.cwd())  # as the shell does that starts a module otherwise
     code = 1
     try:
         sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, closefd=False) for n, mode in enumerate("rww"))

@@ -56,10 +56,10 @@ def open_lock(path: Path) -> IO[str]:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "r+", encoding="utf-8")
 
 
-def try_lock(file: IO[str], *, shared: bool = False) -> bool:
+def try_lock(file: IO[str]) -> bool:
     """Whether the lock is ours now."""
     try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

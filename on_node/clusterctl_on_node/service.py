@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _UNATTENDED = "unattended"
-_LINGER_S = 60.0
+_PRIVATE = "private"
 _POLL_S = 0.5
 _GRACE_S = 10.0
 
@@ -58,13 +58,14 @@ class Service:
                 lock.flush()
                 self._end(events, {"rc": self._work(asked, events), "why": self.why})
             lock.close()
+        run_folder.remove(self.folder / _PRIVATE)
         if self.why != _UNATTENDED:
-            self._linger()
+            self._linger(asked["unattended_s"])
         run_folder.remove(self.folder)
         return 0
 
     def _work(self, asked: dict[str, Any], events: BinaryIO) -> int:
-        private = self.folder / "private"
+        private = self.folder / _PRIVATE
         (private / "inventory").mkdir(mode=0o700, parents=True)
         (private / "inventory" / "hosts.json").write_text(json.dumps(asked["inventory"]), encoding="utf-8")
         with (self.folder / "stderr").open("wb") as errors:
@@ -98,15 +99,10 @@ class Service:
 
     def _watch(self, unattended_s: float, timeout_s: float) -> None:
         """End the worker where nobody has listened for `unattended_s`, where a follower said so, or where it takes too long."""
-        attended = run_folder.open_lock(self.folder / ATTENDED)
         seen = began = time.monotonic()
         while not self.done.wait(_POLL_S):
             now = time.monotonic()
-            if run_folder.try_lock(attended):
-                attended.close()
-                attended = run_folder.open_lock(self.folder / ATTENDED)
-            else:
-                seen = now
+            seen = now if self._attended() else seen
             if (self.folder / run_folder.STOP).exists():
                 self._kill("cancelled")
             elif now - seen > unattended_s:
@@ -126,10 +122,16 @@ class Service:
         events.write(END + json.dumps(what).encode() + b"}\n")
         events.flush()
 
-    def _linger(self) -> None:
-        """Until the controller has read the end, or for a while, so that one whose connection broke can come back for it."""
-        until = time.monotonic() + _LINGER_S
-        while time.monotonic() < until and not (self.folder / READ).exists():
+    def _attended(self) -> bool:
+        """Whether somebody follows the run: a follower holds the lock for as long as its connection."""
+        with run_folder.open_lock(self.folder / ATTENDED) as file:
+            return not run_folder.try_lock(file)
+
+    def _linger(self, unattended_s: float) -> None:
+        """Until the controller has read the end; as long as a run goes on unattended, so that one whose connection broke can come back for it."""
+        seen = time.monotonic()
+        while not (self.folder / READ).exists() and time.monotonic() - seen < unattended_s:
+            seen = time.monotonic() if self._attended() else seen
             time.sleep(_POLL_S)
 
 

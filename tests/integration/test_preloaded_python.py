@@ -18,7 +18,21 @@ pytestmark = pytest.mark.slow
 PROGRAM = ROOT / "on_node" / "clusterctl_on_node"
 # what differs between two runs of the same task
 VOLATILE = frozenset(
-    {"start", "end", "delta", "atime", "ctime", "mtime", "inode", "elapsed", "mode_time", "ansible_date_time", "exception"}
+    {
+        "src",
+        "version",
+        "start",
+        "end",
+        "delta",
+        "atime",
+        "ctime",
+        "mtime",
+        "inode",
+        "elapsed",
+        "mode_time",
+        "ansible_date_time",
+        "exception",
+    }
 )
 TASKS: list[dict[str, Any]] = [
     {"ansible.builtin.ping": {}},
