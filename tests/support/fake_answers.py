@@ -47,8 +47,8 @@ class FakeNode:
 
     async def __call__(self, process: Process) -> None:
         words = shlex.split(process.command or "")
-        mode, sha256, size = words[-4], words[-3], int(words[-2])
-        launcher = int(re.findall(r"read\((\d+)\)", words[-5])[0])
+        start, mode, sha256, length, _oldest, _module = words[-6:]
+        size, launcher = int(length), int(re.findall(r"read\((\d+)\)", start)[0])
         sent = await process.stdin.read()
         rest = sent[launcher:]
         self.execs.append(mode)
