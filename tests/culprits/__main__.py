@@ -1,6 +1,6 @@
 """`python -m culprits`: how well pair gates find bad devices, by size and number of faults; writes build/culprits.json.
 
-Exits 1 if a round too many was needed, a healthy device was condemned more often than once in 10,000, or too few bad ones were found.
+Exits 1 if a round too many was needed, a healthy device was marked faulty more often than once in 10,000, or too few bad ones were found.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> int:
         "rounds_max": max(row["rounds"] for row in steady_and_hidden),
         "recall": _share(steady, "recall"),
         "recall_intermittent_three_nights": _share(hidden, "recall"),
-        "healthy_condemned": sum(row["healthy_condemned"] for row in steady_and_hidden),
+        "healthy_marked_faulty": sum(row["healthy_marked_faulty"] for row in steady_and_hidden),
         "healthy_judged": sum((row["nodes"] - row["faults"]) * row["fleets"] * row["nights"] for row in steady_and_hidden),
         "judging": large,
         "agents": agents,
@@ -64,14 +64,14 @@ def _problems(document: dict[str, Any]) -> list[str]:
     rows = [*document["steady"], *document["intermittent"]]
     found = [f"{row['nodes']} nodes: {row['rounds']} rounds" for row in rows if row["rounds"] > _ROUNDS]
     found += [f"{row['nodes']} nodes: more runs than the bound" for row in rows if row["runs_per_night"] > row["bound_per_night"]]
-    if document["healthy_condemned"] * 10_000 > document["healthy_judged"]:
-        found.append(f"{document['healthy_condemned']} healthy devices of {document['healthy_judged']} condemned")
+    if document["healthy_marked_faulty"] * 10_000 > document["healthy_judged"]:
+        found.append(f"{document['healthy_marked_faulty']} healthy devices of {document['healthy_judged']} marked faulty")
     for key, least in (("recall", _RECALL), ("recall_intermittent_three_nights", _INTERMITTENT)):
         found += [f"{key} {document[key]:.3f}"] if document[key] < least else []
     large, agents = document["judging"], document["agents"]
     if large["cpu_s"] > _JUDGE_S or large["peak_gib"] > _JUDGE_GIB:
         found.append(f"judging took {large['cpu_s']} s and {large['peak_gib']} GiB")
-    found += [] if agents["condemned"] == agents["bad"] and agents["rounds"] <= _ROUNDS else [f"real agents: {agents}"]
+    found += [] if agents["marked_faulty"] == agents["bad"] and agents["rounds"] <= _ROUNDS else [f"real agents: {agents}"]
     return found
 
 

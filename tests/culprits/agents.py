@@ -36,7 +36,7 @@ def on_real_agents(folder: Path) -> dict[str, Any]:
     return {
         "nodes": _NODES,
         "bad": sorted(_BAD),
-        "condemned": sorted({r.node for r in results if r.outcome is Outcome.FAIL}),
+        "marked_faulty": sorted({r.node for r in results if r.outcome is Outcome.FAIL}),
         "not_passed": sorted({r.node for r in results if r.outcome is not Outcome.PASS}),
         "rounds": len({name for name in pairs.rounds if name.startswith(("round", "again"))}),
         "nodes_measured_again": len(pairs.plays[1]),

@@ -70,7 +70,7 @@ class Night:
     suspects: int
 
     @property
-    def condemned(self) -> frozenset[str]:
+    def marked_faulty(self) -> frozenset[str]:
         """The nodes with a bad device."""
         return frozenset(r.node for r in self.results if r.outcome is Outcome.FAIL)
 

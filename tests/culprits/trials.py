@@ -28,7 +28,7 @@ def _suspects_at_most(nodes: int, bad: int) -> float:
 
 
 def fleets_over_nights(nodes: int, bad: int, fleets: int, hides: float, nights: int) -> dict[str, Any]:
-    """The sums over some fleets; a device is found if it was condemned in one of the nights, and wrongly condemned in any."""
+    """The sums over some fleets; a device is found if it was marked faulty in one of the nights, and wrongly so in any."""
     totals = {"bad": 0, "found": 0, "wrong": 0, "nights": 0, "runs": 0, "rounds": 0, "suspects": 0, "found_first_night": 0}
     for number in range(fleets):
         chosen = Random(f"{nodes} {bad} {number}").sample(range(nodes), bad)  # noqa: S311 a simulation
@@ -38,8 +38,8 @@ def fleets_over_nights(nodes: int, bad: int, fleets: int, hides: float, nights: 
         wrong: set[str] = set()
         for night in range(nights):
             one = night_of(fleet, subjects, f"fleet-{number}-night-{night}")
-            found |= one.condemned & fleet.bad
-            wrong |= one.condemned - fleet.bad
+            found |= one.marked_faulty & fleet.bad
+            wrong |= one.marked_faulty - fleet.bad
             totals["found_first_night"] += len(found) if night == 0 else 0
             totals["nights"] += 1
             totals["runs"] += one.runs
@@ -48,7 +48,7 @@ def fleets_over_nights(nodes: int, bad: int, fleets: int, hides: float, nights: 
         totals["bad"] += len(fleet.bad)
         totals["found"] += len(found)
         totals["wrong"] += len(wrong)
-    condemned = totals["found"] + totals["wrong"]
+    marked_faulty = totals["found"] + totals["wrong"]
     return {
         "nodes": nodes,
         "faults": bad,
@@ -58,8 +58,8 @@ def fleets_over_nights(nodes: int, bad: int, fleets: int, hides: float, nights: 
         "nights": nights,
         "recall": totals["found"] / totals["bad"],
         "recall_first_night": totals["found_first_night"] / totals["bad"],
-        "precision": totals["found"] / condemned if condemned else 1.0,
-        "healthy_condemned": totals["wrong"],
+        "precision": totals["found"] / marked_faulty if marked_faulty else 1.0,
+        "healthy_marked_faulty": totals["wrong"],
         "rounds": totals["rounds"],
         "runs_per_night": totals["runs"] / totals["nights"],
         "bound_per_night": 3 * nodes / 2 + 2 * _suspects_at_most(nodes, bad),

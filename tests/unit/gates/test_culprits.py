@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @settings(deadline=None, max_examples=12)
 @given(st.integers(24, 90), st.integers(6, 16), st.data(), st.text("abc", min_size=1, max_size=3))
-def test_without_noise_the_bad_are_condemned_and_nobody_else_in_six_rounds(
+def test_without_noise_the_bad_are_marked_faulty_and_no_other_in_six_rounds(
     count: int, per_leaf: int, data: st.DataObject, run: str
 ) -> None:
     bad = data.draw(
@@ -38,7 +38,7 @@ def test_without_noise_the_bad_are_condemned_and_nobody_else_in_six_rounds(
     )
     fleet = Fleet(count, per_leaf, bad=frozenset(f"n{i}" for i in bad), noise=0.0)
     found = night_of(fleet, fleet.subjects(), run)
-    assert found.condemned == fleet.bad
+    assert found.marked_faulty == fleet.bad
     assert {r.outcome for r in found.results} <= {Outcome.PASS, Outcome.FAIL}
     assert found.rounds <= 6
     assert found.suspects == len(bad)
@@ -61,7 +61,7 @@ def leaf_number(name: str) -> int:
 def test_low_uplinks_of_a_leaf_are_blamed_on_the_leaf_and_on_no_node() -> None:
     fleet = Fleet(96, 16, noise=0.0, low=lambda a, b, _: (leaf_number(a) == 2) != (leaf_number(b) == 2))
     found = night_of(fleet, fleet.subjects(), "run")
-    assert found.condemned == frozenset()
+    assert found.marked_faulty == frozenset()
     behind = [r for r in found.results if r.outcome is Outcome.COULD_NOT_RUN]
     assert {r.reason for r in behind} == {GateReason.SHARED_FAULT}
     assert {leaf_number(r.node) for r in behind} == {2}
@@ -89,7 +89,7 @@ def test_all_rails_of_a_node_are_its_root_complex_and_no_cables() -> None:
 def test_pairs_that_are_low_between_two_leaves_are_the_path_between_them() -> None:
     fleet = Fleet(64, 32, noise=0.0, low=lambda a, b, _: int(a[1:]) < 32 <= int(b[1:]) and int(a[1:]) % 4 > 0 and int(b[1:]) % 4 > 0)
     found = night_of(fleet, fleet.subjects(), "run")
-    assert found.condemned == frozenset()
+    assert found.marked_faulty == frozenset()
     assert any("the path between leaf0 and leaf1" in r.detail for r in found.results)
 
 
