@@ -145,7 +145,7 @@ class Agent:
         begun = time.monotonic()
         try:
             if error == NO_ERROR and step["side"] == "server":
-                holder = holder_of(step.get("port", 0))
+                holder = holder_of(step.get("port", 0), self.plan["listen"])
                 error = ("port_taken", f"port {step['port']} is taken by {holder}") if holder else NO_ERROR
                 record["error_code"], record["error"] = error
             if error == NO_ERROR:

@@ -63,7 +63,7 @@ class Meeting:
             try:
                 return socket.create_server((address, port), family=family, dualstack_ipv6=dual, backlog=128)
             except OSError as e:
-                why.append(f"{port} ({holder_of(port) or e.strerror or e})")
+                why.append(f"{port} ({holder_of(port, address) or e.strerror or e})")
         raise PortsTakenError(f"cannot listen on port {', '.join(why)}")
 
     def _serve(self) -> None:

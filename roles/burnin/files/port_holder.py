@@ -8,6 +8,8 @@ from __future__ import annotations
 import glob
 import os
 import pwd
+import socket
+import struct
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,15 +18,28 @@ LISTEN = "0A"
 LOCAL, STATE, OWNER, INODE = 1, 3, 7, 9
 
 
-def holder_of(port: int) -> str:
-    """The program that listens on a port, with its process and owner; empty if nobody does."""
+def holder_of(port: int, address: str = "") -> str:
+    """The program that listens on a port of `address` (empty: of any address), with its process and owner; empty if none does."""
     for table in TABLES:
         with suppress(OSError):
             for line in Path(table).read_text(encoding="ascii", errors="replace").splitlines()[1:]:
                 fields = line.split()
-                if len(fields) > INODE and fields[STATE] == LISTEN and int(fields[LOCAL].rpartition(":")[2], 16) == port:
+                if len(fields) > INODE and fields[STATE] == LISTEN and _is_local(fields[LOCAL], port, address):
                     return _process_with(fields[INODE]) or f"a process of user {_user(int(fields[OWNER]))}"
     return ""
+
+
+def _is_local(local: str, port: int, address: str) -> bool:
+    """Whether a local address of the table is this port, on this address or on all of them. The table has IPv4 addresses as numbers of the host."""
+    host, _, number = local.rpartition(":")
+    if int(number, 16) != port:
+        return False
+    if not address or not int(host, 16):
+        return True
+    try:
+        return host.endswith("{:08X}".format(*struct.unpack("=I", socket.inet_aton(address))))
+    except OSError:
+        return True  # an IPv6 address or a name: not compared
 
 
 def _process_with(inode: str) -> str:

@@ -18,6 +18,7 @@ import pytest
 
 from clusterctl.adapters.raw_records import read_records
 from clusterctl.model.gate_reason import GateReason
+from support.agents import program
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -374,3 +375,14 @@ def test_the_agent_is_python_3_8() -> None:
     ast.parse(AGENT.read_text(), feature_version=(3, 8))
     later = ("removeprefix", "removesuffix", "link.readlink(", "math.lcm", "zoneinfo")
     assert [word for word in later if word in AGENT.read_text()] == []
+
+
+def test_a_port_of_another_address_is_free() -> None:
+    holder_of = program("port_holder").holder_of
+    with socket.create_server(("127.0.0.7", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert f"pid {os.getpid()}" in holder_of(port)
+        assert f"pid {os.getpid()}" in holder_of(port, "127.0.0.7")
+        assert holder_of(port, "127.0.0.8") == ""
+    with socket.create_server(("0.0.0.0", 0)) as everywhere:
+        assert f"pid {os.getpid()}" in holder_of(everywhere.getsockname()[1], "127.0.0.8")
