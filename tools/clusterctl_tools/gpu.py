@@ -20,10 +20,10 @@ class UnreadableGpuError(ValueError):
 class EccCounts:
     """Errors counted since the driver was loaded (volatile) or in the GPU's life (aggregate); None = not reported."""
 
-    sram_correctable: Optional[int]
-    sram_uncorrectable: Optional[int]
-    dram_correctable: Optional[int]
-    dram_uncorrectable: Optional[int]
+    sram_correctable: Optional[int] = None
+    sram_uncorrectable: Optional[int] = None
+    dram_correctable: Optional[int] = None
+    dram_uncorrectable: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -34,40 +34,40 @@ class Gpu:
     bus_id: str
     serial: str
     model: str
-    architecture: Optional[str]
-    vbios: str
-    memory_mib: Optional[int]
-    persistence: Optional[str]
-    ecc_current: Optional[str]
-    ecc_pending: Optional[str]
-    pcie_gen_max: Optional[int]
-    pcie_width_current: Optional[int]
-    pcie_width_max: Optional[int]
-    mig_current: Optional[str]
-    mig_pending: Optional[str]
-    gsp_firmware: Optional[str]
-    power_limit_w: Optional[float]
-    power_min_w: Optional[float]
-    power_max_w: Optional[float]
-    fabric_state: Optional[str]
-    fabric_status: Optional[str]
-    fabric_clique: Optional[str]
-    fabric_cluster: Optional[str]
-    fabric_health: Optional[str]
-    volatile: EccCounts
-    aggregate: EccCounts
-    sram_threshold_exceeded: Optional[str]
-    remapped_uncorrectable: Optional[int]
-    remap_pending: Optional[str]
-    remap_failure: Optional[str]
-    banks_without_rows: Optional[int]
-    banks_with_few_rows: Optional[int]
-    power_brake: Optional[str]
-    fabric_problems: Optional[str]
-    retired_pages: Optional[int]
-    retirement_pending: Optional[str]
-    recovery_action: Optional[str]
-    compute_processes: Optional[int]
+    architecture: Optional[str] = None
+    vbios: str = ""
+    memory_mib: Optional[int] = None
+    persistence: Optional[str] = None
+    ecc_current: Optional[str] = None
+    ecc_pending: Optional[str] = None
+    pcie_gen_max: Optional[int] = None
+    pcie_width_current: Optional[int] = None
+    pcie_width_max: Optional[int] = None
+    mig_current: Optional[str] = None
+    mig_pending: Optional[str] = None
+    gsp_firmware: Optional[str] = None
+    power_limit_w: Optional[float] = None
+    power_min_w: Optional[float] = None
+    power_max_w: Optional[float] = None
+    fabric_state: Optional[str] = None
+    fabric_status: Optional[str] = None
+    fabric_clique: Optional[str] = None
+    fabric_cluster: Optional[str] = None
+    fabric_health: Optional[str] = None
+    volatile: EccCounts = EccCounts()
+    aggregate: EccCounts = EccCounts()
+    sram_threshold_exceeded: Optional[str] = None
+    remapped_uncorrectable: Optional[int] = None
+    remap_pending: Optional[str] = None
+    remap_failure: Optional[str] = None
+    banks_without_rows: Optional[int] = None
+    banks_with_few_rows: Optional[int] = None
+    power_brake: Optional[str] = None
+    fabric_problems: Optional[str] = None
+    retired_pages: Optional[int] = None
+    retirement_pending: Optional[str] = None
+    recovery_action: Optional[str] = None
+    compute_processes: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -83,3 +83,13 @@ class GpuLog:
     runtime_version: str
     attached: int
     gpus: Tuple[Gpu, ...]
+
+
+@dataclass(frozen=True)
+class GpuPart:
+    """The identity of a GPU. `serial` as the tool prints it; `bus_id` as sysfs writes it (`0000:18:00.0`)."""
+
+    index: int
+    bus_id: str
+    model: str
+    serial: str

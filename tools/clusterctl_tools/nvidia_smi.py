@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from functools import lru_cache
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from .gpu import EccCounts, Gpu, GpuLog, UnreadableGpuError
+from .gpu import EccCounts, Gpu, GpuLog, GpuPart, UnreadableGpuError
 
 PROGRAM = "nvidia-smi"
 QUERY = (PROGRAM, "-q", "-x")
@@ -13,6 +13,7 @@ NVLINKS = (PROGRAM, "nvlink", "-s")
 NVLINK_COUNTERS = (PROGRAM, "nvlink", "-e")
 TOPOLOGY = (PROGRAM, "topo", "-m")
 VERSION = (PROGRAM, "--version")
+PART_FIELDS = ("index", "pci.bus_id", "serial", "name")
 
 _LOST = re.compile(r"Unable to determine the device handle|GPU is lost|fallen off the bus|No devices were found", re.IGNORECASE)
 _GPU_HEADER = re.compile(r"^GPU (\d+):")
@@ -70,6 +71,20 @@ def parse_row(line: str, fields: Sequence[str]) -> Dict[str, str]:
     if len(cells) != len(fields):
         raise unreadable("nvidia-smi printed {!r}, which is not a row of a GPU".format(line))
     return dict(zip(fields, cells))
+
+
+def parse_parts(text: str) -> List[GpuPart]:
+    """From rows of `PART_FIELDS`; a line that is no row is left out. nvidia-smi writes a PCI domain of eight digits, sysfs one of four."""
+    found = []
+    for line in text.splitlines():
+        try:
+            row = parse_row(line, PART_FIELDS)
+        except UnreadableGpuError:
+            continue
+        if row["index"].isdigit():
+            bus_id = re.sub("^0000(?=[0-9a-f]{4}:)", "", row["pci.bus_id"].lower())
+            found.append(GpuPart(int(row["index"]), bus_id, row["name"], row["serial"]))
+    return found
 
 
 def reported(cell: str) -> str:

@@ -4,9 +4,10 @@ Checks and burn-in use only these types and those of `clusterctl_tools.gpu`; `gp
 """
 
 from dataclasses import dataclass
-from typing import Dict, FrozenSet, List, Protocol, Tuple
+from typing import Callable, Dict, FrozenSet, List, Mapping, Protocol, Sequence, Tuple, Union
 
-from clusterctl_tools.gpu import GpuLog
+from clusterctl_tools.gpu import GpuLog, GpuPart
+from clusterctl_validators.probe import Probe
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,17 @@ class GpuAdvice:
     fabric: str
     links: str
     switch: str
-    persistence: str
-    row_remap: str
-    stress: str
-    corruption: str
-    slow_copy: str
-    slow_collective: str
-    wrong_domain: str
-    unusable_domain: str
-    refused_multicast: str
-    no_sharp: str
-    fabric_not_ready: str
+    persistence: str = ""
+    row_remap: str = ""
+    stress: str = ""
+    corruption: str = ""
+    slow_copy: str = ""
+    slow_collective: str = ""
+    wrong_domain: str = ""
+    unusable_domain: str = ""
+    refused_multicast: str = ""
+    no_sharp: str = ""
+    fabric_not_ready: str = ""
 
 
 class GpuReader(Protocol):
@@ -94,3 +95,35 @@ class GpuReader(Protocol):
 
     def power_command(self, index: int, limit_w: float) -> str:
         """The command that sets the power limit of a GPU."""
+
+
+@dataclass(frozen=True)
+class GpuVendor:
+    """All that the framework itself runs and reads of a vendor's tools. Roles, validators and gates of a vendor are chosen by `node_roles` and profile.
+
+    Attributes:
+        name: as `hardware_gpu_vendor` declares it; the module is `vendor_<name>.py`.
+        reader: the `GpuReader` of a node.
+        counter_commands, link_counter_commands: what prints the error counters of GPUs, and of the links between them.
+        version_command: what prints the version of the vendor's tool.
+        log_pattern: regular expression of the lines of the kernel log that are about its devices.
+        compute_devices: what a process holds open that computes on a GPU.
+        services: programs of its own that may hold them beside a measurement.
+        parts_command: what prints the serial numbers of the GPUs.
+        read_parts: that output -> GPUs; a line that cannot be read is left out.
+        error_counters: command -> output -> device -> counter -> value. Raises UnreadableGpuError.
+        events_of: lines of a kernel log, each with a match of `log_pattern` -> errors.
+    """
+
+    name: str
+    reader: Callable[[Probe], GpuReader]
+    counter_commands: Tuple[str, ...]
+    link_counter_commands: Tuple[str, ...]
+    version_command: Tuple[str, ...]
+    log_pattern: str
+    compute_devices: Tuple[str, ...]
+    services: Tuple[str, ...]
+    parts_command: Tuple[str, ...]
+    read_parts: Callable[[str], List[GpuPart]]
+    error_counters: Callable[[Mapping[str, str]], Dict[str, Mapping[str, Union[int, float]]]]
+    events_of: Callable[[Sequence[str]], GpuEvents]

@@ -33,7 +33,7 @@ def judge_gpus(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> N
     window = _window(limits.hours, record, probe, "hardware.xids")
     if window is None:
         return
-    reader = reader_of(probe)
+    reader = reader_of(probe, spec["hardware_gpu_vendor"])
     try:
         events = reader.events()
     except UnreadableGpuError as e:

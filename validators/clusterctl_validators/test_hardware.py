@@ -108,7 +108,7 @@ def test_gpu_count(spec: Spec, record: Record, probe: Probe) -> None:
     if not expected:
         record.not_applicable("hardware.gpus.count", _NO_GPUS)
         return
-    reader = reader_of(probe)
+    reader = reader_of(probe, spec["hardware_gpu_vendor"])
     hint = reader.advice.missing
     record.equal("hardware.gpus.on_pci", expected, len(reader.on_pci()), severity=Severity.CRITICAL, hint=hint)
     try:
@@ -123,7 +123,7 @@ def test_gpu_count(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_gpu_parts(spec: Spec, record: Record, probe: Probe) -> None:
-    reader = reader_of(probe)
+    reader = reader_of(probe, spec["hardware_gpu_vendor"])
     for gpu in _gpus(spec, reader, record, "hardware.gpus.parts"):
         at = _at(gpu)
         _declared(record, at + "model", spec["hardware_gpu_model"], gpu.model, _gpu_hint(gpu, "not the ordered part"))
@@ -154,7 +154,7 @@ def _floor(record: Record, reader: GpuReader, check: str, minimum: int, found: O
 
 def test_gpu_settings(spec: Spec, record: Record, probe: Probe) -> None:
     ecc = "Enabled" if spec["hardware_gpu_ecc"] else "Disabled"
-    reader = reader_of(probe)
+    reader = reader_of(probe, spec["hardware_gpu_vendor"])
     for gpu in _gpus(spec, reader, record, "hardware.gpus.settings"):
         at = _at(gpu)
         hint = _gpu_hint(gpu, reader.ecc_command(gpu.index, spec["hardware_gpu_ecc"]) + ", then reboot")
@@ -177,7 +177,7 @@ def test_gpu_memory_health(spec: Spec, record: Record, probe: Probe) -> None:
         remapped_rows=spec["hardware_remapped_rows_max"],
         retired_pages=spec["hardware_retired_pages_max"],
     )
-    reader = reader_of(probe)
+    reader = reader_of(probe, spec["hardware_gpu_vendor"])
     for gpu in _gpus(spec, reader, record, "hardware.gpus.memory_health"):
         if gpu.ecc_current != "Enabled":
             record.not_applicable(_at(gpu) + "ecc", "this GPU counts no errors without ECC; see ecc_mode")
@@ -195,7 +195,7 @@ def test_gpu_memory_health(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_gpu_recovery_action(spec: Spec, record: Record, probe: Probe) -> None:
-    for gpu in _gpus(spec, reader_of(probe), record, "hardware.gpus.recovery_action"):
+    for gpu in _gpus(spec, reader_of(probe, spec["hardware_gpu_vendor"]), record, "hardware.gpus.recovery_action"):
         if gpu.recovery_action is None:
             record.not_applicable(_at(gpu) + "recovery_action", "this driver does not report it (R560 and later do)")
             continue
@@ -207,7 +207,7 @@ def test_nvlink_fabric(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["hardware_gpu_fabric"]:
         record.not_applicable("hardware.gpus.fabric", "these GPUs are not on an NVSwitch fabric")
         return
-    reader = reader_of(probe)
+    reader = reader_of(probe, spec["hardware_gpu_vendor"])
     for gpu in _gpus(spec, reader, record, "hardware.gpus.fabric"):
         hint = _gpu_hint(gpu, reader.advice.fabric)
         found = "{}/{}".format(gpu.fabric_state or "N/A", gpu.fabric_status or "N/A")
@@ -221,7 +221,7 @@ def test_nvlink_fabric(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_gpu_power_brake(spec: Spec, record: Record, probe: Probe) -> None:
     """The power supplies or the board hold the GPU back (clock event reason 0x80), at rest too."""
-    for gpu in _gpus(spec, reader_of(probe), record, "hardware.gpus.power_brake"):
+    for gpu in _gpus(spec, reader_of(probe, spec["hardware_gpu_vendor"]), record, "hardware.gpus.power_brake"):
         if gpu.power_brake is None:
             record.not_applicable(_at(gpu) + "power_brake", "this driver does not report it")
             continue
@@ -234,7 +234,7 @@ def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
     if not expected or not spec["hardware_gpus"]:
         record.not_applicable("hardware.gpus.nvlinks", _UNDECLARED if spec["hardware_gpus"] else _NO_GPUS)
         return
-    reader = reader_of(probe)
+    reader = reader_of(probe, spec["hardware_gpu_vendor"])
     try:
         active = reader.active_links()
     except UnreadableGpuError as e:
@@ -295,7 +295,7 @@ def test_hca_affinity(spec: Spec, record: Record, probe: Probe) -> None:
     if not near:
         record.not_applicable("hardware.hcas.affinity", _UNDECLARED)
         return
-    reader = reader_of(probe)
+    reader = reader_of(probe, spec["hardware_gpu_vendor"])
     try:
         topology = reader.hca_paths()
     except UnreadableGpuError as e:
@@ -352,7 +352,7 @@ def test_pcie_links(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_pcie_path(spec: Spec, record: Record, probe: Probe) -> None:
     """The lanes of every link from a GPU or an HCA to its root port; test_pcie_links has the HCAs' own."""
-    gpus = reader_of(probe).on_pci() if spec["hardware_gpus"] else []
+    gpus = reader_of(probe, spec["hardware_gpu_vendor"]).on_pci() if spec["hardware_gpus"] else []
     judge_widths(record, probe, gpus, [hca_device(hca["name"]) for hca in spec["hardware_hcas"]])
 
 

@@ -8,7 +8,7 @@ from clusterctl_tools.gpu import GpuLog, UnreadableGpuError
 from clusterctl_validators import driver_pins, gpu_modes, nvlsm, secure_boot
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.gpu_vendor import reader_of
+from clusterctl_validators.nvidia import NvidiaReader
 from clusterctl_validators.pinned_packages import check_package
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
@@ -106,7 +106,7 @@ def test_installed_module(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_nvidia_smi(spec: Spec, record: Record, probe: Probe) -> None:
     try:
-        log = reader_of(probe).query()
+        log = NvidiaReader(probe).query()
     except UnreadableGpuError as e:
         record.could_not_run("nvidia_driver.nvidia_smi", str(e), Severity.CRITICAL)
         return
@@ -148,7 +148,7 @@ def test_gpu_modes(spec: Spec, record: Record, probe: Probe) -> None:
     gsp, mig, ecc = spec["nvidia_driver_gsp_firmware"], spec["nvidia_driver_mig"], spec["nvidia_driver_ecc"]
     power_w = int(spec["nvidia_driver_power_limit_w"])
     try:
-        gpus = reader_of(probe).query().gpus
+        gpus = NvidiaReader(probe).query().gpus
     except UnreadableGpuError as e:
         record.could_not_run("nvidia_driver.gpu_modes", str(e), Severity.CRITICAL)
         return

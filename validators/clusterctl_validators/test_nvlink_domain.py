@@ -8,8 +8,8 @@ from clusterctl_tools.systemctl import Unit
 from clusterctl_validators import imex, imex_tls
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
-from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.imex import Domain, UnreadableImexError
+from clusterctl_validators.nvidia import NvidiaReader
 from clusterctl_validators.probe import Probe
 from clusterctl_validators.record import Record
 
@@ -45,7 +45,7 @@ _PER_JOB = "the scheduler starts IMEX for each job"
 def _gpus(probe: Probe, record: Record, check: str) -> Tuple[Gpu, ...]:
     """The GPUs of this tray; none, with a finding, if nvidia-smi fails."""
     try:
-        gpus = reader_of(probe).query().gpus
+        gpus = NvidiaReader(probe).query().gpus
     except UnreadableGpuError as e:
         record.could_not_run(check, str(e), Severity.CRITICAL)
         return ()

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import clusterctl_validators
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.config import find_file
 from clusterctl.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 GROUP = "clusterctl.content"
 
@@ -70,6 +74,11 @@ def checked_validator_dirs(content: SiteContent) -> tuple[Path, ...]:
         except (SyntaxError, ValueError) as e:
             raise ConfigError(detail=f"{file}:{getattr(e, 'lineno', None) or 1}: {e}", hint="correct the validator") from e
     return content.validator_dirs
+
+
+def make_importable(folders: Iterable[Path]) -> None:
+    """Let the controller import validators and GPU vendors of a site: they are modules of the same package, as in the bundle on a node."""
+    clusterctl_validators.__path__.extend(str(f) for f in folders if str(f) not in clusterctl_validators.__path__)
 
 
 def is_role(folder: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.site_content import make_importable, site_content
 from clusterctl.adapters.site_module import import_site_module
 from clusterctl.core.gates.registry import register
 from clusterctl.model.errors import ConfigError
@@ -17,13 +18,14 @@ GROUP = "clusterctl.gates"
 
 
 def load_site_gates(modules: Sequence[str], folder: Path | None) -> None:
-    """Register the gates of all installed packages and of `modules`; a second call changes nothing.
+    """Register the gates of all installed packages and of `modules`, and find the GPU vendors of the site; a second call changes nothing.
 
     An entry point names a gate (`fans = "mysite.gates:FANS"`). A module, from `folder` or installed, has a list or tuple `GATES`.
 
     Raises:
         ConfigError: a module or gate cannot be imported, is not a gate, or has the name of another gate.
     """
+    make_importable(site_content().validator_dirs)
     for entry in entry_points(group=GROUP):
         register(_loaded(entry))
     for name in modules:

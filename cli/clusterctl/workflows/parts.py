@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.site_content import make_importable, site_content
 from clusterctl.adapters.ssh.fanout import fan_out
 from clusterctl.adapters.ssh.read_parts import read_parts
 from clusterctl.adapters.ssh.ssh import SshClient
@@ -35,6 +36,7 @@ def read_all_parts(nodes: Sequence[Node], inventory: Sequence[Path]) -> tuple[No
         ConfigError: the ssh arguments of a node are not supported, or the inventory cannot be read.
     """
     become = passwords(nodes, inventory)
+    make_importable(site_content().validator_dirs)
 
     async def one(client: SshClient, node: Node) -> NodeParts:
         if node.connection.kind not in SSH_KINDS:

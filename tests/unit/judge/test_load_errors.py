@@ -17,7 +17,7 @@ from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_tools.gpu import UnreadableGpuError
-from clusterctl_validators.gpu_vendor import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, error_counters
+from clusterctl_validators.nvidia import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, error_counters
 from support.gates import CASES, TODAY, gates, node, record, snapshot
 from support.recorded import recorded
 from support.roles import ROOT

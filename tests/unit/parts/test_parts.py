@@ -17,6 +17,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.model.part import NodeParts, OtherMachine, Part
 from clusterctl.terminal.parts import show_parts, show_unread
 from clusterctl.workflows.parts import read_all_parts, record_parts
+from clusterctl_validators.vendor_nvidia import VENDOR
 from support.provisioning import World, node
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def answer(dmi: str = DMI, gpu: str = "0, 00000000:18:00.0, A, H100\n", dmi_stat
 
 
 def test_an_answer_of_a_node() -> None:
-    found = parse_answer(N1, answer())
+    found = parse_answer(N1, VENDOR, answer())
     assert [(p.kind, p.slot, p.name, p.serial) for p in found.parts] == [
         ("system", "", "system", "S1"),
         ("gpu", "0000:18:00.0", "GPU 0", "A"),
@@ -51,7 +52,7 @@ def test_an_answer_of_a_node() -> None:
 
 
 def test_what_a_tool_cannot_read_is_named() -> None:
-    found = parse_answer(N1, answer(dmi="sh: dmidecode: not found", dmi_status=127, gpu="No devices were found", gpu_status=6))
+    found = parse_answer(N1, VENDOR, answer(dmi="sh: dmidecode: not found", dmi_status=127, gpu="No devices were found", gpu_status=6))
     assert [p.kind for p in found.parts] == ["nic", "nvme"]
     assert dict(found.missing) == {
         "system, baseboard, chassis, cpu, dimm": "dmidecode: exit status 127: sh: dmidecode: not found",
@@ -61,14 +62,14 @@ def test_what_a_tool_cannot_read_is_named() -> None:
 
 @pytest.mark.parametrize("text", ["", "sudo: a password is required", answer()[: len(answer()) // 2]])
 def test_half_an_answer_is_no_answer(text: str) -> None:
-    found = parse_answer(N1, text)
+    found = parse_answer(N1, VENDOR, text)
     assert found.parts == ()
-    assert "does not tell its parts" in found.problem
+    assert "reports no parts" in found.problem
 
 
 def test_the_script_runs_on_this_machine() -> None:
-    done = subprocess.run(["sh", "-c", module._SCRIPT], check=False, capture_output=True, text=True, timeout=60)
-    assert parse_answer(N1, done.stdout).problem == ""
+    done = subprocess.run(["sh", "-c", module.script(VENDOR)], check=False, capture_output=True, text=True, timeout=60)
+    assert parse_answer(N1, VENDOR, done.stdout).problem == ""
 
 
 class FakeClient:

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from clusterctl.core.parsers.serials import parse_dmidecode, parse_gpus, parse_vpd, real_serial
+from clusterctl.core.parsers.serials import gpu_parts, parse_dmidecode, parse_vpd, real_serial
 from clusterctl.model.part import Part
+from clusterctl_tools.nvidia_smi import parse_parts
 from support.recorded import recorded
 
 
@@ -62,7 +63,7 @@ def test_no_tables_no_parts(text: str) -> None:
 
 def test_gpus() -> None:
     text = "0, 00000000:18:00.0, 1652923004442, NVIDIA H100 80GB HBM3\n1, 00000001:2A:00.0, [N/A], NVIDIA GeForce RTX 4090\nNo devices were found\n"
-    assert parse_gpus(text) == (Part("gpu", "0000:18:00.0", "GPU 0", "NVIDIA H100 80GB HBM3", "1652923004442"),)
+    assert gpu_parts(parse_parts(text)) == (Part("gpu", "0000:18:00.0", "GPU 0", "NVIDIA H100 80GB HBM3", "1652923004442"),)
 
 
 # What recorded queries of boards say: seven digits of product and date before the number, or N/A where a board has none.

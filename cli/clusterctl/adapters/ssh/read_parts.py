@@ -9,15 +9,18 @@ import shlex
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ssh.remote_result import TransportError
-from clusterctl.core.parsers.serials import GPU_FIELDS, parse_dmidecode, parse_gpus, parse_vpd, real_serial
+from clusterctl.core.gates.planning.devices import gpu_vendor_of
+from clusterctl.core.gpu_vendors import gpu_vendor_or_error
+from clusterctl.core.parsers.serials import gpu_parts, parse_dmidecode, parse_vpd, real_serial
+from clusterctl.model.errors import ConfigError
 from clusterctl.model.part import NodeParts, Part
-from clusterctl_tools.nvidia_smi import fields_argv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clusterctl.adapters.ssh.ssh import SshClient
     from clusterctl.model.node import Node
+    from clusterctl_validators.gpu import GpuVendor
 
 _LIMIT_BYTES = 4 * 1024 * 1024
 _MARK = "=== clusterctl "
@@ -26,7 +29,7 @@ _SCRIPT = r"""
 export LC_ALL=C
 section() { printf '\n=== clusterctl %s\n' "$1"; }
 section dmi; timeout 20 dmidecode -t 1,2,3,4,17 2>&1; section "end $?"
-section gpu; timeout 60 @NVIDIA_SMI@ 2>&1; section "end $?"
+section gpu; timeout 60 @GPU_PARTS@ 2>&1; section "end $?"
 section nic
 for d in /sys/class/infiniband/*; do
   [ -e "$d/device/vpd" ] || continue
@@ -39,36 +42,44 @@ for d in /sys/class/nvme/*; do
   printf '%s %s\t%s\t%s\n' "${d##*/}" "$(basename "$(readlink -f "$d/device")")" "$(cat "$d/serial")" "$(cat "$d/model")"
 done
 section "end 0"
-""".replace("@NVIDIA_SMI@", shlex.join(fields_argv(GPU_FIELDS)))
+"""
 
 
 async def read_parts(client: SshClient, node: Node, limit_s: float, become_password: str = "") -> NodeParts:
     """The parts of a node, or why there are none."""
     try:
+        vendor = gpu_vendor_or_error(gpu_vendor_of(node), node.name)
         async with asyncio.timeout(limit_s):
             session = await client.connect(node.connection, become_password)
             try:
-                result = await session.run(["sh", "-c", _SCRIPT], b"", _LIMIT_BYTES)
+                result = await session.run(["sh", "-c", script(vendor)], b"", _LIMIT_BYTES)
             finally:
                 session.close()
     except TimeoutError:
         return NodeParts(node.name, problem=f"no answer within {limit_s:g} s")
     except TransportError as e:
         return NodeParts(node.name, problem=e.detail)
-    return parse_answer(node.name, result.stdout.decode("utf-8", "replace"))
+    except ConfigError as e:
+        return NodeParts(node.name, problem=str(e))
+    return parse_answer(node.name, vendor, result.stdout.decode("utf-8", "replace"))
 
 
-def parse_answer(node: str, text: str) -> NodeParts:
+def script(vendor: GpuVendor) -> str:
+    """What the node runs."""
+    return _SCRIPT.replace("@GPU_PARTS@", shlex.join(vendor.parts_command))
+
+
+def parse_answer(node: str, vendor: GpuVendor, text: str) -> NodeParts:
     """From the output of the script."""
     sections = dict(_sections(text))
     if set(sections) != {"dmi", "gpu", "nic", "nvme"}:
-        return NodeParts(node, problem=f"the node does not tell its parts: {text.strip()[:200]!r}")
-    dmi, gpus = parse_dmidecode(sections["dmi"][0]), parse_gpus(sections["gpu"][0])
+        return NodeParts(node, problem=f"the node reports no parts: {text.strip()[:200]!r}")
+    dmi, gpus = parse_dmidecode(sections["dmi"][0]), gpu_parts(vendor.read_parts(sections["gpu"][0]))
     missing = []
     if not dmi:
         missing.append(("system, baseboard, chassis, cpu, dimm", _why(sections["dmi"], "dmidecode")))
     if not gpus:
-        missing.append(("gpu", _why(sections["gpu"], "nvidia-smi")))
+        missing.append(("gpu", _why(sections["gpu"], vendor.parts_command[0])))
     parts = (*dmi, *gpus, *_nics(sections["nic"][0]), *_drives(sections["nvme"][0]))
     return NodeParts(node, parts, missing=tuple(missing))
 

@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self
 
-import clusterctl_validators
+from clusterctl.adapters.site_content import make_importable
 from clusterctl.model.errors import ClusterctlError
 from clusterctl_validators.finding import Finding, Outcome, Severity
 from clusterctl_validators.off_node import check_role
@@ -38,7 +38,7 @@ class BmcRound:
     def __enter__(self) -> Self:
         selected = [name for name, roles in self._roles.items() if roles]
         if selected:
-            _make_importable(self._site_dirs)
+            make_importable(self._site_dirs)
             self._pool = ThreadPoolExecutor(min(_AT_ONCE, len(selected)), "bmc")
             accesses = self._pool.submit(self._load_accesses, selected)
             self._findings = {name: self._pool.submit(_check_with_bmc, accesses, name, self._roles[name]) for name in selected}
@@ -65,11 +65,6 @@ class BmcRound:
 
 def _roles(node: Node, traits: ValidatorTraits, settings: ValidationSettings) -> dict[str, dict[str, object]]:
     return {r: dict(v) for r, v in node.spec.roles.items() if traits.by_bmc(r) and settings.selects(r)}
-
-
-def _make_importable(folders: Sequence[Path]) -> None:
-    """The validators of a site are modules of the same package, as in the bundle on a node."""
-    clusterctl_validators.__path__.extend(str(f) for f in folders if str(f) not in clusterctl_validators.__path__)
 
 
 def _check_with_bmc(accesses: Future[Mapping[str, BmcAccess]], name: str, roles: Mapping[str, dict[str, object]]) -> tuple[Finding, ...]:

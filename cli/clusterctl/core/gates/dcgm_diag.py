@@ -14,7 +14,8 @@ from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from clusterctl.model.level import LEVELS, Level
-from clusterctl_validators.gpu_vendor import ADVICE, DIAGNOSTICS_DAEMON
+from clusterctl_validators.nvidia import ADVICE
+from clusterctl_validators.nvidia_processes import DIAGNOSTICS_DAEMON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -51,6 +51,7 @@ class Gate(ABC, Generic[S]):
         always: it takes part in every burn-in, whatever the profile and the command line name.
         reads_stderr: the tool writes part of its result to stderr.
         works_through: daemons that compute for the tool.
+        actions: reason for missing evidence -> the next action, where the general one is not enough; `{node}` is the node.
     """
 
     name: ClassVar[str]
@@ -64,6 +65,7 @@ class Gate(ABC, Generic[S]):
     always: ClassVar[bool] = False
     reads_stderr: ClassVar[bool] = False
     works_through: ClassVar[tuple[str, ...]] = ()
+    actions: ClassVar[Mapping[GateReason, str]] = {}
 
     @abstractmethod
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:

@@ -19,7 +19,6 @@ from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
 from clusterctl_validators.finding import GOOD
-from clusterctl_validators.gpu_vendor import COUNTER_COMMANDS, LINK_COUNTER_COMMANDS, LOG_PATTERN, VERSION_COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -101,7 +100,7 @@ class LoadErrors(Gate[LoadErrorsSettings]):
         judged = subject.node.spec.roles.get("hardware", {})
         settings = subject.profile.settings_of(self)
         tolerated = frozenset(judged.get("hardware_xids_tolerated") or ())
-        allowed = Allowed(settings.limits(), tolerated, required=frozenset(settings.growth_max))
+        allowed = Allowed(settings.limits(), subject.gpu_vendor, tolerated, required=frozenset(settings.growth_max))
         found = raised_by_load(self.name, subject.name, before, last, allowed) if before and last else ()
         # A node that failed is left out of the group, so a snapshot after it is not missed.
         yield from found if not missing or any(r.outcome not in GOOD for r in found) else missing
@@ -118,9 +117,10 @@ class LoadErrors(Gate[LoadErrorsSettings]):
 
     def _step(self, subject: Subject, level: Level, name: str, batch: int) -> GateStep:
         links = subject.node.spec.roles.get("hardware", {}).get("hardware_gpu_nvlinks")
-        commands = (*COUNTER_COMMANDS, *(LINK_COUNTER_COMMANDS if links else ())) if subject.gpus else ()
-        version = VERSION_COMMAND if subject.gpus else ()
-        argv = ("python3", "error_snapshot.py", "--log", LOG_PATTERN, *commands)
+        vendor = subject.gpu_vendor
+        commands = (*vendor.counter_commands, *(vendor.link_counter_commands if links else ())) if subject.gpus else ()
+        version = vendor.version_command if subject.gpus else ()
+        argv = ("python3", "error_snapshot.py", "--log", vendor.log_pattern, *commands)
         timeout_s = at_level(subject.profile.settings_of(self).timeout_s, level)
         return GateStep(self.name, name, self.tool, Side.SOLO, argv, timeout_s, batch, version_argv=version)
 

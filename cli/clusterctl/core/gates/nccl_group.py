@@ -14,7 +14,7 @@ from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.mpi_options import mpi_options
 from clusterctl.core.gates.nccl_proof import LOG_VARIABLE, Proof, is_by_rank, log_file, logs_of
-from clusterctl.core.gates.nccl_rules import NcclSettings
+from clusterctl.core.gates.nccl_rules import NCCL_ACTIONS, NcclSettings
 from clusterctl.core.gates.nccl_variants import RING, NcclVariant, VariantName, limits_for, samples_for
 from clusterctl.core.gates.planning.group_steps import AFTER, ALL, of_run, variant_of
 from clusterctl.model.gate_reason import NOT_MEASURED
@@ -79,6 +79,7 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
     settings_model = NcclGroupSettings
     tool = "nccl_tests"
     installed_by = "gpu_tools"
+    actions = NCCL_ACTIONS
     units = nccl_rules.UNITS
     default_levels = ("standard", "full")
     reads_stderr = True

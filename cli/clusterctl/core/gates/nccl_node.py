@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates import nccl_failures, nccl_rules
-from clusterctl.core.gates.nccl_rules import MNNVL_VARIABLE, NcclSettings
+from clusterctl.core.gates.nccl_rules import MNNVL_VARIABLE, NCCL_ACTIONS, NcclSettings
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.model.level import LEVELS
 
@@ -38,6 +38,7 @@ class NcclNode(NodeGate[NcclNodeSettings]):
     settings_model = NcclNodeSettings
     tool = "nccl_tests"
     installed_by = "gpu_tools"
+    actions = NCCL_ACTIONS
     units = nccl_rules.UNITS
     default_levels = LEVELS
     reads_stderr = True

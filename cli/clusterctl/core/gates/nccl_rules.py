@@ -16,7 +16,7 @@ from clusterctl.core.parsers.nccl_tests import with_op
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord, Sample
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
-from clusterctl_validators.gpu_vendor import ADVICE
+from clusterctl_validators.nvidia import ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +39,12 @@ SharpUse = Literal["refused", "accepted", "required"]
 _IN_PLACE = "_in_place"
 _WARMUP = 5
 _TRANSPORT_LINES = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,GRAPH,P2P,SHM"}
+_AGAIN = "then `clusterctl burnin {node}`"
+NCCL_ACTIONS = {
+    GateReason.NVLINK_UNUSABLE: f"{ADVICE.unusable_domain}, {_AGAIN}",
+    GateReason.NVLS_UNUSABLE: f"{ADVICE.refused_multicast}, {_AGAIN}",
+    GateReason.FABRIC_NOT_READY: f"{ADVICE.fabric_not_ready}, {_AGAIN}",
+}
 _TRANSPORT_HINT = "look at the NCCL INFO lines in the raw output: IB devices, nvidia_peermem or DMA-BUF, NCCL_IB_HCA in /etc/nccl.conf"
 
 

@@ -16,7 +16,7 @@ from clusterctl.core.gates.pcie_links import judge_links
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
-from clusterctl_validators.gpu_vendor import ADVICE, PCI_FUNCTIONS
+from clusterctl_validators.nvidia import ADVICE, PCI_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +53,7 @@ class Nvbandwidth(NodeGate[NvbandwidthSettings]):
     settings_model = NvbandwidthSettings
     tool = "nvbandwidth"
     installed_by = "gpu_tools"
+    actions = {GateReason.FABRIC_NOT_READY: f"{ADVICE.fabric_not_ready}, then `clusterctl burnin {{node}}`"}
     default_levels = ("standard", "full")
 
     def argv(self, settings: NvbandwidthSettings, level: Level, subject: Subject) -> tuple[str, ...]:  # noqa: ARG002 the same everywhere

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.gates_profile import profile_of
-from clusterctl.core.gates.planning.devices import Hca, gpus_of, hcas_of
+from clusterctl.core.gates.planning.devices import Hca, gpu_vendor_of, gpus_of, hcas_of
+from clusterctl.core.gpu_vendors import gpu_vendor_or_error
 
 if TYPE_CHECKING:
     from datetime import date
 
     from clusterctl.core.gates.gates_profile import GatesProfile
     from clusterctl.model.node import Node
+    from clusterctl_validators.gpu import GpuVendor
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,15 @@ class Subject:
     def name(self) -> str:
         """The node's name."""
         return self.node.name
+
+    @property
+    def gpu_vendor(self) -> GpuVendor:
+        """What the framework knows of the vendor of its GPUs.
+
+        Raises:
+            ConfigError: nothing, because no module is there for it.
+        """
+        return gpu_vendor_or_error(gpu_vendor_of(self.node), self.name)
 
     @property
     def address(self) -> str:

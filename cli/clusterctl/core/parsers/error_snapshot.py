@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from clusterctl.core.gpu_vendors import vendor_of_commands
 from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_result import Sample
 from clusterctl_tools.gpu import UnreadableGpuError
-from clusterctl_validators import gpu_vendor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from clusterctl_validators.gpu import GpuVendor
 
 _TOOL = "error_snapshot"
 # `[  123.456789] text`, as dmesg and journalctl -o short-monotonic print it.
@@ -70,13 +72,13 @@ class ErrorSnapshot(_Model):
         failed = [f"{c}: {_why(o)}" for c, o in self.commands.items() if o.error or o.exit_status]
         return (*([f"kernel log: {self.log.error}"] if self.log.error else []), *failed)
 
-    def all_counters(self) -> dict[str, Mapping[str, float]]:
-        """Device -> counter -> value, from sysfs and from the commands.
+    def all_counters(self, vendor: GpuVendor | None) -> dict[str, Mapping[str, float]]:
+        """Device -> counter -> value, from sysfs and from the commands of the vendor of the GPUs.
 
         Raises:
             UnreadableGpuError: the output of a command is not what it should be.
         """
-        return {**self.counters, **gpu_vendor.error_counters({c: o.stdout for c, o in self.commands.items()})}
+        return {**self.counters, **(vendor.error_counters({c: o.stdout for c, o in self.commands.items()}) if vendor else {})}
 
     def log_since(self, uptime_s: float) -> tuple[str, ...]:
         """The lines after a time since boot; a line without a readable time counts."""
@@ -103,7 +105,8 @@ def parse(text: str) -> tuple[Sample, ...]:
         UnparsableError: the text is no snapshot, or the output of one of its commands cannot be read.
     """
     try:
-        counters = read_error_snapshot(text).all_counters()
+        snapshot = read_error_snapshot(text)
+        counters = snapshot.all_counters(vendor_of_commands(snapshot.commands))
     except UnreadableGpuError as e:
         raise UnparsableError(tool=_TOOL, reason=str(e)[:200]) from e
     return tuple(Sample(name, float(value), "count", device=device) for device, own in counters.items() for name, value in own.items())

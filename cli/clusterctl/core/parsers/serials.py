@@ -1,4 +1,4 @@
-"""Serial numbers of parts: from dmidecode, nvidia-smi, PCI vital product data and sysfs."""
+"""Serial numbers of parts: from dmidecode, the GPU vendor's tool, PCI vital product data and sysfs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from clusterctl.model.part import Part
-from clusterctl_tools.gpu import UnreadableGpuError
-from clusterctl_tools.nvidia_smi import parse_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from clusterctl_tools.gpu import GpuPart
 
 # What firmware writes where there is no serial: seen in recorded outputs (ironlib, sparecores, jc) and in dmidecode's own source.
 _NO_SERIAL = re.compile(
@@ -18,7 +18,6 @@ _NO_SERIAL = re.compile(
     r"|to be filled by o\.?e\.?m\.?|no dimm|0x0+|0+|x+|\.+|base board serial number",
     re.IGNORECASE,
 )
-GPU_FIELDS = ("index", "pci.bus_id", "serial", "name")
 _TITLES = {
     "System Information": ("system", "Product Name", ""),
     "Base Board Information": ("baseboard", "Product Name", ""),
@@ -60,20 +59,10 @@ def _blocks(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield (lines[1].strip() if len(lines) > 1 else ""), {**fields, "Handle": lines[0].partition(",")[0]}
 
 
-def parse_gpus(text: str) -> tuple[Part, ...]:
-    """From rows of `GPU_FIELDS`; a board without a serial (GeForce), and a line that is no row, are left out."""
-    found = []
-    for line in text.splitlines():
-        try:
-            row = parse_row(line, GPU_FIELDS)
-        except UnreadableGpuError:
-            continue
-        if row["index"].isdecimal() and real_serial(row["serial"]):
-            # nvidia-smi writes a PCI domain of eight digits, sysfs one of four.
-            found.append(
-                Part("gpu", row["pci.bus_id"].lower().removeprefix("0000"), f"GPU {row['index']}", row["name"], real_serial(row["serial"]))
-            )
-    return tuple(found)
+def gpu_parts(gpus: Iterable[GpuPart]) -> tuple[Part, ...]:
+    """As parts; a board without a serial (GeForce) is left out."""
+    named = ((g, real_serial(g.serial)) for g in gpus)
+    return tuple(Part("gpu", g.bus_id, f"GPU {g.index}", g.model, serial) for g, serial in named if serial)
 
 
 def parse_vpd(data: bytes) -> tuple[str, str]:

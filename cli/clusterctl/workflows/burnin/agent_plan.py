@@ -7,7 +7,7 @@ import socket
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from clusterctl_validators.gpu_vendor import COMPUTE_DEVICES, GPU_SERVICES
+from clusterctl.core.gpu_vendors import gpu_vendor_or_error
 
 if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
@@ -39,6 +39,7 @@ def plan_for(plan: GatePlan, node: str, run: str, owner: str, token: str) -> dic
     agent ends what an earlier run of the same owner left on the node, and gives way to anybody else's. `token` is a secret of this
     run in hexadecimal digits: an agent starts the ranks of a group only for who knows it.
     """
+    vendor = gpu_vendor_or_error(plan.gpu_vendors[node], node)
     return {
         "schema_version": 1,
         "run": run,
@@ -51,6 +52,6 @@ def plan_for(plan: GatePlan, node: str, run: str, owner: str, token: str) -> dic
         "peer_wait_s": plan.rendezvous.peer_wait_s,
         "limit_s": plan.limit_s,
         "lock": LOCK,
-        "exclusive_use": {"devices": list(COMPUTE_DEVICES), "services": list(GPU_SERVICES), "jobs": JOBS},
+        "exclusive_use": {"devices": list(vendor.compute_devices), "services": list(vendor.services), "jobs": JOBS},
         "steps": [asdict(step) for step in plan.steps[node]],
     }

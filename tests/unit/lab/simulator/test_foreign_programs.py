@@ -11,7 +11,7 @@ from clusterctl.workflows.burnin import agent_plan
 from clusterctl_lab import faults
 from clusterctl_lab.simulator import foreign_programs
 from clusterctl_lab.simulator.state import Fault, Faults
-from clusterctl_validators.gpu_vendor import COMPUTE_DEVICES
+from clusterctl_validators.nvidia_processes import COMPUTE_DEVICES
 from support.agents import program
 
 if TYPE_CHECKING:

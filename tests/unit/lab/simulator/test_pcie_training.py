@@ -12,7 +12,7 @@ from clusterctl.model.gate_result import Outcome
 from clusterctl.model.pcie_hop import PcieHop
 from clusterctl_lab.simulator import hardware_kinds, load, machine, pcie_training, pseudo_files, state, sysfs_pci
 from clusterctl_lab.simulator.state import Fault, Faults
-from clusterctl_validators.gpu_vendor import PCI_FUNCTIONS
+from clusterctl_validators.nvidia import PCI_FUNCTIONS
 from support.agents import program
 from support.gates import TODAY, node
 from support.lab_machine import simulate_hardware

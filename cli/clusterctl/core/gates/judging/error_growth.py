@@ -10,14 +10,13 @@ from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_tools.gpu import UnreadableGpuError
-from clusterctl_validators import gpu_vendor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from clusterctl.core.gates.error_limits import GrowthLimit
     from clusterctl.core.parsers.error_snapshot import ErrorSnapshot
-    from clusterctl_validators.gpu import GpuEvent
+    from clusterctl_validators.gpu import GpuEvent, GpuVendor
 
 _SECONDS_PER_MINUTE = 60.0
 
@@ -28,11 +27,13 @@ class Allowed:
 
     Attributes:
         limits: counter -> growth.
+        vendor: of the GPUs.
         tolerated_codes: codes of the GPU vendor that are tolerated.
         required: counters that at least one device must have; a misspelt one would otherwise limit nothing.
     """
 
     limits: Mapping[str, GrowthLimit]
+    vendor: GpuVendor
     tolerated_codes: frozenset[int]
     required: frozenset[str] = frozenset()
 
@@ -70,7 +71,7 @@ def _found(this: _Comparison) -> Iterator[GateResult]:
     yield from _logged(this)
     yield from _incomplete(this)
     try:
-        then, now = this.before.all_counters(), this.after.all_counters()
+        then, now = (s.all_counters(this.allowed.vendor) for s in (this.before, this.after))
     except UnreadableGpuError as e:
         reason = GateReason.DEVICE_LOST if e.lost else GateReason.UNPARSABLE
         yield this.result(Outcome.FAIL if e.lost else Outcome.COULD_NOT_RUN, "devices", detail=str(e)[:200], reason=reason)
@@ -168,7 +169,7 @@ def _without_limit(
 
 
 def _logged(this: _Comparison) -> Iterator[GateResult]:
-    events = gpu_vendor.events_of(this.after.log_since(this.before.uptime_s))
+    events = this.allowed.vendor.events_of(this.after.log_since(this.before.uptime_s))
     wanted = [e for e in events.gpus if e.code not in this.allowed.tolerated_codes]
     gpus = [e for e in wanted if not e.harmless or e.lost_data or e.blames_application]
     for kind, event in (*(("xid", e) for e in gpus), *(("sxid", e) for e in events.switches if not e.harmless)):

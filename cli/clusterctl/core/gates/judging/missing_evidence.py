@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.gate_reason import GateReason
-from clusterctl_validators.gpu_vendor import ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,9 +25,9 @@ _ACTIONS = {
     GateReason.IN_USE: "end it, or wait for its end, then `clusterctl burnin {node}`; what may run beside a measurement is in gates_allowed_programs",
     GateReason.PEER_SILENT: _CHECK_WAY,
     GateReason.SERVER_SILENT: _CHECK_WAY,
-    GateReason.NVLINK_UNUSABLE: f"{ADVICE.unusable_domain}, then `clusterctl burnin {{node}}`",
-    GateReason.NVLS_UNUSABLE: f"{ADVICE.refused_multicast}, then `clusterctl burnin {{node}}`",
-    GateReason.FABRIC_NOT_READY: f"{ADVICE.fabric_not_ready}, then `clusterctl burnin {{node}}`",
+    GateReason.NVLINK_UNUSABLE: _OTHERWISE,
+    GateReason.NVLS_UNUSABLE: _OTHERWISE,
+    GateReason.FABRIC_NOT_READY: _OTHERWISE,
     GateReason.GPU_MEMORY_UNREGISTERED: (
         "the adapter cannot register GPU memory: without `dmabuf: true` in gates_settings.{gate} it needs nvidia-peermem (nvidia_driver_peermem: true, "
         "`lsmod`), with it the open kernel modules and an RDMA stack that knows DMA-BUF; then `clusterctl burnin {node}`"
@@ -51,7 +50,7 @@ _ACTIONS = {
 
 def hint_for(gate: Gate[Any], reason: GateReason | None, node: str) -> str:
     """The next action on a node whose evidence of a gate is missing for a reason."""
-    action = _OTHERWISE if reason is None else _ACTIONS.get(reason, _OTHERWISE)
+    action = _OTHERWISE if reason is None else gate.actions.get(reason) or _ACTIONS.get(reason, _OTHERWISE)
     if reason is GateReason.NOT_INSTALLED and not gate.installed_by:
         action = _INSTALL
     return action.format(node=node, role=gate.installed_by, gate=gate.name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.errors import GatesInvalidError
 from clusterctl.model.problem import Problem
+from clusterctl_validators.gpu_vendor import DEFAULT
 
 if TYPE_CHECKING:
     from clusterctl.model.node import Node
@@ -42,6 +43,11 @@ def gpus_of(node: Node) -> int:
     """The number of GPUs of `hardware_gpus`; 0 where the spec declares none."""
     count = node.spec.roles.get("hardware", {}).get("hardware_gpus") or 0
     return len(count) if isinstance(count, list) else int(count)
+
+
+def gpu_vendor_of(node: Node) -> str:
+    """The vendor of its GPUs, `hardware_gpu_vendor`; runs that were recorded before there was a choice are of the default."""
+    return str(node.spec.roles.get("hardware", {}).get("hardware_gpu_vendor") or DEFAULT)
 
 
 def gpu_link_of(node: Node) -> tuple[int, int]:

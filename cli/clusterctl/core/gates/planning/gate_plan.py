@@ -11,6 +11,7 @@ from clusterctl.core.gates.gate_class import raised_while_planned
 from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.judging.evidence import Evidence
 from clusterctl.core.gates.pair_gate import PairGate
+from clusterctl.core.gates.planning.devices import gpu_vendor_of
 from clusterctl.core.gates.planning.step import BurnInPart, GateStep, GateSteps, Obstacle, Rendezvous
 from clusterctl.core.gates.registry import all_gates, gate_named
 from clusterctl.model.errors import ClusterctlError
@@ -34,6 +35,7 @@ class GatePlan:
     Attributes:
         impossible: (gate, node) -> why nothing can be measured there.
         rendezvous: how the agents of all nodes find each other.
+        gpu_vendors: node -> the vendor of its GPUs.
         nvlink_groups: node -> addresses of all nodes whose GPUs its own are joined to over NVLink; processes there need IMEX and a channel of it.
     """
 
@@ -41,6 +43,7 @@ class GatePlan:
     gates: tuple[str, ...]
     steps: Mapping[str, tuple[GateStep, ...]]
     impossible: Mapping[tuple[str, str], Obstacle]
+    gpu_vendors: Mapping[str, str]
     rendezvous: Rendezvous = Rendezvous()  # noqa: RUF009 frozen
     nvlink_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -107,7 +110,11 @@ def plan_gates(
         for name, step in gate.closing_steps(taking, level, batches, part_name(part, rung)).items():
             steps[name].append(step)
     taken = {name: tuple(own) for name, own in steps.items()}
-    return GatePlan(level, tuple(gates), taken, impossible, meetings[0] if meetings else Rendezvous(), nvlink_groups)
+    return GatePlan(level, tuple(gates), taken, impossible, _vendors(subjects), meetings[0] if meetings else Rendezvous(), nvlink_groups)
+
+
+def _vendors(subjects: Sequence[Subject]) -> dict[str, str]:
+    return {s.name: gpu_vendor_of(s.node) for s in subjects}
 
 
 def _steps_of(gate: Gate[Any], taking: Sequence[Subject], level: Level, batches: Iterator[int], *, rung: str, seed: str) -> GateSteps:
@@ -150,4 +157,4 @@ def plan_again(subjects: Sequence[Subject], records: Sequence[RawRecord], level:
         for name, step in gate.closing_steps(framed, level, batches, part_name(BurnInPart.NODES, SECOND)).items():
             steps[name].append(step)
     taken = {name: tuple(own) for name, own in steps.items()}
-    return GatePlan(level, tuple(gates), taken, {}, meetings[0] if meetings else Rendezvous())
+    return GatePlan(level, tuple(gates), taken, {}, _vendors(subjects), meetings[0] if meetings else Rendezvous())
