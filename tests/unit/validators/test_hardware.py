@@ -384,7 +384,7 @@ def test_lscpu_without_output(text: str, tmp_path: Path) -> None:
 
 
 def test_nothing_declared_is_not_checked(tmp_path: Path) -> None:
-    nothing = {**dict.fromkeys(spec(), 0), "hardware_hcas": [], "hardware_xids_tolerated": []}
+    nothing = {**dict.fromkeys(spec(), 0), "hardware_hcas": [], "hardware_xids_tolerated": [], "hardware_gpu_vendor": "nvidia"}
     findings = run_checks(module, nothing, tmp_path, {})
     assert findings
     assert {f.outcome for f in findings.values()} == {Outcome.NOT_APPLICABLE}
