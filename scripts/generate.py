@@ -14,6 +14,7 @@ GENERATORS = (
     "profile_table.py",
     "module_table.py",
     "configuration_table.py",
+    "document_schemas.py",
     "assumptions.py",
 )
 

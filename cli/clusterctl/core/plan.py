@@ -10,7 +10,7 @@ from clusterctl.core.ansible_series import is_older
 from clusterctl.core.declared_kernel import runs_another_kernel, split_at_kernel
 from clusterctl.core.lifecycle import end_of_ownership, is_legal, keeps_out, next_action, owned_text
 from clusterctl.model.exit_codes import ExitCode, worst
-from clusterctl.model.findings import HINTS, LOST, NodeStatus
+from clusterctl.model.findings import LOST, NodeStatus, status_hint
 from clusterctl.model.plan import Change, NodePlan, Plan, PlannedAction, UnknownCheck
 from clusterctl.model.playbook_result import HostOutcome, HostStatus
 from clusterctl.model.state import State
@@ -119,11 +119,11 @@ def _not_possible(known: PlanInput, options: ProvisionOptions) -> NodePlan | Non
         return _plan(known, PlannedAction.REFUSE, f"is {state}", reasons=(reason,), exit_code=ExitCode.USAGE)
     if findings.status in LOST:
         what = f"{findings.status.replace('_', ' ')}: {findings.detail}".rstrip(": ")
-        reason = Reason(ReasonKind.UNREACHABLE, what, hint=HINTS[findings.status])
+        reason = Reason(ReasonKind.UNREACHABLE, what, hint=status_hint(findings.status, name))
         return _plan(known, PlannedAction.UNREACHABLE, what, reasons=(reason,), exit_code=ExitCode.UNREACHABLE)
     if findings.status is not NodeStatus.OK and not options.all_roles:
         what = f"could not be validated ({findings.status.replace('_', ' ')}): {findings.detail}".rstrip(": ")
-        hint = f"{HINTS[findings.status]}; --all-roles applies its roles all the same"
+        hint = f"{status_hint(findings.status, name)}; --all-roles applies its roles all the same"
         reason = Reason(ReasonKind.CHECKS_MISSING, what, hint=hint)
         return _plan(known, PlannedAction.REFUSE, what, reasons=(reason,), exit_code=ExitCode.VALIDATOR_FAILED)
     return None

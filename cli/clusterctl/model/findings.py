@@ -70,10 +70,10 @@ class ValidationListener(Protocol):
         ...
 
 
-HINTS: Mapping[NodeStatus, str] = {
+_HINTS: Mapping[NodeStatus, str] = {
     NodeStatus.UNREACHABLE: "check its power, network and SSH, then run again",
     NodeStatus.AUTH_FAILED: "check ansible_user and its key; for sudo, ansible_become_password and the sudoers of the node; then run again",
-    NodeStatus.HOST_KEY_UNKNOWN: "compare its key with the one that its console shows, then add it: ssh-keyscan -H ADDRESS >> ~/.ssh/known_hosts",
+    NodeStatus.HOST_KEY_UNKNOWN: "compare its key with the one that its console shows, then add it: ssh-keyscan -H {nodes} >> ~/.ssh/known_hosts",
     NodeStatus.HOST_KEY_CHANGED: "if the node was reinstalled on purpose, renew its line in known_hosts; otherwise another host answers at its address",
     NodeStatus.TIMED_OUT: "a mount or tool on the node may hang; check the node, then run again",
     NodeStatus.PYTHON_MISSING: "install python3 on the node, or set ansible_python_interpreter",
@@ -83,6 +83,19 @@ HINTS: Mapping[NodeStatus, str] = {
 LOST = frozenset(
     {NodeStatus.UNREACHABLE, NodeStatus.AUTH_FAILED, NodeStatus.HOST_KEY_UNKNOWN, NodeStatus.HOST_KEY_CHANGED, NodeStatus.TIMED_OUT}
 )
+
+
+def status_hint(status: NodeStatus, *nodes: str) -> str:
+    """The next action on nodes whose status is not OK."""
+    return _HINTS[status].format(nodes=" ".join(nodes))
+
+
+def status_hints(found: Iterable[tuple[str, NodeStatus]]) -> dict[str, str]:
+    """Node -> the next action, for the nodes whose status is not OK. One command for all nodes without a known host key; the first of them has it."""
+    lost = [(node, status) for node, status in found if status is not NodeStatus.OK]
+    unknown = [node for node, status in lost if status is NodeStatus.HOST_KEY_UNKNOWN]
+    hints = {node: status_hint(status, node) for node, status in lost if node not in unknown[1:]}
+    return hints | {node: status_hint(NodeStatus.HOST_KEY_UNKNOWN, *unknown) for node in unknown[:1]}
 
 
 def findings_exit_code(results: Iterable[NodeFindings]) -> ExitCode:

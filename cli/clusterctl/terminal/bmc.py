@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clusterctl.model.bmc_report import BmcSection
+from clusterctl.model.documents import BmcDocument, ReadBmc, UnreadBmc
 from clusterctl.terminal import out
 from clusterctl.terminal.safe_text import printable
 
@@ -20,7 +21,7 @@ _IPMI, _HTTP = "IPMI", "HTTP"
 def show_bmcs(reports: Sequence[BmcReport], sections: Collection[BmcSection], output: str) -> None:
     """Print it."""
     if output != "table":
-        out.emit(output, "bmc", {"nodes": [_json(r) for r in reports]})
+        out.emit(output, "bmc", asdict(BmcDocument(tuple(_document(r) for r in reports))))
         return
     for number, report in enumerate(reports):
         if number:
@@ -71,25 +72,25 @@ def _said(enabled: bool | None) -> str:
     return {True: "on", False: "off", None: "unknown"}[enabled]
 
 
-def _json(r: BmcReport) -> dict[str, Any]:
+def _document(r: BmcReport) -> ReadBmc | UnreadBmc:
     if r.problem:
-        return {"name": r.node, "problem": r.problem}
-    return {
-        "name": r.node,
-        "problem": "",
-        "power": r.power,
-        "manufacturer": r.manufacturer,
-        "model": r.model,
-        "serial": r.serial,
-        "bios_version": r.bios_version,
-        "bmc_versions": dict(r.bmc_versions),
-        "tls_verified": r.verified,
-        "ipmi_over_lan": r.any_enabled(_IPMI),
-        "http_without_tls": r.any_enabled(_HTTP),
-        "serial_console": any(c.enabled for c in r.consoles) if r.consoles else None,
-        "protocols": [asdict(p) for p in r.protocols],
-        "consoles": [asdict(c) for c in r.consoles],
-        "sensors": [asdict(s) for s in r.sensors],
-        "log": [asdict(e) for e in r.log],
-        "missing": {section.value: why for section, why in r.missing},
-    }
+        return UnreadBmc(r.node, r.problem)
+    return ReadBmc(
+        name=r.node,
+        problem="",
+        power=r.power,
+        manufacturer=r.manufacturer,
+        model=r.model,
+        serial=r.serial,
+        bios_version=r.bios_version,
+        bmc_versions=dict(r.bmc_versions),
+        tls_verified=r.verified,
+        ipmi_over_lan=r.any_enabled(_IPMI),
+        http_without_tls=r.any_enabled(_HTTP),
+        serial_console=any(c.enabled for c in r.consoles) if r.consoles else None,
+        protocols=r.protocols,
+        consoles=r.consoles,
+        sensors=r.sensors,
+        log=r.log,
+        missing={section.value: why for section, why in r.missing},
+    )

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from clusterctl.core import timestamps
 from clusterctl.model.drift import DriftKind
-from clusterctl.model.findings import HINTS
+from clusterctl.model.findings import status_hints
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
 from clusterctl.terminal.safe_text import printable
@@ -55,9 +55,11 @@ def written(files: Sequence[Path]) -> None:
 
 
 def _lines(report: DriftReport, shown: Sequence[Deviation]) -> Iterator[str]:
+    hints = status_hints((x.node, x.status) for x in report.lost)
     for lost in report.lost:
         yield f"{lost.node}  {lost.status.value.replace('_', ' ')}: {_text(lost.detail)}".rstrip(": ")
-        yield f"    hint: {HINTS[lost.status]}"
+        if lost.node in hints:
+            yield f"    hint: {hints[lost.node]}"
     for node, group in groupby(shown, key=lambda d: d.node):
         yield node
         for d in group:

@@ -7,14 +7,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from clusterctl.model.findings import HINTS, NodeStatus
+from clusterctl.model.findings import NodeStatus, status_hints
 from clusterctl.terminal import out
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.xml_text import parts
 from clusterctl_validators.finding import GOOD, QUIET, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.model.findings import NodeFindings
     from clusterctl_validators.finding import Finding
@@ -27,7 +27,8 @@ _WIDTH = 200
 def show_findings(results: Sequence[NodeFindings], output: str, run_id: str) -> None:
     """Print the findings."""
     if output == "table":
-        out.print_text("\n".join([*(printable(line) for r in results for line in _node(r)), findings_summary(results)]))
+        hints = status_hints((r.node, r.status) for r in results)
+        out.print_text("\n".join([*(printable(line) for r in results for line in _node(r, hints)), findings_summary(results)]))
     elif output == "junit":
         out.texts(junit_parts(results))
     else:
@@ -49,12 +50,13 @@ def _state(result: NodeFindings) -> str:
     return "as declared" if all(f.outcome in GOOD for f in result.findings) else "not as declared"
 
 
-def _node(result: NodeFindings) -> Iterator[str]:
+def _node(result: NodeFindings, hints: Mapping[str, str]) -> Iterator[str]:
     """A node that is as declared, without a warning, gets no line."""
     if result.status is not NodeStatus.OK:
         yield f"{result.node}  {_state(result)}: {result.detail}".rstrip(": ")
         yield from _holder(result)
-        yield f"    hint: {HINTS[result.status]}"
+        if result.node in hints:
+            yield f"    hint: {hints[result.node]}"
         return
     bad = [f for f in result.findings if f.outcome not in QUIET]
     if bad:

@@ -32,7 +32,7 @@ def emit(output: str, kind: str, body: Mapping[str, Any]) -> None:
     if output == "yaml":
         import yaml  # noqa: PLC0415 only where asked for
 
-        sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+        sys.stdout.write(yaml.safe_dump(_plain(data), sort_keys=False, allow_unicode=True))
     else:
         sys.stdout.write(_json(data) + "\n")
 
@@ -42,10 +42,10 @@ def emit_parts(output: str, kind: str, body: Mapping[str, Any], name: str, items
     if output == "yaml":
         import yaml  # noqa: PLC0415 only where asked for
 
-        sys.stdout.write(yaml.safe_dump(envelope(kind, body), sort_keys=False, allow_unicode=True) + f"{name}:")
+        sys.stdout.write(yaml.safe_dump(_plain(envelope(kind, body)), sort_keys=False, allow_unicode=True) + f"{name}:")
         between = "\n"
         for item in items:
-            sys.stdout.write(between + yaml.safe_dump([item], sort_keys=False, allow_unicode=True))
+            sys.stdout.write(between + yaml.safe_dump(_plain([item]), sort_keys=False, allow_unicode=True))
             between = ""
         sys.stdout.write(" []\n" if between else "")
     else:
@@ -60,6 +60,11 @@ def json_parts(body: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iter
         yield between + _json(item).replace("\n", "\n    ")
         between = ",\n    "
     yield "\n  ]\n}\n"
+
+
+def _plain(data: Any) -> Any:
+    """The values of JSON: an enum is not one of YAML's."""
+    return json.loads(json.dumps(data))
 
 
 def _json(data: Any) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clusterctl.core import timestamps
+from clusterctl.model.documents import FormerPart, NodeWithParts, PartsDocument, RecordedPart
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.safe_text import printable
 
@@ -29,7 +31,8 @@ def show_unread(found: Sequence[NodeParts]) -> None:
 def show_parts(names: Sequence[str], rows: Sequence[PartRow], output: str) -> None:
     """Print them; `names` are the nodes of the target, also those without a recorded part."""
     if output != "table":
-        out.emit(output, "parts", {"nodes": [_json(name, [r for r in rows if r.node == name]) for name in names]})
+        nodes = tuple(_document(name, [r for r in rows if r.node == name]) for name in names)
+        out.emit(output, "parts", asdict(PartsDocument(nodes)))
         return
     out.table(_COLUMNS, [_row(r, _predecessor(r, rows)) for r in rows if not r.ended_run])
     for name in names:
@@ -52,25 +55,13 @@ def _row(r: PartRow, old: PartRow | None) -> tuple[str, ...]:
     return r.node, printable(r.part.name), printable(r.part.model) or "-", printable(r.part.serial), *seen, printable(replaced)
 
 
-def _json(name: str, rows: Sequence[PartRow]) -> dict[str, Any]:
+def _document(name: str, rows: Sequence[PartRow]) -> NodeWithParts:
     parts = []
     for _, at_place in groupby(rows, key=_place):
         history = list(at_place)
+        before = tuple(FormerPart(r.part.serial, r.first_run, r.ended_run) for r in history if r.ended_run)
         for now in (r for r in history if not r.ended_run):
             part = now.part
-            parts.append(
-                {
-                    "kind": part.kind,
-                    "slot": part.slot,
-                    "name": part.name,
-                    "model": part.model,
-                    "serial": part.serial,
-                    "first_run": now.first_run,
-                    "first_seen": now.first_seen,
-                    "last_seen": now.last_seen,
-                    "before": [
-                        {"serial": r.part.serial, "first_run": r.first_run, "replaced_in": r.ended_run} for r in history if r.ended_run
-                    ],
-                }
-            )
-    return {"name": name, "parts": parts}
+            seen = (now.first_run, now.first_seen, now.last_seen)
+            parts.append(RecordedPart(part.kind, part.slot, part.name, part.model, part.serial, *seen, before))
+    return NodeWithParts(name, tuple(parts))

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.model.errors import ConfigError
-from clusterctl.model.findings import HINTS, NodeStatus
+from clusterctl.model.findings import NodeStatus, status_hints
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.findings import one_line
 from clusterctl.terminal.names import counted, fold_names
@@ -27,8 +27,9 @@ def show_plan(plan: Plan, body: dict[str, Any], output: str) -> None:
         out.emit(output, "plan", body)
         return
     groups: dict[tuple[str, ...], list[str]] = {}
+    hints = status_hints((n.node, n.status) for n in plan.nodes)
     for node in plan.nodes:
-        groups.setdefault(_lines(node), []).append(node.node)
+        groups.setdefault(_lines(node, hints), []).append(node.node)
     lines = [line for lines_of_node, names in groups.items() if lines_of_node for line in (fold_names(names), *lines_of_node, "")]
     if plan.lost:
         lines.append(f"Nothing is known of {len(plan.lost)} of {len(plan.nodes)} nodes.")
@@ -45,9 +46,10 @@ def plan_summary(plan: Plan) -> str:
     return f"Plan: {counted(len(plan.to_change), 'node')}, {counted(len(plan.roles), 'role')} to change.{more}"
 
 
-def _lines(node: NodePlan) -> tuple[str, ...]:
+def _lines(node: NodePlan, hints: Mapping[str, str]) -> tuple[str, ...]:
     if node.status is not NodeStatus.OK:
-        return (f"  ? {node.status.value.replace('_', ' ')}: {node.detail}", f"    hint: {HINTS[node.status]}")
+        hint = (f"    hint: {hints[node.node]}",) if node.node in hints else ()
+        return (f"  ? {node.status.value.replace('_', ' ')}: {node.detail}", *hint)
     lines = [_line(c) for c in node.changes]
     if lines and not node.changing_roles:
         lines.append(f"  not changed: {printable(node.why)}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
+from clusterctl.model.documents import PowerDocument, PowerNode
 from clusterctl.terminal import messages, out
 from clusterctl.terminal.safe_text import printable
 
@@ -28,7 +30,7 @@ def show_power(action: str, run_id: str, reports: Sequence[PowerReport], output:
     if output == "table":
         out.table(_COLUMNS, [_row(r) for r in reports])
     else:
-        out.emit(output, "power", {"action": action, "run_id": run_id, "nodes": [_json(r) for r in reports]})
+        out.emit(output, "power", asdict(PowerDocument(action, run_id, tuple(_document(r) for r in reports))))
 
 
 def uptime(seconds: float) -> str:
@@ -45,14 +47,14 @@ def _row(r: PowerReport) -> tuple[str, ...]:
     return r.node, outcome, r.power, "yes" if r.boot else "no", up, printable(r.serial) or "-", printable(r.detail)
 
 
-def _json(r: PowerReport) -> dict[str, Any]:
-    return {
-        "name": r.node,
-        "outcome": r.outcome.value,
-        "power": r.power,
-        "reachable": r.boot is not None,
-        "uptime_s": r.boot.uptime_s if r.boot else None,
-        "boot_id": r.boot.boot_id if r.boot else None,
-        "serial": r.serial,
-        "detail": r.detail,
-    }
+def _document(r: PowerReport) -> PowerNode:
+    return PowerNode(
+        name=r.node,
+        outcome=r.outcome,
+        power=r.power,
+        reachable=r.boot is not None,
+        uptime_s=r.boot.uptime_s if r.boot else None,
+        boot_id=r.boot.boot_id if r.boot else None,
+        serial=r.serial,
+        detail=r.detail,
+    )

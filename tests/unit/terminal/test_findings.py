@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from clusterctl.model.exit_codes import ExitCode
-from clusterctl.model.findings import HINTS, NodeFindings, NodeStatus, findings_exit_code
+from clusterctl.model.findings import NodeFindings, NodeStatus, findings_exit_code, status_hint, status_hints
 from clusterctl.terminal import findings as view
 from clusterctl.terminal import out
 from clusterctl_validators.finding import Finding, Outcome, Severity
@@ -158,7 +158,14 @@ def test_a_warning_is_shown_and_the_node_is_as_declared(capsys: pytest.CaptureFi
 
 
 def test_every_status_but_ok_has_a_hint() -> None:
-    assert set(HINTS) == set(NodeStatus) - {NodeStatus.OK}
+    assert all(status_hint(status, "n1") for status in set(NodeStatus) - {NodeStatus.OK})
+
+
+def test_unknown_host_keys_have_one_command_for_all_of_their_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    status = {"n1": NodeStatus.HOST_KEY_UNKNOWN, "n2": NodeStatus.OK, "n3": NodeStatus.HOST_KEY_UNKNOWN, "n4": NodeStatus.UNREACHABLE}
+    assert set(status_hints(status.items())) == {"n1", "n4"}
+    view.show_findings([NodeFindings(n, s, "", (), 0.1) for n, s in status.items()], "table", "run-1")
+    assert capsys.readouterr().out.count("ssh-keyscan -H n1 n3 >> ~/.ssh/known_hosts") == 1
 
 
 @pytest.mark.parametrize(("outcome", "good"), [(o, o not in (Outcome.FAIL, Outcome.COULD_NOT_RUN)) for o in Outcome])

@@ -10,7 +10,7 @@ from clusterctl.adapters.pools.vacating import busy_text, vacate
 from clusterctl.core.parsers.ssh_messages import read_ssh_failure
 from clusterctl.model.errors import PoolStateUnknownError
 from clusterctl.model.exit_codes import ExitCode
-from clusterctl.model.findings import HINTS
+from clusterctl.model.findings import status_hint
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookStatus
 from clusterctl.model.provision import Note, Phase, PhaseStarted
 from clusterctl.model.state import State
@@ -102,7 +102,7 @@ def failed(context: RunContext, run: PlaybookResult, name: str) -> tuple[Reason,
     host, hint = run.hosts[name], f"Ansible's full output: {context.rundir.path}/ansible"
     if host.status is HostStatus.UNREACHABLE:
         status, why = read_ssh_failure(host.failures[-1].message if host.failures else "no message")
-        return (Reason(ReasonKind.UNREACHABLE, f"unreachable while it was changed: {why}", hint=HINTS[status]),)
+        return (Reason(ReasonKind.UNREACHABLE, f"unreachable while it was changed: {why}", hint=status_hint(status, name)),)
     if host.failures:
         last = host.failures[-1]
         where = f"role {last.role}: {last.task}" if last.role else last.task

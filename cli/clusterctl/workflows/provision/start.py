@@ -136,8 +136,10 @@ def _select(config: Config, request: ProvisionRequest, store: Store, listener: P
 
 
 def _together(selected: _Selected, nodes: Sequence[Node], partners: Sequence[Node]) -> list[Subject]:
-    """A node that the run has admitted measures with others and is not judged again."""
-    return [*(selected.subjects[n.name] for n in nodes), *(replace(selected.subjects[p.name], partner=True) for p in partners)]
+    """A node that the run has admitted measures with others and is not judged again; a neighbour was not among the selected nodes."""
+    found = [p for p in partners if p.name not in selected.subjects]
+    known = {**selected.subjects, **{s.name: s for s in subjects_of((), found)}}
+    return [*(known[n.name] for n in nodes), *(replace(known[p.name], partner=True) for p in partners)]
 
 
 def _refuse_overrides(declared: Sequence[Node], given: Sequence[Node]) -> None:
@@ -205,9 +207,7 @@ def _context(
         names = neighbour_names(store, nodes, excluded, config.auto_partners, rundir.id)
         if not names or (held and not hold(store, names, rundir.id, config.operator)):
             return ()
-        found = load_nodes(request.inventory, ",".join(names), vault_ids=request.vault_ids)
-        selected.subjects.update({s.name: s for s in subjects_of((), found)})
-        return found
+        return load_nodes(request.inventory, ",".join(names), vault_ids=request.vault_ids)
 
     def power_cycle(nodes: Sequence[Node]) -> Sequence[PowerReport]:
         accesses = load_bmcs(request.inventory, [n.name for n in nodes], vault_ids=request.vault_ids)

@@ -1,0 +1,140 @@
+"""The machine-readable results whose JSON schemas are generated from these classes (`scripts/document_schemas.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# Pydantic reads the annotations when the schemas are generated.
+from clusterctl.model.bmc_report import Console, LogEntry, Protocol, Sensor  # noqa: TC001
+from clusterctl.model.power import PowerOutcome  # noqa: TC001
+
+
+@dataclass(frozen=True, slots=True)
+class PowerNode:
+    """One node.
+
+    Attributes:
+        name: the node.
+        outcome: how the action ended.
+        power: `on`, `off` or `unknown`, as its BMC reports it.
+        reachable: whether SSH to it works.
+        uptime_s: seconds since it booted; null if it is not reachable.
+        boot_id: of its kernel; null if it is not reachable.
+        serial: of the machine.
+        detail: why the action failed, or was not tried.
+    """
+
+    name: str
+    outcome: PowerOutcome
+    power: str
+    reachable: bool
+    uptime_s: float | None
+    boot_id: str | None
+    serial: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class PowerDocument:
+    """clusterctl power TARGET -o json."""
+
+    action: str
+    run_id: str
+    nodes: tuple[PowerNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormerPart:
+    """A part that was at the same place before; `replaced_in` is the run that first saw another one."""
+
+    serial: str
+    first_run: str
+    replaced_in: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPart:
+    """A part as last seen.
+
+    Attributes:
+        kind: gpu, nic, nvme, dimm, cpu, system, baseboard or chassis.
+        slot: its place in the machine: a PCI address or a locator.
+        first_run: the run that saw it first.
+    """
+
+    kind: str
+    slot: str
+    name: str
+    model: str
+    serial: str
+    first_run: str
+    first_seen: str
+    last_seen: str
+    before: tuple[FormerPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWithParts:
+    """A node; without a recorded part, `parts` is empty."""
+
+    name: str
+    parts: tuple[RecordedPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartsDocument:
+    """clusterctl inventory TARGET --parts -o json."""
+
+    nodes: tuple[NodeWithParts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadBmc:
+    """A node whose BMC could not be read, and why."""
+
+    name: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBmc:
+    """What the BMC of a node reports.
+
+    Attributes:
+        bmc_versions: firmware of the BMC, by its name.
+        tls_verified: whether the certificate of its TLS connection was verified.
+        ipmi_over_lan: null if the BMC does not say; so for the next two.
+        missing: section -> why it could not be read.
+    """
+
+    name: str
+    problem: str
+    power: str
+    manufacturer: str
+    model: str
+    serial: str
+    bios_version: str
+    bmc_versions: dict[str, str]
+    tls_verified: bool
+    ipmi_over_lan: bool | None
+    http_without_tls: bool | None
+    serial_console: bool | None
+    protocols: tuple[Protocol, ...] = ()
+    consoles: tuple[Console, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
+    log: tuple[LogEntry, ...] = ()
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BmcDocument:
+    """clusterctl bmc TARGET -o json."""
+
+    nodes: tuple[ReadBmc | UnreadBmc, ...]
+
+
+DOCUMENTS: dict[str, type[PowerDocument | PartsDocument | BmcDocument]] = {
+    "bmc": BmcDocument,
+    "parts": PartsDocument,
+    "power": PowerDocument,
+}

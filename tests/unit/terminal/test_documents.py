@@ -1,0 +1,75 @@
+"""Documents follow their generated schemas, in JSON and in YAML."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator, ValidationError
+
+from clusterctl.model.bmc_report import BmcReport, BmcSection, Console, LogEntry, Protocol, Sensor
+from clusterctl.model.documents import DOCUMENTS
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.part import Part, PartRow
+from clusterctl.model.power import Boot, PowerOutcome, PowerReport
+from clusterctl.terminal.bmc import show_bmcs
+from clusterctl.terminal.gates import show_results
+from clusterctl.terminal.parts import show_parts
+from clusterctl.terminal.power import show_power
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+POWER = [
+    PowerReport("n1", PowerOutcome.DONE, "on", "S1", Boot("b", 12.0)),
+    PowerReport("n2", PowerOutcome.NOT_TRIED, detail="no budget"),
+]
+GPU = Part("gpu", "0000:18:00.0", "GPU 0", "H100", "A")
+PARTS = [PartRow("n1", GPU, "r1", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", ended_run="")]
+BMCS = [
+    BmcReport(
+        "n1",
+        log=(LogEntry("SEL", "1", "", "OK", "text"),),
+        sensors=(Sensor("1", "Inlet", "temperature", None, "C", ""),),
+        protocols=(Protocol("1", "IPMI", None),),
+        consoles=(Console("1", "SSH", enabled=True),),
+        missing=((BmcSection.LOG, "HTTP 500"),),
+    ),
+    BmcReport("n2", problem="HTTP 401"),
+]
+SHOWN: dict[str, Callable[[str], None]] = {
+    "power": lambda output: show_power("status", "run-1", POWER, output),
+    "parts": lambda output: show_parts(["n1", "n2"], PARTS, output),
+    "bmc": lambda output: show_bmcs(BMCS, tuple(BmcSection), output),
+}
+
+
+def schema(kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "docs" / "reference" / "schemas" / f"{kind}.schema.json").read_text())
+    return found
+
+
+def test_every_generated_document_is_tested() -> None:
+    assert set(SHOWN) == set(DOCUMENTS)
+
+
+@pytest.mark.parametrize("kind", SHOWN)
+def test_a_document_follows_its_schema(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    SHOWN[kind]("json")
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator.check_schema(schema(kind))
+    Draft202012Validator(schema(kind)).validate(document)
+    with pytest.raises(ValidationError):
+        Draft202012Validator(schema(kind)).validate({**document, "other": 1})
+    with pytest.raises(ValidationError):
+        Draft202012Validator(schema(kind)).validate({**document, "nodes": [{"name": "n1"}]})
+    SHOWN[kind]("yaml")
+    assert yaml.safe_load(capsys.readouterr().out) == document
+
+
+def test_verdicts_are_printed_as_yaml(capsys: pytest.CaptureFixture[str]) -> None:
+    show_results("burnin", "yaml", {"run": "r"}, [GateResult("dcgm_diag", "n1", Outcome.PASS, "tests")], ["n1"])
+    assert yaml.safe_load(capsys.readouterr().out)["nodes"][0]["results"][0]["outcome"] == "pass"
