@@ -53,12 +53,17 @@ def vectors(tree: ast.AST, known: frozenset[str] = frozenset()) -> Iterator[str]
             yield word
 
 
+def is_a_vector(name: str) -> bool:
+    """Whether a constant may be an argument vector; `..._FIELDS` are columns that a tool prints."""
+    return name.isupper() and not name.endswith("_FIELDS")
+
+
 def programs() -> frozenset[str]:
     """Every program that a tool of ours calls: in its public constants, and in what its functions named `..._argv` return."""
     known: set[str] = set()
     for path in TOOLS.glob("*.py"):
         for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and is_a_vector(node.targets[0].id):
                 constant = node.value.value if isinstance(node.value, ast.Constant) else None
                 known |= {str(constant)} if node.targets[0].id == "PROGRAM" else {first_word(node.value)}
             elif isinstance(node, ast.FunctionDef) and node.name.endswith("_argv"):

@@ -74,7 +74,7 @@ def parse_row(line: str, fields: Sequence[str]) -> Dict[str, str]:
 
 
 def parse_parts(text: str) -> List[GpuPart]:
-    """From rows of `PART_FIELDS`; a line that is no row is left out. nvidia-smi writes a PCI domain of eight digits, sysfs one of four."""
+    """From rows of `PART_FIELDS`; any other line is left out. nvidia-smi writes a PCI domain of eight digits, sysfs one of four."""
     found = []
     for line in text.splitlines():
         try:
@@ -264,7 +264,7 @@ def nvlink_counters(text: str) -> Dict[str, Dict[str, Union[int, float]]]:
     """`GPU <index> NVLink <number>` -> counter -> value; a bit error rate is a fraction.
 
     Raises:
-        UnreadableGpuError: the output shows no counter of any link, or one that is no number of this world.
+        UnreadableGpuError: the output shows no counter of any link, or one that is not finite.
     """
     found: Dict[str, Dict[str, Union[int, float]]] = {}
     gpu = ""

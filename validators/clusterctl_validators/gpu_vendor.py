@@ -21,7 +21,7 @@ def vendor_named(name: str) -> GpuVendor:
     """The vendor of that name. Raises UnknownVendorError."""
     module = "{}.vendor_{}".format(clusterctl_validators.__name__, name)
     if not _NAME.fullmatch(name):
-        raise UnknownVendorError("{!r} is no name of a GPU vendor".format(name))
+        raise UnknownVendorError("{!r} is not a valid name of a GPU vendor".format(name))
     try:
         vendor = importlib.import_module(module).VENDOR
     except ModuleNotFoundError as e:
@@ -30,7 +30,7 @@ def vendor_named(name: str) -> GpuVendor:
     except (ImportError, SyntaxError, AttributeError) as e:
         raise UnknownVendorError("vendor_{}.py: {}: {}".format(name, type(e).__name__, e)) from e
     if not isinstance(vendor, GpuVendor):
-        raise UnknownVendorError("vendor_{}.py: VENDOR is no GpuVendor".format(name))
+        raise UnknownVendorError("vendor_{}.py: VENDOR is not a GpuVendor".format(name))
     return vendor
 
 
