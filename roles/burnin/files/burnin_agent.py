@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from child_process import Output, ended_within, kill_group
+from child_process import Output, adopt_orphans, end_orphans, ended_within, kill_group
 from exclusive_use import NO_RULES, Watch
 from link_sampler import LinkSampler
 from meeting import ALL_DONE, Meeting, PortsTakenError, peers_of
@@ -61,6 +61,7 @@ class Agent:
         self.stop = threading.Event()
         self.why = NO_ERROR
         self.processes: set[subprocess.Popen[bytes]] = set()
+        self.stuck: frozenset[int] = frozenset()
         self.writing = threading.Lock()
         self.versions: dict[tuple[str, ...], tuple[str, bool]] = {}
         self.version_lock = threading.Lock()
@@ -100,6 +101,7 @@ class Agent:
                 thread.start()
             for thread in threads:
                 thread.join()
+            self.stuck = end_orphans(self.stuck)
         limit.cancel()
         self.watch.over.set()
         if self.control:
@@ -266,6 +268,7 @@ def run(directory: Path) -> int:
         (directory / "pid").symlink_to(str(os.getpid()))  # atomic: a link has its content from the start
     except FileExistsError:
         return 0
+    adopt_orphans()
     note_boot(directory)
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
     lock_fd, why = lock_node(plan["lock"], plan["owner"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 
 OUTPUT_LIMIT = 512 * 1024
 GRACE_S = 3.0
+# For what a command leaves behind on purpose: the guard of a container removes it (roles/gpu_tools/templates/run-in-container.sh.j2).
+LEFT_S = 6.0
+# Linux, include/uapi/linux/prctl.h; see prctl(2).
+PR_SET_CHILD_SUBREAPER = 36
 
 
 class Output:
@@ -69,6 +75,38 @@ def kill_session(process: subprocess.Popen[bytes]) -> None:
             after_name = file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
             if int(after_name[3]) == process.pid:
                 os.kill(int(file.parent.name), signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of whatever a command leaves behind, also in sessions of its own: works where systemd, and so a scope, is absent, too."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_orphans(stuck: frozenset[int]) -> frozenset[int]:
+    """End what commands left behind, once no command runs. Returns what cannot be ended; `stuck` are those of earlier calls."""
+    begun = time.monotonic()
+    while True:
+        left = children() - stuck
+        late_s = time.monotonic() - begun - LEFT_S
+        if not left or late_s > GRACE_S:
+            return stuck | left
+        for pid in left:
+            with suppress(ProcessLookupError, ChildProcessError):
+                if late_s > 0:
+                    os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.05)
+
+
+def children() -> frozenset[int]:
+    """The children of this process."""
+    found = set()
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            if int(file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]) == os.getpid():
+                found.add(int(file.parent.name))
+    return frozenset(found)
 
 
 def ended_within(process: subprocess.Popen[bytes], limit_s: float) -> bool:
