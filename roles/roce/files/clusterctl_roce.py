@@ -10,6 +10,7 @@ import argparse
 import fcntl
 import ipaddress
 import json
+import os
 import re
 import subprocess
 import sys
@@ -314,7 +315,11 @@ def main() -> int:
     options = parser.parse_args()
     declared = json.loads(options.declared or read_file(options.root + CONFIG))
     wrong = 0
-    with Path(options.root + LOCK).open("w", encoding="utf-8") as lock:
+    # Root's alone: whoever may read the file may hold its lock.
+    with os.fdopen(
+        os.open(options.root + LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "w", encoding="utf-8"
+    ) as lock:
+        os.fchmod(lock.fileno(), 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
         for rail in rails(declared, options.root, options.wait_s):
             if not rail.interface:

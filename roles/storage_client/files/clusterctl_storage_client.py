@@ -205,7 +205,9 @@ def main() -> int:
     parser.add_argument("--required", action="store_true")
     options = parser.parse_args()
     declared = json.loads(Path(CONFIG).read_text(encoding="utf-8"))
-    with Path(LOCK).open("w", encoding="utf-8") as lock:
+    # Root's alone: whoever may read the file may hold its lock.
+    with os.fdopen(os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "w", encoding="utf-8") as lock:
+        os.fchmod(lock.fileno(), 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
         write = options.mode == "apply"
         found = mounts(declared, only_required=options.required) if options.mode == "mounts" else settings(declared, write=write)

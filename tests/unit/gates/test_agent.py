@@ -117,26 +117,6 @@ def test_a_tool_that_hangs_is_ended_with_all_its_children(make: Callable[..., No
     until(lambda: not _alive(child))
 
 
-@pytest.mark.parametrize("limit_s", [10, 1], ids=["it ended", "it was ended"])
-def test_a_child_that_left_its_session_ends_before_the_next_batch(make: Callable[..., Node], tmp_path: Path, limit_s: int) -> None:
-    """It has neither the session nor the lock nor the mark of the run."""
-    leaves = (
-        f"env -i setsid --fork sh -c 'echo $$ > {tmp_path}/child; exec sleep 60' 3>&- > /dev/null 2>&1; sleep {0.5 if limit_s > 1 else 30}"
-    )
-    later = step("later", ["sh", "-c", f'kill -0 "$(cat {tmp_path}/child)"'], batch=1)
-    found = make("n1", [step("s", ["sh", "-c", leaves], timeout_s=limit_s), later]).alone()
-    assert found["s"].exit_status == (0 if limit_s > 1 else None)
-    assert found["later"].exit_status not in (0, None)
-    assert not _alive(int((tmp_path / "child").read_text()))
-
-
-def test_what_removes_the_container_of_a_command_may_finish(make: Callable[..., Node], tmp_path: Path) -> None:
-    """As the guard of roles/gpu_tools does, in a session of its own."""
-    guard = f"setsid --fork sh -c 'sleep 1; touch {tmp_path}/removed' < /dev/null > /dev/null 2>&1"
-    found = make("n1", [step("s", ["sh", "-c", guard]), step("later", ["test", "-e", f"{tmp_path}/removed"], batch=1)]).alone()
-    assert found["later"].exit_status == 0
-
-
 def _alive(pid: int) -> bool:
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -152,6 +152,20 @@ def test_check_reports_every_difference_and_changes_nothing(machine: Machine) ->
     assert machine.run("check") == (code, lines)
 
 
+def test_nobody_but_root_may_hold_its_lock(machine: Machine) -> None:
+    """Earlier versions made the file for all to read, which is enough to hold its lock (flock(2))."""
+    lock = machine.root / "run/clusterctl-roce.lock"
+    write_files(machine.root, {"/run/clusterctl-roce.lock": ""})
+    lock.chmod(0o644)
+    machine.run("check")
+    assert lock.stat().st_mode & 0o777 == 0o600
+    lock.unlink()
+    lock.symlink_to(machine.root / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"):
+        machine.run("check")
+    assert not (machine.root / "elsewhere").exists()
+
+
 def test_a_state_that_is_not_installed_yet_is_compared(machine: Machine) -> None:
     (machine.root / "etc/clusterctl/roce.json").rename(machine.root / "declared.json")
     declared = (machine.root / "declared.json").read_text()
