@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools import dnf
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.package_list import dpkg_rows
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ class FilterModule:
     def filters(self) -> dict[str, Any]:
         """Filter name -> function."""
         return {
+            "dnf_distribution_repositories": dnf.distribution_repositories,
+            "dnf_kernel_set": dnf.kernel_set,
+            "dnf_stale_locks": dnf.stale_locks,
             "package_differences": package_differences,
             "package_hold_changes": package_hold_changes,
             "packages_named": packages_named,

@@ -36,7 +36,7 @@ def _with_ubuntu_versions(variables: dict[str, Any]) -> dict[str, Any]:
     facts = yaml.safe_load((GROUP_VARS / "all" / "ubuntu_versions.yml").read_text())
     versions = facts["ubuntu_versions"][facts["ubuntu_release"]]
     text = json.dumps(variables)
-    for name, version in versions.items():
+    for name, version in ((n, v) for n, v in versions.items() if isinstance(v, str)):
         text = text.replace("{{ ubuntu_versions[ubuntu_release]." + name + " }}", version)
     found: dict[str, Any] = json.loads(text.replace("{{ ubuntu_release }}", facts["ubuntu_release"]))
     return found

@@ -12,11 +12,21 @@ VERSIONLOCK = "/etc/dnf/plugins/versionlock.list"
 
 @dataclass(frozen=True)
 class Package:
-    """A package of the node; `held`: the package manager will not upgrade it."""
+    """A package of the node.
+
+    Attributes:
+        held: the package manager will not upgrade it.
+        also: its other installed versions: EL keeps several kernels (installonly_limit of dnf.conf(5)).
+    """
 
     version: str
     held: bool
     installed: bool
+    also: Tuple[str, ...] = ()
+
+    def has(self, version: str) -> bool:
+        """Whether this version is installed, beside others or not."""
+        return self.installed and version in (self.version, *self.also)
 
 
 def field_argv(field: str, name: str) -> List[str]:
@@ -47,11 +57,12 @@ def parse_dpkg(text: str) -> Dict[str, Package]:
 
 
 def parse_rpm(text: str, versionlock: str) -> Dict[str, Package]:
-    """Packages by name, from `name TAB [epoch:]version-release` lines; held if the versionlock list names the package."""
+    """Packages by name, from `name TAB [epoch:]version-release` lines, one for each version; held if the versionlock list names the package."""
     locked = [line.strip() for line in versionlock.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     packages: Dict[str, Package] = {}
     for line in text.splitlines():
         name, version = line.split("\t")
         held = any(re.match(re.escape(name) + r"-(\d+:)?\d", entry) for entry in locked)
-        packages[name] = Package(version, held, installed=True)
+        before = packages.get(name)
+        packages[name] = Package(version, held, installed=True, also=(before.version, *before.also) if before else ())
     return packages

@@ -1,9 +1,11 @@
 """The running kernel and the one of the next boot: command line, package, modules and their options."""
 
 import re
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
+from clusterctl_tools import dnf
 from clusterctl_tools.kernel_cmdline import as_words, by_canonical_name, canonical, declared_values, parse_canonical
+from clusterctl_tools.package_list import Package
 from clusterctl_validators.boot_menu import boot_entries, default_kernel
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.probe import Probe, ProbeError
@@ -14,6 +16,7 @@ ROLE = "kernel"
 RUNNING_KERNEL = "kernel.release.running"
 REBOOT = "reboot the node: the running kernel was started with other parameters"
 APPLY = "apply the role kernel"
+UPGRADE = "an upgrade could install a kernel that the drivers do not match: " + APPLY
 
 
 def _parameters(spec: SpecView) -> Dict[str, Any]:
@@ -57,11 +60,20 @@ def test_packages(spec: SpecView, probe: Probe, record: Record) -> None:
     installed = probe.packages()
     for name in [package, *extra]:
         found = installed.get(name)
-        there = found is not None and found.installed
         check = "kernel.package[{}]".format(name)
-        record.equal(check + ".version", version, found.version if found and there else "(not installed)", hint=APPLY)
-        hint = "an upgrade could install a kernel that the drivers do not match: " + APPLY
-        record.equal(check + ".held", hold, bool(found and found.held), hint=hint)
+        record.equal(check + ".version", version, _version(found, version), hint=APPLY)
+        record.equal(check + ".held", hold, bool(found and found.held), hint=UPGRADE)
+    for name in (n for n in dnf.kernel_set(package) if n not in (package, *extra)):
+        part = installed.get(name)
+        if part is not None and part.installed:
+            record.equal("kernel.package[{}].held".format(name), hold, part.held, hint=UPGRADE)
+
+
+def _version(package: Optional[Package], declared: str) -> str:
+    """The installed version; the declared one where it is among several."""
+    if package is None or not package.installed:
+        return "(not installed)"
+    return declared if package.has(declared) else package.version
 
 
 def test_release(spec: SpecView, probe: Probe, record: Record) -> None:

@@ -126,7 +126,7 @@ def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
 def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
     excluded: List[str] = spec["ofed_exclude_distribution"]
     if probe.glob("/etc/dnf"):
-        _dnf_exclusion(record, probe, spec["ofed_dnf_excludes"] or dict.fromkeys(("baseos", "appstream"), excluded))
+        _dnf_exclusion(record, probe, spec["ofed_dnf_excludes"] or dict.fromkeys(_distribution(record, probe, excluded), excluded))
         return
     if not excluded:
         _absent(record, probe, "ofed.exclusion.persisted", PREFERENCES)
@@ -147,6 +147,18 @@ def test_exclusion(spec: Spec, record: Record, probe: Probe) -> None:
         else:
             hint = "another file of /etc/apt/preferences.d has priority, or the repository is gone"
             record.equal(check + ".running", package["version"], candidate, hint=hint)
+
+
+def _distribution(record: Record, probe: Probe, excluded: List[str]) -> List[str]:
+    """The distribution's repositories, where something is excluded from them."""
+    if not excluded:
+        return []
+    listed = probe.run(dnf.repolist_argv())
+    found = dnf.distribution_repositories(listed.stdout)
+    if listed.error or not found:
+        why = listed.error or "no repository is named after BaseOS or AppStream"
+        record.could_not_run("ofed.exclusion.persisted", "dnf repolist: " + why)
+    return found
 
 
 def _dnf_exclusion(record: Record, probe: Probe, excludes: Mapping[str, List[str]]) -> None:

@@ -246,3 +246,13 @@ def test_groups_with_variables_are_groups_that_hosts_can_be_in() -> None:
     for folder in (COMMON / "group_vars").iterdir():
         assert folder.name in {"all", "gpu_nodes"} or _GROUP.match(folder.name), folder.name
         assert folder.name == "all" or f"{folder.name}:" in text, folder.name
+
+
+@PROFILES
+@pytest.mark.parametrize(("release", "parts"), [("22.04", ["modules", "modules-extra", "headers"]), ("24.04", ["modules", "headers"])])
+def test_all_packages_of_the_kernel_are_pinned_in_both_releases(profile: str, release: str, parts: list[str]) -> None:
+    """Headers for DKMS, and each package that has modules: jammy splits them, noble does not."""
+    kernel = load_profile([COMMON], profile, extra_vars=[f"ubuntu_release={release}"], content=ROOT).roles["kernel"]
+    assert kernel["kernel_package"] == f"linux-image-{kernel['kernel_release']}"
+    assert kernel["kernel_extra_packages"] == [f"linux-{part}-{kernel['kernel_release']}" for part in parts]
+    assert kernel["kernel_hold"]

@@ -42,19 +42,47 @@ def test_the_stream_of_the_dnf_module(module: str, enabled: str, ran: list[str],
     assert calls == [f"dnf --assumeyes module {words}" for words in ran]
 
 
+ROCKY = "repo id   repo name\nappstream   Rocky Linux 9 - AppStream\nbaseos   Rocky Linux 9 - BaseOS\ndoca   DOCA"
+RHEL = "Updating Subscription Management repositories.\nrepo id   repo name\nrhel-9-for-x86_64-baseos-rpms   RHEL 9 - BaseOS (RPMs)"
+
+
 @pytest.mark.parametrize(
-    ("excludes", "repositories"),
+    ("excludes", "listed", "repositories"),
     [
-        ({}, {"baseos": "rdma-core,libibverbs*", "appstream": "rdma-core,libibverbs*"}),
-        ({"rhel-9-for-x86_64-baseos-rpms": ["rdma-core", "libhns"]}, {"rhel-9-for-x86_64-baseos-rpms": "rdma-core,libhns"}),
+        ({}, ROCKY, {"appstream": "rdma-core,libibverbs*", "baseos": "rdma-core,libibverbs*"}),
+        ({}, RHEL, {"rhel-9-for-x86_64-baseos-rpms": "rdma-core,libibverbs*"}),
+        ({"site-el9-os": ["rdma-core", "libhns"]}, ROCKY, {"site-el9-os": "rdma-core,libhns"}),
     ],
 )
-def test_the_excluded_packages_of_dnf_repositories(excludes: dict[str, list[str]], repositories: dict[str, str], tmp_path: Path) -> None:
+def test_the_excluded_packages_of_dnf_repositories(
+    excludes: dict[str, list[str]], listed: str, repositories: dict[str, str], tmp_path: Path
+) -> None:
     variables = {"ofed_exclude_distribution": ["rdma-core", "libibverbs*"], "ofed_dnf_excludes": excludes}
-    code, text, calls = apply(tmp_path, "ofed", "exclude_RedHat", variables, {f"--dump {r}": "excludepkgs = " for r in repositories})
+    answers = {"repolist --enabled": listed, **{f"--dump {r}": "excludepkgs = " for r in repositories}}
+    code, text, calls = apply(tmp_path, "ofed", "exclude_RedHat", variables, answers)
     assert code == 0, text
     assert calls == [f"dnf config-manager --save --setopt={r}.excludepkgs={words}" for r, words in repositories.items()]
-    again = {f"--dump {r}": f"excludepkgs = {words.replace(',', ', ')}" for r, words in repositories.items()}
+    again = {
+        "repolist --enabled": listed,
+        **{f"--dump {r}": f"excludepkgs = {words.replace(',', ', ')}" for r, words in repositories.items()},
+    }
     (tmp_path / "log").unlink()
     code, text, calls = apply(tmp_path, "ofed", "exclude_RedHat", variables, again)
     assert (code, calls) == (0, []), text
+
+
+def test_a_node_whose_distribution_has_repositories_of_other_names_is_refused(tmp_path: Path) -> None:
+    variables = {"ofed_exclude_distribution": ["rdma-core"], "ofed_dnf_excludes": {}}
+    code, text, calls = apply(tmp_path, "ofed", "exclude_RedHat", variables, {"repolist --enabled": "repo id  name\nsite-el9-os  Site"})
+    assert code == 2
+    assert "no enabled repository is named after BaseOS or AppStream" in text
+    assert "enabled: site-el9-os" in " ".join(text.split())
+    assert calls == []
+
+
+def test_an_earlier_version_is_unlocked_before_the_declared_one_is_installed(tmp_path: Path) -> None:
+    variables = {"shared_locks": {"kernel": "5.14.0-503.el9", "kernel-core": "5.14.0-503.el9"}}
+    locked = "kernel-5.14.0-427.el9\nkernel-core-0:5.14.0-503.el9.*\nnvidia-driver-3:580.1-1.el9.*"
+    code, text, calls = apply(tmp_path, "shared", "unlock_RedHat", variables, {"versionlock list": locked})
+    assert code == 0, text
+    assert calls == ["dnf --quiet versionlock delete --raw kernel-5.14.0-427.el9"]

@@ -68,3 +68,40 @@ def test_a_failed_grubby_is_not_a_pass(tmp_path: Path) -> None:
     files = {"/boot/loader/entries/a.conf": "title Rocky Linux\n"}
     with pytest.raises(ProbeError, match="grubby"):
         findings(Case("kernel", "rhel", {"files": files}, {}), module, tmp_path)
+
+
+LOCKS = "# Added lock\nkernel-5.14.0-427.el9\nkernel-core-0:5.14.0-427.el9.*\n"
+PARTS = ("kernel", "kernel-core", "kernel-modules", "kernel-tools")
+
+
+def packages_of_el(tmp_path: Path, *, versions: tuple[str, ...], locks: str) -> dict[str, str]:
+    """The outcomes of the checks of packages; 5.14.0-427.el9 is declared."""
+    rpm = "".join(f"{name}\t{version}\n" for version in versions for name in PARTS)
+    dpkg = r"dpkg-query -W -f ${Package}\t${Version}\t${db:Status-Want}\t${db:Status-Status}\n"
+    commands = {
+        dpkg: {"rc": None, "error": "dpkg-query: not found"},
+        r"rpm -qa --qf %{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\n": rpm,
+    }
+    spec = {"kernel_package": "kernel", "kernel_version": "5.14.0-427.el9", "kernel_extra_packages": []}
+    files = {"/etc/dnf/plugins/versionlock.list": locks, "/var/lib/dpkg/status": None}
+    found = findings(Case("kernel", "el", {"commands": commands, "spec": spec, "files": files}, {}), module, tmp_path)
+    return {c.removeprefix("kernel.package"): f.outcome.value for c, f in found.items() if c.startswith("kernel.package")}
+
+
+@pytest.mark.parametrize(("locks", "held"), [(LOCKS + "kernel-modules-5.14.0-427.el9\n", "pass"), (LOCKS, "fail")])
+def test_each_part_of_a_kernel_of_el_is_held(locks: str, held: str, tmp_path: Path) -> None:
+    """A locked kernel does not hold kernel-core and kernel-modules."""
+    found = packages_of_el(tmp_path, versions=("5.14.0-427.el9",), locks=locks)
+    assert found == {"[kernel].version": "pass", "[kernel].held": "pass", "[kernel-core].held": "pass", "[kernel-modules].held": held}
+
+
+@pytest.mark.parametrize(
+    ("versions", "outcome"),
+    [
+        (("5.14.0-427.el9", "5.14.0-503.el9"), "pass"),
+        (("5.14.0-503.el9", "5.14.0-427.el9"), "pass"),
+        (("5.14.0-503.el9", "5.14.0-570.el9"), "fail"),
+    ],
+)
+def test_the_declared_kernel_of_el_is_one_of_those_installed(versions: tuple[str, ...], outcome: str, tmp_path: Path) -> None:
+    assert packages_of_el(tmp_path, versions=versions, locks=LOCKS)["[kernel].version"] == outcome

@@ -322,10 +322,27 @@ def test_a_distribution_with_dnf(tmp_path: Path) -> None:
     files: dict[str, str | None] = {"/etc/dnf/dnf.conf": "[main]\n"}
     dump = f"[baseos]\nexcludepkgs = {', '.join(EXCLUDED)}\n"
     outputs: dict[str, CommandResult | str] = {
+        "dnf repolist --enabled": "repo id    repo name\nappstream  Rocky Linux 9 - AppStream\nbaseos     Rocky Linux 9 - BaseOS\ndoca  DOCA\n",
         "dnf config-manager --dump baseos": dump,
         "dnf config-manager --dump appstream": "[appstream]\nexcludepkgs = \n",
     }
     assert set(bad(check(tmp_path, outputs, files=files))) == {"exclusion[appstream].persisted"}
+
+
+def test_the_repositories_of_rhel_are_found_by_their_names(tmp_path: Path) -> None:
+    files: dict[str, str | None] = {"/etc/dnf/dnf.conf": "[main]\n"}
+    base, app = "rhel-9-for-x86_64-baseos-rpms", "rhel-9-for-x86_64-appstream-rpms"
+    outputs: dict[str, CommandResult | str] = {
+        "dnf repolist --enabled": f"Updating Subscription Management repositories.\nrepo id  repo name\n{app}  AppStream\n{base}  BaseOS\n",
+        f"dnf config-manager --dump {base}": f"[{base}]\nexcludepkgs = {', '.join(EXCLUDED)}\n",
+        f"dnf config-manager --dump {app}": f"[{app}]\nexcludepkgs = \n",
+    }
+    assert set(bad(check(tmp_path, outputs, files=files))) == {f"exclusion[{app}].persisted"}
+
+
+def test_unknown_repositories_of_the_distribution_are_not_a_pass(tmp_path: Path) -> None:
+    found = check(tmp_path, {"dnf repolist --enabled": "repo id  repo name\nsite-el9-os  Site\n"}, files={"/etc/dnf/dnf.conf": "[main]\n"})
+    assert found["ofed.exclusion.persisted"].outcome is Outcome.COULD_NOT_RUN
 
 
 def test_repositories_of_another_distribution_with_dnf(tmp_path: Path) -> None:

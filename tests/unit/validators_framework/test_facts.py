@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterctl_tools.package_list import Package, parse_dpkg, parse_rpm
 from clusterctl_tools.systemctl import Unit, UnreadableUnitsError, parse_units
@@ -34,6 +36,14 @@ def test_rpm_and_its_locks() -> None:
     found = parse_rpm("nvidia-driver\t3:580.1-1.el9\nkernel\t6.1-2.el9\nkernel-core\t6.1-2.el9\n", locks)
     assert {n: p.held for n, p in found.items()} == {"nvidia-driver": True, "kernel": True, "kernel-core": False}
     assert found["nvidia-driver"].version == "3:580.1-1.el9"
+
+
+@given(st.permutations(["5.14.0-427.el9", "5.14.0-503.el9", "5.14.0-570.el9"]))
+def test_every_installed_kernel_of_el_counts(versions: list[str]) -> None:
+    """rpm lists them in no order (rpm -qa), so none of them is the version of the package."""
+    found = parse_rpm("".join(f"kernel-core\t{v}\n" for v in versions), "")["kernel-core"]
+    assert all(found.has(v) for v in versions)
+    assert not found.has("5.14.0-611.el9")
 
 
 def test_mounts() -> None:
