@@ -88,12 +88,16 @@ def test_what_the_run_itself_starts_is_not_foreign(tmp_path: Path, device: str) 
 def test_what_a_container_runtime_starts_for_the_run_is_not_foreign(
     tmp_path: Path, device: str, variable: str, code: GateReason | None
 ) -> None:
-    held = f'exec 3<"{device}"; touch held; while [ ! -e over ]; do sleep 0.05; done'
-    daemon = ["setsid", "--fork", "env", "-u", "CLUSTERCTL_BURNIN_LOCK", f"{variable}=$CLUSTERCTL_BURNIN_LOCK", "sh", "-c", f"'{held}'"]
-    argv = ["sh", "-c", f"{' '.join(daemon)}; while [ ! -e held ]; do sleep 0.05; done"]
+    """The runtime is a service of the node: not a descendant of the run, which would be the run's own whatever its environment is."""
+    argv = ["sh", "-c", 'echo "$CLUSTERCTL_BURNIN_LOCK" > new; mv new mark; while [ ! -e held ]; do sleep 0.05; done; sleep 1']
     node = AgentNode(tmp_path, "n1", free_port(), [step("s", argv, exclusive=True)], **rules(device)).start()
+    until((node.folder / "mark").exists)
+    held = f'exec 3<"{device}"; touch held; while [ ! -e over ]; do sleep 0.05; done'
+    environment = {"PATH": os.environ["PATH"], variable: (node.folder / "mark").read_text().strip()}
+    container = subprocess.Popen(["sh", "-c", held], cwd=node.folder, env=environment)
     found = node.end()["s"]
     (node.folder / "over").touch()
+    container.wait(20)
     assert found.error_code == code, found.error
 
 

@@ -31,5 +31,5 @@ def test_a_child_that_left_its_session_ends_before_the_next_batch(tmp_path: Path
 def test_what_removes_the_container_of_a_command_may_finish(tmp_path: Path) -> None:
     """As the guard of roles/gpu_tools does, in a session of its own."""
     guard = f"setsid --fork sh -c 'sleep 1; touch {tmp_path}/removed' < /dev/null > /dev/null 2>&1"
-    steps = [step("first", ["sh", "-c", guard]), step("later", ["test", "-e", f"{tmp_path}/removed"], batch=1)]
+    steps = [step("first", ["sh", "-c", f"{guard}; sleep 0.5"]), step("later", ["test", "-e", f"{tmp_path}/removed"], batch=1)]
     assert AgentNode(tmp_path, "n1", free_port(), steps).start().end()["later"].exit_status == 0

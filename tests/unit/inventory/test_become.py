@@ -67,6 +67,21 @@ def test_a_vault(tmp_path: Path, vaulted: str, vault_file: Path) -> None:
     assert found.problem.startswith("ansible_become_password cannot be decrypted: give the vault password")
 
 
+@pytest.mark.parametrize("by", ["environment", "ansible.cfg"])
+def test_a_vault_that_ansibles_own_list_names(
+    tmp_path: Path, vaulted: str, vault_file: Path, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `ansible-playbook` finds it, without an option of clusterctl."""
+    config = tmp_path / "ansible.cfg"
+    config.write_text(f"[defaults]\nvault_identity_list = site@{vault_file}\n")
+    monkeypatch.delenv("ANSIBLE_VAULT_IDENTITY_LIST", raising=False)
+    if by == "environment":
+        monkeypatch.setenv("ANSIBLE_VAULT_IDENTITY_LIST", f"site@{vault_file}")
+    else:
+        monkeypatch.setenv("ANSIBLE_CONFIG", str(config))
+    assert asked(tmp_path, f"ansible_become_password: {vaulted}\n")[1].value == SECRET
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +12,9 @@ from clusterctl.adapters.inventory.playbook_words import PlaybookWords, read_pla
 from clusterctl.adapters.inventory.wire import Refusal
 from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.workflows.provision.ansible_words import extra_vars_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_without_words_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,3 +71,12 @@ def test_vault_passwords_among_them_are_handed_on(monkeypatch: pytest.MonkeyPatc
     extra_vars_of(["--vault-id", "site@a", "--vault-password-file", "/b"])
     hand_on_vault_ids(["c@d"])
     assert os.environ["ANSIBLE_VAULT_IDENTITY_LIST"] == "site@a,default@/b,c@d"
+
+
+def test_the_list_of_ansible_cfg_is_kept_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable, once it is set, hides it."""
+    (tmp_path / "ansible.cfg").write_text("[defaults]\nvault_identity_list = prod@x, lab@y\n")
+    monkeypatch.setenv("ANSIBLE_CONFIG", str(tmp_path / "ansible.cfg"))
+    monkeypatch.setenv("ANSIBLE_VAULT_IDENTITY_LIST", "")
+    hand_on_vault_ids(["c@d"])
+    assert os.environ["ANSIBLE_VAULT_IDENTITY_LIST"] == "prod@x,lab@y,c@d"
