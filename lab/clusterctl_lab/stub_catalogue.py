@@ -32,6 +32,7 @@ class StubPackage:
         modules: its kernel modules.
         driver: the version of these, where that is not the package's.
         files: its empty files; `{version}` in a path is the version without its revision.
+        texts: path -> text of a file.
     """
 
     fact: PackageFact
@@ -41,6 +42,7 @@ class StubPackage:
     modules: tuple[str, ...] = ()
     driver: str = ""
     files: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def stub_packages(catalogue: Path = CATALOGUE, facts: Sequence[PackageFact] | None = None) -> tuple[StubPackage, ...]:
@@ -78,4 +80,5 @@ def _package(fact: PackageFact, entry: Mapping[str, Any], versions: Sequence[str
         modules=tuple(entry.get("modules", ())),
         driver=entry.get("driver", ""),
         files=tuple(entry.get("files", ())),
+        texts=entry.get("texts", {}),
     )

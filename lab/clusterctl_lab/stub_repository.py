@@ -88,6 +88,8 @@ def build(package: StubPackage, folder: Path) -> Path:
         _write(tree, f"/usr/lib/clusterctl-lab/modules/{module}", f"{module_version(package.driver or upstream)}\n")
     for path in package.files:
         _write(tree, path.format(version=upstream), "")
+    for path, text in package.texts.items():
+        _write(tree, path, text)
     for path, name in package.commands.items():
         _write(tree, path, _COMMAND.format(module=name, upstream=upstream), mode=0o755)
     for unit in package.units:

@@ -31,6 +31,8 @@ def cmdline_errors(declared: dict[str, Any], consoles: list[str] | None = None) 
             errors.append(f"{where}: is not a parameter name")
         elif canonical(name) in _HUGEPAGES:
             errors.append(f"{where}: belongs to the role hugepages (hugepages_pages)")
+        elif canonical(name) == "crashkernel":
+            errors.append(f"{where}: belongs to the role crash_evidence (crash_evidence_crashkernel)")
         for item in value if isinstance(value, list) else [value]:
             if isinstance(value, list) and (isinstance(item, bool) or not value):
                 errors.append(f"{where}: a list must contain values, not flags")

@@ -29,7 +29,12 @@ TAKING_DOWN = re.compile(
 RESTARTING = re.compile(r"\bsystemctl\b[^|;&\n]*\b(?:try-)?(?:re(?:start|load)(?:-or-\w+)?|stop|kill)\b(?P<units>[^|;&\n]*)")
 MODULES = ("ansible.builtin.service", "ansible.builtin.systemd", "ansible.builtin.systemd_service")
 # Whose units come from variables; what these contain is tested below.
-BY_VARIABLE = {"{{ item }}", "{{ __nvlink_domain_unit }}", "{{ __os_tuning_chrony[ansible_facts.os_family].service }}"}
+BY_VARIABLE = {
+    "{{ item }}",
+    "{{ __crash_evidence_kdump_unit }}",
+    "{{ __nvlink_domain_unit }}",
+    "{{ __os_tuning_chrony[ansible_facts.os_family].service }}",
+}
 SOURCES = sorted(p for folder in ("tasks", "handlers") for p in (ROOT / "roles").glob(f"*/{folder}/*.yml")) + sorted(
     p for p in (ROOT / "playbooks").rglob("*.yml") if "collections" not in p.parts
 )

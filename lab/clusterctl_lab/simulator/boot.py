@@ -13,6 +13,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from . import (
+    crash_kernel,
     ethernet_rails,
     fresh_installer,
     gpu_modes,
@@ -100,6 +101,7 @@ def create_sysfs(node: str, cmdline: str, pages: HugePages) -> None:
     missing = faults.missing_gpus()
     write_files(root, sysfs_cpu.files(cmdline))
     write_files(root, sysfs_memory.files(cmdline, pages))
+    write_files(root, crash_kernel.files(cmdline, machine.THIS.memory_kib))
     write_files(root, sysfs_rdma.files(node, faults.trained_gbps(), ethernet=ethernet))
     write_files(root, pci_registers.with_bus_numbers(sysfs_pci.files(missing, acs=sysfs_iommu.is_on(cmdline))))
     write_files(root, sysfs_iommu.files(cmdline))

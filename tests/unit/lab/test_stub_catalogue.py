@@ -77,6 +77,8 @@ def test_every_unit_has_a_state_with_a_source() -> None:
         "prometheus-node-exporter.service",
         "nvidia-cdi-refresh.path",
         "nvidia-cdi-refresh.service",
+        "kdump-tools.service",
+        "rasdaemon.service",
     }
 
 

@@ -1,0 +1,53 @@
+"""The word of the role is the one that the kernel takes, whatever the package of kdump adds."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from jinja2 import Environment
+
+from support.filters import filter_plugin
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VARS = yaml.safe_load((ROOT / "roles/crash_evidence/vars/main.yml").read_text())
+PACKAGE = 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT crashkernel=384M-:128M"\n'
+
+
+def test_the_file_of_the_package_does_not_win(tmp_path: Path) -> None:
+    """Files in the order of GRUB's own loop: kdump-tools.cfg adds a word, the file of the role removes and replaces it."""
+    environment = Environment(trim_blocks=True, autoescape=False)  # noqa: S701 shell, not HTML
+    environment.filters["clusterctl.gpu.kernel_cmdline_pattern"] = filter_plugin("kernel_boot").cmdline_pattern
+    text = (ROOT / "roles/shared/templates/grub.cfg.j2").read_text()
+    name = VARS["__crash_evidence_grub_file"].rpartition("/")[2]
+    words = environment.from_string(text).render(
+        role_name="crash_evidence", shared_cmdline_names=["crashkernel"], shared_cmdline_words=["crashkernel=512M"]
+    )
+    (tmp_path / name).write_text(words)
+    (tmp_path / "kdump-tools.cfg").write_text(PACKAGE)
+    script = 'GRUB_CMDLINE_LINUX="crashkernel=auto ro"; for f in "$1"/*.cfg; do . "$f"; done; echo "$GRUB_CMDLINE_LINUX $GRUB_CMDLINE_LINUX_DEFAULT"'
+    line = subprocess.run(["sh", "-c", script, "sh", str(tmp_path)], capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"crashkernel=\S+", line) == ["crashkernel=512M"]
+
+
+def test_the_role_kernel_leaves_the_word_to_its_owner() -> None:
+    errors = filter_plugin("kernel_boot").cmdline_errors({"crashkernel": "512M", "quiet": True})
+    assert errors == ["kernel_cmdline.crashkernel: belongs to the role crash_evidence (crash_evidence_crashkernel)"]
+
+
+@pytest.mark.parametrize("family", ["Debian", "RedHat"])
+def test_settings_replace_those_of_the_package(family: str) -> None:
+    """Each pattern matches the line that the package has, commented out or not, and the line that the role writes."""
+    shipped = {
+        "Debian": ["USE_KDUMP=0", '#KDUMP_COREDIR="/var/crash"', "#KDUMP_NUM_DUMPS="],
+        "RedHat": ["#path /var/crash"],
+    }
+    for setting, line in zip(VARS["__crash_evidence_kdump_settings"][family], shipped[family], strict=True):
+        assert re.search(setting["pattern"], line)
+        assert re.search(setting["pattern"], setting["line"])
