@@ -39,7 +39,7 @@ def command(
     from clusterctl.terminal import bmc as view  # noqa: PLC0415
     from clusterctl.workflows.bmc_reports import bmc_reports  # noqa: PLC0415
 
-    config = load_config(ctx, inventory)
+    config = load_config(ctx, inventory, gates=False)
     nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)
     sections = tuple(BmcSection(s) for s in only or _SECTIONS)
     reports = bmc_reports(config, nodes, sections, entries, vault_ids=vault_ids)

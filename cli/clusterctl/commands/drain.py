@@ -39,7 +39,7 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
     from clusterctl.terminal import moves as view  # noqa: PLC0415
     from clusterctl.workflows.drain import drain, still_running  # noqa: PLC0415
 
-    config = load_config(ctx)
+    config = load_config(ctx, gates=False)
     with Store.open(config.store_url) as store:
         nodes = match(store.nodes(), target)
         pool, who = load_pool(config.pool, store), config.operator

@@ -39,7 +39,7 @@ def command(
 
     if read and not parts:
         raise click.UsageError("--read needs --parts")
-    config = load_config(ctx, inventory)
+    config = load_config(ctx, inventory, gates=False)
     if parts:
         from clusterctl.adapters.store import Store  # noqa: PLC0415
         from clusterctl.terminal import parts as view  # noqa: PLC0415

@@ -45,7 +45,7 @@ def command(
     from clusterctl.workflows.power.run_power import run_power  # noqa: PLC0415
     from clusterctl.workflows.power.switch import PowerLimits  # noqa: PLC0415
 
-    config = load_config(ctx, inventory)
+    config = load_config(ctx, inventory, gates=False)
     nodes = load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)
     limits = PowerLimits(force=force, off_s=off_s, back_s=back_s, budget=config.reboot_budget)
     with Store.open(config.store_url) as store:

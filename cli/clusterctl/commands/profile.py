@@ -27,7 +27,7 @@ def command() -> None:
 @click.pass_context
 def list_(ctx: click.Context, *, inventory: Words, output: str) -> None:
     """List the profiles and how many nodes are in each."""
-    render.profiles(output, list_hosts(load_config(ctx, inventory).inventory))
+    render.profiles(output, list_hosts(load_config(ctx, inventory, gates=False).inventory))
 
 
 @command.command()

@@ -20,4 +20,4 @@ def command(ctx: click.Context, target: str, output: str) -> None:
     from clusterctl.terminal import status as view  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.status import overview  # noqa: PLC0415
 
-    view.show_status(overview(load_config(ctx).store_url, target), output)
+    view.show_status(overview(load_config(ctx, gates=False).store_url, target), output)

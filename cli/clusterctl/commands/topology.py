@@ -27,5 +27,5 @@ def command(
     from clusterctl.adapters.inventory.load import list_hosts  # noqa: PLC0415 `--help` needs no inventory
     from clusterctl.terminal.scheduler_topology import show_topology  # noqa: PLC0415
 
-    config = load_config(ctx, inventory)
+    config = load_config(ctx, inventory, gates=False)
     show_topology(list_hosts(config.inventory, target, limit=limit, vault_ids=vault_ids).hosts, kind)

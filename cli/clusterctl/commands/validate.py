@@ -43,7 +43,7 @@ def command(
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
     from clusterctl.workflows.validate import read_only_run, validate_recorded  # noqa: PLC0415
 
-    config = load_config(ctx, inventory)
+    config = load_config(ctx, inventory, gates=False)
     nodes = load_target(config, target, messages.note, limit=limit, vault_ids=vault_ids)
     settings = ValidationSettings(concurrency=forks, node_timeout_s=timeout_s, check_timeout_s=check_s, only=only)
     with read_only_run("validate", target, nodes, config) as run:

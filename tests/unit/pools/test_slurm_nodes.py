@@ -45,6 +45,8 @@ def test_all_that_the_pool_needs() -> None:
         ("IDLE+INVALID_REG", False, False, False),
         ("UNKNOWN+NOT_RESPONDING", False, False, True),
         ("FUTURE", False, False, False),
+        ("IDLE+CLOUD+POWERED_DOWN", True, False, False),
+        ("IDLE+FLAG_OF_A_NEWER_SLURM", True, False, False),
     ],
 )
 def test_states(state: str, takes_jobs: bool, held: bool, silent: bool) -> None:
@@ -94,8 +96,19 @@ def test_an_answer_that_ends_within_the_state_is_no_node() -> None:
 
 
 @pytest.mark.parametrize(
-    "state", ["IDLE+DRAINThreadsPerCore=1", "IDLE+DR\x00AIN", "IDLE+DRAIN\x1b[2J", "IDLE DRAIN=1".replace(" ", "\u00a0")]
+    "state",
+    [
+        "IDLE+DRAINThreadsPerCore=1",
+        "IDLE+DR\x00AIN",
+        "IDLE+DRAIN\x1b[2J",
+        "IDLE DRAIN=1".replace(" ", "\u00a0"),
+        "IDLEDRAIN",
+        "IDDRAIN",
+        "DRAIN",
+        "IDLE+DRAINAAA",
+        "IDLE+AAADOWN",
+    ],
 )
-def test_a_state_with_other_characters_is_none(state: str) -> None:
+def test_a_state_that_is_garbled_is_none(state: str) -> None:
     with pytest.raises(ValueError, match="not a"):
         parse_nodes(line(state, OURS))

@@ -12,6 +12,9 @@ from clusterctl.core.timestamps import FORMAT
 DYNAMIC = "DYNAMIC_NORM"
 _HELD = frozenset({"DRAIN", "FAIL", "DOWN"})
 _UNUSABLE = frozenset({"UNKNOWN", "FUTURE", "ERROR", "INVALID_REG"})
+# NODE_STATE_* of slurm/slurm.h: base states, which have not changed for years; and flags that have a state of above in their name and do not hold a node.
+_BASES = frozenset({"DOWN", "UNKNOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE"})
+_HARMLESS = frozenset({"POWER_DOWN", "POWERED_DOWN", "POWERING_DOWN", "POWER_DRAIN", "DYNAMIC_FUTURE", "UNDRAIN"})
 _SILENT = frozenset({"UNKNOWN", "NOT_RESPONDING"})
 # what slurmctld itself writes about a node that was away: a state, nobody's decision
 _OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
@@ -95,7 +98,9 @@ def _node(line: str) -> SlurmNode:
 
 def _states(text: str) -> frozenset[str]:
     words = [word.strip(_MARKS) for word in text.upper().replace("*", "+NOT_RESPONDING").split("+")]
-    if any(not _STATE.fullmatch(word) for word in words):
+    known = _BASES | _HELD | _UNUSABLE | _HARMLESS
+    garbled = [word for word in words if word not in known and any(out in word for out in _HELD | _UNUSABLE)]
+    if words[0] not in _BASES or garbled or not all(map(_STATE.fullmatch, words)):
         raise ValueError(f"not a state of Slurm: {text[:80]!r}")
     return frozenset(filter(None, words))
 
