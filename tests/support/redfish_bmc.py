@@ -31,6 +31,7 @@ class Bmc:
         down: all requests are answered with 503.
         resets: the reset types that were accepted; the power state follows them.
         refused: the reset types that are refused.
+        overrides: the boot overrides that were set; refused with the text `no_override` if that is not empty.
         writes: bodies of accepted writes.
         requests: (method, path) in order.
     """
@@ -45,6 +46,9 @@ class Bmc:
         self.down = False
         self.resets: list[str] = []
         self.refused: set[str] = set()
+        self.overrides: list[dict[str, Any]] = []
+        self.no_override = ""
+        self.order: list[str] = []
         self.writes: list[dict[str, Any]] = []
         self.requests: list[tuple[str, str]] = []
         self.ca_file = certificate(folder)
@@ -100,8 +104,23 @@ class Bmc:
                     self.current[rule["MapToAttribute"]] = rule["MapToValue"]
             for name in [k for k in self.pending if self.pending[k] is not None]:
                 del self.pending[name]
+        for resource in self.tree.values() if self.order else ():
+            if "BootOrder" in (resource.get("Boot") or {}):
+                resource["Boot"]["BootOrder"] = list(self.order)
         self._scheduled = False
         self._revision += 1
+
+    def boot(self, path: str, boot: dict[str, Any]) -> str:
+        """Take a boot order for the next reset, which a settings resource shows, or an override. Returns why it is refused."""
+        if "BootOrder" in boot:
+            self.order = boot["BootOrder"]
+            if "Bios" not in self.tree[path]:
+                self.tree[path]["Boot"]["BootOrder"] = list(self.order)
+        elif self.no_override:
+            return self.no_override
+        else:
+            self.overrides.append(boot)
+        return ""
 
     def switch(self, kind: str) -> None:
         """Run a reset: the power state follows, and pending BIOS changes are applied."""
@@ -183,7 +202,10 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._allowed():
             return
         match = self.headers.get("If-Match")
-        if not bmc.writable or self.path.rstrip("/") != bmc.settings_path:
+        if bmc.writable and self.path in bmc.tree and "Boot" in body:
+            text = bmc.boot(self.path, body["Boot"])
+            self._refuse(400, text) if text else self._answer(204)
+        elif not bmc.writable or self.path.rstrip("/") != bmc.settings_path:
             self._refuse(405, "This resource takes no PATCH.")
         elif match not in ("*", bmc.etag):
             self._refuse(412 if match else 428, "The ETag does not match.")

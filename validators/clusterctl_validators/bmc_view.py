@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from clusterctl_tools.bios import matching
+from clusterctl_tools.boot_order import BootOption
 
 
 def _nothing(_path: str) -> Mapping[str, Any]:
@@ -21,6 +22,7 @@ class BmcView:
         pending: contents of its settings resource: all attributes, or only those that the next reset changes.
         firmware: version by Id, of the requested components.
         resource: returns any other resource by its path (`/redfish/v1/Chassis/1`), {} if there is none; raises if the BMC does not answer.
+        boot_order: in force; `pending_boot_order` after the next reset. Both empty if it has none, or none is declared.
     """
 
     vendor: str
@@ -28,6 +30,8 @@ class BmcView:
     pending: Mapping[str, Any] = field(default_factory=dict)
     firmware: Mapping[str, str] = field(default_factory=dict)
     resource: Callable[[str], Mapping[str, Any]] = _nothing
+    boot_order: Sequence[BootOption] = ()
+    pending_boot_order: Sequence[BootOption] = ()
 
     def attributes(self, names: Sequence[str]) -> List[str]:
         """The attributes with one of these names, with or without a suffix (`SMTControl_00CB`)."""

@@ -1,8 +1,9 @@
-"""BIOS attributes and firmware versions, from the BMC. Runs on the controller, with the fixture `bmc`."""
+"""BIOS attributes, boot order and firmware versions, from the BMC. Runs on the controller, with the fixture `bmc`."""
 
 from typing import Any, Dict, List
 
 from clusterctl_tools.bios import same, version_parts
+from clusterctl_tools.boot_order import in_order, shown
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.record import Record, as_text
 from clusterctl_validators.spec_view import SpecView
@@ -59,6 +60,24 @@ def test_firmware(spec: SpecView, record: Record, bmc: BmcView) -> None:
             found=", ".join("{} {}".format(i, v or "unknown") for i, v in shown.items()) or "none of " + ", ".join(pin["ids"]),
             hint="update the firmware, or change the pin to the version in use",
         )
+
+
+def test_boot_order(spec: SpecView, record: Record, bmc: BmcView) -> None:
+    """`bios.boot_order.current` is the order in force, `.pending` the order after the next reset."""
+    declared = list(spec["bios_boot_order"] or [])
+    if not declared:
+        record.not_applicable("bios.boot_order.current", "no boot order is declared")
+        return
+    expected = ", ".join(declared)
+    good_now, good_then = in_order(declared, bmc.boot_order), in_order(declared, bmc.pending_boot_order)
+    hint = (
+        "a reset is pending that applies it"
+        if good_then
+        else "until it is set, an install server may answer the next boot; `clusterctl plan`"
+    )
+    record.ok("bios.boot_order.current", good_now, expected=expected, found=shown(bmc.boot_order), hint=hint)
+    pending_hint = "the pending order was changed: the next reset would apply it" if good_now else "no write is pending that would set it"
+    record.ok("bios.boot_order.pending", good_then, expected=expected, found=shown(bmc.pending_boot_order), hint=pending_hint)
 
 
 def declared_attributes(spec: SpecView, vendor: str) -> List[Dict[str, Any]]:

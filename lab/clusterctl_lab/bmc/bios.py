@@ -1,10 +1,8 @@
-"""BIOS settings of a node: current and pending values. Pure, except for the file that stores them."""
+"""BIOS settings of a node: current and pending values. Pure."""
 
 from __future__ import annotations
 
-import json
-import os
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -65,15 +63,6 @@ def attribute_registry() -> dict[str, BiosAttribute]:
     return {name: BiosAttribute(entry["default"], tuple(map(str, entry["choices"]))) for name, entry in table.items()}
 
 
-def load_bios(path: Path) -> Bios:
-    """The stored settings of a node, or the factory settings if the file does not exist."""
-    if not path.exists():
-        return Bios({name: attribute.default for name, attribute in attribute_registry().items()})
-    return Bios(**json.loads(path.read_text(encoding="utf-8")))
-
-
-def save_bios(path: Path, bios: Bios) -> None:
-    """Replace the file atomically."""
-    temporary = path.with_suffix(".new")
-    temporary.write_text(json.dumps(asdict(bios)), encoding="utf-8")
-    os.replace(temporary, path)  # noqa: PTH105 the atomic way
+def factory_bios() -> Bios:
+    """The factory settings."""
+    return Bios({name: attribute.default for name, attribute in attribute_registry().items()})

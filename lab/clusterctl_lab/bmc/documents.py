@@ -6,20 +6,27 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from clusterctl_lab.bmc.bios import attribute_registry
+from clusterctl_lab.bmc.boot import TARGETS
 from clusterctl_lab.bmc.health import CONSOLE, health_documents
 from clusterctl_lab.bmc.metadata import ROOT, type_name
 from clusterctl_lab.bmc.power import ACTIONS
+from clusterctl_lab.simulator.boot_source import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from clusterctl_lab.bmc.bios import Bios
+    from clusterctl_lab.bmc.boot import BootSettings
     from clusterctl_lab.bmc.event_log import Event
+    from clusterctl_lab.bmc.settings import Settings
+    from clusterctl_lab.simulator.boot_source import FirmwareOption
     from clusterctl_lab.simulator.hardware import Hardware
 
 SYSTEM = f"{ROOT}/Systems/System.1"
 BIOS = f"{SYSTEM}/Bios"
 SETTINGS = f"{BIOS}/Settings"
+SYSTEM_SETTINGS = f"{SYSTEM}/Settings"
+BOOT_OPTIONS = f"{SYSTEM}/BootOptions"
+WRITABLE = (SETTINGS, SYSTEM_SETTINGS, SYSTEM)
 RESET = f"{SYSTEM}/Actions/ComputerSystem.Reset"
 MANAGER = f"{ROOT}/Managers/BMC.1"
 CHASSIS = f"{ROOT}/Chassis/Chassis.1"
@@ -36,7 +43,7 @@ _VERSIONS = {"BIOS": "2.4.4", "BMC": "7.10.50", "CPLD": "1.1.3"}
 def resource(
     path: str,
     node: str,
-    bios: Bios,
+    settings: Settings,
     hardware: Hardware,
     *,
     on: bool,
@@ -44,12 +51,15 @@ def resource(
     sessions: Mapping[str, str] = _NO_SESSIONS,
 ) -> dict[str, Any] | None:
     """The resource at `path`; None if it does not exist. `sessions`: id -> user."""
+    bios, boot = settings.bios, settings.boot
     every: dict[str, dict[str, Any]] = {
         ROOT: _service(),
         f"{ROOT}/Systems": _collection("ComputerSystem", f"{ROOT}/Systems", [SYSTEM]),
         f"{ROOT}/Managers": _collection("Manager", f"{ROOT}/Managers", [MANAGER]),
         f"{ROOT}/Chassis": _collection("Chassis", f"{ROOT}/Chassis", [CHASSIS]),
-        SYSTEM: _system(node, hardware, on=on),
+        SYSTEM: {**_system(node, hardware, on=on), "Boot": _boot(boot, boot.order)},
+        SYSTEM_SETTINGS: _resource("ComputerSystem", SYSTEM_SETTINGS, Boot={"BootOrder": list(boot.pending or boot.order)}),
+        BOOT_OPTIONS: _collection("BootOption", BOOT_OPTIONS, [f"{BOOT_OPTIONS}/{name}" for name in OPTIONS]),
         MANAGER: _manager(),
         CHASSIS: _chassis(node, on=on),
         BIOS: _bios(BIOS, bios.current),
@@ -64,6 +74,7 @@ def resource(
     }
     every |= {p: {**_resource(kind, p), **body} for p, (kind, body) in health_documents(SYSTEM, MANAGER, CHASSIS, events, on=on).items()}
     every |= {f"{FIRMWARE}/{name}": _resource("SoftwareInventory", f"{FIRMWARE}/{name}", Version=v) for name, v in _VERSIONS.items()}
+    every |= {f"{BOOT_OPTIONS}/{name}": _boot_option(name, option) for name, option in OPTIONS.items()}
     every |= {f"{SESSIONS}/{name}": session_document(name, user) for name, user in sessions.items()}
     return every.get(path.rstrip("/"))
 
@@ -110,11 +121,28 @@ def _system(node: str, hardware: Hardware, *, on: bool) -> dict[str, Any]:
         "ProcessorSummary": {"Count": hardware.sockets, "Model": hardware.processor.model, "CoreCount": cores},
         "MemorySummary": {"TotalSystemMemoryGiB": -(-hardware.memory_kib // (32 * 1048576)) * 32},
         "Bios": {"@odata.id": BIOS},
+        "@Redfish.Settings": {"@odata.type": "#Settings.v1_3_5.Settings", "SettingsObject": {"@odata.id": SYSTEM_SETTINGS}},
         "LogServices": {"@odata.id": f"{SYSTEM}/LogServices"},
         "SerialConsole": CONSOLE,
         "Links": {"ManagedBy": [{"@odata.id": MANAGER}], "Chassis": [{"@odata.id": CHASSIS}]},
         "Actions": {"#ComputerSystem.Reset": {"target": RESET, "ResetType@Redfish.AllowableValues": list(ACTIONS)}},
     }
+
+
+def _boot(boot: BootSettings, order: Sequence[str]) -> dict[str, Any]:
+    return {
+        "BootOptions": {"@odata.id": BOOT_OPTIONS},
+        "BootOrder": list(order),
+        "BootSourceOverrideEnabled": "Once" if boot.override else "Disabled",
+        "BootSourceOverrideMode": "UEFI",
+        "BootSourceOverrideTarget": boot.override or "None",
+        "BootSourceOverrideTarget@Redfish.AllowableValues": list(TARGETS),
+    }
+
+
+def _boot_option(name: str, option: FirmwareOption) -> dict[str, Any]:
+    body = _resource("BootOption", f"{BOOT_OPTIONS}/{name}", BootOptionReference=name, BootOptionEnabled=True)
+    return {**body, "DisplayName": option.name, "UefiDevicePath": option.path}
 
 
 def _manager() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""HTTP requests to one BMC: login, GET of resources, PATCH of BIOS settings, POST of a reset; the rules of HTTP are those of DSP0266."""
+"""HTTP requests to one BMC: login, GET of resources, PATCH of BIOS and boot settings, POST of a reset; the rules of HTTP are those of DSP0266."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import json
 import logging
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clusterctl.model.errors import LabError
-from clusterctl_lab.bmc import bios, documents, event_log, metadata, power
+from clusterctl_lab.bmc import bios, documents, event_log, metadata, power, settings
 from clusterctl_lab.bmc.sessions import Sessions
+from clusterctl_lab.simulator import boot_source
 from clusterctl_lab.simulator.hardware_kinds import HGX_H100
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Bmc:
 
     Attributes:
         node: name of its node.
-        settings: file that stores the node's BIOS settings.
+        settings: file that stores the node's BIOS and boot settings.
         user, password: the only accepted credentials.
         lock: serializes changes of the settings.
         sessions: who is logged in by token.
@@ -79,7 +80,7 @@ class BmcHandler(BaseHTTPRequestHandler):
         self._handle(self._get)
 
     def do_PATCH(self) -> None:
-        """Change BIOS attributes at the next reset."""
+        """Change BIOS attributes and the boot order at the next reset, or what that reset alone boots from."""
         self._handle(self._patch)
 
     def do_POST(self) -> None:
@@ -119,7 +120,7 @@ class BmcHandler(BaseHTTPRequestHandler):
         """The methods that the path supports; of one that is only read, none before the resource is known to exist."""
         if self._path in _LOGIN:
             return ("GET", "HEAD", "POST") if self._path == documents.SESSIONS else ("POST",)
-        own = {documents.SETTINGS: ("GET", "HEAD", "PATCH"), documents.RESET: ("POST",)}.get(self._path)
+        own = {**dict.fromkeys(documents.WRITABLE, ("GET", "HEAD", "PATCH")), documents.RESET: ("POST",)}.get(self._path)
         if own:
             return own
         name = self._path.removeprefix(f"{documents.SESSIONS}/")
@@ -130,13 +131,20 @@ class BmcHandler(BaseHTTPRequestHandler):
     def _resource(self) -> dict[str, Any] | None:
         with self.bmc.lock:
             now = power.power_state(self.bmc.node)
-            settings = bios.load_bios(self.bmc.settings)
-            current = settings.after_start(now.started_at)
-            if current is not settings:
-                bios.save_bios(self.bmc.settings, current)
+            current = self._settings_now(now.started_at)
         events = event_log.load_events(self.bmc.event_file)
         sessions = dict.fromkeys(self.bmc.sessions.names(), self.bmc.user)
         return documents.resource(self._path, self.bmc.node, current, self.bmc.hardware, on=now.on, events=events, sessions=sessions)
+
+    def _settings_now(self, started_at: float) -> settings.Settings:
+        """The settings after the last start; a start that has not been seen before is noted, with an event if it booted from the network."""
+        stored = settings.load_settings(self.bmc.settings)
+        current = stored.after_start(started_at)
+        if current != stored:
+            settings.save_settings(self.bmc.settings, current)
+        if stored.boot.start != started_at and stored.boot.source(started_at) == boot_source.NETWORK:
+            event_log.add_event(self.bmc.event_file, started_at, "Boot attempt from the network: no answer, the disk is next")
+        return current
 
     def _get(self) -> None:
         if self._path == metadata.METADATA:
@@ -150,14 +158,25 @@ class BmcHandler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK if body else HTTPStatus.NOT_FOUND, body or documents.error_document(f"no resource {self.path}"))
 
     def _patch(self) -> None:
-        changes = self._json().get("Attributes")
-        if not isinstance(changes, dict):
-            self._refuse(HTTPStatus.BAD_REQUEST, "PATCH Attributes of the Settings object")
+        body = self._json()
+        changes, boot = body.get("Attributes"), body.get("Boot")
+        known = isinstance(changes, dict) if self._path == documents.SETTINGS else isinstance(boot, dict)
+        if not known:
+            self._refuse(HTTPStatus.BAD_REQUEST, "PATCH Attributes of the Settings object of the BIOS, or Boot of the system")
             return
         with self.bmc.lock:
-            current = bios.load_bios(self.bmc.settings).after_start(power.power_state(self.bmc.node).started_at)
-            bios.save_bios(self.bmc.settings, current.stage({str(k): str(v) for k, v in changes.items()}, time.time()))
+            stored = self._settings_now(power.power_state(self.bmc.node).started_at)
+            settings.save_settings(self.bmc.settings, self._changed(stored, changes, boot))
         self._answer(HTTPStatus.NO_CONTENT, None)
+
+    def _changed(self, stored: settings.Settings, changes: Any, boot: Any) -> settings.Settings:
+        now = time.time()
+        if self._path == documents.SETTINGS:
+            return replace(stored, bios=stored.bios.stage({str(k): str(v) for k, v in changes.items()}, now))
+        if self._path == documents.SYSTEM_SETTINGS:
+            return replace(stored, boot=stored.boot.with_order([str(o) for o in boot.get("BootOrder") or []], now))
+        target, enabled = (str(boot.get(f"BootSourceOverride{name}")) for name in ("Target", "Enabled"))
+        return replace(stored, boot=stored.boot.with_override(target, enabled, now))
 
     def _post(self) -> None:
         if self._path in _LOGIN:

@@ -14,6 +14,7 @@ SCHEMAS = "https://redfish.dmtf.org/schemas/v1"
 VERSIONS = {
     "AttributeRegistry": "v1_3_7",
     "Bios": "v1_2_0",
+    "BootOption": "v1_0_4",
     "Chassis": "v1_14_0",
     "ComputerSystem": "v1_16_0",
     "LogEntry": "v1_10_0",
@@ -30,7 +31,17 @@ VERSIONS = {
     "UpdateService": "v1_9_0",
 }
 
-COLLECTIONS = ("Chassis", "ComputerSystem", "LogEntry", "LogService", "Manager", "MessageRegistryFile", "Session", "SoftwareInventory")
+COLLECTIONS = (
+    "BootOption",
+    "Chassis",
+    "ComputerSystem",
+    "LogEntry",
+    "LogService",
+    "Manager",
+    "MessageRegistryFile",
+    "Session",
+    "SoftwareInventory",
+)
 
 
 def type_name(kind: str) -> str:

@@ -13,6 +13,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from . import (
+    boot_source,
     crash_kernel,
     ethernet_rails,
     fresh_installer,
@@ -58,6 +59,7 @@ def main(_argv: list[str], _version: str = "") -> int:
     simulated = "The hardware of this node is simulated by clusterctl lab."
     write_files(RUN, {"simulated": simulated, "boot_id": boot_id, "hardware": machine.THIS.name})
     machine.name_devices()
+    boot_source.on_boot()
     nv_config.on_boot()
     link_type.on_boot()
     gpu_modes.on_boot()

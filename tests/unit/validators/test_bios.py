@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from clusterctl_tools.boot_order import BootOption
 from clusterctl_validators import test_bios as checks
 from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import Finding, Outcome
@@ -24,8 +26,12 @@ def findings(attributes: list[dict[str, Any]], **more: Any) -> dict[str, Finding
         "bios_attributes": {"dell": attributes, "hpe": None},
         "bios_overrides": more.pop("overrides", {}),
         "bios_firmware_pins": {"dell": pins},
+        "bios_boot_order": more.pop("boot_order", []),
     }
-    view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), more.pop("pending", {}), more.pop("firmware", {}))
+    kept = (more.pop("pending", {}), more.pop("firmware", {}))
+    listed = more.pop("listed", ())
+    orders = {"boot_order": listed, "pending_boot_order": more.pop("listed_next", listed)}
+    view = BmcView(more.pop("vendor", "dell"), more.pop("current", CURRENT), *kept, **orders)
     return {f.check: f for f in check_role("bios", variables, view)}
 
 
@@ -119,10 +125,36 @@ def test_firmware_is_compared_with_its_pin(pin: dict[str, Any], outcome: Outcome
 
 
 def test_a_check_that_raises_could_not_run() -> None:
-    found = check_role("bios", {"bios_overrides": {}, "bios_firmware_pins": {}}, BmcView("dell"))
+    found = check_role("bios", {"bios_overrides": {}, "bios_firmware_pins": {}, "bios_boot_order": []}, BmcView("dell"))
     assert {f.check: f.outcome for f in found}["bios.test_attributes"] is Outcome.COULD_NOT_RUN
 
 
 def test_nothing_declared_is_recorded_as_not_applicable() -> None:
-    found = check_role("bios", {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}}, BmcView(""))
+    found = check_role("bios", {"bios_attributes": {}, "bios_overrides": {}, "bios_firmware_pins": {}, "bios_boot_order": []}, BmcView(""))
     assert {f.outcome for f in found} == {Outcome.NOT_APPLICABLE}
+
+
+DISK, PXE = BootOption("Boot0011", "Ubuntu", "HD(1,GPT,7909D246)/EFI"), BootOption("Boot0003", "UEFI PXEv4 (MAC:EEA3AB6B5303)")
+GONE = replace(DISK, usable=False)
+ORDERS: list[tuple[list[str], list[BootOption], bool]] = [
+    (["disk"], [DISK, PXE], True),
+    (["disk"], [PXE, DISK], False),
+    (["disk", "network"], [GONE, PXE], False),
+    (["network"], [PXE, DISK], True),
+    (["disk"], [], False),
+    (["Ub*"], [DISK, PXE], True),
+    (["Boot0003", "disk"], [DISK, PXE], False),
+]
+
+
+@pytest.mark.parametrize(("declared", "listed", "good"), ORDERS)
+def test_the_boot_order_in_force_and_the_pending_one_are_judged(declared: list[str], listed: list[BootOption], good: bool) -> None:
+    found = findings([], boot_order=declared, listed=listed)
+    assert [found[f"bios.boot_order.{w}"].outcome is GOOD for w in ("current", "pending")] == [good, good]
+
+
+def test_a_pending_boot_order_is_a_difference_with_a_reset_as_its_cure() -> None:
+    found = findings([], boot_order=["disk"], listed=[PXE, DISK], listed_next=[DISK, PXE])
+    assert (found["bios.boot_order.current"].outcome, found["bios.boot_order.pending"].outcome) == (BAD, GOOD)
+    assert found["bios.boot_order.current"].found.startswith("UEFI PXEv4")
+    assert "a reset is pending" in found["bios.boot_order.current"].hint

@@ -1,12 +1,15 @@
-"""Reads from a BMC what the checks of a role need: attributes of the BIOS in force and pending, firmware versions, other resources on request."""
+"""Reads from a BMC what the checks of a role need: attributes of the BIOS in force and pending, firmware versions, boot order, other resources on request."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.bmc.host_power import BmcLimits, can_be_reset
 from clusterctl_tools.bios import bare_version, vendor_of
+from clusterctl_tools.boot_order import BootOrderError
+from clusterctl_tools.boot_place import boot_place
 from clusterctl_tools.redfish import ROOT, BmcError, Redfish, link, one_system, well_formed
 from clusterctl_validators.bmc_view import BmcView
 
@@ -35,7 +38,14 @@ def query_bmc(access: BmcAccess, role: str, variables: Mapping[str, Any]) -> Bmc
     current, pending = _attributes(client, system) if with_bios else ({}, {})
     pins = (variables.get(f"{role}_firmware_pins") or {}).get(vendor) or []
     firmware = _firmware(client, root, [g for pin in pins for g in pin["ids"]])
-    return BmcView(vendor, current, pending, firmware, well_formed()(client.get))
+    view = BmcView(vendor, current, pending, firmware, well_formed()(client.get))
+    if not variables.get(f"{role}_boot_order"):
+        return view
+    try:
+        place = boot_place(client.get, client.members, system)
+    except BootOrderError as e:
+        raise BmcError(str(e)) from e
+    return replace(view, boot_order=place.current, pending_boot_order=place.pending)
 
 
 def _has_bios(system: dict[str, Any]) -> bool:

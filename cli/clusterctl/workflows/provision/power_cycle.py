@@ -95,7 +95,7 @@ def power_cycle(context: RunContext, names: Sequence[str]) -> tuple[str, ...]:
         return ()
     context.notify(PhaseStarted(Phase.REBOOT, tuple(names), "power cycle"))
     cycled = []
-    for report in context.services.power_cycle([context.candidates[n].node for n in names]):
+    for report in context.services.power_cycle([context.candidates[n].node for n in _directed_to_disk(context, names)]):
         if report.outcome is PowerOutcome.DONE:
             cycled.append(report.node)
         elif report.down:
@@ -104,6 +104,28 @@ def power_cycle(context: RunContext, names: Sequence[str]) -> tuple[str, ...]:
         else:
             context.notify(Note(f"{report.node}: not power-cycled: {report.detail}"))
     return _wait_for_devices(context, tuple(cycled))
+
+
+def _directed_to_disk(context: RunContext, names: Sequence[str]) -> list[str]:
+    """The nodes whose next boot starts from where it is declared to; the others are left as they are, because an installer may answer from the network."""
+    directed = tuple(n for n in names if _boots_from_disk(context.candidates[n].node))
+    if not directed:
+        return list(names)
+    extra = (*context.options.ansible_args, *OUT_OF_POOL)
+    request = PlaybookRequest(
+        "disk_once.yml", context.request.inventory, directed, forks=len(directed), timeout_s=_WAIT_S, extra_args=extra
+    )
+    outcome = context.playbook(request, Phase.REBOOT)
+    refused = [n for n in directed if outcome.hosts[n].status is not HostStatus.OK]
+    for name in refused:
+        context.notify(Note(f"{name}: not power-cycled: {'; '.join(r.text for r in failed(context, outcome, name))}"))
+    return [n for n in names if n not in refused]
+
+
+def _boots_from_disk(node: Node) -> bool:
+    """Whether a role declares a boot order (`<role>_boot_order`) that starts with the disk."""
+    orders = [variables.get(f"{role}_boot_order") or () for role, variables in node.spec.roles.items()]
+    return any(list(order[:1]) == ["disk"] for order in orders)
 
 
 def _wait_for_devices(context: RunContext, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,0 +1,142 @@
+"""Where a machine keeps its boot order and its boot override, found by links.
+
+Four ways, from the recorded trees and from NVIDIA/libredfish (c094c9e): `Boot.BootOrder` in the settings object of the system (DGX H100, GB200; Lenovo),
+in the system itself (Dell, where the write schedules a job for the next reset), Supermicro's fixed order of classes, and HPE's boot settings.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Tuple
+
+from .boot_order import BootOption, BootOrderError
+
+Get = Callable[[str], Mapping[str, Any]]
+"""Reads a resource; {} for one that does not exist."""
+Members = Callable[[str], Iterable[str]]
+"""The paths in a collection."""
+_EMPTY_SLOT = "Disabled"
+# HPE's boot settings follow libredfish and ilo-sdk; no recorded tree has them, so names and links are assumed. Dell: that attributes and boot order
+# share one queue of jobs, which the role works around, is assumed. DGX H100: that `BootOption1` of its BIOS follows the written order is assumed.
+
+
+@dataclass(frozen=True)
+class BootPlace:
+    """The boot order of one machine.
+
+    Attributes:
+        current: in force, first to last.
+        pending: after the next reset; as `current` where the service does not show it.
+        path: the resource that takes the write, with `etag`.
+        keys: of the order in that resource, outermost first.
+        shows_pending: whether a written order can be read back before the reset.
+    """
+
+    current: Tuple[BootOption, ...]
+    pending: Tuple[BootOption, ...]
+    path: str
+    keys: Tuple[str, ...]
+    etag: str = ""
+    shows_pending: bool = True
+
+    def body(self, order: Sequence[BootOption]) -> Dict[str, Any]:
+        """The body of the PATCH request."""
+        body: Any = [o.reference for o in order]
+        for key in reversed(self.keys):
+            body = {key: body}
+        return dict(body)
+
+
+@dataclass(frozen=True)
+class OverridePlace:
+    """A resource that may take a one-time boot override.
+
+    Attributes:
+        targets: the values that the service lists; empty if it lists none.
+        target: what is set now; empty if nothing is.
+    """
+
+    path: str
+    etag: str
+    targets: Tuple[str, ...]
+    target: str
+
+
+def boot_place(get: Get, members: Members, system: Mapping[str, Any]) -> BootPlace:
+    """The boot order of a system.
+
+    Raises:
+        BootOrderError: it has none.
+    """
+    fixed = _link((system.get("Oem") or {}).get("Supermicro") or {}, "FixedBootOrder")
+    if fixed:
+        resource = get(fixed)
+        classes = _named(resource.get("FixedBootOrder"))
+        return BootPlace(classes, classes, fixed, ("FixedBootOrder",), str(resource.get("@odata.etag") or ""))
+    hpe = (
+        _link(((get(_link(system, "Bios")).get("Oem") or {}).get("Hpe") or {}).get("Links") or {}, "Boot") if _link(system, "Bios") else ""
+    )
+    if hpe:
+        return _settings_place(get, get(hpe), hpe, ("PersistentBootConfigOrder",), _named)
+    boot = system.get("Boot") or {}
+    if not isinstance(boot.get("BootOrder"), list):
+        raise BootOrderError("the system has no boot order that can be read by Redfish")
+    options = {o.reference: o for o in (_option(get(path)) for path in members(_link(boot, "BootOptions")))}
+
+    def known(order: Any) -> Tuple[BootOption, ...]:
+        return tuple(options.get(str(r)) or BootOption(str(r), str(r)) for r in order or [])
+
+    return _settings_place(get, system, str(system["@odata.id"]), ("Boot", "BootOrder"), known)
+
+
+def override_places(get: Get, system: Mapping[str, Any]) -> List[OverridePlace]:
+    """Where a boot override may be written, in the order to try: the settings object first, which DGX H100 and GB200 require."""
+    settings_path = _settings_path(system)
+    found = [(settings_path, get(settings_path))] if settings_path else []
+    return [_override(path, r) for path, r in [*found, (str(system["@odata.id"]), system)] if "Boot" in r]
+
+
+def _settings_place(
+    get: Get, resource: Mapping[str, Any], path: str, keys: Tuple[str, ...], read: Callable[[Any], Tuple[BootOption, ...]]
+) -> BootPlace:
+    current = read(_value(resource, keys))
+    settings_path = _settings_path(resource)
+    settings = get(settings_path) if settings_path else {}
+    if not settings:
+        return BootPlace(current, current, path, keys, str(resource.get("@odata.etag") or ""), shows_pending=False)
+    return BootPlace(current, read(_value(settings, keys)) or current, settings_path, keys, str(settings.get("@odata.etag") or ""))
+
+
+def _settings_path(resource: Mapping[str, Any]) -> str:
+    return _link(resource.get("@Redfish.Settings") or {}, "SettingsObject")
+
+
+def _value(resource: Mapping[str, Any], keys: Tuple[str, ...]) -> Any:
+    value: Any = resource
+    for key in keys:
+        value = (value or {}).get(key)
+    return value
+
+
+def _named(order: Any) -> Tuple[BootOption, ...]:
+    """An order of names without resources of their own."""
+    return tuple(BootOption(str(name), str(name), usable=str(name) != _EMPTY_SLOT) for name in order or [])
+
+
+def _option(resource: Mapping[str, Any]) -> BootOption:
+    """One BootOption. Dell marks the loader of a system whose disk is gone by its name."""
+    name = str(resource.get("DisplayName") or resource.get("Name") or "")
+    enabled = resource.get("BootOptionEnabled") is not False and not name.startswith("Unavailable")
+    reference = str(resource.get("BootOptionReference") or resource.get("Id") or "")
+    return BootOption(reference, name, str(resource.get("UefiDevicePath") or ""), str(resource.get("Alias") or ""), enabled)
+
+
+def _override(path: str, resource: Mapping[str, Any]) -> OverridePlace:
+    boot = resource["Boot"] or {}
+    active = str(boot.get("BootSourceOverrideEnabled") or "Disabled") != "Disabled"
+    target = str(boot.get("BootSourceOverrideTarget") or "None") if active else "None"
+    targets = tuple(str(t) for t in boot.get("BootSourceOverrideTarget@Redfish.AllowableValues") or ())
+    return OverridePlace(path, str(resource.get("@odata.etag") or ""), targets, "" if target == "None" else target)
+
+
+def _link(resource: Mapping[str, Any], name: str) -> str:
+    """The path that a resource links to; empty without one."""
+    return str((resource.get(name) or {}).get("@odata.id") or "")
