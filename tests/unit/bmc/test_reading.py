@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -8,7 +9,6 @@ from clusterctl.adapters.bmc.access import BmcAccess
 from clusterctl.adapters.bmc.query import query_bmc
 from clusterctl.adapters.inventory.load import load_profile
 from clusterctl_tools.redfish import BmcError, Redfish
-from clusterctl_validators.bmc_view import BmcView
 from clusterctl_validators.finding import GOOD, Outcome
 from clusterctl_validators.off_node import check_role
 from support.redfish_bmc import PASSWORD, USER, Bmc
@@ -143,7 +143,7 @@ def test_a_recorded_compute_tray_is_as_its_profile_declares(tmp_path: Path, prof
         name for name, f in findings.items() if f.outcome is Outcome.PASS
     }
     # Extended GPU Memory takes the host's memory away.
-    changed = BmcView(view.vendor, {**view.current, "EGM": True}, view.pending, view.firmware)
+    changed = replace(view, current={**view.current, "EGM": True})
     assert {f.check for f in check_role("bios", declared, changed) if f.outcome is Outcome.FAIL} == {
         "bios.attributes[EGM].current",
         "bios.attributes[EGM].pending",

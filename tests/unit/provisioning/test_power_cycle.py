@@ -9,6 +9,7 @@ import pytest
 
 from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.cold_settings import awaiting_power_cycle
+from clusterctl.model.playbook_result import HostOutcome, HostStatus, TaskFailure
 from clusterctl.model.power import PowerOutcome, PowerReport
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Outcome, Severity
@@ -34,6 +35,7 @@ class ColdWorld(World):
         stored: whether the value of the next boot is right.
         ends: node -> how its power cycle ends, if it is not done.
         no_devices: nodes whose devices do not come back after a power cycle.
+        boot_order: as the role bios declares it; `no_override`: nodes whose BMC does not direct the next boot to the disk.
     """
 
     cold: set[str] = field(default_factory=set)
@@ -43,8 +45,13 @@ class ColdWorld(World):
     bmc_url: str = "https://192.0.2.1"
     roles: tuple[str, ...] = ("ofed",)
 
+    boot_order: tuple[str, ...] = ()
+    no_override: set[str] = field(default_factory=set)
+
     def node(self, name: str) -> Node:
-        return replace(node(name, self.digest, self.roles), bmc_url=self.bmc_url)
+        one = replace(node(name, self.digest, self.roles), bmc_url=self.bmc_url)
+        declared = {**one.spec.roles, "bios": {"bios_boot_order": list(self.boot_order)}} if self.boot_order else one.spec.roles
+        return replace(one, spec=replace(one.spec, roles=declared))
 
     def _findings(self, one: Node) -> NodeFindings:
         found = super()._findings(one)
@@ -62,6 +69,9 @@ class ColdWorld(World):
         return [self.ends.get(r.node, r) for r in reports]
 
     def _played(self, name: str, what: str, roles: Sequence[str], on_event: object) -> object:  # type: ignore[override]
+        if what == "disk_once" and name in self.no_override:
+            failure = TaskFailure("Let the next boot start from the disk", "", "would start from PXE")
+            return HostOutcome(name, HostStatus.FAILED, failures=(failure,))
         if what == "booted" and name in self.no_devices:
             self.no_return.add(name)
         return super()._played(name, "reboot" if what == "booted" else what, roles, on_event)  # type: ignore[arg-type]
@@ -91,6 +101,29 @@ def test_a_reboot_that_brought_everything_needs_no_power_cycle(world: ColdWorld)
     world.cold = set()
     world.run()
     assert "power_cycle" not in world.steps()
+
+
+def test_a_node_that_boots_from_its_disk_is_directed_there_before_the_power_cycle(world: ColdWorld) -> None:
+    world.boot_order = ("disk", "network")
+    world.run()
+    assert world.steps().index("disk_once") == world.steps().index("power_cycle") - 1
+    assert ("disk_once", ("r12-n02",)) in world.calls
+    assert world.states() == dict.fromkeys(world.names, State.ADMITTED)
+
+
+def test_a_node_that_would_boot_from_the_network_is_not_cycled(world: ColdWorld) -> None:
+    world.boot_order = ("disk",)
+    world.no_override = {"r12-n02"}
+    world.run()
+    assert ("power_cycle", ("r12-n02",)) not in world.calls
+    assert world.states() == {"r12-n01": State.ADMITTED, "r12-n02": State.QUARANTINED}
+
+
+def test_a_node_that_is_declared_to_boot_from_the_network_is_cycled_as_it_is(world: ColdWorld) -> None:
+    world.boot_order = ("network", "disk")
+    world.run()
+    assert "disk_once" not in world.steps()
+    assert ("power_cycle", ("r12-n02",)) in world.calls
 
 
 def test_what_the_power_cycle_does_not_bring_is_judged(world: ColdWorld) -> None:

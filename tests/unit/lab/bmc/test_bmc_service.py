@@ -84,6 +84,35 @@ def test_a_bios_change_is_pending_until_a_reset(client: Client) -> None:
     assert client(documents.BIOS)[1]["Attributes"]["LogicalProc"] == "Disabled"
 
 
+def started_from_the_network(client: Client) -> list[str]:
+    members = client(f"{documents.SYSTEM}/LogServices/SEL/Entries")[1]["Members"]
+    return [m["Message"] for m in members if "from the network" in m["Message"]]
+
+
+def test_a_boot_order_is_pending_until_a_reset_and_a_boot_from_the_network_is_logged(client: Client, box: Box) -> None:
+    order = client(documents.SYSTEM)[1]["Boot"]["BootOrder"]
+    assert client(documents.SYSTEM_SETTINGS, "PATCH", {"Boot": {"BootOrder": sorted(order)}})[0] == 204
+    assert client(documents.SYSTEM)[1]["Boot"]["BootOrder"] == order
+    assert client(documents.SYSTEM_SETTINGS)[1]["Boot"]["BootOrder"] == sorted(order)
+    assert started_from_the_network(client) == []
+    assert client(documents.RESET, "POST", {"ResetType": "ForceRestart"})[0] == 204
+    assert client(documents.SYSTEM)[1]["Boot"]["BootOrder"] == sorted(order)
+    assert len(started_from_the_network(client)) == 1
+
+
+def test_an_override_to_the_disk_lasts_one_boot(client: Client, box: Box) -> None:
+    order = client(documents.SYSTEM)[1]["Boot"]["BootOrder"]
+    assert client(documents.SYSTEM_SETTINGS, "PATCH", {"Boot": {"BootOrder": sorted(order)}})[0] == 204
+    once = {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Hdd", "BootSourceOverrideMode": "UEFI"}
+    assert client(documents.SYSTEM, "PATCH", {"Boot": once})[0] == 204
+    assert client(documents.SYSTEM)[1]["Boot"]["BootSourceOverrideTarget"] == "Hdd"
+    for boots in (0, 1):
+        assert client(documents.RESET, "POST", {"ResetType": "ForceRestart"})[0] == 204
+        box.started_at += 10 * boots
+        assert client(documents.SYSTEM)[1]["Boot"]["BootSourceOverrideEnabled"] == "Disabled"
+        assert len(started_from_the_network(client)) == boots
+
+
 def test_an_invalid_value_is_refused_and_changes_nothing(client: Client) -> None:
     code, body = client(documents.SETTINGS, "PATCH", {"Attributes": {"LogicalProc": "Banana"}})
     assert code == 400
@@ -124,6 +153,10 @@ def test_a_node_is_told_of_each_loss_of_power(client: Client, tmp_path: Path) ->
         (documents.RESET, "GET", None, 405),
         (f"{documents.SESSIONS}/none", "DELETE", None, 404),
         (documents.SETTINGS, "PATCH", {"Attributes": "LogicalProc"}, 400),
+        (documents.SETTINGS, "PATCH", {"Boot": {}}, 400),
+        (documents.SYSTEM_SETTINGS, "PATCH", {"Boot": {"BootOrder": ["Boot0001"]}}, 400),
+        (documents.SYSTEM, "PATCH", {"Boot": {"BootSourceOverrideTarget": "Floppy"}}, 400),
+        (documents.SYSTEM, "PATCH", {}, 400),
         (f"{metadata.ROOT}/Nothing", "GET", None, 404),
     ],
 )
