@@ -31,6 +31,19 @@ def polled(probe: Probe) -> List[str]:
     return sorted({row[2] for row in rows if len(row) > 2})
 
 
+def synchronized(probe: Probe, wait_s: int) -> Tuple[bool, str]:
+    """Whether the clock is synchronized within `wait_s`, and the state then. Limits of 0 accept any offset and skew (chronyc(1), waitsync).
+
+    Raises:
+        ProbeError: the daemon does not answer.
+    """
+    result = probe.run(["chronyc", "waitsync", str(wait_s), "0", "0", "1"], timeout_s=wait_s + 10)
+    if result.error:
+        raise ProbeError("chronyc: " + result.error)
+    fields = _chronyc(probe, "tracking").strip().split(",")
+    return result.rc == 0, fields[-1]
+
+
 def clock(probe: Probe, offset_max_us: int) -> Tuple[bool, str]:
     """Whether the clock is synchronized and off by no more than `offset_max_us`; and the measured state.
 

@@ -8,7 +8,7 @@ from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.health_agent import check_gpud, check_nvsentinel
 from clusterctl_validators.pinned_packages import check_package
-from clusterctl_validators.probe import Probe
+from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
 
 ROLE = "monitoring"
@@ -20,6 +20,7 @@ DCGM_UNIT = "nvidia-dcgm-exporter.service"
 # No proxy: the request must not leave the machine.
 _FETCH = "import sys, urllib.request as u; print(u.build_opener(u.ProxyHandler({})).open(sys.argv[1], timeout=float(sys.argv[2])).read().decode())"
 _HARDENED = {"NoNewPrivileges": "yes", "ProtectSystem": "strict", "PrivateTmp": "yes", "ProtectKernelTunables": "yes"}
+MANAGEMENT = "management"
 _PROVISION = "run `clusterctl provision NODE`"
 
 
@@ -35,31 +36,47 @@ class Exporter(NamedTuple):
     dynamic_user: str
 
 
-def _exporters(spec: Spec) -> List[Exporter]:
-    textfile = spec["monitoring_textfile_dir"]
-    node = ["/usr/bin/prometheus-node-exporter", "--web.listen-address=" + spec["monitoring_node_listen"]]
+def _exporters(spec: Spec, probe: Probe) -> List[Exporter]:
+    textfile, ethtool = spec["monitoring_textfile_dir"], spec["monitoring_node_ethtool_metrics"]
+    node_listen, dcgm_listen = (_resolved(spec[name], probe) for name in ("monitoring_node_listen", "monitoring_dcgm_listen"))
+    node = ["/usr/bin/prometheus-node-exporter", "--web.listen-address=" + node_listen]
     node += ["--collector." + name for name in spec["monitoring_node_collectors"]]
     node += ["--no-collector." + name for name in spec["monitoring_node_collectors_off"]]
+    # A unit file has a dollar sign twice.
+    node += ["--collector.ethtool.metrics-include=^({})$$".format("|".join(ethtool))] if ethtool else []
     node += ["--collector.textfile.directory=" + textfile] if textfile else []
     engine = spec["monitoring_dcgm_host_engine"]
-    dcgm = ["/usr/bin/dcgm-exporter", "--address=" + spec["monitoring_dcgm_listen"], "--collectors=" + COUNTERS_FILE]
+    dcgm = ["/usr/bin/dcgm-exporter", "--address=" + dcgm_listen, "--collectors=" + COUNTERS_FILE]
     dcgm += ["--remote-hostengine-info=" + engine] if engine else []
     dcgm += ["--collect-interval={}".format(spec["monitoring_dcgm_interval_ms"])]
     fields = [counter["field"] for counter in spec["monitoring_dcgm_counters"]]
     return [
-        Exporter(
-            "node", spec["monitoring_node_exporter"], NODE_UNIT, spec["monitoring_node_listen"], node, "node_exporter_build_info", "yes"
-        ),
+        Exporter("node", spec["monitoring_node_exporter"], NODE_UNIT, node_listen, node, "node_exporter_build_info", "yes"),
         Exporter(
             "dcgm",
             spec["monitoring_dcgm_exporter"],
             DCGM_UNIT,
-            spec["monitoring_dcgm_listen"],
+            dcgm_listen,
             dcgm,
             fields[0] if fields else "no counter is declared",
             "yes" if engine else "absent",
         ),
     ]
+
+
+def _resolved(listen: str, probe: Probe) -> str:
+    """An address to listen on, with the node's own in place of `management`.
+
+    Raises:
+        ProbeError: the node has no default route.
+    """
+    if not listen.startswith(MANAGEMENT + ":"):
+        return listen
+    route = probe.output(["ip", "-oneline", "route", "get", "192.0.2.1"])
+    source = re.search(r"\ssrc\s+([0-9a-f.:]+)", route)
+    if not source:
+        raise ProbeError("ip route get names no source address: " + route.strip())
+    return source.group(1) + listen[len(MANAGEMENT) :]
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
@@ -71,7 +88,7 @@ def test_packages(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_units(spec: Spec, record: Record, probe: Probe) -> None:
     """The unit starts the declared command with minimal privileges, now and at boot."""
-    for exporter in _exporters(spec):
+    for exporter in _exporters(spec, probe):
         check = "monitoring.{}.service".format(exporter.name)
         unit = probe.units([exporter.unit])[exporter.unit]
         if not exporter.enabled:
@@ -96,7 +113,7 @@ def test_units(spec: Spec, record: Record, probe: Probe) -> None:
 def test_running_memory_limit(spec: Spec, record: Record, probe: Probe) -> None:
     """The limit that systemd applies; a drop-in may have changed it."""
     limit = int(spec["monitoring_memory_max_mib"])
-    for exporter in _exporters(spec):
+    for exporter in _exporters(spec, probe):
         if not exporter.enabled:
             continue
         check = "monitoring.{}.memory_max".format(exporter.name)
@@ -114,9 +131,9 @@ def test_running_memory_limit(spec: Spec, record: Record, probe: Probe) -> None:
 
 
 def test_answers(spec: Spec, record: Record, probe: Probe) -> None:
-    """Each exporter serves one of its own metrics at its port."""
+    """Each exporter serves one of its own metrics at its address and port."""
     timeout_s = int(spec["monitoring_answer_timeout_s"])
-    for exporter in _exporters(spec):
+    for exporter in _exporters(spec, probe):
         if not exporter.enabled:
             continue
         check = "monitoring.{}.answers".format(exporter.name)
@@ -127,7 +144,7 @@ def test_answers(spec: Spec, record: Record, probe: Probe) -> None:
             continue
         match = re.search("^{}[ {{]".format(re.escape(exporter.metric)), answer.stdout, re.MULTILINE)
         reason = (answer.stderr.strip().splitlines() or ["no such metric at " + url])[-1]
-        hint = "systemctl status {}".format(exporter.unit)
+        hint = "systemctl status {}; from another machine a firewall of the node must let the port through".format(exporter.unit)
         found = exporter.metric if match else reason
         record.ok(check, bool(match), expected=exporter.metric, found=found, severity=Severity.MAJOR, hint=hint)
 

@@ -270,6 +270,12 @@ def test_time(spec: SpecView, probe: Probe, record: Record) -> None:
     record.equal("os_tuning.time_sources.persisted", "; ".join(expected), "; ".join(chrony.configured(probe)), hint=APPLY)
     names: Set[str] = {s["address"] for s in sources}
     record.equal("os_tuning.time_sources.running", ", ".join(sorted(names)), ", ".join(chrony.polled(probe)), hint="restart chrony")
+    wait_s = int(spec["os_tuning_time_wait_s"])
+    if wait_s:
+        # After a boot the first measurements take seconds; asked once, a good node would fail.
+        ok, state = chrony.synchronized(probe, wait_s)
+        hint = "`chronyc sources` shows which servers answer (UDP port 123)"
+        record.ok("os_tuning.time_synchronized", ok, expected="synchronized within {} s".format(wait_s), found=state, hint=hint)
     if offset:
         ok, state = chrony.clock(probe, offset)
         expected_offset = "synchronized, within {} us".format(offset)

@@ -13,7 +13,7 @@ import pytest
 from clusterctl_lab.simulator import dcgm_exporter, machine, node_exporter
 from clusterctl_validators import test_monitoring as module
 from clusterctl_validators.finding import GOOD, Outcome
-from clusterctl_validators.probe import CommandResult
+from clusterctl_validators.probe import CommandResult, ProbeError
 from support.checks import run_checks, write_files
 from support.gpu_node import DPKG, declared, dpkg, systemctl, unit
 from support.lab_machine import lab_machine
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TEMPLATES = ROOT / "roles" / "monitoring" / "templates"
-NODE, DCGM = "http://127.0.0.1:9100/metrics", "http://127.0.0.1:9400/metrics"
+MANAGEMENT = "192.0.2.11"
+NODE, DCGM = f"http://{MANAGEMENT}:9100/metrics", f"http://{MANAGEMENT}:9400/metrics"
+ROUTE = "ip -oneline route get 192.0.2.1"
 UNITS = (module.NODE_UNIT, module.DCGM_UNIT)
 NO_UNIT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\n"
 
@@ -31,7 +33,9 @@ NO_UNIT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\n"
 def rendered(name: str, values: dict[str, Any]) -> str:
     """A template as Ansible renders it."""
     env = jinja2.Environment(trim_blocks=True, autoescape=False)  # noqa: S701 no HTML
-    return env.from_string((TEMPLATES / name).read_text()).render({"__monitoring_counters_file": module.COUNTERS_FILE, **values})
+    listen = {k: {"listen": values[f"monitoring_{k}_listen"].replace("management:", f"{MANAGEMENT}:")} for k in ("node", "dcgm")}
+    known = {"__monitoring_counters_file": module.COUNTERS_FILE, **{f"__monitoring_{k}": v for k, v in listen.items()}}
+    return env.from_string((TEMPLATES / name).read_text()).render({**known, **values})
 
 
 def ask(url: str, timeout_s: int = 30) -> str:
@@ -58,6 +62,7 @@ def check(
         **{memory(u): "MemoryMax=536870912\n" for u in UNITS},
         **{f"stat -c %U %a {path}": "root 644\n" for path in paths},
         "stat -c %U %a /var/lib/clusterctl/metrics": "root 755\n",
+        ROUTE: f"192.0.2.1 via 192.0.2.254 dev eno1 src {MANAGEMENT} uid 0 \\    cache \n",
         ask(NODE): 'node_exporter_build_info{version="1.7.0"} 1\n',
         ask(DCGM): 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 30\n',
         **(outputs or {}),
@@ -103,7 +108,7 @@ def test_node_output(outputs: dict[str, Any], faults: dict[str, str], tmp_path: 
 def test_a_changed_unit(tmp_path: Path) -> None:
     path = f"/etc/systemd/system/{module.NODE_UNIT}"
     text = rendered(f"{module.NODE_UNIT}.j2", declared("monitoring"))
-    changed = text.replace("127.0.0.1:9100", ":9100").replace("DynamicUser=yes", "User=root").replace("MemoryMax=512M\n", "")
+    changed = text.replace(f"{MANAGEMENT}:9100", ":9100").replace("DynamicUser=yes", "User=root").replace("MemoryMax=512M\n", "")
     faults = check(tmp_path, files={path: changed})
     assert set(faults) == {"node.unit.starts", "node.unit.DynamicUser", "node.unit.MemoryMax"}
 
@@ -137,7 +142,11 @@ def test_no_memory_limit_and_a_separate_host_engine() -> None:
 
 def test_an_exporter_on_all_addresses_is_queried_on_the_loopback(tmp_path: Path) -> None:
     variables = {"monitoring_node_listen": ":9100", "monitoring_dcgm_listen": "0.0.0.0:9400"}
-    assert set(check(tmp_path, variables=variables)) == {"node.unit.starts", "dcgm.unit.starts"}
+    answers = {
+        ask("http://127.0.0.1:9100/metrics"): "node_exporter_build_info{} 1\n",
+        ask("http://127.0.0.1:9400/metrics"): "DCGM_FI_DEV_GPU_TEMP{} 30\n",
+    }
+    assert set(check(tmp_path, answers, variables=variables)) == {"node.unit.starts", "dcgm.unit.starts"}
 
 
 class Metrics(BaseHTTPRequestHandler):
@@ -173,3 +182,23 @@ def test_the_simulated_exporters_show_their_metrics(tmp_path: Path, monkeypatch:
     text = dcgm_exporter.metrics_text(fields)
     assert len(re.findall(r"^DCGM_FI_DEV_XID_ERRORS\{", text, re.MULTILINE)) == 7
     assert len(fields) == len(declared("monitoring")["monitoring_dcgm_counters"])
+
+
+def test_a_node_without_a_default_route_cannot_be_judged(tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="Network is unreachable"):
+        check(tmp_path, {ROUTE: CommandResult(2, stderr="RTNETLINK answers: Network is unreachable")})
+
+
+def test_an_exporter_that_listens_on_the_loopback_only_is_a_difference(tmp_path: Path) -> None:
+    path = f"/etc/systemd/system/{module.NODE_UNIT}"
+    text = rendered(f"{module.NODE_UNIT}.j2", declared("monitoring")).replace(MANAGEMENT, "127.0.0.1")
+    refused = {ask(NODE): CommandResult(1, stderr="urllib.error.URLError: refused")}
+    assert set(check(tmp_path, refused, {path: text})) == {"node.unit.starts", "node.answers"}
+
+
+def test_the_statistics_of_ethtool_are_selected() -> None:
+    text = rendered(
+        f"{module.NODE_UNIT}.j2", declared("monitoring", monitoring_node_ethtool_metrics=["rx_out_of_buffer", "rx_prio[0-7]_pause"])
+    )
+    assert "--collector.ethtool.metrics-include=^(rx_out_of_buffer|rx_prio[0-7]_pause)$$ --collector.textfile" in text
+    assert "metrics-include" not in rendered(f"{module.NODE_UNIT}.j2", declared("monitoring", monitoring_node_ethtool_metrics=[]))
