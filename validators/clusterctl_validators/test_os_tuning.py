@@ -1,5 +1,6 @@
 """Operating system tuning: kernel settings, CPU and memory policy, limits, services, time, firewall."""
 
+import re
 from typing import Any, Dict, List, Set, Tuple
 
 from clusterctl_tools import apt
@@ -17,6 +18,7 @@ APPLY = "apply the role os_tuning"
 POLICY_UNIT = "clusterctl-os-tuning.service"
 # Its processes while it runs, in either version of control groups: RHEL enables it, and its default zone public lets in SSH, cockpit and DHCPv6 only.
 FIREWALLD = tuple("/sys/fs/cgroup/{}system.slice/firewalld.service/cgroup.procs".format(version) for version in ("", "systemd/"))
+UFW_CONF = "/etc/ufw/ufw.conf"
 FIREWALLS = ("ufw.service", "firewalld.service", "nftables.service")
 UPGRADERS = (
     *("unattended-upgrades.service", "apt-daily.timer", "apt-daily-upgrade.timer"),
@@ -180,11 +182,9 @@ def test_services(spec: SpecView, probe: Probe, record: Record) -> None:
 def test_firewall(spec: SpecView, probe: Probe, record: Record) -> None:
     if not spec["os_tuning_firewall_off"]:
         if any(probe.read(path) for path in FIREWALLD):
-            hint = "let the nodes reach each other (zone trusted for their networks and rails), or declare os_tuning_firewall_off"
-            found = "firewalld is active, which by default lets only SSH in"
-            record.warn("os_tuning.firewall", expected="none between the nodes: burn-in measures pairs and groups", found=found, hint=hint)
+            _firewalld(spec, probe, record)
         else:
-            record.not_applicable("os_tuning.firewall", "not managed")
+            _other_firewall(probe, record)
         return
     for name, unit in probe.units(FIREWALLS).items():
         _masked(record, "os_tuning.firewall[{}]".format(name), unit)
@@ -253,6 +253,36 @@ def test_service_limits(spec: SpecView, probe: Probe, record: Record) -> None:
         record.equal(check + ".running", ":".join(limits.systemd_value(value)), soft_hard, hint="systemctl daemon-reexec")
         for kind, settings in persisted.items():
             record.equal("{}.persisted_{}".format(check, kind), str(value), settings.get(setting, "(not set)"), hint=APPLY)
+
+
+def _firewalld(spec: SpecView, probe: Probe, record: Record) -> None:
+    """Every declared interface and network is in the zone trusted, now and at boot."""
+    trusted = list(spec["os_tuning_firewall_trusted"])
+    if not trusted:
+        hint = "put networks and rails of the nodes into its zone trusted (os_tuning_firewall_trusted), or declare os_tuning_firewall_off"
+        found = "firewalld is active, which by default lets only SSH in"
+        record.warn("os_tuning.firewall", expected="none between the nodes: burn-in measures pairs and groups", found=found, hint=hint)
+        return
+    for suffix, more in (("running", []), ("persisted", ["--permanent"])):
+        listed: List[str] = []
+        for what in ("interfaces", "sources"):
+            listed += probe.output(["firewall-cmd", "--zone=trusted", "--list-" + what, *more]).split()
+        for entry in trusted:
+            check = "os_tuning.firewall_trusted[{}].{}".format(entry, suffix)
+            found = "in the zone trusted" if entry in listed else "not in the zone trusted"
+            record.equal(check, "in the zone trusted", found, hint=APPLY)
+
+
+def _other_firewall(probe: Probe, record: Record) -> None:
+    """Rules of ufw and nftables are the site's own: that they are active is a warning."""
+    active = ["ufw"] if re.search(r"^ENABLED=[\"']?yes", probe.read(UFW_CONF) or "", re.MULTILINE) else []
+    active += ["nftables"] if probe.units(["nftables.service"])["nftables.service"].active else []
+    if active:
+        hint = "let the networks and rails of the nodes through (`ufw allow from NETWORK`, `nft list ruleset`), or declare os_tuning_firewall_off"
+        found = "{} is active".format(" and ".join(active))
+        record.warn("os_tuning.firewall", expected="none between the nodes: burn-in measures pairs and groups", found=found, hint=hint)
+    else:
+        record.not_applicable("os_tuning.firewall", "not managed, and no firewall runs")
 
 
 def test_time(spec: SpecView, probe: Probe, record: Record) -> None:

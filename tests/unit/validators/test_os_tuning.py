@@ -59,6 +59,20 @@ def test_a_node_without_apt_has_no_periodic_jobs(tmp_path: Path) -> None:
     assert found["os_tuning.auto_upgrades.periodic"].outcome.value == "not_applicable"
 
 
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"files": {"/etc/ufw/ufw.conf": "# comment\nENABLED=yes\nLOGLEVEL=low\n"}}, "ufw is active"),
+        ({"files": {"/etc/ufw/ufw.conf": "ENABLED=no\n"}}, ""),
+        ({"units": {"nftables.service": ["loaded", "active", "enabled"]}}, "nftables is active"),
+    ],
+)
+def test_rules_of_another_firewall_are_a_warning(change: dict[str, Any], found: str, tmp_path: Path) -> None:
+    spec = {"os_tuning_firewall_off": False, "os_tuning_firewall_trusted": ["192.0.2.0/24"]}
+    seen = findings(Case("os_tuning", "other", {"spec": spec, **change}, {}), module, tmp_path)["os_tuning.firewall"]
+    assert (seen.outcome.value, seen.found) == (("warn", found) if found else ("not_applicable", seen.found))
+
+
 @pytest.mark.parametrize("version", ["", "systemd/"])
 def test_a_firewall_between_the_nodes_is_told_where_it_is_not_managed(version: str, tmp_path: Path) -> None:
     spec = {"os_tuning_firewall_off": False}
