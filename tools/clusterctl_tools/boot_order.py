@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import List, Sequence
 
-KINDS = ("disk", "network", "cd", "usb", "shell")
+KINDS = frozenset(("disk", "network", "cd", "usb", "shell"))
 # In this order: a network adapter on USB boots from the network, a partition on a USB stick from USB.
 _PATHS = (
     ("network", r"/MAC\(|/IPv[46]\(|/Uri\("),

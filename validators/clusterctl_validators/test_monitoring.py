@@ -3,6 +3,7 @@
 import re
 from typing import Any, Dict, List, Mapping, NamedTuple
 
+from clusterctl_tools import ip_route
 from clusterctl_tools.systemctl import parse_properties, show_argv
 from clusterctl_validators.file_mode import FileMode, read_mode
 from clusterctl_validators.finding import Severity
@@ -72,11 +73,11 @@ def _resolved(listen: str, probe: Probe) -> str:
     """
     if not listen.startswith(MANAGEMENT + ":"):
         return listen
-    route = probe.output(["ip", "-oneline", "route", "get", "192.0.2.1"])
-    source = re.search(r"\ssrc\s+([0-9a-f.:]+)", route)
+    route = probe.output(ip_route.default_route_argv())
+    source = ip_route.source_address(route)
     if not source:
         raise ProbeError("ip route get names no source address: " + route.strip())
-    return source.group(1) + listen[len(MANAGEMENT) :]
+    return source + listen[len(MANAGEMENT) :]
 
 
 def test_packages(spec: Spec, record: Record, probe: Probe) -> None:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Dict, List, Set, Tuple
 
-from clusterctl_tools import apt
+from clusterctl_tools import apt, firewall_cmd
 from clusterctl_tools.systemctl import parse_properties, show_argv
 from clusterctl_validators import chrony, cpu_policy, limits
 from clusterctl_validators.probe import Probe, ProbeError, Unit
@@ -263,10 +263,10 @@ def _firewalld(spec: SpecView, probe: Probe, record: Record) -> None:
         found = "firewalld is active, which by default lets only SSH in"
         record.warn("os_tuning.firewall", expected="none between the nodes: burn-in measures pairs and groups", found=found, hint=hint)
         return
-    for suffix, more in (("running", []), ("persisted", ["--permanent"])):
+    for suffix, permanent in (("running", False), ("persisted", True)):
         listed: List[str] = []
         for what in ("interfaces", "sources"):
-            listed += probe.output(["firewall-cmd", "--zone=trusted", "--list-" + what, *more]).split()
+            listed += firewall_cmd.entries(probe.output(firewall_cmd.trusted_argv(what, permanent=permanent)))
         for entry in trusted:
             check = "os_tuning.firewall_trusted[{}].{}".format(entry, suffix)
             found = "in the zone trusted" if entry in listed else "not in the zone trusted"
