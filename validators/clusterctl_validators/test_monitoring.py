@@ -38,7 +38,8 @@ class Exporter(NamedTuple):
 
 
 def _exporters(spec: Spec, probe: Probe) -> List[Exporter]:
-    textfile, ethtool = spec["monitoring_textfile_dir"], spec["monitoring_node_ethtool_metrics"]
+    textfile = spec["monitoring_textfile_dir"]
+    ethtool = spec["monitoring_node_ethtool_metrics"] if "ethtool" in spec["monitoring_node_collectors"] else []
     node_listen, dcgm_listen = (_resolved(spec[name], probe) for name in ("monitoring_node_listen", "monitoring_dcgm_listen"))
     node = ["/usr/bin/prometheus-node-exporter", "--web.listen-address=" + node_listen]
     node += ["--collector." + name for name in spec["monitoring_node_collectors"]]

@@ -68,7 +68,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "listen": ("monitoring", {"monitoring_node_listen": "9100"}, "is not an address and port"),
     "ethtool patterns": ("monitoring", {"monitoring_node_ethtool_metrics": ["rx x"]}, "patterns over names of `ethtool -S`"),
-    "ethtool is off": ("monitoring", {"monitoring_node_ethtool_metrics": ["rx_bytes"]}, "for the collector ethtool"),
     "no counters": ("monitoring", {"monitoring_dcgm_exporter": True}, "needs unique fields DCGM_FI_"),
     "counter": (
         "monitoring",

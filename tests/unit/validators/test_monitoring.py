@@ -202,3 +202,10 @@ def test_the_statistics_of_ethtool_are_selected() -> None:
     )
     assert "--collector.ethtool.metrics-include=^(rx_out_of_buffer|rx_prio[0-7]_pause)$$ --collector.textfile" in text
     assert "metrics-include" not in rendered(f"{module.NODE_UNIT}.j2", declared("monitoring", monitoring_node_ethtool_metrics=[]))
+
+
+def test_without_the_collector_of_ethtool_its_statistics_are_not_selected(tmp_path: Path) -> None:
+    off = {"monitoring_node_collectors": ["systemd"]}
+    text = rendered(f"{module.NODE_UNIT}.j2", declared("monitoring", **off))
+    assert "ethtool" not in text
+    assert check(tmp_path, files={f"/etc/systemd/system/{module.NODE_UNIT}": text}, variables=off) == {}
