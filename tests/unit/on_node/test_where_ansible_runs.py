@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +91,13 @@ def test_the_declared_variables_are_arguments_of_the_role() -> None:
     for role, need in controller_needs(["bios", "gpu_tools"]).items():
         text = (ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text()
         assert all(f"      {name}:" in text for name in need.variables)
+
+
+def test_the_role_bios_needs_the_controller_for_all_that_it_manages() -> None:
+    """Whatever starts the role's requests to the BMC: a node cannot reach it, and would be refused its address."""
+    text = (ROOT / "roles" / "bios" / "vars" / "main.yml").read_text()
+    managed = set(re.findall(r"\bbios_\w+", yaml.safe_load(text)["__bios_managed"]))
+    assert set(controller_needs(["bios"])["bios"].variables) == managed
 
 
 def test_the_order_is_that_of_the_playbook() -> None:
