@@ -187,7 +187,7 @@ def test_the_admit_playbook_readmits_a_drained_node_from_its_evidence(demo: Demo
 def test_a_quarantined_node_is_refused_as_partner(demo: Demo) -> None:
     done = demo.rack.clusterctl("provision", demo.rack.node(1), "--all-roles", "--partners", demo.bad, "--yes")
     assert done.code == ExitCode.USAGE
-    assert f"{demo.bad} is quarantined: not known to be good" in done.err
+    assert f"{demo.bad} cannot be a partner: it is quarantined" in done.err
     assert demo.rack.states()[demo.rack.node(1)] == "admitted"
 
 

@@ -17,7 +17,7 @@ from clusterctl.commands.options import load_config, output_option, target_argum
     type=click.Choice(("drained", "maintenance", "quarantined", "rma", "retired")),
     default="drained",
     show_default=True,
-    help="Where they go; except for `drained`, what proved them good no longer counts.",
+    help="Where they go; except for `drained`, earlier evidence becomes invalid.",
 )
 @click.option(
     "--wait", is_flag=True, help="Wait for what still runs there, as `provision` does and as long; exits with 8 if it has not ended."

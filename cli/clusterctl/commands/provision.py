@@ -46,13 +46,13 @@ def command(ctx: click.Context, /, **given: Any) -> int:
             summary.show_provision_plan(plan)
             return bool(given["yes"]) or click.confirm("Proceed?", err=True)
 
-        audience = ProgressListener(view, view.output, confirm)
+        listener = ProgressListener(view, view.output, confirm)
         if given["check"]:
-            plan = start.plan_provision(config, request, audience)
+            plan = start.plan_provision(config, request, listener)
             view.pause()
             summary.show_provision_plan(plan, given["output"])
             return plan_exit_code(plan)
-        result = start.run_provision(config, request, audience)
+        result = start.run_provision(config, request, listener)
     summary.show_summary(result, given["output"])
     return ExitCode.CHANGES_PENDING if result.declined else result.exit_code
 
@@ -66,7 +66,9 @@ def _refuse_nonsense(given: dict[str, Any]) -> None:
             hint="a plan already names what is to be done; leave one of them out",
         )
     if not (given["yes"] or given["check"] or sys.stdin.isatty()):
-        raise UsageProblemError(detail="stdin is no terminal, so the plan cannot be confirmed", hint="add --yes (or set CLUSTERCTL_YES=1)")
+        raise UsageProblemError(
+            detail="stdin is not a terminal, so the plan cannot be confirmed", hint="add --yes (or set CLUSTERCTL_YES=1)"
+        )
 
 
 def _options(given: dict[str, Any], more: tuple[str, ...]) -> ProvisionOptions:

@@ -48,7 +48,7 @@ MEANING: dict[State, str] = {
     S.RETIRED: "gone for good",
 }
 
-_WAY_OUT: dict[State, str] = {
+_NEXT_STEP: dict[State, str] = {
     S.REGISTERED: "`clusterctl provision {node}` brings it into the pool",
     S.PROVISIONING: "a run is changing it, or was stopped: `clusterctl history {node}`; `clusterctl provision {node}` starts again",
     S.PROVISIONED: "`clusterctl provision {node}` continues with validation and burn-in",
@@ -92,4 +92,4 @@ def end_of_ownership(node: str) -> str:
 
 def next_action(node: str, current: State) -> str:
     """What an operator can do with a node in this state, as a hint."""
-    return _WAY_OUT[current].format(node=node)
+    return _NEXT_STEP[current].format(node=node)

@@ -112,13 +112,13 @@ def plan_healing(found: DriftRun, config: Config) -> Healing:
     return Healing(names, partners_of(found.report, records), stand_ins, left)
 
 
-def provisioner(config: Config, vault_ids: tuple[str, ...], audience: ProgressListener) -> Provision:
+def provisioner(config: Config, vault_ids: tuple[str, ...], listener: ProgressListener) -> Provision:
     """`provision` of named nodes with the site's burn-in: a healed node is tested like a new one."""
 
     def provision(names: Sequence[str], partners: Sequence[str]) -> ProvisionResult:
         request = ProvisionRequest(",".join(names), ProvisionOptions(partners=tuple(partners)), vault_ids=vault_ids, healing=True)
         try:
-            return run_provision(config, request, audience)
+            return run_provision(config, request, listener)
         except BreakerError as e:
             with Store.open(config.store_url) as store:
                 store.trip_breaker(operator=config.operator, reason=f"drift --heal: {e}")

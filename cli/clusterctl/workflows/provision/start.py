@@ -174,7 +174,7 @@ def _require_admitted(store: Store, partners: Sequence[str]) -> None:
     for record in store.nodes(partners):
         if record.state is not State.ADMITTED:
             hint = "name admitted nodes; `clusterctl status` lists them"
-            raise UsageProblemError(detail=f"{record.name} is {record.state}: not known to be good, so no partner", hint=hint)
+            raise UsageProblemError(detail=f"{record.name} cannot be a partner: it is {record.state}", hint=hint)
 
 
 def _on_node(config: Config, request: ProvisionRequest, rundir: RunDir, listener: ProgressListener) -> ApplyOnNodes:
