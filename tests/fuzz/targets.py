@@ -21,6 +21,7 @@ from clusterctl.core.parsers import UnparsableError, parse_output
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.level import LEVELS
+from clusterctl.model.trace_sample import TraceSample
 from fuzz.inputs import input_targets
 from support.gates import (
     CASES,
@@ -132,6 +133,7 @@ def _judge_targets() -> list[Target]:
             subject_of(node("n1", declared=gates(gates_levels=stream, gates_baselines=floors)), TODAY),
             [_STREAM.format(rows=rows), _STREAM.format(rows=rows.replace("5000.1", "nan").replace("5000.4", "inf"))],
         ),
+        *_stress_targets(),
         _solo(
             "nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct"), nccl(_NAN)]
         ),
@@ -162,6 +164,30 @@ def _judge_targets() -> list[Target]:
             _snapshots,
         ),
         _site_target(),
+    ]
+
+
+def _stress_targets() -> list[Target]:
+    """A GPU that is slow, and GPUs that are too warm: what ubergemm prints, and what nvidia-smi prints meanwhile."""
+    limits = [
+        {"gate": "gpu_stress", "metric": "gemm", "kind": k, "value": v, "unit": "TFLOPS", **SOURCE}
+        for k, v in (("floor", 715.0), ("ceiling", 989.0))
+    ]
+    subject = subject_of(
+        node("n1", declared=gates(gates_levels={level: ["gpu_stress"] for level in LEVELS}, gates_baselines=limits)), TODAY
+    )
+    warm = "".join(f"{i}, 00000000:{i + 16}:00.0, 742, 693.50, 700.00, 90, -2, 98, 0x0000000000000048\n" for i in range(8))
+    good, slow = (f"starting....\nGFlops:{rate}e+05 GFlops\n" for rate in ("7.69000", "2.68000"))
+
+    def records(outputs: Sequence[str], trace: str) -> list[RawRecord]:
+        loads = [record("gpu_stress", "n1", text, step=f"gpu{i}", device=f"gpu{i}", tool="ubergemm") for i, text in enumerate(outputs)]
+        samples = tuple(TraceSample(5.0 * i, 0.2, 0, trace) for i in range(10))
+        return [*loads, record("gpu_stress", "n1", "", step="trace", argv=("sleep", "50"), tool="ubergemm", trace=samples)]
+
+    cool = warm.replace("0048", "0004").replace(" 742,", " 1485,")
+    return [
+        _judge_target("gpu_stress", (subject,), [slow, good.replace("7.69", "nan")], lambda text: records([text, *[good] * 7], cool)),
+        _judge_target("gpu_stress", (subject,), [warm], lambda text: records([good] * 8, text), name="gpu_stress trace"),
     ]
 
 

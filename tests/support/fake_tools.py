@@ -34,10 +34,16 @@ GPU = """<gpu id="00000000:{bus}:00.0"><ecc_errors><volatile><dram_uncorrectable
 <remapped_row_failure>No</remapped_row_failure></remapped_rows></gpu>"""
 
 
+LOADED = "{i}, 00000000:{bus}:00.0, 1485, 693.50, 700.00, 66, 20, 84, 0x0000000000000004\n"
+
+
 def nvidia_smi(words: list[str]) -> int:
     """Eight GPUs; with /etc/fake-remap the load of dcgmi left GPU 2 with a row to remap."""
     if words[:1] == ["nvlink"]:
         sys.stdout.write("".join(f"GPU {i}: NVIDIA H100 80GB HBM3 (UUID: GPU-{i})\n\t Link 0: Replay Errors: 0\n" for i in range(8)))
+        return 0
+    if words[0].startswith("--query-gpu"):
+        sys.stdout.write("".join(LOADED.format(i=i, bus=f"{i + 16:02X}") for i in range(8)))
         return 0
     worn = Path("/etc/fake-remap").exists() and Path("/run/fake-load").exists()
     gpus = "".join(GPU.format(bus=f"{i + 16:02X}", pending="Yes" if worn and i == 2 else "No") for i in range(8))
@@ -48,6 +54,13 @@ def nvidia_smi(words: list[str]) -> int:
 
 def dmesg(_words: list[str]) -> int:
     sys.stdout.write("[    0.000000] Linux version 6.8.0 (simulated)\n")
+    return 0
+
+
+def ubergemm(words: list[str]) -> int:
+    """One GPU of an H100 node."""
+    time.sleep(float(words[words.index("--time_to_run") + 1]))
+    sys.stdout.write("starting....\nGFlops:7.69000e+05 GFlops\n")
     return 0
 
 
@@ -122,7 +135,7 @@ def main(name: str, words: list[str]) -> int:
     if {"--version", "--help"} & set(words):
         sys.stdout.write(f"{name} 1.0 (simulated)\n")
         return 0
-    own = {"nvidia-smi": nvidia_smi, "nvbandwidth": nvbandwidth, "dmesg": dmesg}.get(name)
+    own = {"nvidia-smi": nvidia_smi, "nvbandwidth": nvbandwidth, "ubergemm": ubergemm, "dmesg": dmesg}.get(name)
     if own:
         return own(words)
     pause = Path("/etc/fake-pause")

@@ -93,3 +93,27 @@ class GpuPart:
     bus_id: str
     model: str
     serial: str
+
+
+@dataclass(frozen=True)
+class GpuUnderLoad:
+    """One GPU at one moment.
+
+    Attributes:
+        margin_c: degrees below the temperature at which it slows down; negative above it.
+        slowdowns: the vendor's names of what holds its clock back now, of those that no healthy GPU shows.
+        idle: nothing runs on it.
+        held_back: it holds its clock back in software because it is too warm.
+    """
+
+    index: int
+    bus_id: str
+    clock_mhz: Optional[float]
+    power_w: Optional[float]
+    power_limit_w: Optional[float]
+    temperature_c: Optional[float]
+    margin_c: Optional[float]
+    memory_temperature_c: Optional[float]
+    slowdowns: Tuple[str, ...]
+    idle: bool
+    held_back: bool

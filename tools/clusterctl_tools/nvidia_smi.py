@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from functools import lru_cache
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from .gpu import EccCounts, Gpu, GpuLog, GpuPart, UnreadableGpuError
+from .gpu import EccCounts, Gpu, GpuLog, GpuPart, GpuUnderLoad, UnreadableGpuError
 
 PROGRAM = "nvidia-smi"
 QUERY = (PROGRAM, "-q", "-x")
@@ -39,9 +39,58 @@ _CLOCK_COUNTER = re.compile(r"clocks_(?:event|throttle)_reasons_counters_(\w+)$"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
+# Azure's thermal test reads the same (ai-infrastructure-on-azure@a01b073, thermal_test.sh); `clocks_event_reasons` was `clocks_throttle_reasons` before R535.
+_TRACED = (
+    "index",
+    "pci.bus_id",
+    "clocks.sm",
+    "power.draw",
+    "enforced.power.limit",
+    "temperature.gpu",
+    "temperature.gpu.tlimit",
+    "temperature.memory",
+    "clocks_event_reasons.active",
+)
+# nvml.h, nvmlClocksEventReasons: bits that a healthy GPU does not show, whatever its load. 0x4, the software power cap, is normal under load.
+_SLOWDOWNS = {0x8: "HW slowdown", 0x40: "HW thermal slowdown", 0x80: "HW power brake slowdown"}
+_IDLE, _SW_THERMAL = 0x1, 0x20
+
+
 def fields_argv(fields: Sequence[str], units: bool = True) -> List[str]:
     """The command that prints one row of these fields per GPU, which `parse_row` reads."""
     return [PROGRAM, "--query-gpu=" + ",".join(fields), "--format=csv,noheader" + ("" if units else ",nounits")]
+
+
+def load_argv() -> List[str]:
+    """The command whose output `parse_load` reads."""
+    return fields_argv(_TRACED, units=False)
+
+
+def parse_load(text: str) -> List[GpuUnderLoad]:
+    """The GPUs of one output of `load_argv`. Raises UnreadableGpuError if it is none."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise unreadable("nvidia-smi printed nothing")
+    found = []
+    for line in lines:
+        row = parse_row(line, _TRACED)
+        index, bits = row["index"], row["clocks_event_reasons.active"]
+        if not re.match(r"\d{1,3}$", index) or not re.match(r"0x[0-9a-fA-F]{1,16}$", bits):
+            raise unreadable("nvidia-smi printed {!r}, which is not a row of a GPU".format(line))
+        reasons = int(bits, 16)
+        clock, power, limit, temperature, margin, memory = (_plain_number(row[name]) for name in _TRACED[2:-1])
+        slowdowns = tuple(name for bit, name in _SLOWDOWNS.items() if reasons & bit)
+        idle, held_back = bool(reasons & _IDLE), bool(reasons & _SW_THERMAL)
+        found.append(
+            GpuUnderLoad(int(index), row["pci.bus_id"], clock, power, limit, temperature, margin, memory, slowdowns, idle, held_back)
+        )
+    if len({gpu.index for gpu in found}) < len(found):
+        raise unreadable("nvidia-smi printed a GPU twice")
+    return found
+
+
+def _plain_number(cell: str) -> Optional[float]:
+    return float(cell) if re.match(r"-?\d{1,7}(\.\d{1,6})?$", cell) else None
 
 
 def ecc_argv(index: int, enabled: bool) -> List[str]:

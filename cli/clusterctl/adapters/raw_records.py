@@ -13,9 +13,10 @@ from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import RawRecord
 from clusterctl.model.pcie_hop import PcieHop
+from clusterctl.model.trace_sample import TraceSample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 SCHEMA_VERSION = 1
@@ -41,8 +42,17 @@ _HOP_TYPES: dict[str, tuple[type, ...]] = {
     "most_speed_gts": (int, float, type(None)),
     "most_width": (int, type(None)),
 }
-# Far more than a node has.
-_MOST_HOPS = 4096
+_TRACE_TYPES: dict[str, tuple[type, ...]] = {
+    "at_s": (int, float),
+    "took_s": (int, float),
+    "exit_status": (int, type(None)),
+    "stdout": (str,),
+}
+# The lists of a record: what an entry is, and far more of them than a node has, or than a day of samples every five seconds.
+_ENTRIES: dict[str, tuple[Callable[..., PcieHop | TraceSample], Mapping[str, tuple[type, ...]], int]] = {
+    "links": (PcieHop, _HOP_TYPES, 4096),
+    "trace": (TraceSample, _TRACE_TYPES, 20000),
+}
 # Records that were stored before error codes existed: a part of the error text -> its code. The first match counts.
 _OLD_ERRORS = (
     ("no record came back: node unreachable", GateReason.NODE_UNREACHABLE),
@@ -75,8 +85,8 @@ def record_from(data: Any) -> RawRecord:
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 raise ValueError(f"{name} is not a list of strings")
             values[name] = tuple(_without_surrogates(v) for v in value)
-        elif name == "links":
-            values[name] = _hops(value)
+        elif name in _ENTRIES:
+            values[name] = tuple(_entries(value, name))
         elif not isinstance(value, _TYPES.get(name, (str,))):
             raise ValueError(f"{name} has the wrong type")
         elif isinstance(value, int | float) and abs(value) > _LARGEST:
@@ -91,24 +101,20 @@ def record_from(data: Any) -> RawRecord:
         raise ValueError(str(e)) from e
 
 
-def _hops(value: Any) -> tuple[PcieHop, ...]:
-    """The links of a record; old ones have none."""
-    if not isinstance(value, list) or len(value) > _MOST_HOPS:
-        raise ValueError("links is not a list of links")
-    for hop in value:
-        if not isinstance(hop, dict) or set(hop) != set(_HOP_TYPES):
-            raise ValueError("links has an entry that is none")
-        for name, kinds in _HOP_TYPES.items():
-            number = hop[name]
+def _entries(value: Any, owner: str) -> Iterator[PcieHop | TraceSample]:
+    """The entries of a list in a record; old ones have none."""
+    make, types, most = _ENTRIES[owner]
+    if not isinstance(value, list) or len(value) > most:
+        raise ValueError(f"{owner} is not a list of entries, or too long")
+    for entry in value:
+        if not isinstance(entry, dict) or set(entry) != set(types):
+            raise ValueError(f"{owner} has an entry that is none")
+        for name, kinds in types.items():
+            number = entry[name]
             impossible = isinstance(number, int | float) and not 0 <= number <= _LARGEST
             if not isinstance(number, kinds) or isinstance(number, bool) or impossible:
-                raise ValueError(f"{name} of a link is no possible value")
-    return tuple(_hop(hop) for hop in value)
-
-
-def _hop(stored: dict[str, Any]) -> PcieHop:
-    values: dict[str, Any] = {name: _without_surrogates(v) if isinstance(v, str) else v for name, v in stored.items()}
-    return PcieHop(**values)
+                raise ValueError(f"{name} of an entry of {owner} is no possible value")
+        yield make(**{name: _without_surrogates(v) if isinstance(v, str) else v for name, v in entry.items()})
 
 
 def _without_surrogates(text: str) -> str:

@@ -73,6 +73,10 @@ class GateReason(StrEnum):
     RAISED_BY_LOAD = "raised_by_load"
     DEVICE_LOST = "device_lost"
     LINK_DOWNTRAINED = "link_downtrained"
+    # The hardware held its own clock back under load.
+    SLOWED_DOWN = "slowed_down"
+    # A tool of the driver took many times as long as it should.
+    QUERY_SLOW = "query_slow"
 
 
 # There is nothing to judge: the next action is about the measurement, not about what it found.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.model.pcie_hop import PcieHop
+    from clusterctl.model.trace_sample import TraceSample
 
 __all__ = ["Baseline", "BaselineKind", "GateResult", "Outcome", "RawRecord", "Sample", "gates_exit_code"]
 
@@ -36,6 +37,7 @@ class RawRecord:
         placement: the NUMA node that the command was bound to, or why not, for people; empty where it was not to be bound.
         unpinned: it was to be bound, and its CPUs or its memory are not.
         links: the PCIe links above the devices that it loads, sampled while it ran; empty where none were to be sampled.
+        trace: what a short command printed again and again while it ran; empty where none was to be run.
     """
 
     gate: str
@@ -60,6 +62,7 @@ class RawRecord:
     placement: str = ""
     unpinned: bool = False
     links: tuple[PcieHop, ...] = ()
+    trace: tuple[TraceSample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class Hardware:
         node_busbw_gbs, group_busbw_gbs: all-reduce bus bandwidth at large messages within one node and across nodes, in GB/s.
         pair_busbw_gbs: the same for two nodes, which NCCL joins by a tree where each reduces in its NVSwitches first; 0 = as across nodes.
         network_busbw_gbs: the same for trays of a rack without its NVLink (NCCL_MNNVL_ENABLE=0).
+        gemm_tflops: rate of matrix multiplication of one GPU under load, in BF16.
         copies_gbs: nvbandwidth results in GB/s: host to device, device to host, both at once, between GPUs.
     """
 
@@ -94,6 +95,7 @@ class Hardware:
     node_busbw_gbs: float
     group_busbw_gbs: float
     copies_gbs: tuple[float, float, float, float]
+    gemm_tflops: float
     pair_busbw_gbs: float = 0.0
     network_busbw_gbs: float = 0.0
     subnet_manager: bool = False

@@ -103,6 +103,7 @@ HGX_H100 = Hardware(
     group_busbw_gbs=389.0,
     pair_busbw_gbs=485.0,
     copies_gbs=(55.4, 55.2, 48.9, 394.6),
+    gemm_tflops=769.0,
 )
 HGX_H100_ROCE = replace(HGX_H100, name="hgx_h100_roce", title="HGX H100 with RoCE", profile="profile_lab_hgx_h100_roce", ethernet=True)
 # Fabric ports: DGX H100/H200 user guide, network modules (ibp24s0 is bus 0x18). GPUs: `nvidia-smi` of public nodes with H100 SXM5. The cards of slots 1 and 2 carry management on their second port and
@@ -147,6 +148,7 @@ HGX_B200 = replace(
     fabric_reporting="health",
     node_busbw_gbs=842.0,
     copies_gbs=(55.7, 56.4, 49.9, 768.0),
+    gemm_tflops=1745.0,
 )
 # Four NUMA nodes per socket (NPS4); every second one has a PCIe switch with two GPUs and two HCAs.
 HGX_A100 = replace(
@@ -184,6 +186,7 @@ HGX_A100 = replace(
     group_busbw_gbs=190.0,
     pair_busbw_gbs=0.0,
     copies_gbs=(24.6, 25.1, 21.9, 273.0),
+    gemm_tflops=271.0,
 )
 GB300_NVL72 = replace(
     HGX_H100,
@@ -220,6 +223,7 @@ GB300_NVL72 = replace(
     pair_busbw_gbs=842.0,
     network_busbw_gbs=376.0,
     copies_gbs=(211.5, 193.5, 171.9, 768.6),
+    gemm_tflops=1850.0,
 )
 # Source of HCA names and addresses: NVIDIA/NVSentinel, docs/nic-health-monitor/link-state-detection.md.
 GB200_NVL72 = replace(
@@ -245,5 +249,6 @@ GB200_NVL72 = replace(
     pair_busbw_gbs=838.0,
     network_busbw_gbs=191.0,
     copies_gbs=(201.0, 193.0, 171.0, 768.0),
+    gemm_tflops=1822.0,
 )
 KINDS = {kind.name: kind for kind in (HGX_H100, HGX_H100_ROCE, DGX_H100, HGX_H200, HGX_B200, HGX_A100, GB300_NVL72, GB200_NVL72)}

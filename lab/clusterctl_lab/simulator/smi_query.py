@@ -40,6 +40,7 @@ _PATHS = {
     "utilization.memory": "utilization/memory_util",
     "temperature.gpu": "temperature/gpu_temp",
     "temperature.memory": "temperature/memory_temp",
+    "temperature.gpu.tlimit": "temperature/gpu_temp_tlimit",
     "power.draw": "gpu_power_readings/average_power_draw",
     "power.limit": "gpu_power_readings/current_power_limit",
     "enforced.power.limit": "gpu_power_readings/current_power_limit",
@@ -54,6 +55,7 @@ _PATHS = {
     "fabric.status": "fabric/status",
     "gpu_recovery_action": "gpu_recovery_action",
     "gsp.mode.current": "",
+    "clocks_event_reasons.active": "",
     "ecc.errors.uncorrected.volatile.total": "ecc_errors/volatile/dram_uncorrectable",
     "ecc.errors.uncorrected.volatile.dram": "ecc_errors/volatile/dram_uncorrectable",
     "ecc.errors.uncorrected.aggregate.total": "ecc_errors/aggregate/dram_uncorrectable",
@@ -64,6 +66,17 @@ _PATHS = {
     "remapped_rows.pending": "remapped_rows/remapped_row_pending",
     "remapped_rows.failure": "remapped_rows/remapped_row_failure",
 }
+# In the order of their bits.
+_REASONS = (
+    "gpu_idle",
+    "applications_clocks_setting",
+    "sw_power_cap",
+    "hw_slowdown",
+    "sync_boost",
+    "sw_thermal_slowdown",
+    "hw_thermal_slowdown",
+    "hw_power_brake_slowdown",
+)
 _UNIT = re.compile(r" (MiB|W|C|%|MHz|GB)$")
 
 
@@ -93,14 +106,23 @@ def _value(field: str, view: GpuView, tree: Tree, driver: str, count: int) -> st
         return own[field]
     if field == "gsp.mode.current":
         return "Enabled" if view.gsp else "Disabled"
+    if field == "clocks_event_reasons.active":
+        return f"0x{_reasons(tree):016x}"
     value: str | Tree = tree
     for part in _PATHS[field].split("/"):
         value = value[part] if isinstance(value, dict) else value
     return str(value).removesuffix("x") if "width" in field else str(value)
 
 
+def _reasons(tree: Tree) -> int:
+    """The bits of what holds the clock now (nvml.h, nvmlClocksEventReasons)."""
+    reasons = tree["clocks_event_reasons"]
+    shown = reasons if isinstance(reasons, dict) else {}
+    return sum(1 << bit for bit, name in enumerate(_REASONS) if shown.get(f"clocks_event_reason_{name}") == "Active")
+
+
 def _header(field: str, tree: Tree, *, units: bool) -> str:
-    if field in ("index", "count", "driver_version", "timestamp", "gsp.mode.current"):
+    if field in ("index", "count", "driver_version", "timestamp", "gsp.mode.current", "clocks_event_reasons.active"):
         return field
     value: str | Tree = tree
     for part in _PATHS[field].split("/"):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Union
 
-from . import machine, nvlink_fabric, pcie_training
+from . import gemm_load, machine, nvlink_fabric, pcie_training, state
 
 if TYPE_CHECKING:
+    from .gemm_load import GpuLoad
     from .gpus import GpuView
 
 Tree = dict[str, Union[str, "Tree"]]
@@ -23,6 +24,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
     """All values of one GPU; keys are the XML tags."""
     gpu, this = view.gpu, machine.THIS
     domain, bus, device = gpu.bus_id.split(":")
+    load = gemm_load.now(gpu.index, state.read_faults())
     generation, lanes = pcie_training.now(this.gpu_addresses[gpu.index])
     return {
         "product_name": this.gpu_model,
@@ -69,7 +71,7 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
             "replay_rollover_counter": "0",
         },
         "performance_state": "P0",
-        "clocks_event_reasons": _reasons(view),
+        "clocks_event_reasons": _reasons(view, load),
         "clocks_event_reasons_counters": _reason_counters(view),
         "fb_memory_usage": {
             "total": f"{this.gpu_memory_mib} MiB",
@@ -89,16 +91,25 @@ def gpu_tree(view: GpuView, driver: str) -> Tree:
             "pending_retirement": _NA,
         },
         "remapped_rows": _remapped(view),
-        "temperature": {"gpu_temp": f"{30 + gpu.index} C", "gpu_temp_tlimit": f"{57 - gpu.index} C", "memory_temp": f"{38 + gpu.index} C"},
-        "gpu_power_readings": _power(view),
-        "clocks": {"graphics_clock": "345 MHz", "sm_clock": "345 MHz", "mem_clock": "2619 MHz", "video_clock": "765 MHz"},
+        "temperature": {
+            "gpu_temp": f"{load.temperature_c} C",
+            "gpu_temp_tlimit": f"{load.margin_c} C",
+            "memory_temp": f"{load.temperature_c + 8} C",
+        },
+        "gpu_power_readings": _power(view, load),
+        "clocks": {
+            "graphics_clock": f"{load.clock_mhz} MHz",
+            "sm_clock": f"{load.clock_mhz} MHz",
+            "mem_clock": "2619 MHz",
+            "video_clock": "765 MHz",
+        },
         "max_clocks": {"graphics_clock": "1980 MHz", "sm_clock": "1980 MHz", "mem_clock": "2619 MHz", "video_clock": "1545 MHz"},
         "fabric": fabric_tree(joined=view.fabric),
         "processes": "",
     }
 
 
-def _reasons(view: GpuView) -> Tree:
+def _reasons(view: GpuView, load: GpuLoad) -> Tree:
     names = [
         "applications_clocks_setting",
         "sw_power_cap",
@@ -108,9 +119,16 @@ def _reasons(view: GpuView) -> Tree:
         "sync_boost",
         "sw_thermal_slowdown",
     ]
-    idle: Tree = {"clocks_event_reason_gpu_idle": "Active"}
+    bits = {
+        "gpu_idle": gemm_load.IDLE,
+        "sw_power_cap": gemm_load.POWER_CAP,
+        "hw_slowdown": gemm_load.HW_SLOWDOWN,
+        "hw_thermal_slowdown": gemm_load.HW_THERMAL,
+    }
+    loaded: Tree = {f"clocks_event_reason_{name}": "Active" for name, bit in bits.items() if load.reasons & bit}
     braked: Tree = {"clocks_event_reason_hw_power_brake_slowdown": "Active"} if view.power_brake_us else {}
-    return idle | {f"clocks_event_reason_{name}": "Not Active" for name in names} | braked
+    none: Tree = {f"clocks_event_reason_{name}": "Not Active" for name in ("gpu_idle", *names)}
+    return none | loaded | braked
 
 
 def _reason_counters(view: GpuView) -> Tree:
@@ -143,10 +161,10 @@ def _switch(*, on: bool) -> str:
     return "Enabled" if on else "Disabled"
 
 
-def _power(view: GpuView) -> Tree:
+def _power(view: GpuView, load: GpuLoad) -> Tree:
     limit, board = f"{view.modes.power_w:.2f} W", f"{machine.THIS.gpu_power_limit_w}.00 W"
     least = f"{machine.THIS.gpu_power_min_w}.00 W"
-    draw = f"{68 + view.gpu.index}.40 W"
+    draw = f"{view.modes.power_w * load.power_share:.2f} W"
     result: Tree = {"power_state": _OLD, "average_power_draw": draw, "instant_power_draw": draw, "current_power_limit": limit}
     return result | {"requested_power_limit": limit, "default_power_limit": board, "min_power_limit": least, "max_power_limit": board}
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from child_process import Output, adopt_orphans, end_orphans, ended_within, kill_group
+from command_sampler import CommandSampler
 from exclusive_use import NO_RULES, Watch
 from link_sampler import LinkSampler
 from meeting import ALL_DONE, Meeting, PortsTakenError, peers_of
@@ -209,6 +210,7 @@ class Agent:
     def attempt(self, step: dict[str, Any], record: dict[str, Any], until: float) -> None:
         """Start the command once."""
         sampler = LinkSampler(step["links_of"]).start() if step.get("links_of") else None
+        tracer = CommandSampler(step["trace_argv"], step["trace_s"], self.environment).start() if step.get("trace_argv") else None
         with self.writing:
             process = subprocess.Popen(  # children inherit the lock: remains of a killed agent keep the node locked
                 step["argv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -220,6 +222,7 @@ class Agent:
         with self.writing:
             self.processes.discard(process)
         record["links"] = sampler.end() if sampler else []
+        record["trace"] = tracer.end() if tracer else []
         record["stdout"], record["stderr"] = out.text(), err.text()
         stopped = timed_out or self.stop.is_set()
         record["exit_status"] = None if stopped or process.returncode < 0 else process.returncode

@@ -22,7 +22,7 @@ def new_record(node: str, step: dict[str, Any], error: tuple[str, str]) -> dict[
         "started_at": started, "duration_s": 0.0, "stdout": "", "stderr": "",
         "device": step["device"], "peer": step["peer"], "peer_device": step["peer_device"], "peers": step["peers"],
         "error_code": error[0], "error": error[1], "exit_status": None, "tool_version": "", "simulated": False, "attempts": 0,
-        "placement": "", "unpinned": False, "links": [],
+        "placement": "", "unpinned": False, "links": [], "trace": [],
     }  # fmt: skip
 
 

@@ -9,12 +9,22 @@ import pytest
 
 from clusterctl.adapters.raw_records import read_records, record_from
 from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.trace_sample import TraceSample
 from support.gates import links_of_gpus, record
 
+TRACE = (TraceSample(0.0, 0.2, 0, "0, 1410"), TraceSample(5.0, 30.0, None, ""))
 TIMED_OUT = replace(record("dcgm_diag", "n1", "", exit_status=None), error="timed out after 60 s", error_code=GateReason.TIMED_OUT)
 
 
-@pytest.mark.parametrize("stored", [TIMED_OUT, record("dcgm_diag", "n1", "{}"), record("nvbandwidth", "n1", "{}", links=links_of_gpus(2))])
+@pytest.mark.parametrize(
+    "stored",
+    [
+        TIMED_OUT,
+        record("dcgm_diag", "n1", "{}"),
+        record("nvbandwidth", "n1", "{}", links=links_of_gpus(2)),
+        record("gpu_stress", "n1", "", trace=TRACE),
+    ],
+)
 def test_a_record_comes_back_as_it_was_stored(stored: object) -> None:
     assert read_records(json.dumps(asdict(stored))) == (stored,)  # type: ignore[call-overload]
 
@@ -40,14 +50,14 @@ def test_a_record_comes_back_as_it_was_stored(stored: object) -> None:
     ],
 )
 def test_an_old_record_gets_its_code_from_its_text(error: str, code: GateReason | None) -> None:
-    old = {k: v for k, v in asdict(replace(TIMED_OUT, error=error)).items() if k not in ("error_code", "links")}
+    old = {k: v for k, v in asdict(replace(TIMED_OUT, error=error)).items() if k not in ("error_code", "links", "trace")}
     assert record_from({**old, "argv": [], "peers": []}).error_code is code
 
 
 @pytest.mark.parametrize("code", ["lost", 7, ["timed_out"]])
 def test_an_unknown_code_is_no_record(code: object) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 of the enum, or of the type
-        record_from({**asdict(TIMED_OUT), "argv": [], "peers": [], "links": [], "error_code": code})
+        record_from({**asdict(TIMED_OUT), "argv": [], "peers": [], "links": [], "trace": [], "error_code": code})
 
 
 GOOD = record("nccl_node", "n1", "{}")
@@ -99,7 +109,30 @@ HOP = asdict(links_of_gpus(1)[0])
     ],
 )
 def test_links_that_are_none_are_no_record(links: object) -> None:
-    good = {**asdict(GOOD), "argv": [], "peers": []}
+    good = {**asdict(GOOD), "argv": [], "peers": [], "trace": []}
     assert record_from({**good, "links": [{**HOP, "width": None}]}).links[0].width is None
-    with pytest.raises(ValueError, match="link"):
+    with pytest.raises(ValueError, match="links"):
         record_from({**good, "links": links})
+
+
+SAMPLE = asdict(TRACE[0])
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        {},
+        [7],
+        [{}],
+        [{**SAMPLE, "more": 1}],
+        [{**SAMPLE, "took_s": "1"}],
+        [{**SAMPLE, "took_s": -1}],
+        [{**SAMPLE, "stdout": None}],
+        [SAMPLE] * 20001,
+    ],
+)
+def test_a_trace_that_is_none_is_no_record(trace: object) -> None:
+    good = {**asdict(GOOD), "argv": [], "peers": [], "links": []}
+    assert record_from({**good, "trace": [SAMPLE]}).trace == TRACE[:1]
+    with pytest.raises(ValueError, match="trace"):
+        record_from({**good, "trace": trace})

@@ -13,6 +13,7 @@ from clusterctl.model.errors import ConfigError
 _FILES = (
     "dcgm_diag",
     "nvbandwidth",
+    "gpu_stress",
     "cpu_stream",
     "nccl_node",
     "rdma_pair",

@@ -25,6 +25,7 @@ TOOLS: dict[str, str] = {
     "perfquery": "perfquery",
     "perftest": "ib_write_bw, ib_send_bw, ib_read_bw and their latency tests",
     "stream": "STREAM",
+    "ubergemm": "ubergemm of DCGM",
 }
 ALIASES = {
     "dcgmi": "dcgmi_diag",

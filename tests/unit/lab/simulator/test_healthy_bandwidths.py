@@ -13,7 +13,7 @@ from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.planning.devices import gpu_model_of, hcas_of
 from clusterctl.core.gates.published import comparable_with
 from clusterctl.model.node import Connection, Node, Place
-from clusterctl_lab.simulator import hardware_kinds, machine, nccl_tests, peers, perftest
+from clusterctl_lab.simulator import gemm_load, hardware_kinds, machine, nccl_tests, peers, perftest, state
 from support.lab_machine import lab_machine, simulate_hardware
 from support.roles import ROOT
 
@@ -34,6 +34,8 @@ def shown(kind: Hardware, floor: Baseline, nodes: int) -> float:
     """What the simulator of this kind shows for the figure of a floor."""
     if floor.gate == "nvbandwidth":
         return kind.copies_gbs[_COPIES.index(floor.metric)]
+    if floor.gate == "gpu_stress":
+        return gemm_load.rate_gflops(0, state.Faults()) / 1000
     if floor.gate.startswith("rdma_pair"):
         return kind.line_rate_gbps * perftest.PAYLOAD
     group = [(peers.describe_self(), machine.GPUS)] * nodes
@@ -49,7 +51,7 @@ def test_healthy_nodes_reach_the_floors_of_their_profile(kind: Hardware, tmp_pat
     profile = profile_of(node, date(2026, 11, 23))
     for nodes in (1, 2, 3, 4, 8, 9):
         for floor in floors(applicable(profile.baselines, nodes)):
-            if (floor.gate in ("nccl_node", "nvbandwidth")) is (nodes == 1):
+            if (floor.gate in ("nccl_node", "nvbandwidth", "gpu_stress")) is (nodes == 1):
                 value = shown(kind, floor, nodes)
                 assert value >= floor.limit * 1.02, (floor, nodes)
                 numbers = [

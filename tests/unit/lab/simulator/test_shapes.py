@@ -111,6 +111,7 @@ OTHERS = {
     "kdump-tools": "nothing reads its output; what it changes is /sys/kernel/kexec_crash_loaded",
     "nvidia-fabricmanager-start.sh": "prints two lines into the journal; nothing reads them",
     "nvlsm": "a daemon: prints nothing",
+    "ubergemm": "one line of it is public, in test_ubergemm.py",
     "ib_write_bw": "needs two sides; test_perftest.py parses every format of its table",
 }
 SAME_PROGRAM = {

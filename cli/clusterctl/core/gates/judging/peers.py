@@ -27,7 +27,7 @@ _TO_SIGMA = 0.6745
 # The spread of a class is not taken for less: NCCL and perftest repeat to 0.3 to 0.5 % on one healthy node.
 _LEAST_SPREAD = 0.005
 # Both must be exceeded: z, and the share of the median. -3.5 % and -7 % are those of Azure's node validation (ai-infrastructure-on-azure, node_gpu_validation).
-_FAIL, _WARN = (-6.0, 0.07), (-3.5, 0.035)
+FAIL, WARN = (-6.0, 0.07), (-3.5, 0.035)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Standing:
     """How a measurement stands among its peers.
 
     Attributes:
-        peers: how many there are, itself included; z: the modified z-score, 0 below `LEAST_PEERS`.
+        peers: how many there are, itself included; z: the modified z-score, 0 below `least` of them.
         below: share of the median by which it is lower; negative above it.
     """
 
@@ -43,23 +43,28 @@ class Standing:
     median: float = 0.0
     z: float = 0.0
     below: float = 0.0
+    least: int = LEAST_PEERS
 
     @property
     def outcome(self) -> Outcome:
         """Fail or warn where it is too low for its class, else pass."""
-        for outcome, (z, below) in ((Outcome.FAIL, _FAIL), (Outcome.WARN, _WARN)):
-            if self.peers >= LEAST_PEERS and self.z < z and self.below > below:
+        return self.outcome_at(FAIL, WARN)
+
+    def outcome_at(self, fail: tuple[float, float], warn: tuple[float, float]) -> Outcome:
+        """The same with other limits: z and the share of the median."""
+        for outcome, (z, below) in ((Outcome.FAIL, fail), (Outcome.WARN, warn)):
+            if self.peers >= self.least and self.z < z and self.below > below:
                 return outcome
         return Outcome.PASS
 
     def is_slow_class(self, expected: Baseline | None) -> bool:
         """Whether the class as a whole is below what its baseline expects of it."""
-        return self.peers >= LEAST_PEERS and expected is not None and self.median < expected.value * (1 - _WARN[1])
+        return self.peers >= self.least and expected is not None and self.median < expected.value * (1 - WARN[1])
 
     def text(self, unit: str) -> str:
         """For people."""
-        if self.peers < LEAST_PEERS:
-            return f"judged by its floor only: {self.peers} of its class were measured, a comparison takes {LEAST_PEERS}"
+        if self.peers < self.least:
+            return f"judged by its floor only: {self.peers} of its class were measured, a comparison takes {self.least}"
         return f"{100 * self.below:.1f} % below the median of its {self.peers} peers, {limit_text(self.median)} {unit} (z {self.z:.1f})"
 
 
@@ -89,8 +94,8 @@ def spread_of(values: Sequence[float], middle: float) -> float:
     return max(median(abs(v - middle) for v in values), _LEAST_SPREAD * middle)
 
 
-def standings(values: Mapping[K, float], classes: Mapping[K, Hashable]) -> dict[K, Standing]:
-    """Each measurement among those of equal class."""
+def standings(values: Mapping[K, float], classes: Mapping[K, Hashable], least: int = LEAST_PEERS) -> dict[K, Standing]:
+    """Each measurement among those of equal class; `least` of them are a comparison."""
     members: dict[Hashable, list[float]] = {}
     for key, value in values.items():
         members.setdefault(classes[key], []).append(value)
@@ -100,10 +105,10 @@ def standings(values: Mapping[K, float], classes: Mapping[K, Hashable]) -> dict[
     for key, value in values.items():
         name = classes[key]
         middle, own = known[name]
-        if len(own) < LEAST_PEERS or middle <= 0:
-            found[key] = Standing(len(own))
+        if len(own) < least or middle <= 0:
+            found[key] = Standing(len(own), least=least)
         else:
-            found[key] = Standing(len(own), middle, _TO_SIGMA * (value - middle) / spreads[name], (middle - value) / middle)
+            found[key] = Standing(len(own), middle, _TO_SIGMA * (value - middle) / spreads[name], (middle - value) / middle, least)
     return found
 
 

@@ -50,6 +50,7 @@ class GateStep:
         exclusive: nobody else may compute on the node meanwhile.
         shares_with: programs that may all the same, with what they start.
         links_of: vendor and class, as a pattern, of the PCI devices whose links are sampled meanwhile; empty = none.
+        trace_argv: a short command that is run every `trace_s` seconds meanwhile, and what it prints is kept; empty = none.
         near: the RDMA device to whose NUMA node the command's CPUs are bound, and to whose socket its memory; empty = not bound.
     """
 
@@ -74,6 +75,8 @@ class GateStep:
     exclusive: bool = False
     shares_with: tuple[str, ...] = ()
     links_of: str = ""
+    trace_argv: tuple[str, ...] = ()
+    trace_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse a command line that is none: a text would be taken apart into letters.

@@ -1,0 +1,168 @@
+"""gpu_stress: rate and clock of GPUs under load, judged among their peers; and what must not count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterctl.core.gates.gpu_stress import GATE
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.subject import subject_of
+from clusterctl.core.parsers import UnparsableError, parse_output
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl.model.level import LEVELS
+from clusterctl.model.trace_sample import TraceSample
+from clusterctl_tools import nvidia_smi, ubergemm
+from clusterctl_tools.gpu import UnreadableGpuError
+from support.gates import CASES, SOURCE, TODAY, gates, node, plan, record
+from support.recorded import recorded
+
+EXAMPLES = yaml.safe_load((CASES / "judge_gpu_stress" / "cases.yml").read_text(encoding="utf-8"))
+FLOOR = {"gate": "gpu_stress", "metric": "gemm", "kind": "floor", "value": 715.0, "unit": "TFLOPS", **SOURCE}
+POWER_CAP = "0x0000000000000004"
+
+
+def output(rate_gflops: float) -> str:
+    return f"GFlops:{rate_gflops * 0.9:.5e} GFlops\nstarting....\nGFlops:{rate_gflops:.5e} GFlops\nGFlops:{rate_gflops:.5e} GFlops\n"
+
+
+def row(gpu: int, clock_mhz: float = 1485, margin_c: object = 20, reasons: str = POWER_CAP) -> str:
+    memory = "N/A" if margin_c == "N/A" else "84"
+    return f"{gpu}, 00000000:{gpu + 16:02X}:00.0, {clock_mhz}, 693.50, 700.00, 66, {margin_c}, {memory}, {reasons}"
+
+
+def declared(*, floor: bool = True, **settings: Any) -> dict[str, Any]:
+    levels = {level: ["gpu_stress"] for level in LEVELS}
+    return gates(gates_levels=levels, gates_baselines=[FLOOR] if floor else [], gates_settings={"gpu_stress": settings})
+
+
+def records(name: str, case: dict[str, Any], slow: dict[int, dict[str, Any]]) -> list[RawRecord]:
+    rates: Any = case.get("rate_gflops", 769000)
+    common: dict[str, Any] = {key: case[key] for key in ("margin_c", "reasons") if key in case}
+    rows, loads = [], []
+    for gpu in range(case["gpus"]):
+        own: dict[str, Any] = {
+            "rate_gflops": rates[gpu] if isinstance(rates, list) else rates * (1 + 0.002 * gpu),
+            **common,
+            **slow.get(gpu, {}),
+        }
+        rows.append(row(gpu, **{key: own[key] for key in ("clock_mhz", "margin_c", "reasons") if key in own}))
+        if gpu not in case.get("without", []):
+            load = record("gpu_stress", name, output(own["rate_gflops"]), step=f"gpu{gpu}", device=f"gpu{gpu}", tool="ubergemm")
+            loads.append(replace(load, argv=(ubergemm.PROGRAM,)))
+    text = "\n".join(rows) + "\n"
+    trace = [TraceSample(5.0 * i, 0.2, 0, text) for i in range(case.get("samples", 20))]
+    at_rest = "\n".join(row(gpu, clock_mhz=345, reasons="0x0000000000000001") for gpu in range(case["gpus"]))
+    for i in case.get("idle", []):
+        trace[i] = replace(trace[i], stdout=at_rest)
+    if "took_s" in case:
+        trace[5] = replace(trace[5], took_s=float(case["took_s"]))
+    if case.get("never"):
+        trace[5] = TraceSample(25.0, 30.0, None, "")
+    if "answer" in case:
+        trace[5] = TraceSample(25.0, 0.2, case.get("answer_status", 15), case["answer"])
+    return [*loads, record("gpu_stress", name, "", step="trace", argv=("sleep", "900"), tool="ubergemm", trace=tuple(trace))]
+
+
+def judged(case: dict[str, Any]) -> tuple[GateResult, ...]:
+    names = [f"n{i}" for i in range(1, case.get("nodes", 1) + 1)]
+    subjects = [subject_of(node(name, gpus=case["gpus"], declared=declared(floor=case.get("floor", True))), TODAY) for name in names]
+    runs = [r for name in names for r in records(name, case, case.get("slow", {}) if name == "n1" else {})]
+    return judge(subjects, runs, level="standard", gates=["gpu_stress"])
+
+
+@pytest.mark.parametrize("case", EXAMPLES, ids=lambda c: c["name"])
+def test_case(case: dict[str, Any]) -> None:
+    results = judged(case)
+    found = [
+        f"{r.outcome.value} {r.rule} {r.device or '-'} {r.reason}" for r in results if r.node == "n1" and r.outcome is not Outcome.PASS
+    ]
+    assert sorted(found) == sorted(case["results"])
+    assert {r.node for r in results if r.outcome is not Outcome.PASS} <= {"n1"}
+    assert all(r.hint for r in results if r.outcome is not Outcome.PASS)
+    assert any(r.node == "n1" for r in results)
+
+
+def test_a_program_that_is_missing_is_one_result_of_the_node() -> None:
+    case = {"gpus": 8}
+    missing = {"exit_status": None, "error": "ubergemm: not installed", "error_code": GateReason.NOT_INSTALLED, "stdout": ""}
+    runs = [r if r.step == "trace" else replace(r, **missing) for r in records("n1", case, {})]  # type: ignore[arg-type]
+    (result,) = judge([subject_of(node("n1", declared=declared()), TODAY)], runs, level="standard", gates=["gpu_stress"])
+    assert (result.outcome, result.reason, result.device) == (Outcome.COULD_NOT_RUN, GateReason.NOT_INSTALLED, "")
+    assert "gpu_tools" in result.hint
+
+
+def test_a_gpu_on_which_it_failed_does_not_spoil_the_others() -> None:
+    runs = [
+        replace(r, exit_status=1, stdout="", stderr="CUDA error 719") if r.step == "gpu3" else r for r in records("n1", {"gpus": 8}, {})
+    ]
+    results = judge([subject_of(node("n1", declared=declared()), TODAY)], runs, level="standard", gates=["gpu_stress"])
+    bad = [r for r in results if r.outcome is not Outcome.PASS]
+    assert [(r.outcome, r.device, r.reason) for r in bad] == [(Outcome.COULD_NOT_RUN, "gpu3", GateReason.EXIT_STATUS)]
+    assert "CUDA error 719" in bad[0].detail
+
+
+def test_who_was_not_alone_did_not_measure() -> None:
+    shared = {"exit_status": None, "error": "not alone on the node: python3", "error_code": GateReason.IN_USE}
+    runs = [replace(r, **shared) for r in records("n1", {"gpus": 8}, {})]  # type: ignore[arg-type]
+    (result,) = judge([subject_of(node("n1", declared=declared()), TODAY)], runs, level="standard", gates=["gpu_stress"])
+    assert (result.outcome, result.reason) == (Outcome.COULD_NOT_RUN, GateReason.IN_USE)
+
+
+def test_every_gpu_is_loaded_at_once_and_traced_meanwhile() -> None:
+    gates_plan = plan([node("n1", declared=declared(duration_s={"quick": 60, "standard": 900, "full": 7200}))], ["gpu_stress"])
+    steps = [s for s in gates_plan.steps["n1"] if s.gate == "gpu_stress"]
+    trace, *loads = steps
+    assert [s.device for s in loads] == [f"gpu{i}" for i in range(8)]
+    assert len({s.batch for s in steps}) == 1
+    assert loads[5].argv == ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", ubergemm.PROGRAM, "--adapters", "5", "--time_to_run", "900")
+    assert (trace.argv, trace.trace_argv[0], trace.trace_s) == (("sleep", "930"), "nvidia-smi", 5.0)
+    assert all(s.timeout_s == 1200 and s.exclusive for s in steps)
+
+
+@pytest.mark.parametrize("text", ["", "starting....\n", "GFlops: nan", "starting\nGFlops:0 GFlops", "starting\nGFlops:1e999999 GFlops"])
+def test_an_output_without_a_rate_is_no_sample(text: str) -> None:
+    with pytest.raises(UnparsableError):
+        parse_output("ubergemm", text)
+
+
+def test_the_rates_of_the_search_for_a_kernel_do_not_count() -> None:
+    (sample,) = parse_output("ubergemm", "GFlops:9.9e+06 GFlops\nstarting....\nGFlops:1.8e+06 GFlops\nGFlops:1.9e+06 GFlops\n")
+    assert (sample.metric, sample.value, sample.unit) == ("gemm", 1850.0, "TFLOPS")
+
+
+def test_the_recorded_line() -> None:
+    (sample,) = parse_output("ubergemm", recorded("ubergemm/azure-gb300-result-line.txt").read_text())
+    assert sample.value == pytest.approx(1856.2)
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_rates_or_none(text: str) -> None:
+    assert all(rate >= 0 for rate in ubergemm.rates_gflops(text))
+
+
+@given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from([row(0), row(1, margin_c="[N/A]"), "0, x", ""])).map("\n".join)))
+def test_any_text_is_a_load_or_unreadable(text: str) -> None:
+    try:
+        found = nvidia_smi.parse_load(text)
+    except UnreadableGpuError:
+        return
+    assert found
+    assert all(gpu.clock_mhz is None or gpu.clock_mhz >= 0 for gpu in found)
+
+
+def test_what_holds_a_clock_back() -> None:
+    (gpu,) = nvidia_smi.parse_load(row(3, reasons="0x00000000000000E8"))
+    assert gpu.slowdowns == ("HW slowdown", "HW thermal slowdown", "HW power brake slowdown")
+    assert gpu.held_back
+    assert (gpu.index, gpu.clock_mhz, gpu.margin_c, gpu.memory_temperature_c) == (3, 1485.0, 20.0, 84.0)
+
+
+def test_it_is_registered_for_the_levels_with_load() -> None:
+    assert GATE.default_levels == ("standard", "full")
