@@ -115,7 +115,7 @@ class GpuStress(Gate[GpuStressSettings]):
             results += broken.values()
             rates |= {(name, r.device): self.samples(self.output_of(r))[0].value for r in loads if r.step not in broken}
             traces |= {r.node: r for r in own if r.step == _TRACE}
-        results += judge_load(self, evidence, rates, traces)
+        results += judge_load(self, evidence, rates, traces, nvidia_smi.parse_load)
         simulated = {r.node for r in evidence.records if r.simulated}
         judged = {s.name for s in evidence.judged}
         return tuple(replace(r, simulated=r.node in simulated, hint=self._hint(r)) for r in results if r.node in judged)

@@ -11,11 +11,10 @@ from clusterctl.core.gates.judging.peers import FAIL, WARN, standings
 from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, Sample
-from clusterctl_tools import nvidia_smi
 from clusterctl_tools.gpu import UnreadableGpuError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.gate import Gate
     from clusterctl.core.gates.judging.evidence import Evidence
@@ -24,7 +23,10 @@ if TYPE_CHECKING:
     from clusterctl.model.trace_sample import TraceSample
     from clusterctl_tools.gpu import GpuUnderLoad
 
+    ReadLoad = Callable[[str], Sequence[GpuUnderLoad]]
+
 Key = tuple[str, str]
+
 
 # Of the samples under load: clocks and temperatures rise in the first tenth.
 _WARM_UP = 0.1
@@ -68,15 +70,17 @@ class _Loaded:
     held_back: float
 
 
-def judge_load(gate: Gate[Any], evidence: Evidence, rates: Mapping[Key, float], traces: Mapping[str, RawRecord]) -> Iterator[GateResult]:
+def judge_load(
+    gate: Gate[Any], evidence: Evidence, rates: Mapping[Key, float], traces: Mapping[str, RawRecord], read: ReadLoad
+) -> Iterator[GateResult]:
     """The results of all nodes with a trace: what is missing, the slowdowns, the floor, and rate and clock among their peers.
 
-    `rates`: TFLOPS by node and GPU.
+    `rates`: TFLOPS by node and GPU; `read`: the GPUs in one answer of the vendor's tool, or UnreadableGpuError.
     """
     loaded: dict[Key, _Loaded] = {}
     for name in sorted(set(traces) | {node for node, _gpu in rates}):
         subject = evidence.subjects[name]
-        own, results = _traced(gate, subject, traces.get(name))
+        own, results = _traced(gate, subject, traces.get(name), read)
         yield from results
         if own is not None:
             loaded |= {(name, device): load for device, load in own.items()}
@@ -86,7 +90,9 @@ def judge_load(gate: Gate[Any], evidence: Evidence, rates: Mapping[Key, float], 
     yield from _among_peers(gate, evidence, rates, loaded)
 
 
-def _traced(gate: Gate[Any], subject: Subject, record: RawRecord | None) -> tuple[dict[str, _Loaded] | None, list[GateResult]]:
+def _traced(
+    gate: Gate[Any], subject: Subject, record: RawRecord | None, read: ReadLoad
+) -> tuple[dict[str, _Loaded] | None, list[GateResult]]:
     """GPU -> its load, None where the trace is no evidence; and what is wrong with it."""
     blank = GateResult(gate.name, subject.name, Outcome.COULD_NOT_RUN, "complete", "trace", reason=GateReason.INCOMPLETE)
     if record is None:
@@ -97,9 +103,9 @@ def _traced(gate: Gate[Any], subject: Subject, record: RawRecord | None) -> tupl
         if sample.exit_status is None:
             continue  # judged as slow
         if sample.exit_status:
-            return None, [*results, _failed(blank, sample)]
+            return None, [*results, _failed(blank, sample, read)]
         try:
-            rows = nvidia_smi.parse_load(sample.stdout)
+            rows = read(sample.stdout)
         except UnreadableGpuError as e:
             return None, [*results, replace(blank, reason=GateReason.UNPARSABLE, detail=str(e))]
         for row in (r for r in rows if not r.idle):
@@ -108,11 +114,15 @@ def _traced(gate: Gate[Any], subject: Subject, record: RawRecord | None) -> tupl
     return {device: _load_of(rows) for device, rows in warm.items() if len(rows) >= _LEAST_SAMPLES}, results
 
 
-def _failed(blank: GateResult, sample: TraceSample) -> GateResult:
-    """A failure of nvidia-smi under load: some of its messages are that a GPU is gone."""
+def _failed(blank: GateResult, sample: TraceSample, read: ReadLoad) -> GateResult:
+    """A failure of the vendor's tool under load: some of its messages are that a GPU is gone."""
     first = next((line.strip() for line in sample.stdout.splitlines() if line.strip()), f"exit status {sample.exit_status}")
-    lost = nvidia_smi.unreadable(first).lost
-    outcome, reason = (Outcome.FAIL, GateReason.DEVICE_LOST) if lost else (Outcome.COULD_NOT_RUN, GateReason.TOOL_FAILED)
+    outcome, reason = Outcome.COULD_NOT_RUN, GateReason.TOOL_FAILED
+    try:
+        read(first)
+    except UnreadableGpuError as e:
+        if e.lost:
+            outcome, reason = Outcome.FAIL, GateReason.DEVICE_LOST
     return replace(blank, outcome=outcome, reason=reason, detail=f"nvidia-smi failed under load: {first}")
 
 
