@@ -16,7 +16,7 @@ from clusterctl_lab.layout import DEFAULT_NODES, LabPaths, lab_rack
 
 
 def _paths(ctx: click.Context) -> LabPaths:
-    return LabPaths(load_config(ctx).state_dir / "lab")
+    return LabPaths(load_config(ctx, gates=False).state_dir / "lab")
 
 
 @complete.silent
@@ -89,7 +89,7 @@ def down(ctx: click.Context, target: str) -> None:
     """Remove the nodes of TARGET, their network and their BMCs; they leave the pool, and nothing of them is proven any more."""
     removed = rack.down(_paths(ctx), lab_rack(target))
     messages.note(f"{target}: {len(removed)} nodes removed")
-    if text := ghosts.without_ghosts(load_config(ctx), removed):
+    if text := ghosts.without_ghosts(load_config(ctx, gates=False), removed):
         messages.note(f"{target}: {text}")
 
 
