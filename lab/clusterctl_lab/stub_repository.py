@@ -30,6 +30,16 @@ from simulator.tool_timings import wait
 wait("{module}", sys.argv)
 sys.exit(main(sys.argv, "{upstream}"))
 """
+# systemctl enables an init script, too, where a unit has one of its name; update-rc.d refuses one without these lines.
+_INIT_INFO = """### BEGIN INIT INFO
+# Provides:          {name}
+# Required-Start:    $remote_fs
+# Required-Stop:     $remote_fs
+# Default-Start:     2 3 4 5
+# Default-Stop:      0 1 6
+# Short-Description: {name} (simulated)
+### END INIT INFO
+"""
 _POSTINST = """#!/bin/sh
 set -e
 [ "$1" = configure ] || exit 0
@@ -91,7 +101,7 @@ def build(package: StubPackage, folder: Path) -> Path:
     for path, text in package.texts.items():
         _write(tree, path, text)
     for path, name in package.commands.items():
-        _write(tree, path, _COMMAND.format(module=name, upstream=upstream), mode=0o755)
+        _write(tree, path, command_text(path, name, upstream), mode=0o755)
     for unit in package.units:
         text = unit_file(package.fact.repository, unit).read_text(encoding="utf-8")
         _write(tree, f"/lib/systemd/system/{unit}", text)
@@ -104,6 +114,15 @@ def build(package: StubPackage, folder: Path) -> Path:
     run_command(["dpkg-deb", "--root-owner-group", "-Znone", "--build", str(tree), str(target)])
     shutil.rmtree(tree)
     return target
+
+
+def command_text(path: str, module: str, upstream: str) -> str:
+    """The program at a path; an init script says in which runlevels it runs."""
+    text = _COMMAND.format(module=module, upstream=upstream)
+    if not path.startswith("/etc/init.d/"):
+        return text
+    first, _, rest = text.partition("\n")
+    return f"{first}\n{_INIT_INFO.format(name=path.rpartition('/')[2])}{rest}"
 
 
 def _want(tree: Path, unit: str) -> None:

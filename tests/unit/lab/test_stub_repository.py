@@ -8,7 +8,7 @@ import pytest
 
 from clusterctl_lab.package_facts import PackageFact, upstream_version
 from clusterctl_lab.stub_catalogue import StubPackage
-from clusterctl_lab.stub_repository import build_repositories, unit_file
+from clusterctl_lab.stub_repository import build_repositories, command_text, unit_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,3 +121,11 @@ def test_a_static_unit_is_wanted_at_boot_as_by_udev(tmp_path: Path) -> None:
     link = "lib/systemd/system/multi-user.target.wants/nvidia-persistenced.service"
     assert (tmp_path / "ubuntu/archive" / link).is_symlink()
     assert not (tmp_path / "cuda/vendor" / link).is_symlink()
+
+
+def test_an_init_script_says_in_which_runlevels_it_runs() -> None:
+    script = command_text("/etc/init.d/kdump-tools", "kdump", "1.8.1")
+    assert script.startswith("#!/usr/bin/python3")
+    assert "\n# Provides:          kdump-tools\n" in script
+    assert "\n# Default-Start:     2 3 4 5\n" in script
+    assert "INIT INFO" not in command_text("/usr/sbin/kdump-config", "kdump", "1.8.1")
