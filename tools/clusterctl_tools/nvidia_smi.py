@@ -40,7 +40,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 # Azure's thermal test reads the same (ai-infrastructure-on-azure@a01b073, thermal_test.sh); `clocks_event_reasons` was `clocks_throttle_reasons` before R535.
-_TRACED = (
+_LOAD_FIELDS = (
     "index",
     "pci.bus_id",
     "clocks.sm",
@@ -63,7 +63,7 @@ def fields_argv(fields: Sequence[str], units: bool = True) -> List[str]:
 
 def load_argv() -> List[str]:
     """The command whose output `parse_load` reads."""
-    return fields_argv(_TRACED, units=False)
+    return fields_argv(_LOAD_FIELDS, units=False)
 
 
 def parse_load(text: str) -> List[GpuUnderLoad]:
@@ -73,12 +73,12 @@ def parse_load(text: str) -> List[GpuUnderLoad]:
         raise unreadable("nvidia-smi printed nothing")
     found = []
     for line in lines:
-        row = parse_row(line, _TRACED)
+        row = parse_row(line, _LOAD_FIELDS)
         index, bits = row["index"], row["clocks_event_reasons.active"]
         if not re.match(r"\d{1,3}$", index) or not re.match(r"0x[0-9a-fA-F]{1,16}$", bits):
             raise unreadable("nvidia-smi printed {!r}, which is not a row of a GPU".format(line))
         reasons = int(bits, 16)
-        clock, power, limit, temperature, margin, memory = (_plain_number(row[name]) for name in _TRACED[2:-1])
+        clock, power, limit, temperature, margin, memory = (_plain_number(row[name]) for name in _LOAD_FIELDS[2:-1])
         slowdowns = tuple(name for bit, name in _SLOWDOWNS.items() if reasons & bit)
         idle, held_back = bool(reasons & _IDLE), bool(reasons & _SW_THERMAL)
         found.append(

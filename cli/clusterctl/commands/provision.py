@@ -66,9 +66,7 @@ def _refuse_nonsense(given: dict[str, Any]) -> None:
             hint="a plan already names what is to be done; leave one of them out",
         )
     if not (given["yes"] or given["check"] or sys.stdin.isatty()):
-        raise UsageProblemError(
-            detail="stdin is not a terminal, so the plan cannot be confirmed", hint="add --yes (or set CLUSTERCTL_YES=1)"
-        )
+        raise UsageProblemError(detail="stdin is not a terminal: the plan cannot be confirmed", hint="add --yes (or set CLUSTERCTL_YES=1)")
 
 
 def _options(given: dict[str, Any], more: tuple[str, ...]) -> ProvisionOptions:

@@ -61,7 +61,7 @@ class OtherReader:
 
 def check(root: Path, monkeypatch: pytest.MonkeyPatch, *events: GpuEvent) -> dict[str, Finding]:
     for asking in (test_hardware, hardware_kernel_log):
-        monkeypatch.setattr(asking, "reader_of", lambda _: OtherReader(events))
+        monkeypatch.setattr(asking, "reader_of", lambda *_: OtherReader(events))
     hca = {"name": "mlx5_0", "rate_gbps": 400, "link_layer": "InfiniBand", "gpu": 0}
     return run_checks(
         test_hardware, declared("hardware", hardware_gpus=1, hardware_hcas=[hca], hardware_memory_min_gib=0), root, {JOURNAL: BOOTED}
