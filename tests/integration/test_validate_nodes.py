@@ -272,7 +272,9 @@ def test_plan_lists_pending_changes(site: Site, capsys: pytest.CaptureFixture[st
 
 def test_plan_with_ansible_uses_check_mode(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     before = site.node.shell("find /etc -type f | sort | xargs sha256sum")
-    code = site.clusterctl("plan", "--ansible", "-o", "json", node_roles="[os_tuning]", os_tuning_time_sources="[{address: ntp.example.org}]")
+    code = site.clusterctl(
+        "plan", "--ansible", "-o", "json", node_roles="[os_tuning]", os_tuning_time_sources="[{address: ntp.example.org}]"
+    )
     data = json.loads(capsys.readouterr().out)
     (node,) = data["nodes"]
     assert {c["role"] for c in node["changes"]} == {"os_tuning"}
