@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_plan import OK, DeclaredAttribute, Plan, make_plan
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_record import Record
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_registry import Registry
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_service import Service, ServiceError, open_service
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bmc_module import open_bmc, run_module
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bios import same
-from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.redfish import BmcError, Redfish, RefusedError, well_formed
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.redfish import Redfish, RefusedError
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = r"""
 module: redfish_bios
@@ -56,16 +59,6 @@ apply_again: {description: "A second run is required after the reset, to read th
 
 _CHANGED_MEANWHILE = 412
 _READ_BACKS = 5
-
-
-@dataclass(frozen=True)
-class Login:
-    """How to reach the BMC."""
-
-    url: str
-    user: str
-    password: str = field(repr=False)
-    ca_file: str
 
 
 def declared_attributes(params: dict[str, Any], vendor: str) -> list[DeclaredAttribute]:
@@ -122,8 +115,7 @@ def shown(plan: Plan, *, written: bool) -> str:
 def run(module: AnsibleModule) -> dict[str, Any]:
     """Plan, write if requested, and report."""
     params = module.params
-    login = Login(params["baseurl"], params["username"], params["password"], params["ca_path"] or "")
-    bmc = Redfish(login, float(params["timeout"]), verify=params["validate_certs"])
+    bmc = open_bmc(params)
     service = open_service(bmc.get, params["system"], params["vendor"])
     registry = Registry.parse(service.registry)
     plan = make_plan(declared_attributes(params, service.vendor), registry, service.current, service.pending)
@@ -173,34 +165,14 @@ def _not_applied(record: Record, service: Service, plan: Plan) -> list[str]:
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "baseurl": {"type": "str", "required": True},
-            "username": {"type": "str", "required": True},
-            "password": {"type": "str", "required": True, "no_log": True},
-            "validate_certs": {"type": "bool", "default": True},
-            "ca_path": {"type": "path"},
-            "timeout": {"type": "int", "default": 60},
-            "system": {"type": "str", "default": ""},
+    run_module(
+        run,
+        {
             "vendor": {"type": "str", "default": ""},
             "attributes": {"type": "dict", "default": {}},
             "overrides": {"type": "dict", "default": {}},
-            "apply": {"type": "bool", "default": False},
-            "record_dir": {"type": "path"},
         },
-        supports_check_mode=True,
     )
-    base = urlsplit(module.params["baseurl"])
-    if base.scheme != "https" or not base.netloc or "@" in base.netloc:
-        module.fail_json(msg="the URL of a BMC must start with https:// and contain no password")
-    try:
-        with well_formed():
-            result = run(module)
-    except BmcError as e:
-        module.fail_json(msg=f"BMC {base.netloc}: {e}")
-    except OSError as e:
-        module.fail_json(msg=f"record_dir: {e}")
-    module.exit_json(**result)
 
 
 if __name__ == "__main__":

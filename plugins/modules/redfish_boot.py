@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_record import Record
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bmc_module import open_bmc, run_module
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.boot_order import (
     BootOrderError,
     declared_order,
@@ -28,12 +27,12 @@ from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.re
     RefusedError,
     link,
     one_system,
-    well_formed,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.boot_order import BootOption
 
 DOCUMENTATION = r"""
@@ -75,21 +74,10 @@ _READ_BACKS = 5
 _RECORDED = "order"
 
 
-@dataclass(frozen=True)
-class Login:
-    """How to reach the BMC."""
-
-    url: str
-    user: str
-    password: str = field(repr=False)
-    ca_file: str
-
-
 def run(module: AnsibleModule) -> dict[str, Any]:
     """Set the order or the override."""
     params = module.params
-    login = Login(params["baseurl"], params["username"], params["password"], params["ca_path"] or "")
-    bmc = Redfish(login, float(params["timeout"]), verify=params["validate_certs"])
+    bmc = open_bmc(params)
     root = bmc.get(ROOT)
     system = one_system(bmc.get, root, params["system"], lambda s: bool(link(s, "Bios")), what="a BIOS", setting="bios_system")
     try:
@@ -191,33 +179,13 @@ def _lines(options: Sequence[BootOption]) -> str:
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "baseurl": {"type": "str", "required": True},
-            "username": {"type": "str", "required": True},
-            "password": {"type": "str", "required": True, "no_log": True},
-            "validate_certs": {"type": "bool", "default": True},
-            "ca_path": {"type": "path"},
-            "timeout": {"type": "int", "default": 60},
-            "system": {"type": "str", "default": ""},
+    run_module(
+        run,
+        {
             "order": {"type": "list", "elements": "str", "default": []},
             "disk_once": {"type": "bool", "default": False},
-            "apply": {"type": "bool", "default": False},
-            "record_dir": {"type": "path"},
         },
-        supports_check_mode=True,
     )
-    base = urlsplit(module.params["baseurl"])
-    if base.scheme != "https" or not base.netloc or "@" in base.netloc:
-        module.fail_json(msg="the URL of a BMC must start with https:// and contain no password")
-    try:
-        with well_formed():
-            result = run(module)
-    except BmcError as e:
-        module.fail_json(msg=f"BMC {base.netloc}: {e}")
-    except OSError as e:
-        module.fail_json(msg=f"record_dir: {e}")
-    module.exit_json(**result)
 
 
 if __name__ == "__main__":

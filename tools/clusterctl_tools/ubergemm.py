@@ -6,12 +6,14 @@ Source of the call and of the output: Azure/ai-infrastructure-on-azure@a01b073, 
 import re
 from typing import List, Sequence
 
-# Of datacenter-gpu-manager-4-cuda13 and -proprietary-cuda13 up to 4.6; since 4.7 of -cuda13-ubergemm2.
+# The path is that of Azure's images (GB300 and H100). Assumed: datacenter-gpu-manager-4-proprietary-cuda13 has it, since DCGM is public without it; from 4.7 on
+# it is in -cuda13-ubergemm2 (a dpkg -l). Not confirmed: that its adapters are numbered as CUDA numbers GPUs, and that it runs for longer than the minute of Azure.
 PROGRAM = "/usr/libexec/datacenter-gpu-manager-4/plugins/cuda13/updated/ubergemm"
 
 # It has no version of its own: that of DCGM, whose package it is in.
 VERSION = ("dcgmi", "--version")
 
+_TIME = "--time_to_run"
 # After `starting....`; what is printed before it is of the search for the fastest kernel.
 _BEGIN = re.compile(r"^.*starting", re.MULTILINE)
 _RATE = re.compile(r"GFlops:\s*(\d{1,12}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,2})?)\b")
@@ -19,7 +21,13 @@ _RATE = re.compile(r"GFlops:\s*(\d{1,12}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,2})?)\b"
 
 def load_argv(gpu: int, seconds: int, program: str = PROGRAM) -> Sequence[str]:
     """The command that loads a GPU, numbered by PCI address as nvidia-smi does; its output is read by `rates_gflops`."""
-    return ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", program, "--adapters", str(gpu), "--time_to_run", str(seconds))
+    return ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", program, "--adapters", str(gpu), _TIME, str(seconds))
+
+
+def asked_s(argv: Sequence[str]) -> float:
+    """How long `load_argv` asked it to run; 0 for another command."""
+    words = list(argv)
+    return float(words[words.index(_TIME) + 1]) if _TIME in words[:-1] else 0.0
 
 
 def rates_gflops(text: str) -> List[float]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.judging.judge import judge
-from clusterctl.core.gates.judging.missing_evidence import hint_for
-from clusterctl.core.gates.node_gate import NodeGate
+from clusterctl.core.gates.judging.missing_evidence import hint_for, with_hint
 from clusterctl.core.gates.registry import all_gates
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
@@ -32,10 +32,10 @@ def test_no_reason_for_missing_evidence_asks_for_a_repair(gate: Gate[Any]) -> No
 
 
 @pytest.mark.parametrize("rule", ["floor", "ceiling", "correctness", "transport", "complete", "diag"])
-@pytest.mark.parametrize("gate", [g for g in GATES if isinstance(g, NodeGate)], ids=lambda g: g.name)
-def test_a_node_gate_sends_nobody_to_a_machine_that_it_did_not_measure(gate: NodeGate[Any], rule: str) -> None:
+@pytest.mark.parametrize("gate", [g for g in GATES if g.scope is Scope.NODE], ids=lambda g: g.name)
+def test_a_node_gate_sends_nobody_to_a_machine_that_it_did_not_measure(gate: Gate[Any], rule: str) -> None:
     blank = GateResult(gate.name, "n1", Outcome.COULD_NOT_RUN, rule, metric="diag_memory", device="gpu3")
-    hints = {reason: gate._hint(replace(blank, reason=reason)) for reason in UNMEASURED}
+    hints = {reason: with_hint(gate, replace(blank, reason=reason)).hint for reason in UNMEASURED}
     assert all(hints.values())
     assert [reason for reason, hint in hints.items() if REPAIR.search(hint)] == []
 

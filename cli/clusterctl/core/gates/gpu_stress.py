@@ -9,12 +9,12 @@ from pydantic import Field
 
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.gpu_load import judge_load
-from clusterctl.core.gates.judging.missing_evidence import hint_for
-from clusterctl.core.gates.judging.reading import not_run, read_record
+from clusterctl.core.gates.judging.limits import limit_text
+from clusterctl.core.gates.judging.missing_evidence import with_hint
+from clusterctl.core.gates.judging.reading import Reading, not_run, read_record
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
 from clusterctl_tools import nvidia_smi, ubergemm
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import RawRecord
+    from clusterctl.model.gate_result import GateResult, RawRecord
 
 _TRACE = "trace"
 _COOLING = "compare fans, inlet temperature and power supplies in the BMC (`clusterctl bmc {node} sensors`), the power limit of {gpu} and its cold plate or heat sink"
@@ -46,7 +46,7 @@ class GpuStressSettings(GateSettings):
         duration_s: of the load. 900 s is Azure's thermal test (skills/slurm/thermal_stress_test); most faults show under sustained load only.
         start_s: the trace goes on for so much longer, because the program searches for its fastest kernel before it counts the time. Assumed.
         trace_s: between two samples of clocks, power and temperatures.
-        timeout_s: for start and end, on top of `duration_s`.
+        timeout_s: for start and end, on top of `duration_s` and `start_s`.
     """
 
     program: Annotated[str, Field(min_length=1)] = ubergemm.PROGRAM
@@ -87,7 +87,7 @@ class GpuStress(Gate[GpuStressSettings]):
             tool=self.tool,
             side=Side.SOLO,
             argv=("sleep", str(seconds + settings.start_s)),
-            timeout_s=seconds + at_level(settings.timeout_s, level),
+            timeout_s=seconds + settings.start_s + at_level(settings.timeout_s, level),
             batch=batch,
             version_argv=self.version_argv(settings),
             exclusive=True,
@@ -118,21 +118,18 @@ class GpuStress(Gate[GpuStressSettings]):
         results += judge_load(self, evidence, rates, traces, nvidia_smi.parse_load)
         simulated = {r.node for r in evidence.records if r.simulated}
         judged = {s.name for s in evidence.judged}
-        return tuple(replace(r, simulated=r.node in simulated, hint=self._hint(r)) for r in results if r.node in judged)
+        return tuple(with_hint(self, replace(r, simulated=r.node in simulated)) for r in results if r.node in judged)
 
     def _broken(self, record: RawRecord) -> GateResult | None:
         """Why a record is no evidence; None where it is. That of the trace holds in its `trace` what counts."""
-        reading = read_record(self, record)
         if record.step == _TRACE and not record.error and record.exit_status == 0:
             return None
+        reading = read_record(self, record)
+        asked_s = ubergemm.asked_s(record.argv)
+        if not reading.rule and record.duration_s < asked_s:
+            detail = f"it ended after {limit_text(record.duration_s)} of {limit_text(asked_s)} s"
+            reading = Reading((), "complete", GateReason.WRONG_RUN, detail)
         return not_run(self, record, reading) if reading.rule or not reading.samples else None
-
-    def _hint(self, result: GateResult) -> str:
-        if result.hint or result.outcome is Outcome.PASS:
-            return result.hint
-        if result.outcome is Outcome.COULD_NOT_RUN:
-            return hint_for(self, result.reason, result.node)
-        return self.hint(result)
 
     def hint(self, result: GateResult) -> str:
         """By the rule: heat and power are of the chassis, the rate per clock is of the GPU."""

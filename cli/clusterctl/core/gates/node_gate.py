@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from clusterctl.core.gates.gate import Gate, S, Scope
 from clusterctl.core.gates.judging.limits import compare_with_limits
-from clusterctl.core.gates.judging.missing_evidence import hint_for
+from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.reading import Reading, gate_raised, not_run, read_record
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import at_level
-from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
-from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl.model.gate_reason import GateReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.level import Level
 
 
@@ -59,7 +59,7 @@ class NodeGate(Gate[S]):
         reading = read_record(self, record)
         if reading.samples:
             try:
-                return [replace(r, hint=self._hint(r)) for r in self.verdicts(subject, record, reading)]
+                return [with_hint(self, r) for r in self.verdicts(subject, record, reading)]
             except Exception as e:  # noqa: BLE001 the code of a gate may raise anything; other records are judged all the same
                 reading = Reading((), "complete", GateReason.GATE_RAISED, gate_raised(self, e))
         return (not_run(self, record, reading),)
@@ -79,10 +79,3 @@ class NodeGate(Gate[S]):
             shares_with=self.shares_with(subject),
             links_of=self.links_of(settings),
         )
-
-    def _hint(self, result: GateResult) -> str:
-        if result.hint or result.outcome is Outcome.PASS:
-            return result.hint
-        if result.outcome is Outcome.COULD_NOT_RUN or result.reason in NOT_MEASURED:
-            return hint_for(self, result.reason, result.node)
-        return self.hint(result)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
+from clusterctl.model.gate_result import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from clusterctl.core.gates.gate import Gate
+    from clusterctl.model.gate_result import GateResult
 
 _CHECK_NODE = "check network, SSH and power of the node, then `clusterctl burnin {node}`"
 _CHECK_WAY = "check network, SSH and power of the node, and that no firewall on either node stops the other (`firewall-cmd --state`), then `clusterctl burnin {node}`"
@@ -54,6 +57,15 @@ def hint_for(gate: Gate[Any], reason: GateReason | None, node: str) -> str:
     if reason is GateReason.NOT_INSTALLED and not gate.installed_by:
         action = _INSTALL
     return action.format(node=node, role=gate.installed_by, gate=gate.name)
+
+
+def with_hint(gate: Gate[Any], result: GateResult) -> GateResult:
+    """A result with its next action: the gate's own about what was measured, else that of the missing evidence; a pass has none."""
+    if result.hint or result.outcome in (Outcome.PASS, Outcome.NOT_APPLICABLE):
+        return result
+    if result.outcome is Outcome.COULD_NOT_RUN or result.reason in NOT_MEASURED:
+        return replace(result, hint=hint_for(gate, result.reason, result.node))
+    return replace(result, hint=gate.hint(result))
 
 
 def most_important(reasons: Iterable[GateReason | None]) -> GateReason | None:

@@ -1,0 +1,126 @@
+"""The trace of a load, read: what each GPU showed while it worked, or why the trace is no evidence. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from clusterctl.core.gates.judging.limits import limit_text
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl_tools.gpu import UnreadableGpuError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from clusterctl.core.gates.gate import Gate
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import RawRecord
+    from clusterctl.model.trace_sample import TraceSample
+    from clusterctl_tools.gpu import GpuUnderLoad
+
+    ReadLoad = Callable[[str], Sequence[GpuUnderLoad]]
+
+LEAST_SAMPLES = 3
+# Of the samples under load: clocks and temperatures rise in the first tenth.
+_WARM_UP = 0.1
+# Of the time of its step: what it does not cover may have been slow, or hot.
+_COVERED = 0.8
+# nvidia-smi answers in tenths of a second; assumed: ten seconds are a symptom. It was seen to take 30 s before a GPU died.
+_SLOW_QUERY_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One GPU over the time of its load, without the warm-up; None = nvidia-smi does not report it."""
+
+    clock_mhz: float | None
+    power_w: float | None
+    temperature_c: float | None
+    margin_c: float | None
+    slowdowns: tuple[str, ...]
+    held_back: float
+
+
+def read_trace(
+    gate: Gate[Any], subject: Subject, record: RawRecord | None, read: ReadLoad
+) -> tuple[dict[str, Loaded] | None, list[GateResult]]:
+    """GPU -> its load, None where the trace is no evidence; and what is wrong with it."""
+    blank = GateResult(gate.name, subject.name, Outcome.COULD_NOT_RUN, "complete", "trace", reason=GateReason.INCOMPLETE)
+    if record is None:
+        return None, [replace(blank, detail="the trace of clocks and temperatures is missing")]
+    results = _queries(blank, record.trace)
+    moments: dict[str, list[GpuUnderLoad]] = {}
+    until_s = max((s.at_s + s.took_s for s in record.trace), default=0.0)
+    if until_s < _COVERED * record.duration_s:
+        detail = f"the trace ends after {limit_text(until_s)} of {limit_text(record.duration_s)} s"
+        return None, [*results, replace(blank, detail=detail)]
+    for sample in record.trace:
+        if _is_late(sample):
+            continue  # judged as slow
+        if sample.exit_status != 0:
+            return None, [*results, _failed(blank, sample, read)]
+        try:
+            rows = read(sample.stdout)
+        except UnreadableGpuError as e:
+            return None, [*results, replace(blank, reason=GateReason.UNPARSABLE, detail=str(e))]
+        for row in (r for r in rows if not r.idle):
+            moments.setdefault(f"gpu{row.index}", []).append(row)
+    warm = {device: rows[int(_WARM_UP * len(rows)) :] for device, rows in moments.items()}
+    return {device: _load_of(rows) for device, rows in warm.items() if len(rows) >= LEAST_SAMPLES}, results
+
+
+def _failed(blank: GateResult, sample: TraceSample, read: ReadLoad) -> GateResult:
+    """A failure of the vendor's tool under load: some of its messages are that a GPU is gone."""
+    first = next((line.strip() for line in sample.stdout.splitlines() if line.strip()), f"exit status {sample.exit_status}")
+    outcome, reason = Outcome.COULD_NOT_RUN, GateReason.TOOL_FAILED
+    try:
+        read(first)
+    except UnreadableGpuError as e:
+        if e.lost:
+            outcome, reason = Outcome.FAIL, GateReason.DEVICE_LOST
+    return replace(blank, outcome=outcome, reason=reason, detail=f"nvidia-smi failed under load: {first}")
+
+
+def _load_of(rows: Sequence[GpuUnderLoad]) -> Loaded:
+    def known(name: str) -> list[float]:
+        return [value for row in rows if (value := getattr(row, name)) is not None]
+
+    clocks, powers = known("clock_mhz"), known("power_w")
+    return Loaded(
+        clock_mhz=median(clocks) if clocks else None,
+        power_w=median(powers) if powers else None,
+        temperature_c=max(known("temperature_c"), default=None),
+        margin_c=min(known("margin_c"), default=None),
+        slowdowns=tuple(dict.fromkeys(name for row in rows for name in row.slowdowns)),
+        held_back=sum(row.held_back for row in rows) / len(rows),
+    )
+
+
+def _queries(blank: GateResult, trace: Sequence[TraceSample]) -> list[GateResult]:
+    """A driver that answers slowly under load."""
+    slowest = max((s.took_s for s in trace), default=0.0)
+    never = sum(map(_is_late, trace))
+    if slowest < _SLOW_QUERY_S and not never:
+        return []
+    detail = f"nvidia-smi took up to {limit_text(slowest)} s under load" + (
+        f", and {never} of {len(trace)} times it did not answer" if never else ""
+    )
+    outcome = Outcome.FAIL if never else Outcome.WARN
+    slow = replace(blank, outcome=outcome, rule="query", metric="nvidia_smi", reason=GateReason.QUERY_SLOW, detail=detail)
+    return [
+        replace(
+            slow,
+            value=slowest,
+            limit=_SLOW_QUERY_S,
+            unit="s",
+            expected=f"<= {limit_text(_SLOW_QUERY_S)} s",
+            found=f"{limit_text(slowest)} s",
+        )
+    ]
+
+
+def _is_late(sample: TraceSample) -> bool:
+    """Whether the command did not answer: one that cannot be started, or is ended by a signal, says nothing about the hardware."""
+    return sample.exit_status is None and sample.took_s >= _SLOW_QUERY_S
