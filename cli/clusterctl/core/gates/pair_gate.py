@@ -112,7 +112,7 @@ class PairGate(Gate[P]):
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """A result for every HCA of every judged node that has records.
 
-        Where the profile declares all rounds, two HCAs of a rail that have no record of each other are a run that got lost.
+        Where the profile's rounds are enough for everybody to meet, two HCAs of a rail that have no record of each other are a run that got lost.
         """
         taking = {r.node for r in evidence.records}
         findings = self._findings(evidence)
@@ -122,9 +122,8 @@ class PairGate(Gate[P]):
 
     def _findings(self, evidence: Evidence) -> PairFindings:
         trusted = [s.name for s in evidence.subjects.values() if s.partner]
-        taking = {r.node for r in evidence.records}
         links = links_of(self, evidence)
-        lost = lost_links(self, [s for s in evidence.subjects.values() if s.name in taking], links, evidence.level)
+        lost = lost_links(self, evidence, links)
         rails = {(s.name, h.name): h.rail for s in evidence.subjects.values() for h in s.hcas}
         known = [link for link in (*links, *lost) if link.one in rails and link.other in rails]
         topology = DevicePlaces({s.name: s.node.place for s in evidence.subjects.values()}, rails)

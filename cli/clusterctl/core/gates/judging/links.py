@@ -10,6 +10,7 @@ from clusterctl.core.gates.judging.attribution import End, Link, LinkState
 from clusterctl.core.gates.judging.limits import applicable, floors, limit_text
 from clusterctl.core.gates.judging.reading import read_record
 from clusterctl.core.gates.planning.pair_steps import AGAIN, TURNS
+from clusterctl.core.gates.planning.schedule import everybody_meets
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
 from clusterctl.model.gate_result import BaselineKind
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import Baseline, RawRecord, Sample
-    from clusterctl.model.level import Level
 
 _PAIR = 2
 # A number is more than none: what was measured low counts, whatever became of the other direction.
@@ -77,11 +77,14 @@ def _meeting(turns: Mapping[str, Link]) -> Link:
     return replace(worst, runs=len(runs), low_clients=low, unpinned=unpinned)
 
 
-def lost_links(gate: PairGate[Any], taking: Sequence[Subject], links: Sequence[Link], level: Level) -> tuple[Link, ...]:
-    """The meetings that the nodes of `taking` planned and have no record of; known only where all rounds were planned."""
+def lost_links(gate: PairGate[Any], evidence: Evidence, links: Sequence[Link]) -> tuple[Link, ...]:
+    """The meetings that nodes with records planned and have no record of; known only where the rounds are enough for everybody to meet."""
+    recorded = {r.node for r in evidence.records}
+    taking = [s for s in evidence.subjects.values() if s.name in recorded]
     met = {frozenset((link.one, link.other)) for link in links}
     lost = []
-    with_all = {s.name for s in taking if at_level(s.profile.settings_of(gate).rounds, level) == 0}
+    known = len(evidence.subjects)
+    with_all = {s.name for s in taking if everybody_meets(known, at_level(s.profile.settings_of(gate).rounds, evidence.level))}
     for one, other in combinations(taking, _PAIR) if with_all else ():
         if one.name in with_all:
             pairs = [((one.name, a.name), (other.name, b.name)) for a in one.hcas for b in other.hcas if a.rail == b.rail]

@@ -34,13 +34,18 @@ def number_of_rounds(players: int, rounds: int) -> int:
     return min(rounds or everybody, everybody)
 
 
+def everybody_meets(players: int, rounds: int) -> bool:
+    """Whether the rounds are enough for all pairs; 0 rounds = all."""
+    return number_of_rounds(players, rounds) == number_of_rounds(players, 0)
+
+
 def matchings(players: Sequence[T], leaf_of: Callable[[T], str], rounds: int, seed: str) -> tuple[tuple[tuple[T, T], ...], ...]:
     """`rounds` rounds of disjoint pairs: one inside leaves, the others across leaves as far as there are any; everybody meets, if 0 or that few.
 
     The same players, leaves and seed give the same pairs. Nobody meets the same player twice where that can be avoided, and with an odd number a
     different player rests in each round.
     """
-    if number_of_rounds(len(players), rounds) == number_of_rounds(len(players), 0):
+    if everybody_meets(len(players), rounds):
         return tournament(players)
     draw = _Draw([leaf_of(p) for p in players], seed)
     return tuple(tuple((players[a], players[b]) for a, b in draw.round(inside=number == 0)) for number in range(rounds))
