@@ -39,6 +39,28 @@ def test_installed_parts_are_found(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
+def test_where_roles_run_is_told_with_the_number_of_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = replace(config(tmp_path), inventory=(written(tmp_path),))
+    found = checks(site)["apply"]
+    assert found.ok
+    assert found.found == "roles run on 1 nodes themselves, with Python 3.11 or later; from the controller on 1: it is reached by local"
+    assert checks(replace(site, apply="ssh"))["apply"].found == "roles run from the controller: apply: ssh is set"
+    monkeypatch.setenv("ANSIBLE_STRATEGY", "free")
+    assert checks(site)["apply"].found == "roles run from the controller: ANSIBLE_STRATEGY is set for Ansible on the controller"
+
+
+def test_a_declared_state_that_is_invalid_is_no_missing_part(tmp_path: Path) -> None:
+    found = checks(config(tmp_path))["apply"]
+    assert (found.ok, found.required) == (False, False)
+    assert found.found == "the declared state is invalid"
+
+
+def written(folder: Path) -> Path:
+    file = folder / "hosts.yml"
+    file.write_text("all:\n  vars: {node_roles: [nccl]}\n  hosts:\n    a1: {ansible_connection: local}\n    a2: {ansible_user: root}\n")
+    return file
+
+
 def test_missing_parts_have_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(doctor, "version", lambda _: "2.99.0")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
-from clusterctl.adapters.config_keys import APPLY_BY_SSH, BY_NAME, COMMON, CPU_QUOTA_PERCENT, REBOOT_BUDGET
+from clusterctl.adapters.config_keys import APPLY_ON_NODE, BY_NAME, COMMON, CPU_QUOTA_PERCENT, REBOOT_BUDGET
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.core.breaker import Breaker
@@ -81,7 +81,7 @@ class Config:
     cpu_quota_percent: int = CPU_QUOTA_PERCENT
     auto_partners: int = 0
     limits: PoolLimits = _NO_LIMITS
-    apply: str = APPLY_BY_SSH
+    apply: str = APPLY_ON_NODE
 
     @property
     def plugins(self) -> Path:

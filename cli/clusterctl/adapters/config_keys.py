@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 COMMON = "@common"
 REBOOT_BUDGET = "50%"
 APPLY_ON_NODE = "node"
-APPLY_BY_SSH = "ssh"
-_APPLY = (APPLY_BY_SSH, APPLY_ON_NODE)
+_APPLY = (APPLY_ON_NODE, "ssh")
 CPU_QUOTA_PERCENT = 50
 _BUDGET = re.compile(r"[1-9][0-9]*|([1-9][0-9]?|100)%")
 _WEEK_MINUTES = 7 * 24 * 60
@@ -250,8 +249,8 @@ KEYS = (
         "write apply: ssh, or apply: node",
         "where Ansible runs when roles are applied: `node`, on each node itself, or `ssh`, on the controller. "
         "A node whose Python is too old, that is not reached as root by SSH, and roles that need the controller use `ssh` anyway",
-        APPLY_BY_SSH,
-        f"`{APPLY_BY_SSH}`",
+        APPLY_ON_NODE,
+        f"`{APPLY_ON_NODE}`",
     ),
 )
 BY_NAME = {key.name: key for key in KEYS}

@@ -8,6 +8,7 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +16,17 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
-from clusterctl.adapters.inventory.load import list_hosts
+from clusterctl.adapters.config_keys import APPLY_ON_NODE
+from clusterctl.adapters.inventory.load import list_hosts, load_nodes
 from clusterctl.adapters.node_packages import node_packages
+from clusterctl.adapters.on_node.archive import MIN_PYTHON
 from clusterctl.adapters.pools.loader import check_pool
 from clusterctl.adapters.site_content import checked_validator_dirs, site_content
 from clusterctl.adapters.site_gates import load_site_gates
 from clusterctl.adapters.validator_declarations import read_traits
 from clusterctl.core.ansible_series import REQUIREMENT, oldest_node_python
 from clusterctl.core.gates.registry import gate_names
+from clusterctl.core.where_ansible_runs import node_problem, run_problem
 from clusterctl.model.doctor_check import Check
 from clusterctl.model.errors import ClusterctlError
 
@@ -43,6 +47,7 @@ def examine(config: Config) -> tuple[Check, ...]:
         _tool("podman", "only the lab needs it: apt install podman", required=False),
         _state_dir(config.state_dir),
         _inventory(config),
+        _apply(config),
         _pool(config),
         _gates(config),
         *_site_roles(),
@@ -116,6 +121,21 @@ def _inventory(config: Config) -> Check:
         return Check("inventory", ok=False, found=str(e), hint=e.hint)
     hint = "add nodes to the inventory; `clusterctl init DIR` writes one to start from"
     return Check("inventory", bool(hosts), f"{len(hosts)} nodes in {len(config.inventory)} layers", hint)
+
+
+def _apply(config: Config) -> Check:
+    """Where roles run, by number of nodes; only a node itself knows its Python, so `plan` may name more that are changed from here."""
+    name, hint = "apply", "docs/explanation/where-ansible-runs.md has each reason with what to do"
+    why = run_problem((), (), os.environ) if config.apply == APPLY_ON_NODE else f"apply: {config.apply} is set"
+    if why:
+        return Check(name, ok=True, found=f"roles run from the controller: {why}", hint=hint)
+    try:
+        reasons = Counter(node_problem(node, "", MIN_PYTHON) for node in load_nodes(config.inventory, "all"))
+    except ClusterctlError as e:
+        hint = "clusterctl profile check shows what is wrong with file and line"
+        return Check(name, ok=False, found=str(e).splitlines()[0].rstrip(":"), hint=hint, required=False)
+    found = f"roles run on {reasons.pop('', 0)} nodes themselves, with Python {'.'.join(map(str, MIN_PYTHON))} or later"
+    return Check(name, ok=True, found="; ".join([found, *(f"from the controller on {n}: {why}" for why, n in reasons.items())]), hint=hint)
 
 
 def _pool(config: Config) -> Check:
