@@ -80,19 +80,6 @@ def _repeated(args: str, declared: dict[str, Any]) -> list[str]:
     return [f"{n}: given {len(found[canonical(n)])} times" for n in single if len(found.get(canonical(n), [])) > 1]
 
 
-def entry_of_release(grub_cfg: str, release: str) -> str:
-    """The id of the menu entry that starts a kernel release; empty if there is none."""
-    return next((e.id for e in grub.parse_grub_cfg(grub_cfg) if e.kernel.endswith(f"vmlinuz-{release}") and "recovery" not in e.id), "")
-
-
-def default_kernel(grub_cfg: str) -> str:
-    """The path of the kernel that the menu starts by default; empty if unknown (a saved entry)."""
-    try:
-        return grub.default_kernel(grub_cfg)
-    except grub.UnknownDefaultError:
-        return ""
-
-
 def module_name(name: str) -> str:
     """The name of a module below /sys/module."""
     return name.replace("-", "_")
@@ -135,9 +122,8 @@ class FilterModule:
             "kernel_cmdline_errors": cmdline_errors,
             "kernel_cmdline_pattern": cmdline_pattern,
             "kernel_cmdline_words": cmdline_words,
-            "kernel_default_kernel": default_kernel,
-            "kernel_entry_of_release": entry_of_release,
             "kernel_module_name": module_name,
             "kernel_option_differences": option_differences,
             "kernel_option_files": option_files,
+            "kernel_starts_saved_entry": grub.starts_saved_entry,
         }

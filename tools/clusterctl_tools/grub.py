@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import List
+from typing import Dict, List, Optional
 
 GRUB_CFG = "/boot/grub/grub.cfg"
+GRUBENV = "/boot/grub/grubenv"
+"""The entry that boots by default where GRUB_DEFAULT is `saved` (saved_entry), and the one that boots only the next time (next_entry)."""
 LOADER_ENTRIES = "/boot/loader/entries/*.conf"
 """Where these exist, grubby and not grub.cfg shows the entries."""
 GRUBBY_ENTRIES = ("grubby", "--info=ALL")
@@ -12,7 +14,11 @@ GRUBBY_DEFAULT = ("grubby", "--default-kernel")
 
 _MENU_ID = re.compile(r"^(\s*)(menuentry|submenu)\b.*?(?:\$menuentry_id_option|--id)\s+'?([^'\s{]+)'?")
 _LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+(\S+)[ \t]*(.*)$")
-_DEFAULT = re.compile(r'^\s*set default="([^"$]*)"', re.MULTILINE)
+# The first one that is not next_entry, which grub-mkconfig writes before it.
+_DEFAULT = re.compile(r'^\s*set default="(?!\$\{next_entry\})([^"]*)"', re.MULTILINE)
+_SAVED = "${saved_entry}"
+# Of the function recordfail of Ubuntu and Debian (00_header); the environment block is a file on the same file system.
+_READ_ONLY = re.compile(r"GRUB lacks write support for ([\w-]+)")
 
 
 class UnknownDefaultError(LookupError):
@@ -66,17 +72,48 @@ def unattended(entries: List[BootEntry]) -> List[BootEntry]:
     return [e for e in entries if "recovery" not in e.id and "single" not in e.args.split()]
 
 
-def default_kernel(grub_cfg: str) -> str:
-    """The path of the kernel that the menu starts by default.
+def parse_grubenv(text: str) -> Dict[str, str]:
+    """The variables of an environment block, or of the output of `grub-editenv - list`."""
+    lines = (line for line in text.splitlines() if "=" in line and not line.startswith("#"))
+    return {name: value for name, _, value in (line.partition("=") for line in lines)}
+
+
+def entry_of_release(grub_cfg: str, release: str) -> str:
+    """The id of the menu entry that starts a kernel release; empty if there is none."""
+    return next((e.id for e in parse_grub_cfg(grub_cfg) if e.kernel.endswith("vmlinuz-" + release) and "recovery" not in e.id), "")
+
+
+def starts_saved_entry(grub_cfg: str) -> bool:
+    """Whether the menu was made with GRUB_DEFAULT=saved."""
+    chosen = _DEFAULT.search(grub_cfg)
+    return bool(chosen and chosen.group(1) == _SAVED)
+
+
+def read_only_storage(grub_cfg: str) -> str:
+    """What keeps GRUB from changing its environment block (`diskfilter`, `lvm`, `btrfs`), as the menu says; empty if nothing does.
+
+    There, an entry that was chosen for one boot starts at every boot until the running system takes the choice back.
+    """
+    found = _READ_ONLY.search(grub_cfg)
+    return found.group(1) if found else ""
+
+
+def default_kernel(grub_cfg: str, grubenv: Optional[str] = None) -> str:
+    """The path of the kernel that the menu starts by default; `grubenv`: the environment block, None if it is not known.
 
     Raises:
-        UnknownDefaultError: the menu does not name its default entry (a saved one), or names one that it does not have.
+        UnknownDefaultError: the menu does not name its default entry, or names one that it does not have.
     """
     chosen = _DEFAULT.search(grub_cfg)
     if not chosen:
         raise UnknownDefaultError("does not name its default entry")
+    default = chosen.group(1)
+    if default == _SAVED and grubenv is not None:
+        default = parse_grubenv(grubenv).get("saved_entry", "")
+    if "$" in default:
+        raise UnknownDefaultError("does not name its default entry")
     entries = parse_grub_cfg(grub_cfg)
-    found = entries[:1] if chosen.group(1) in ("", "0") else [e for e in entries if e.id == chosen.group(1)]
+    found = entries[:1] if default in ("", "0") else [e for e in entries if e.id == default]
     if not found:
-        raise UnknownDefaultError("the default {!r} matches no entry".format(chosen.group(1)))
+        raise UnknownDefaultError("the default {!r} matches no entry".format(default))
     return found[0].kernel

@@ -29,7 +29,7 @@ def default_kernel(probe: Probe) -> str:
     if probe.glob(grub.LOADER_ENTRIES):
         return probe.output(grub.GRUBBY_DEFAULT).strip()
     try:
-        return grub.default_kernel(probe.read(grub.GRUB_CFG) or "")
+        return grub.default_kernel(probe.read(grub.GRUB_CFG) or "", probe.read(grub.GRUBENV) or "")
     except grub.UnknownDefaultError as e:
         raise ProbeError("{}: {}".format(grub.GRUB_CFG, e)) from e
 

@@ -16,6 +16,7 @@ ROLE = "kernel"
 RUNNING_KERNEL = "kernel.release.running"
 REBOOT = "reboot the node: the running kernel was started with other parameters"
 APPLY = "apply the role kernel"
+KEEP = "provision the node: it starts this kernel once, and keeps it when that boot succeeds"
 UPGRADE = "an upgrade could install a kernel that the drivers do not match: " + APPLY
 
 
@@ -91,7 +92,7 @@ def test_release(spec: SpecView, probe: Probe, record: Record) -> None:
     except ProbeError as e:
         record.could_not_run("kernel.release.persisted", str(e))
     else:
-        record.equal("kernel.release.persisted", release, next_release, hint=APPLY)
+        record.equal("kernel.release.persisted", release, next_release, hint=KEEP)
 
 
 def test_modules(spec: SpecView, probe: Probe, record: Record) -> None:

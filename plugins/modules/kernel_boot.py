@@ -1,0 +1,197 @@
+"""Which kernel GRUB starts: once, or from now on."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools import grub
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DOCUMENTATION = r"""
+module: kernel_boot
+short_description: Choose which kernel GRUB starts, for one boot or from now on
+description:
+  - Writes GRUB's environment block with C(grub-reboot) and C(grub-set-default), or C(grub2-reboot) and C(grubby) where loader entries are used. Needs
+    GRUB_DEFAULT=saved. Never reboots.
+  - A choice for one boot is used up when GRUB reads it. If that kernel does not start, the next power cycle starts the default one again, so the running
+    kernel is made the default first.
+options:
+  release: {description: The kernel to start., type: str, required: true}
+  once: {description: "Only the next boot; false makes it the default and takes back a choice for one boot.", type: bool, default: false}
+author: clusterctl authors
+"""
+EXAMPLES = r"""
+- name: Start the declared kernel once
+  clusterctl.gpu.kernel_boot: {release: 6.8.0-1046-nvidia, once: true}
+"""
+RETURN = r"""
+entry: {description: "The menu entry; empty if the running kernel has none.", type: str, returned: success}
+fallback: {description: The kernel that starts if the chosen one does not., type: str, returned: success}
+stuck: {description: "What keeps GRUB from using up a choice for one boot, such as diskfilter; empty if nothing does.", type: str, returned: success}
+"""
+_SAVED_DEFAULT = "GRUB_DEFAULT=saved is not in force: apply the role kernel first"
+
+
+class BootChoiceError(Exception):
+    """The choice cannot be made, or was not taken."""
+
+
+@dataclass
+class Grub:
+    """GRUB with a generated menu (Debian, Ubuntu)."""
+
+    run: Callable[[list[str]], str]
+    root: str = ""
+    reboot_tool = "grub-reboot"
+    editor = "grub-editenv"
+
+    @property
+    def menu(self) -> str:
+        """The text of grub.cfg."""
+        return _read(self.root + grub.GRUB_CFG)
+
+    def entry(self, release: str) -> str:
+        """The entry that starts a kernel; empty if there is none."""
+        return grub.entry_of_release(self.menu, release)
+
+    def default(self) -> str:
+        """The kernel that starts by default; empty if it is not known."""
+        try:
+            kernel = grub.default_kernel(self.menu, self.environment())
+        except grub.UnknownDefaultError:
+            return ""
+        return kernel.rpartition("vmlinuz-")[2]
+
+    def once(self) -> str:
+        """The entry that is chosen for one boot; empty if none is."""
+        return grub.parse_grubenv(self.environment()).get("next_entry", "")
+
+    def environment(self) -> str:
+        """The environment block; a new machine may have none."""
+        return _read(self.root + grub.GRUBENV)
+
+    def set_default(self, release: str) -> None:
+        """Make a kernel the default."""
+        if not self.starts_saved():
+            raise BootChoiceError(_SAVED_DEFAULT)
+        self.run(["grub-set-default", self.entry(release)])
+
+    def starts_saved(self) -> bool:
+        """Whether the default is the saved entry."""
+        return grub.starts_saved_entry(self.menu)
+
+    def stuck(self) -> str:
+        """What keeps GRUB from writing its environment block; empty if nothing does."""
+        return grub.read_only_storage(self.menu)
+
+
+class LoaderEntries(Grub):
+    """GRUB with the loader entries of EL, which grubby edits."""
+
+    reboot_tool = "grub2-reboot"
+    editor = "grub2-editenv"
+
+    def entry(self, release: str) -> str:
+        """As the menu of GRUB; an entry without an id has its number."""
+        text = self.run(["grubby", f"--info=/boot/vmlinuz-{release}"]) if os.path.exists(f"{self.root}/boot/vmlinuz-{release}") else ""
+        found = re.search(r'^id="?([^"\n]+)', text, re.MULTILINE) or re.search(r"^index=(\d+)", text, re.MULTILINE)
+        return found.group(1) if found else ""
+
+    def environment(self) -> str:
+        """As the tool shows it: where the file is depends on the firmware."""
+        return self.run([self.editor, "-", "list"])
+
+    def default(self) -> str:
+        """The kernel that grubby names."""
+        return self.run(list(grub.GRUBBY_DEFAULT)).strip().rpartition("vmlinuz-")[2]
+
+    def set_default(self, release: str) -> None:
+        """Make a kernel the default, which grubby saves in the environment block."""
+        self.run(["grubby", f"--set-default=/boot/vmlinuz-{release}"])
+
+    def starts_saved(self) -> bool:
+        """From GRUB's own settings: its menu is not generated for each kernel."""
+        found = re.findall(r"^\s*GRUB_DEFAULT=[\"']?(\w+)", _read(f"{self.root}/etc/default/grub"), re.MULTILINE)
+        return found[-1:] == ["saved"]
+
+
+def choose(loader: Grub, release: str, running: str, *, once: bool, check_mode: bool) -> dict[str, Any]:
+    """Choose a kernel.
+
+    Raises:
+        BootChoiceError: it is not in the menu, or the loader did not take the choice.
+    """
+    entry, before = loader.entry(release), (loader.default(), loader.once())
+    if not entry:
+        if once or release != running:
+            raise BootChoiceError(f"the boot menu has no entry that starts {release}")
+        return _result(loader, entry, before[0], changed=False)
+    changed = before[1] != entry or before[0] == release if once else before[0] != release or bool(before[1])
+    if check_mode or not changed:
+        return _result(loader, entry, before[0], changed=changed)
+    fallback = _choose_once(loader, release, running, entry) if once else _choose_default(loader, release)
+    return _result(loader, entry, fallback, changed=True)
+
+
+def _choose_default(loader: Grub, release: str) -> str:
+    if loader.default() != release:
+        loader.set_default(release)
+    if loader.once():
+        loader.run([loader.editor, "-", "unset", "next_entry"])
+    if loader.default() != release:
+        raise BootChoiceError(f"{release} was made the default, but the boot menu starts {loader.default() or 'an unknown kernel'}")
+    return release
+
+
+def _choose_once(loader: Grub, release: str, running: str, entry: str) -> str:
+    if not loader.starts_saved():
+        raise BootChoiceError(_SAVED_DEFAULT)
+    if loader.default() != running and loader.entry(running):
+        loader.set_default(running)
+    fallback = loader.default()
+    if fallback == release:
+        raise BootChoiceError(f"{release} is the default already, and the running {running} is not in the boot menu: nothing to fall back to")
+    loader.run([loader.reboot_tool, entry])
+    if loader.once() != entry:
+        raise BootChoiceError(f"{loader.reboot_tool} ran, but next_entry is {loader.once()!r} and not {entry!r}")
+    return fallback
+
+
+def _result(loader: Grub, entry: str, fallback: str, *, changed: bool) -> dict[str, Any]:
+    return {"changed": changed, "entry": entry, "fallback": fallback, "stuck": loader.stuck()}
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def main() -> None:
+    """Run the module."""
+    options = {"release": {"type": "str", "required": True}, "once": {"type": "bool", "default": False}}
+    module = AnsibleModule(argument_spec=options, supports_check_mode=True)
+
+    def run(words: list[str]) -> str:
+        _, output, _ = module.run_command(words, check_rc=True)
+        return str(output)
+
+    loader = (LoaderEntries if glob.glob(grub.LOADER_ENTRIES) else Grub)(run)
+    params = module.params
+    try:
+        module.exit_json(**choose(loader, params["release"], os.uname().release, once=params["once"], check_mode=module.check_mode))
+    except BootChoiceError as e:
+        module.fail_json(msg=str(e))
+
+
+if __name__ == "__main__":
+    main()
