@@ -18,6 +18,7 @@ from . import (
     ethernet_rails,
     fresh_installer,
     gpu_modes,
+    grub_env,
     kernel_modules,
     link_type,
     machine,
@@ -30,9 +31,10 @@ from . import (
     sysfs_memory,
     sysfs_pci,
     sysfs_rdma,
+    uname,
     update_grub,
 )
-from .cmdline import FIRST_BOOT, GRUB_CFG, cmdline_from_grub_cfg
+from .cmdline import FIRST_BOOT, GRUB_CFG
 from .hugepages import pages_from_cmdline
 from .mounts import bind, move_mount, new_tmpfs
 from .pseudo_files import copy_values, make_links, write_files
@@ -52,12 +54,14 @@ def main(_argv: list[str], _version: str = "") -> int:
     fresh_installer.on_boot()
     _boot_folder()
     node = socket.gethostname()
-    cmdline = _next_cmdline()
+    started = grub_env.start_kernel()
+    cmdline = started.cmdline if started else FIRST_BOOT
     pages = pages_from_cmdline(cmdline, machine.NUMA_NODES, machine.THIS.huge_kib_per_node)
     boot_id = str(uuid.uuid4())
     os.makedirs(RUN, exist_ok=True)
     simulated = "The hardware of this node is simulated by clusterctl lab."
     write_files(RUN, {"simulated": simulated, "boot_id": boot_id, "hardware": machine.THIS.name})
+    uname.on_boot(started.release if started else "")
     machine.name_devices()
     boot_source.on_boot()
     nv_config.on_boot()
@@ -74,7 +78,7 @@ def main(_argv: list[str], _version: str = "") -> int:
 
 
 def _boot_folder() -> None:
-    """Put the running kernel into /boot and configure the boot loader."""
+    """Put the kernel of the installer, the host's, into /boot and configure the boot loader."""
     release = os.uname().release
     for name in ("vmlinuz", "initrd.img", "config", "System.map"):
         path = f"/boot/{name}-{release}"
@@ -83,13 +87,6 @@ def _boot_folder() -> None:
     os.makedirs(f"/lib/modules/{release}", exist_ok=True)
     if not os.path.exists(GRUB_CFG):
         update_grub.write_grub_cfg(update_grub.grub_cfg_text(), GRUB_CFG)
-
-
-def _next_cmdline() -> str:
-    if os.path.exists(GRUB_CFG):
-        with open(GRUB_CFG, encoding="utf-8") as file:
-            return cmdline_from_grub_cfg(file.read()) or FIRST_BOOT
-    return FIRST_BOOT
 
 
 def create_sysfs(node: str, cmdline: str, pages: HugePages) -> None:
@@ -142,6 +139,7 @@ def _proc_sys(cmdline: str, boot_id: str, pages: HugePages) -> None:
     bind(neighbours, f"{root}/net/ipv4/neigh")
     fresh = procfs.proc_sys_files(cmdline, boot_id, pages.total(pages.default_kib))
     write_files(root, fresh)
+    write_files(root, {"kernel/osrelease": uname.release()})
     for name in fresh:  # on a host without a watchdog the watchdog files are read-only
         os.chmod(f"{root}/{name}", 0o644)
     for own in _OWN_SYS:

@@ -1,18 +1,11 @@
-"""Kernel command lines: parsing, and the one of the next boot from grub.cfg."""
+"""Kernel command lines."""
 
 from __future__ import annotations
 
 import re
 
 GRUB_CFG = "/boot/grub/grub.cfg"
-_LINUX = re.compile(r"^\s*linux(?:efi)?\s+(\S+)\s*(.*)$", re.MULTILINE)
 FIRST_BOOT = "BOOT_IMAGE=/boot/vmlinuz-lab root=UUID=5f1c2a9e-12d4-4c63-9a35-6b8d2f0e7c11 ro quiet"
-
-
-def cmdline_from_grub_cfg(text: str) -> str | None:
-    """The command line of the first menu entry; None if there is no entry."""
-    found = _LINUX.search(text)
-    return " ".join(f"BOOT_IMAGE={found[1]} {found[2]}".split()) if found else None
 
 
 def parse_cmdline(cmdline: str) -> list[tuple[str, str | None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import state
+from . import state, uname
 
 # Package -> name of its DKMS module.
 _PACKAGES = {"mlnx-ofed-kernel-dkms": "mlnx-ofed-kernel", "kernel-mft-dkms": "kernel-mft-dkms", "nvidia-dkms-580-open": "nvidia"}
@@ -38,7 +38,7 @@ def main(argv: list[str], _version: str = "") -> int:
 
 def _row(module: str, package: str) -> str:
     installed = all(os.path.exists(path) for path in _files(package))
-    return f"{module}, {os.uname().release}, x86_64: installed\n" if installed else f"{module}: added\n"
+    return f"{module}, {uname.release()}, x86_64: installed\n" if installed else f"{module}: added\n"
 
 
 def _files(package: str) -> list[str]:

@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 
-from . import imex_channel, machine, state
+from . import imex_channel, machine, pci_drivers, state, uname
 from .cmdline import parse_cmdline
 from .pseudo_files import write_files
 
@@ -82,7 +82,7 @@ class ModuleError(Exception):
 def available_version(name: str) -> str | None:
     """The version of a module that can be loaded, empty for a module of the kernel; None if there is no such module."""
     found = state.read(f"{state.MODULES}/{name}").partition("\n")[0]
-    return found or ("" if name in IN_TREE else None)
+    return found or ("" if name in IN_TREE and uname.has_module(name) else None)
 
 
 def modinfo_overrides(name: str) -> dict[str, str]:
@@ -99,7 +99,7 @@ def require_module(name: str) -> str:
     """
     version = available_version(name)
     if version is None:
-        raise ModuleError(f"modprobe: FATAL: Module {name} not found in directory /lib/modules/{os.uname().release}")
+        raise ModuleError(f"modprobe: FATAL: Module {name} not found in directory /lib/modules/{uname.release()}")
     return version
 
 
@@ -127,6 +127,7 @@ def load_module(name: str, parameters: dict[str, str] | None = None) -> None:
     files |= {f"parameters/{key}": value for key, value in shown.items()}
     write_files(f"{state.LOADED}/{name}", files)
     os.makedirs(f"{state.LOADED}/{name}/holders", exist_ok=True)
+    pci_drivers.bind(name)
     if name == "nvidia":
         _nvidia_proc(version, options)
         if options.get("NVreg_CreateImexChannel0") == "1" and machine.THIS.rack_nvlink:
@@ -142,6 +143,7 @@ def unload_module(name: str) -> None:
     name = name.replace("-", "_")
     if not state.is_module_loaded(name):
         raise ModuleError(f"modprobe: FATAL: Module {name} is not loaded.")
+    pci_drivers.release(name)
     shutil.rmtree(f"{state.LOADED}/{name}")
 
 

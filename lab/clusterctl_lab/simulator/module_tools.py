@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import state
+from . import state, uname
 from .kernel_modules import ModuleError, available_version, load_module, modinfo_overrides, require_module, unload_module
 
 # Modules of the kernel whose files have dashes; NVIDIA's have them, too.
@@ -56,7 +56,7 @@ def _modinfo(words: list[str]) -> int:
             print(f"modinfo: ERROR: Module {name} not found.", file=sys.stderr)
             code = 1
             continue
-        release = os.uname().release
+        release = uname.release()
         where = "updates/dkms" if version else "kernel/drivers"
         rows = {
             "filename": f"/lib/modules/{release}/{where}/{_file_name(name)}.ko",

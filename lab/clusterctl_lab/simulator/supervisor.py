@@ -6,7 +6,7 @@ import os
 import select
 import socket
 
-from . import ethernet_rails, fault_effects, link_messages, link_type, load, peers, state
+from . import ethernet_rails, fault_effects, link_messages, link_type, load, peers, state, uname
 from .file_watcher import POLL_S, FileWatcher
 from .foreign_programs import ForeignPrograms
 from .kernel_log import KMSG, KernelLog
@@ -74,7 +74,7 @@ def _apply_new_faults(before: state.Faults, log: KernelLog) -> state.Faults:
 
 def _log_first_lines(log: KernelLog) -> None:
     """Write the first lines of a boot: an empty kernel log is not a healthy one."""
-    log.log(f"Linux version {os.uname().release} (simulated)", "notice")
+    log.log(f"Linux version {uname.release()} (simulated)", "notice")
     log.log(f"Command line: {state.read('/proc/cmdline')}")
     if state.driver_version():
         log.log(f"NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  {state.driver_version()}  Release Build", "notice")

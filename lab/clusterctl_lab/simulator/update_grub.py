@@ -15,6 +15,21 @@ _READ = (
     'printf \'%s\\0%s\\0%s\' "$GRUB_CMDLINE_LINUX" "$GRUB_CMDLINE_LINUX_DEFAULT" "${GRUB_DEFAULT:-0}"'
 )
 _ROOT = "UUID=5f1c2a9e-12d4-4c63-9a35-6b8d2f0e7c11"
+# As 00_header of grub-mkconfig.
+_HEAD = """# Written by update-grub (simulated) from /etc/default/grub.
+if [ -s $prefix/grubenv ]; then
+  set have_grubenv=true
+  load_env
+fi
+if [ "${{next_entry}}" ] ; then
+   set default="${{next_entry}}"
+   set next_entry=
+   save_env next_entry
+   set boot_once=true
+else
+   set default="{default}"
+fi
+"""
 _ENTRY = """menuentry '{title}' --class debian --class gnu-linux --class gnu --class os $menuentry_id_option '{id}' {{
 \tlinux\t/boot/vmlinuz-{release} root={root} ro {words}
 \tinitrd\t/boot/initrd.img-{release}
@@ -50,7 +65,7 @@ def grub_cfg_text() -> str:
     output = subprocess.run(["/bin/sh", "-c", _READ], check=True, capture_output=True, text=True).stdout
     always, normal, default = output.split("\0")
     releases = sorted((p.removeprefix("/boot/vmlinuz-") for p in glob.glob("/boot/vmlinuz-*")), reverse=True)
-    head = f'# Written by update-grub (simulated) from /etc/default/grub.\nset default="{default}"\n'
+    head = _HEAD.format(default="${saved_entry}" if default == "saved" else default)
     first = [_entry("Debian GNU/Linux", "gnulinux-simple", r, f"{always} {normal}") for r in releases[:1]]
     more = [_entry(f"Debian GNU/Linux, with Linux {r}", f"gnulinux-{r}-advanced", r, f"{always} {normal}") for r in releases]
     rescue = [
