@@ -79,8 +79,10 @@ def parse_grubenv(text: str) -> Dict[str, str]:
 
 
 def entry_of_release(grub_cfg: str, release: str) -> str:
-    """The id of the menu entry that starts a kernel release; empty if there is none."""
-    return next((e.id for e in parse_grub_cfg(grub_cfg) if e.kernel.endswith("vmlinuz-" + release) and "recovery" not in e.id), "")
+    """The id of the menu entry that starts a kernel release, by preference one that names it: the others start the newest; empty if there is none."""
+    entries = parse_grub_cfg(grub_cfg)
+    ids = [e.id for e in entries if e.kernel.endswith("vmlinuz-" + release) and "recovery" not in e.id]
+    return next((i for i in ids if release in i), ids[0] if ids else "")
 
 
 def starts_saved_entry(grub_cfg: str) -> bool:

@@ -92,26 +92,6 @@ def test_a_menu_that_starts_nothing_differs(menu: str) -> None:
     assert boot.boot_differences(menu, {}) == ["the boot menu has no entry that starts a kernel"]
 
 
-@pytest.mark.parametrize(
-    ("default", "kernel"),
-    [
-        ("0", "/boot/vmlinuz-6.8.0-60-generic"),
-        ("gnulinux-advanced-a>gnulinux-6.8.0-1046-nvidia-advanced-a", "/boot/vmlinuz-6.8.0-1046-nvidia"),
-        ("gnulinux-removed", ""),
-        ("${saved_entry}", ""),
-    ],
-)
-def test_the_default_kernel(default: str, kernel: str) -> None:
-    assert boot.default_kernel(MENU.format(default=default, words=GOOD)) == kernel
-
-
-def test_the_entry_of_a_release() -> None:
-    menu = MENU.format(default="0", words=GOOD)
-    assert boot.entry_of_release(menu, "6.8.0-1046-nvidia") == "gnulinux-advanced-a>gnulinux-6.8.0-1046-nvidia-advanced-a"
-    assert boot.entry_of_release(menu, "6.8.0-60-generic") == "gnulinux-simple-a"
-    assert boot.entry_of_release(menu, "5.15.0-1-generic") == ""
-
-
 def test_grubby_entries() -> None:
     info = 'index=0\nkernel="/boot/vmlinuz-5.14.0"\nargs="ro iommu=pt"\nindex=1\nargs="ro"\n'
     assert boot.boot_differences(info, {"iommu": "pt"}) == ["iommu: declared iommu=pt, found (absent)"]

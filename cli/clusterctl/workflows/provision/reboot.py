@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from clusterctl.workflows.provision.context import RunContext
 
 
+# A kernel that no selected role has brought is not booted in passing.
+_SAME_KERNEL = ("-e", "reboot_kernel=false")
 _MOST = 3
 # a server with much memory takes 20 minutes to start, its fabric some more
 _TURN_S = 3600
@@ -43,7 +45,8 @@ def reboot(context: RunContext) -> None:
         waiting = [n for n in pending if number and _waits(context, n)]
         last = [n for n, roles in pending.items() if number == _MOST - 1 and n not in waiting and can_be_cycled(context, n, roles)]
         cycled = (*cycle_or_give_up(context, waiting), *power_cycle(context, last))
-        failures = reboot_nodes(context, {n: roles for n, roles in pending.items() if n not in cycled and n in context.active})
+        warm = {n: roles for n, roles in pending.items() if n not in cycled and n in context.active}
+        failures = reboot_nodes(context, warm, _SAME_KERNEL)
         again = {n: context.applied[n].apply_again for n in pending if n in context.active and context.applied[n].apply_again}
         for name in (n for n in pending if n in context.active and n not in again):
             context.applied[name] = replace(context.applied[name], reboot_required=())

@@ -3,16 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl_lab.simulator.cmdline import cmdline_from_grub_cfg, last_value, parse_cmdline
-
-
-def test_the_first_menu_entry_boots() -> None:
-    text = "menuentry 'one' {\n\tlinux\t/boot/vmlinuz-6.1 root=UUID=x ro  iommu=pt\n\tinitrd /boot/i\n}\nmenuentry 'two' {\n linux /boot/vmlinuz-5 ro\n}\n"
-    assert cmdline_from_grub_cfg(text) == "BOOT_IMAGE=/boot/vmlinuz-6.1 root=UUID=x ro iommu=pt"
-
-
-def test_a_file_without_an_entry_has_no_command_line() -> None:
-    assert cmdline_from_grub_cfg("set default=0\n") is None
+from clusterctl_lab.simulator.cmdline import last_value, parse_cmdline
 
 
 def test_parameters_with_and_without_value_and_in_quotes() -> None:

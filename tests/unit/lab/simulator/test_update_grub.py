@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl_lab.simulator import update_grub
-from clusterctl_lab.simulator.cmdline import cmdline_from_grub_cfg
+from clusterctl_lab.simulator.grub_env import entries, take_entry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +24,7 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_parameters_of_all_files_reach_the_next_boot(etc: Path) -> None:
     (etc / "grub.d" / "90.cfg").write_text('GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX iommu=pt"\n')
     (etc / "grub.d" / "91.cfg").write_text('GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT hugepagesz=1G hugepages=4"\n')
-    cmdline = cmdline_from_grub_cfg(update_grub.grub_cfg_text())
-    assert cmdline is not None
+    cmdline = entries(update_grub.grub_cfg_text())[0].cmdline
     assert cmdline.startswith("BOOT_IMAGE=/boot/vmlinuz-6.1.0-9 root=UUID=")
     assert cmdline.endswith("ro iommu=pt quiet hugepagesz=1G hugepages=4")
 
@@ -49,5 +48,18 @@ def test_an_invalid_file_is_an_error_and_keeps_the_old_configuration(etc: Path, 
 def test_the_configuration_is_replaced_atomically(etc: Path, tmp_path: Path) -> None:
     target = tmp_path / "boot" / "grub" / "grub.cfg"
     assert update_grub.main(["grub-mkconfig", "-o", str(target)]) == 0
-    assert cmdline_from_grub_cfg(target.read_text())
+    assert entries(target.read_text())
     assert [p.name for p in target.parent.iterdir()] == ["grub.cfg"]
+
+
+def test_the_saved_entry_is_the_default_where_it_is_declared(etc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glob.glob", lambda _pattern: ["/boot/vmlinuz-6.1.0-9", "/boot/vmlinuz-6.1.0-8"])
+    environment = tmp_path / "grubenv"
+    environment.write_text("saved_entry=gnulinux-advanced>gnulinux-6.1.0-8-advanced\n")
+    started = []
+    for default in ("0", "saved"):
+        (etc / "grub.d" / "92.cfg").write_text(f"GRUB_DEFAULT={default}\n")
+        entry = take_entry(update_grub.grub_cfg_text(), str(environment))
+        assert entry is not None
+        started.append(entry.release)
+    assert started == ["6.1.0-9", "6.1.0-8"]
