@@ -69,6 +69,10 @@ class Grub:
             return ""
         return kernel.rpartition("vmlinuz-")[2]
 
+    def keeps(self, release: str) -> bool:
+        """Whether this kernel is the default by name: the first entry is another one after the next installation."""
+        return self.default() == release and grub.parse_grubenv(self.environment()).get("saved_entry") == self.entry(release)
+
     def once(self) -> str:
         """The entry that is chosen for one boot; empty if none is."""
         return grub.parse_grubenv(self.environment()).get("next_entry", "")
@@ -112,6 +116,10 @@ class LoaderEntries(Grub):
         """The kernel that grubby names."""
         return self.run(list(grub.GRUBBY_DEFAULT)).strip().rpartition("vmlinuz-")[2]
 
+    def keeps(self, release: str) -> bool:
+        """As the menu of GRUB; grubby may save a title or an id."""
+        return self.default() == release and "saved_entry" in grub.parse_grubenv(self.environment())
+
     def set_default(self, release: str) -> None:
         """Make a kernel the default, which grubby saves in the environment block."""
         self.run(["grubby", f"--set-default=/boot/vmlinuz-{release}"])
@@ -128,20 +136,20 @@ def choose(loader: Grub, release: str, running: str, *, once: bool, check_mode: 
     Raises:
         BootChoiceError: it is not in the menu, or the loader did not take the choice.
     """
-    entry, before = loader.entry(release), (loader.default(), loader.once())
+    entry, default, chosen = loader.entry(release), loader.default(), loader.once()
     if not entry:
         if once or release != running:
             raise BootChoiceError(f"the boot menu has no entry that starts {release}")
-        return _result(loader, entry, before[0], changed=False)
-    changed = before[1] != entry or before[0] == release if once else before[0] != release or bool(before[1])
+        return _result(loader, entry, default, changed=False)
+    changed = chosen != entry or default == release if once else not loader.keeps(release) or bool(chosen)
     if check_mode or not changed:
-        return _result(loader, entry, before[0], changed=changed)
+        return _result(loader, entry, default, changed=changed)
     fallback = _choose_once(loader, release, running, entry) if once else _choose_default(loader, release)
     return _result(loader, entry, fallback, changed=True)
 
 
 def _choose_default(loader: Grub, release: str) -> str:
-    if loader.default() != release:
+    if not loader.keeps(release):
         loader.set_default(release)
     if loader.once():
         loader.run([loader.editor, "-", "unset", "next_entry"])
@@ -153,7 +161,7 @@ def _choose_default(loader: Grub, release: str) -> str:
 def _choose_once(loader: Grub, release: str, running: str, entry: str) -> str:
     if not loader.starts_saved():
         raise BootChoiceError(_SAVED_DEFAULT)
-    if loader.default() != running and loader.entry(running):
+    if loader.entry(running) and not loader.keeps(running):
         loader.set_default(running)
     fallback = loader.default()
     if fallback == release:
@@ -188,9 +196,15 @@ def main() -> None:
     loader = (LoaderEntries if glob.glob(grub.LOADER_ENTRIES) else Grub)(run)
     params = module.params
     try:
-        module.exit_json(**choose(loader, params["release"], os.uname().release, once=params["once"], check_mode=module.check_mode))
+        result = choose(loader, params["release"], os.uname().release, once=params["once"], check_mode=module.check_mode)
     except BootChoiceError as e:
         module.fail_json(msg=str(e))
+    if params["once"] and result["stuck"]:
+        module.warn(
+            f"GRUB cannot write to {result['stuck']}: if {params['release']} does not start, each power cycle starts it again, until {result['fallback']}"
+            " is chosen in the boot menu, at the console"
+        )
+    module.exit_json(**result)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import TYPE_CHECKING
 
@@ -20,17 +21,15 @@ N1, N2 = "r237-n01", "r237-n02"
 NEW = "6.8.0-1046-nvidia"
 FOLDER = f"/lib/modules/{NEW}"
 # os_tuning is never applied here, so that every run ends before the burn-in.
-SITE = f"""
-rack_237:
-  vars:
-    node_roles: [kernel, os_tuning]
-    kernel_package: ""
-    kernel_version: ""
-    kernel_extra_packages: []
-    kernel_release: {NEW}
-    kernel_modules: []
-    kernel_cmdline: {{panic: 5}}
-"""
+DECLARED = {
+    "node_roles": ["kernel", "os_tuning"],
+    "kernel_package": "",
+    "kernel_version": "",
+    "kernel_extra_packages": [],
+    "kernel_release": NEW,
+    "kernel_modules": [],
+    "kernel_cmdline": {"panic": 5},
+}
 INSTALLED = f"mkdir -p {FOLDER} && echo simulated > /boot/vmlinuz-{NEW} && update-grub && printf '%s' \"$modules\" > {FOLDER}/modules.dep"
 WITHOUT_ADAPTER = "modules='kernel/drivers/nvme/host/nvme.ko:\n'"
 COMPLETE = "modules='kernel/drivers/nvme/host/nvme.ko:\nkernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko.zst: kernel/x/mlxfw.ko.zst\n'"
@@ -40,7 +39,7 @@ COMPLETE = "modules='kernel/drivers/nvme/host/nvme.ko:\nkernel/drivers/net/ether
 def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRack]:
     site = tmp_path_factory.mktemp("site")
     made = DemoRack(site, 237)
-    (site / "kernel.yml").write_text(SITE)
+    (site / "kernel.yml").write_text(json.dumps({"rack_237": {"hosts": dict.fromkeys((N1, N2), DECLARED)}}))
     made.write_site(str(site / "kernel.yml"))
     try:
         made.lab_up("--nodes", "2")
