@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -48,14 +48,14 @@ class Grub:
     """GRUB with a generated menu (Debian, Ubuntu)."""
 
     run: Callable[[list[str]], str]
-    root: str = ""
+    root: Path = Path("/")
     reboot_tool = "grub-reboot"
     editor = "grub-editenv"
 
     @property
     def menu(self) -> str:
         """The text of grub.cfg."""
-        return _read(self.root + grub.GRUB_CFG)
+        return _read(self.root / grub.GRUB_CFG.lstrip("/"))
 
     def entry(self, release: str) -> str:
         """The entry that starts a kernel; empty if there is none."""
@@ -79,7 +79,7 @@ class Grub:
 
     def environment(self) -> str:
         """The environment block; a new machine may have none."""
-        return _read(self.root + grub.GRUBENV)
+        return _read(self.root / grub.GRUBENV.lstrip("/"))
 
     def set_default(self, release: str) -> None:
         """Make a kernel the default."""
@@ -104,7 +104,7 @@ class LoaderEntries(Grub):
 
     def entry(self, release: str) -> str:
         """As the menu of GRUB; an entry without an id has its number."""
-        text = self.run(["grubby", f"--info=/boot/vmlinuz-{release}"]) if os.path.exists(f"{self.root}/boot/vmlinuz-{release}") else ""
+        text = self.run(["grubby", f"--info=/boot/vmlinuz-{release}"]) if (self.root / f"boot/vmlinuz-{release}").exists() else ""
         found = re.search(r'^id="?([^"\n]+)', text, re.MULTILINE) or re.search(r"^index=(\d+)", text, re.MULTILINE)
         return found.group(1) if found else ""
 
@@ -126,7 +126,7 @@ class LoaderEntries(Grub):
 
     def starts_saved(self) -> bool:
         """From GRUB's own settings: its menu is not generated for each kernel."""
-        found = re.findall(r"^\s*GRUB_DEFAULT=[\"']?(\w+)", _read(f"{self.root}/etc/default/grub"), re.MULTILINE)
+        found = re.findall(r"^\s*GRUB_DEFAULT=[\"']?(\w+)", _read(self.root / "etc/default/grub"), re.MULTILINE)
         return found[-1:] == ["saved"]
 
 
@@ -165,7 +165,9 @@ def _choose_once(loader: Grub, release: str, running: str, entry: str) -> str:
         loader.set_default(running)
     fallback = loader.default()
     if fallback == release:
-        raise BootChoiceError(f"{release} is the default already, and the running {running} is not in the boot menu: nothing to fall back to")
+        raise BootChoiceError(
+            f"{release} is the default already, and the running {running} is not in the boot menu: nothing to fall back to"
+        )
     loader.run([loader.reboot_tool, entry])
     if loader.once() != entry:
         raise BootChoiceError(f"{loader.reboot_tool} ran, but next_entry is {loader.once()!r} and not {entry!r}")
@@ -176,10 +178,9 @@ def _result(loader: Grub, entry: str, fallback: str, *, changed: bool) -> dict[s
     return {"changed": changed, "entry": entry, "fallback": fallback, "stuck": loader.stuck()}
 
 
-def _read(path: str) -> str:
+def _read(path: Path) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
@@ -193,7 +194,7 @@ def main() -> None:
         _, output, _ = module.run_command(words, check_rc=True)
         return str(output)
 
-    loader = (LoaderEntries if glob.glob(grub.LOADER_ENTRIES) else Grub)(run)
+    loader = (LoaderEntries if any(Path("/").glob(grub.LOADER_ENTRIES.lstrip("/"))) else Grub)(run)
     params = module.params
     try:
         result = choose(loader, params["release"], os.uname().release, once=params["once"], check_mode=module.check_mode)

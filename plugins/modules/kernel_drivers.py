@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools import grub
-from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.kernel_drivers import missing_drivers, missing_text, package_hint
+from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.kernel_drivers import (
+    ROOT,
+    missing_drivers,
+    missing_text,
+    package_hint,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 DOCUMENTATION = r"""
 module: kernel_drivers
@@ -32,24 +37,24 @@ release: {description: "The kernel that was examined; empty if no boot menu says
 missing: {description: "Driver and device, each.", type: list, returned: success}
 text: {description: "What is missing, with the package that brings it; empty if nothing is.", type: str, returned: success}
 """
-_FAMILIES = {"Debian": "/etc/debian_version", "RedHat": "/etc/redhat-release"}
+_FAMILIES = {"Debian": "etc/debian_version", "RedHat": "etc/redhat-release"}
 
 
-def examine(release: str, running: str, root: str = "") -> dict[str, Any]:
+def examine(release: str, running: str, root: Path = ROOT) -> dict[str, Any]:
     """The result for a kernel; the running one has all of its drivers."""
     missing = missing_drivers(release, root) if release not in ("", running) else []
-    family = next((name for name, path in _FAMILIES.items() if os.path.exists(root + path)), "")
+    family = next((name for name, path in _FAMILIES.items() if (root / path).exists()), "")
     hint = package_hint(release, family)
     text = missing_text(release, missing) + (f": {hint}" if hint else "") if missing else ""
     return {"changed": False, "release": release, "missing": [{"driver": d.module, "device": d.device} for d in missing], "text": text}
 
 
-def next_release(run: Callable[[list[str]], tuple[int, str, str]], root: str = "") -> str:
+def next_release(run: Callable[[list[str]], tuple[int, str, str]], root: Path = ROOT) -> str:
     """The kernel that the boot menu starts next; empty if it does not say."""
-    if glob.glob(root + grub.LOADER_ENTRIES):
+    if any(root.glob(grub.LOADER_ENTRIES.lstrip("/"))):
         _, kernel, _ = run(list(grub.GRUBBY_DEFAULT))
     else:
-        kernel = _of_menu(_read(root + grub.GRUB_CFG), _read(root + grub.GRUBENV))
+        kernel = _of_menu(*(_read(root / path.lstrip("/")) for path in (grub.GRUB_CFG, grub.GRUBENV)))
     return kernel.strip().rpartition("vmlinuz-")[2]
 
 
@@ -62,10 +67,9 @@ def _of_menu(menu: str, environment: str) -> str:
         return ""
 
 
-def _read(path: str) -> str:
+def _read(path: Path) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 

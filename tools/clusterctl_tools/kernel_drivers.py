@@ -1,14 +1,14 @@
 """The drivers that a machine needs to come back: of the disks it boots from and of its network, and what an installed kernel has of them."""
 
-import glob
-import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Dict, FrozenSet, Iterator, List, Set, Tuple
 
+ROOT = Path("/")
 _BOOT_MOUNTS = ("/", "/boot", "/boot/efi")
-# The longest path in sysfs has fewer folders; a loop of links ends here.
-_DEEPEST = 64
+# proc(5): device number, root, mount point, options, optional fields, a separator, type, source
+_MOUNT = re.compile(r"\d+ \d+ (\S+) \S+ (\S+) .*?- \S+ (\S+)")
 _DISTRIBUTION_HINTS = {
     "Debian": "install linux-modules-extra-{release} (Ubuntu 22.04 splits it from linux-modules-{release}): add it to kernel_extra_packages",
     "RedHat": "install kernel-modules-{version}, else kernel-modules-extra-{version}: add it to kernel_extra_packages",
@@ -23,22 +23,22 @@ class UsedDriver:
     device: str
 
 
-def used_drivers(root: str = "") -> List[UsedDriver]:
+def used_drivers(root: Path = ROOT) -> List[UsedDriver]:
     """The drivers of the disks that hold /, /boot and /boot/efi, and of all network ports and adapters that have one."""
     found: Set[Tuple[str, str]] = set()
     for device, path in [*_disks(root), *_network(root)]:
-        found.update((module, device) for module in _modules_of(path))
+        found.update((module, device) for module in _modules_of(root, path))
     return [UsedDriver(module, device) for module, device in sorted(found) if _is_tracked(root, module)]
 
 
-def modules_of_kernel(release: str, root: str = "") -> FrozenSet[str]:
+def modules_of_kernel(release: str, root: Path = ROOT) -> FrozenSet[str]:
     """The modules that a kernel has, built in or to be loaded; empty if none are installed for it."""
-    folder = "{}/lib/modules/{}".format(root, release)
-    lines = [line.split(":")[0] for name in ("modules.builtin", "modules.dep") for line in _read(folder + "/" + name).splitlines()]
+    folder = root / "lib/modules" / release
+    lines = [line.split(":")[0] for name in ("modules.builtin", "modules.dep") for line in _read(folder / name).splitlines()]
     return frozenset(_module_name(line) for line in lines if line.strip())
 
 
-def missing_drivers(release: str, root: str = "") -> List[UsedDriver]:
+def missing_drivers(release: str, root: Path = ROOT) -> List[UsedDriver]:
     """The drivers in use that a kernel does not have."""
     there = modules_of_kernel(release, root)
     return [driver for driver in used_drivers(root) if driver.module not in there]
@@ -58,71 +58,63 @@ def package_hint(release: str, os_family: str) -> str:
     return _DISTRIBUTION_HINTS.get(os_family, "").format(release=release, version=re.sub(r"\.[^.]+$", "", release))
 
 
-def _disks(root: str) -> Iterator[Tuple[str, str]]:
+def _disks(root: Path) -> Iterator[Tuple[str, Path]]:
     """The block devices below the file systems that a boot needs, down to the disks under RAID, LVM and encryption."""
-    waiting = [number for point, number in _mounts(root) if point in _BOOT_MOUNTS]
-    paths = [_real("{}/sys/dev/block/{}".format(root, number)) for number in waiting]
-    seen: Set[str] = set()
+    paths = [root / "sys/dev/block" / number for point, number in _mounts(root) if point in _BOOT_MOUNTS]
+    seen: Set[Path] = set()
     while paths:
-        path = paths.pop()
-        if not path or path in seen:
+        path = paths.pop().resolve()
+        if path in seen or not path.exists():
             continue
         seen.add(path)
-        slaves = glob.glob(glob.escape(path) + "/slaves/*")
-        paths += [_real(slave) for slave in slaves]
+        slaves = list(path.glob("slaves/*"))
+        paths += slaves
         if not slaves:
-            for controller in [path, *_nvme_paths(path)]:
-                yield path.rpartition("/")[2], controller
+            for controller in [path, *_nvme_controllers(path)]:
+                yield path.name, controller
 
 
-def _nvme_paths(path: str) -> List[str]:
+def _nvme_controllers(path: Path) -> List[Path]:
     """The controllers of a disk with native NVMe multipath, which is below no PCI device."""
-    subsystem = re.match(r".*/nvme-subsystem/[^/]+", path)
-    return [_real(link) for link in glob.glob(glob.escape(subsystem.group()) + "/nvme*") if os.path.islink(link)] if subsystem else []
+    subsystem = next((p for p in path.parents if p.parent.name == "nvme-subsystem"), None)
+    return [link.resolve() for link in subsystem.glob("nvme*") if link.is_symlink()] if subsystem else []
 
 
-def _mounts(root: str) -> Iterator[Tuple[str, str]]:
+def _mounts(root: Path) -> Iterator[Tuple[str, str]]:
     """Mount point and device number; that of the device file where the file system has one of its own (btrfs)."""
-    for line in _read(root + "/proc/self/mountinfo").splitlines():
-        left, _, right = line.partition(" - ")
-        fields, source = left.split(), (right.split() + ["", ""])[1]
-        if len(fields) < 5:
+    for line in _read(root / "proc/self/mountinfo").splitlines():
+        found = _MOUNT.match(line)
+        if not found:
             continue
-        number = fields[2]
+        number, point, source = found.groups()
         if number.startswith("0:") and source.startswith("/dev/"):
-            name = os.path.realpath(root + source).rpartition("/")[2]
-            number = _read("{}/sys/class/block/{}/dev".format(root, name)).strip() or number
-        yield fields[4], number
+            name = (root / source[1:]).resolve().name
+            number = _read(root / "sys/class/block" / name / "dev").strip() or number
+        yield point, number
 
 
-def _network(root: str) -> Iterator[Tuple[str, str]]:
-    for link in sorted(glob.glob(root + "/sys/class/net/*")):
-        if os.path.exists(link + "/device"):
-            yield link.rpartition("/")[2], _real(link + "/device")
-    for link in sorted(glob.glob(root + "/sys/class/infiniband/*")):
-        name, adapter = link.rpartition("/")[2], _real(link + "/device")
-        yield name, adapter
-        # the RDMA part of an adapter is a device of its own, with another driver (auxiliary bus)
-        for part in glob.glob(glob.escape(adapter) + "/*.rdma.*") if adapter else ():
-            yield name, _real(part)
+def _network(root: Path) -> Iterator[Tuple[str, Path]]:
+    for kind in ("net", "infiniband"):
+        for link in sorted((root / "sys/class" / kind).glob("*/device")):
+            yield link.parent.name, link.resolve()
+            # the RDMA part of an adapter is a device of its own, with another driver (auxiliary bus)
+            for part in link.resolve().glob("*.rdma.*") if kind == "infiniband" else ():
+                yield link.parent.name, part.resolve()
 
 
-def _modules_of(path: str) -> Iterator[str]:
+def _modules_of(root: Path, path: Path) -> Iterator[str]:
     """The modules of a device and of what it is attached to, up to the root of sysfs."""
-    for _ in range(_DEEPEST):
-        if not path or path.endswith("/sys"):
-            return
-        module = path + "/driver/module"
-        if os.path.exists(module):
-            yield _real(module).rpartition("/")[2].replace("-", "_")
-        path = path.rpartition("/")[0]
+    for device in (path, *path.parents):
+        module = device / "driver" / "module"
+        if root in device.parents and module.exists():
+            yield _module_name(module.resolve().name)
 
 
-def _is_tracked(root: str, module: str) -> bool:
+def _is_tracked(root: Path, module: str) -> bool:
     """Whether a kernel lists such a module: what can only be built in (the driver of PCIe ports) is in no list of any kernel."""
-    if os.path.exists("{}/sys/module/{}/initstate".format(root, module)):
+    if (root / "sys/module" / module / "initstate").exists():
         return True
-    running = _read(root + "/proc/sys/kernel/osrelease").strip() or os.uname().release
+    running = _read(root / "proc/sys/kernel/osrelease").strip()
     return module in modules_of_kernel(running, root)
 
 
@@ -130,14 +122,8 @@ def _module_name(path: str) -> str:
     return re.sub(r"\.ko(\.\w+)?$", "", path.strip().rpartition("/")[2]).replace("-", "_")
 
 
-def _real(path: str) -> str:
-    """The path without links; empty if nothing is there."""
-    return os.path.realpath(path) if os.path.exists(path) else ""
-
-
-def _read(path: str) -> str:
+def _read(path: Path) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""

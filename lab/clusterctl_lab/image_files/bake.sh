@@ -33,7 +33,7 @@ done
 mv /usr/bin/uname /usr/bin/uname.real
 printf '#!/usr/bin/python3 -IS\nimport sys\nsys.path.insert(0, "%s")\nfrom simulator.uname import main\nsys.exit(main(sys.argv))\n' "$lab" >/usr/bin/uname
 chmod 755 /usr/bin/uname
-cat "$files/node_uname.py" >>"$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')/sitecustomize.py"
+cp "$lab/simulator/python_uname.py" "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')/sitecustomize.py"
 
 mkdir -p /etc/default/grub.d
 printf 'GRUB_DEFAULT=0\nGRUB_TIMEOUT=5\nGRUB_DISTRIBUTOR=Debian\nGRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX=""\n' >/etc/default/grub

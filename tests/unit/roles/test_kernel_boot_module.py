@@ -43,7 +43,7 @@ class Machine:
         for release in (OLD, NEW):
             self.write(f"boot/vmlinuz-{release}", "")
         self.write("etc/default/grub", "GRUB_DEFAULT=0\n#GRUB_DEFAULT=1\nGRUB_DEFAULT=saved\n")
-        self.loader = (boot.LoaderEntries if loader_entries else boot.Grub)(self.run, str(root))
+        self.loader = (boot.LoaderEntries if loader_entries else boot.Grub)(self.run, root)
         self.save()
 
     def write(self, path: str, text: str) -> None:
@@ -136,7 +136,7 @@ def test_loader_entries_need_the_saved_default(tmp_path: Path) -> None:
 
 
 def test_an_unknown_kernel_is_an_error_and_a_running_one_without_an_entry_is_none(machine: Machine) -> None:
-    with pytest.raises(boot.BootChoiceError, match="has no entry that starts 5.15"):
+    with pytest.raises(boot.BootChoiceError, match=r"has no entry that starts 5\.15"):
         machine.choose("5.15", once=True)
     assert machine.choose("5.15", running="5.15")["entry"] == ""
 
@@ -158,19 +158,19 @@ def test_storage_that_grub_cannot_write_is_reported(tmp_path: Path) -> None:
 def test_the_kernel_of_the_next_boot(env: str, kernel: str, tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.write("boot/grub/grubenv", env)
-    assert drivers.next_release(lambda _words: (1, "", ""), str(tmp_path)) == kernel
+    assert drivers.next_release(lambda _words: (1, "", ""), tmp_path) == kernel
 
 
 def test_the_kernel_of_the_next_boot_with_loader_entries_and_without_a_menu(tmp_path: Path) -> None:
-    assert drivers.next_release(lambda _words: (1, "", ""), str(tmp_path)) == ""
+    assert drivers.next_release(lambda _words: (1, "", ""), tmp_path) == ""
     (tmp_path / "boot/loader/entries").mkdir(parents=True)
     (tmp_path / "boot/loader/entries/a.conf").touch()
-    assert drivers.next_release(lambda _words: (0, f"/boot/vmlinuz-{NEW}\n", ""), str(tmp_path)) == NEW
+    assert drivers.next_release(lambda _words: (0, f"/boot/vmlinuz-{NEW}\n", ""), tmp_path) == NEW
 
 
 def test_the_running_kernel_and_an_unknown_one_lack_nothing(tmp_path: Path) -> None:
     for release in ("", OLD):
-        assert drivers.examine(release, OLD, str(tmp_path)) == {"changed": False, "release": release, "missing": [], "text": ""}
+        assert drivers.examine(release, OLD, tmp_path) == {"changed": False, "release": release, "missing": [], "text": ""}
 
 
 def test_what_is_missing_has_driver_device_and_package(tmp_path: Path) -> None:
@@ -182,6 +182,8 @@ def test_what_is_missing_has_driver_device_and_package(tmp_path: Path) -> None:
     (tmp_path / "sys/driver/module").symlink_to(tmp_path / "sys/module/mlx5_core")
     (device / "driver").symlink_to(tmp_path / "sys/driver")
     (tmp_path / "etc/debian_version").touch()
-    found = drivers.examine(NEW, OLD, str(tmp_path))
+    found = drivers.examine(NEW, OLD, tmp_path)
     assert found["missing"] == [{"driver": "mlx5_core", "device": "eth0"}]
-    assert found["text"].startswith(f"kernel {NEW} lacks drivers that this node runs with: mlx5_core (eth0): install linux-modules-extra-{NEW}")
+    assert found["text"].startswith(
+        f"kernel {NEW} lacks drivers that this node runs with: mlx5_core (eth0): install linux-modules-extra-{NEW}"
+    )

@@ -97,7 +97,9 @@ def test_a_menu_with_a_fixed_default_starts_no_saved_entry() -> None:
 @pytest.mark.parametrize("reason", ["diskfilter", "lvm", "btrfs"])
 def test_storage_that_grub_cannot_write(reason: str) -> None:
     """The comment that 00_header of Ubuntu and Debian leaves in the menu."""
-    text = f"function recordfail {{\n  set recordfail=1\n  # GRUB lacks write support for {reason}, so recordfail support is disabled.\n}}\n"
+    text = (
+        f"function recordfail {{\n  set recordfail=1\n  # GRUB lacks write support for {reason}, so recordfail support is disabled.\n}}\n"
+    )
     assert grub.read_only_storage(text) == reason
     assert grub.read_only_storage(MENU) == ""
 

@@ -63,11 +63,11 @@ class Machine:
 
     @property
     def used(self) -> set[tuple[str, str]]:
-        return {(d.module, d.device) for d in used_drivers(str(self.root))}
+        return {(d.module, d.device) for d in used_drivers(self.root)}
 
     @property
     def missing(self) -> set[str]:
-        return {d.module for d in missing_drivers(NEW, str(self.root))}
+        return {d.module for d in missing_drivers(NEW, self.root)}
 
 
 @pytest.fixture
@@ -82,13 +82,13 @@ def test_the_drivers_of_disks_ports_and_adapters(machine: Machine) -> None:
 
 def test_a_kernel_has_drivers_built_in_and_to_be_loaded(machine: Machine) -> None:
     machine.kernel(NEW, "drivers/mlx5-core.ko.zst", "updates/dkms/mlx5_ib.ko", builtin="kernel/drivers/nvme/host/nvme.ko\n")
-    assert modules_of_kernel(NEW, str(machine.root)) == {"mlx5_core", "mlx5_ib", "nvme"}
+    assert modules_of_kernel(NEW, machine.root) == {"mlx5_core", "mlx5_ib", "nvme"}
     assert machine.missing == set()
 
 
 def test_what_a_kernel_lacks_is_named_with_its_devices(machine: Machine) -> None:
     machine.kernel(NEW, "drivers/nvme.ko")
-    text = missing_text(NEW, missing_drivers(NEW, str(machine.root)))
+    text = missing_text(NEW, missing_drivers(NEW, machine.root))
     assert text == f"kernel {NEW} lacks drivers that this node runs with: mlx5_core (eth0, mlx5_0); mlx5_ib (mlx5_0)"
 
 
@@ -132,7 +132,7 @@ def test_a_machine_without_a_known_disk_has_its_network_compared(machine: Machin
 
 
 def test_an_empty_machine_uses_nothing(tmp_path: Path) -> None:
-    assert used_drivers(str(tmp_path)) == []
+    assert used_drivers(tmp_path) == []
     assert missing_text(NEW, [UsedDriver("a", "b")]).endswith(": a (b)")
 
 

@@ -82,7 +82,9 @@ def test_the_tools_write_what_a_start_reads(monkeypatch: pytest.MonkeyPatch, cap
 
 
 def test_a_kernel_that_panics_resets_the_machine_which_starts_the_saved_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = iter([grub_env.MenuEntry((), "/boot/vmlinuz-6.9", "ro panic=9"), grub_env.MenuEntry((), f"/boot/vmlinuz-{uname.release()}", "")])
+    taken = iter(
+        [grub_env.MenuEntry((), "/boot/vmlinuz-6.9", "ro panic=9"), grub_env.MenuEntry((), f"/boot/vmlinuz-{uname.release()}", "")]
+    )
     waits: list[float] = []
     monkeypatch.setattr(grub_env, "take_entry", lambda _menu: next(taken))
     monkeypatch.setattr(state, "read_faults", lambda: state.Faults((state.Fault("kernel_panic"),)))
