@@ -11,6 +11,7 @@ import pytest
 from clusterctl.model.exit_codes import ExitCode
 from support.demo_rack import DemoRack
 from support.lab_ssh import LabSsh
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,9 +81,18 @@ def test_a_kernel_without_the_driver_of_the_adapters_is_refused_before_any_reboo
     assert boots(ssh) == before
 
 
-def test_a_kernel_that_does_not_start_costs_one_node_which_falls_back(rack: DemoRack, ssh: LabSsh) -> None:
+def test_the_playbook_starts_it_on_one_node_of_a_class_at_a_time(rack: DemoRack, ssh: LabSsh) -> None:
     for name in (N1, N2):
         ssh(name, f"{COMPLETE}; {INSTALLED}")
+    before = boots(ssh)
+    layers = [w for layer in (rack.state_dir / "lab/hosts", rack.site / "kernel.yml") for w in ("-i", str(layer))]
+    playbook = str(ROOT / "playbooks" / "reboot.yml")
+    done = rack.run("ansible-playbook", *layers, playbook, "-l", rack.target.replace("-", "_"), "-e", "provision_out_of_pool=true")
+    assert done.out.count(f"not rebooted: 2 nodes of one class would start {NEW} for the first time") == 2, done.out
+    assert boots(ssh) == before
+
+
+def test_a_kernel_that_does_not_start_costs_one_node_which_falls_back(rack: DemoRack, ssh: LabSsh) -> None:
     before, kernels = boots(ssh), running(ssh)
     rack.ok("lab", "fault", N1, "kernel_panic")
     reasons = provision(rack)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import subprocess
 import sys
 from textwrap import indent
@@ -64,7 +65,7 @@ def grub_cfg_text() -> str:
     """
     output = subprocess.run(["/bin/sh", "-c", _READ], check=True, capture_output=True, text=True).stdout
     always, normal, default = output.split("\0")
-    releases = sorted((p.removeprefix("/boot/vmlinuz-") for p in glob.glob("/boot/vmlinuz-*")), reverse=True)
+    releases = sorted((p.removeprefix("/boot/vmlinuz-") for p in glob.glob("/boot/vmlinuz-*")), key=_version, reverse=True)
     head = _HEAD.format(default="${saved_entry}" if default == "saved" else default)
     first = [_entry("Debian GNU/Linux", "gnulinux-simple", r, f"{always} {normal}") for r in releases[:1]]
     more = [_entry(f"Debian GNU/Linux, with Linux {r}", f"gnulinux-{r}-advanced", r, f"{always} {normal}") for r in releases]
@@ -77,6 +78,11 @@ def grub_cfg_text() -> str:
         + "}\n"
     )
     return head + "".join(first) + submenu
+
+
+def _version(release: str) -> list[tuple[int, str]]:
+    """The newest kernel is first in the menu, as grub-mkconfig sorts it: numbers by value."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.findall(r"\d+|\D+", release)]
 
 
 def write_grub_cfg(text: str, target: str) -> None:

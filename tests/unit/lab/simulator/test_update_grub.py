@@ -52,6 +52,12 @@ def test_the_configuration_is_replaced_atomically(etc: Path, tmp_path: Path) -> 
     assert [p.name for p in target.parent.iterdir()] == ["grub.cfg"]
 
 
+def test_the_newest_kernel_is_first(etc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glob.glob", lambda _pattern: [f"/boot/vmlinuz-{r}" for r in ("6.8.0-60-generic", "6.18.4-x", "6.8.0-1046-nvidia")])
+    releases = [e.release for e in entries(update_grub.grub_cfg_text())]
+    assert releases[:4] == ["6.18.4-x", "6.18.4-x", "6.8.0-1046-nvidia", "6.8.0-60-generic"]
+
+
 def test_the_saved_entry_is_the_default_where_it_is_declared(etc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("glob.glob", lambda _pattern: ["/boot/vmlinuz-6.1.0-9", "/boot/vmlinuz-6.1.0-8"])
     environment = tmp_path / "grubenv"
