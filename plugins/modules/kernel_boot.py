@@ -49,8 +49,7 @@ class Grub:
 
     run: Callable[[list[str]], str]
     root: Path = Path("/")
-    reboot_tool = "grub-reboot"
-    editor = "grub-editenv"
+    name = "grub"
 
     @property
     def menu(self) -> str:
@@ -85,7 +84,7 @@ class Grub:
         """Make a kernel the default."""
         if not self.starts_saved():
             raise BootChoiceError(_SAVED_DEFAULT)
-        self.run(["grub-set-default", self.entry(release)])
+        self.run(grub.set_default(self.entry(release)))
 
     def starts_saved(self) -> bool:
         """Whether the default is the saved entry."""
@@ -99,18 +98,17 @@ class Grub:
 class LoaderEntries(Grub):
     """GRUB with the loader entries of EL, which grubby edits."""
 
-    reboot_tool = "grub2-reboot"
-    editor = "grub2-editenv"
+    name = "grub2"
 
     def entry(self, release: str) -> str:
         """As the menu of GRUB; an entry without an id has its number."""
-        text = self.run(["grubby", f"--info=/boot/vmlinuz-{release}"]) if (self.root / f"boot/vmlinuz-{release}").exists() else ""
+        text = self.run(grub.grubby_entry(release)) if (self.root / f"boot/vmlinuz-{release}").exists() else ""
         found = re.search(r'^id="?([^"\n]+)', text, re.MULTILINE) or re.search(r"^index=(\d+)", text, re.MULTILINE)
         return found.group(1) if found else ""
 
     def environment(self) -> str:
         """As the tool shows it: where the file is depends on the firmware."""
-        return self.run([self.editor, "-", "list"])
+        return self.run(grub.list_environment(self.name))
 
     def default(self) -> str:
         """The kernel that grubby names."""
@@ -122,7 +120,7 @@ class LoaderEntries(Grub):
 
     def set_default(self, release: str) -> None:
         """Make a kernel the default, which grubby saves in the environment block."""
-        self.run(["grubby", f"--set-default=/boot/vmlinuz-{release}"])
+        self.run(grub.grubby_set_default(release))
 
     def starts_saved(self) -> bool:
         """From GRUB's own settings: its menu is not generated for each kernel."""
@@ -152,7 +150,7 @@ def _choose_default(loader: Grub, release: str) -> str:
     if not loader.keeps(release):
         loader.set_default(release)
     if loader.once():
-        loader.run([loader.editor, "-", "unset", "next_entry"])
+        loader.run(grub.forget_once(loader.name))
     if loader.default() != release:
         raise BootChoiceError(f"{release} was made the default, but the boot menu starts {loader.default() or 'an unknown kernel'}")
     return release
@@ -168,9 +166,9 @@ def _choose_once(loader: Grub, release: str, running: str, entry: str) -> str:
         raise BootChoiceError(
             f"{release} is the default already, and the running {running} is not in the boot menu: nothing to fall back to"
         )
-    loader.run([loader.reboot_tool, entry])
+    loader.run(grub.start_once(entry, loader.name))
     if loader.once() != entry:
-        raise BootChoiceError(f"{loader.reboot_tool} ran, but next_entry is {loader.once()!r} and not {entry!r}")
+        raise BootChoiceError(f"{loader.name}-reboot ran, but next_entry is {loader.once()!r} and not {entry!r}")
     return fallback
 
 

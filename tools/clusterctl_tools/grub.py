@@ -11,6 +11,7 @@ LOADER_ENTRIES = "/boot/loader/entries/*.conf"
 """Where these exist, grubby and not grub.cfg shows the entries."""
 GRUBBY_ENTRIES = ("grubby", "--info=ALL")
 GRUBBY_DEFAULT = ("grubby", "--default-kernel")
+_KERNEL = "/boot/vmlinuz-{}"
 
 _MENU_ID = re.compile(r"^(\s*)(menuentry|submenu)\b.*?(?:\$menuentry_id_option|--id)\s+'?([^'\s{]+)'?")
 _LINUX = re.compile(r"^\s*linux(?:16|efi)?\s+(\S+)[ \t]*(.*)$")
@@ -23,6 +24,36 @@ _READ_ONLY = re.compile(r"GRUB lacks write support for ([\w-]+)")
 
 class UnknownDefaultError(LookupError):
     """A menu that does not show which kernel boots by default."""
+
+
+def start_once(entry: str, grub: str = "grub") -> List[str]:
+    """Choose an entry for the next boot only; `grub`: `grub2` on EL."""
+    return [grub + "-reboot", entry]
+
+
+def set_default(entry: str) -> List[str]:
+    """Save an entry as the default."""
+    return ["grub-set-default", entry]
+
+
+def list_environment(grub: str = "grub") -> List[str]:
+    """Print the environment block."""
+    return [grub + "-editenv", "-", "list"]
+
+
+def forget_once(grub: str = "grub") -> List[str]:
+    """Take a choice for one boot back."""
+    return [grub + "-editenv", "-", "unset", "next_entry"]
+
+
+def grubby_entry(release: str) -> List[str]:
+    """Print the loader entry of a kernel."""
+    return ["grubby", "--info=" + _KERNEL.format(release)]
+
+
+def grubby_set_default(release: str) -> List[str]:
+    """Save a kernel as the default of EL."""
+    return ["grubby", "--set-default=" + _KERNEL.format(release)]
 
 
 @dataclass(frozen=True)
