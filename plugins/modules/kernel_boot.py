@@ -102,6 +102,7 @@ class LoaderEntries(Grub):
 
     def entry(self, release: str) -> str:
         """As the menu of GRUB; an entry without an id has its number."""
+        # saved_entry takes this id (rhinstaller/anaconda pull request 1789); that next_entry does so too is not confirmed on a RHEL machine
         text = self.run(grub.grubby_entry(release)) if (self.root / f"boot/vmlinuz-{release}").exists() else ""
         found = re.search(r'^id="?([^"\n]+)', text, re.MULTILINE) or re.search(r"^index=(\d+)", text, re.MULTILINE)
         return found.group(1) if found else ""

@@ -69,7 +69,7 @@ def _boot(context: RunContext, pending: Mapping[str, tuple[str, ...]], extra: tu
 def _leave_as_it_is(context: RunContext, name: str, first: str) -> None:
     """Quarantine a node that keeps its kernel because the first one of its class did not come back with the new one."""
     text = f"not rebooted: {first} was to boot {_release(context, name)} first and failed: {context.results[first].reason}"
-    hint = f"see {first}; its earlier kernel starts at the next power cycle (`clusterctl power cycle {first}`). Then provision both again"
+    hint = f"see {first}; its earlier kernel starts at the next power cycle (`clusterctl power cycle {first}`). Then provision both again, with --retest"
     context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.CHECKS_MISSING, text, hint=hint),), ExitCode.CHANGES_PENDING)
 
 
