@@ -9,6 +9,7 @@ from clusterctl_validators.record import Record
 
 _NETWORK = "/etc/systemd/network/05-clusterctl-{}.network"
 _UDEV = "/etc/udev/rules.d/89-clusterctl-{}-unmanaged.rules"
+_NETPLAN = "/etc/netplan/95-clusterctl-{}.yaml"
 _REBOOT = "reboot the node: a manager gives the interface up when it starts"
 
 
@@ -29,10 +30,21 @@ def judge_interface(record: Record, probe: Probe, at: str, device: str, interfac
         missing.append("systemd-networkd")
     if not re.search(r'^ACTION.*KERNELS=="{}".*ENV\{{NM_UNMANAGED\}}="1"'.format(re.escape(address)), rules, re.MULTILINE):
         missing.append("NetworkManager")
+    if _is_named(probe, interface) and not re.search(_id_of(interface), probe.read(_NETPLAN.format(role)) or "", re.MULTILINE):
+        missing.append("netplan")
     found = "by " + ", ".join(missing) if missing else "unmanaged"
     record.equal(at + "owner.persisted", "unmanaged", found, hint="apply the role " + role)
     managers = [m for m in (_networkd(probe, interface), _network_manager(probe, interface)) if m]
     record.equal(at + "owner.running", "unmanaged", ", ".join(managers) or "unmanaged", hint=_REBOOT)
+
+
+def _is_named(probe: Probe, interface: str) -> bool:
+    """Whether a file of netplan has the interface as an id: then netplan names it to systemd-networkd-wait-online, whoever configures it."""
+    return any(re.search(_id_of(interface), probe.read(path) or "", re.MULTILINE) for path in probe.glob("/etc/netplan/*.yaml"))
+
+
+def _id_of(interface: str) -> str:
+    return r"^\s+[\"']?{}[\"']?:".format(re.escape(interface))
 
 
 def _address(probe: Probe, device: str) -> str:
