@@ -22,7 +22,13 @@ PAGE = ROOT / "docs" / "reference" / "assumptions.md"
 SOURCES = Path(__file__).with_name("profile_sources.yml")
 # Where a comment says that a value or a format is not confirmed.
 COMMENTED = (
-    *("lab/clusterctl_lab/simulator", "lab/clusterctl_lab/faults.yml", "inventory/common", "roles"),
+    *(
+        "lab/clusterctl_lab/simulator",
+        "lab/clusterctl_lab/faults.yml",
+        "lab/clusterctl_lab/fresh_installer.yml",
+        "inventory/common",
+        "roles",
+    ),
     *("tools/clusterctl_tools", "validators/clusterctl_validators", "cli/clusterctl", "plugins"),
 )
 _MARK = re.compile(r"\b(assumed|not confirmed)\b", re.IGNORECASE)

@@ -53,7 +53,11 @@ def image_() -> None:
     "--hardware", type=click.Choice(node_hardware.NAMES), default=node_hardware.DEFAULT, show_default=True, help="Hardware to simulate."
 )
 @click.option("--healthy", is_flag=True, help="Start without the degraded HCA that the fourth node has by default.")
-@click.option("--fresh-installer", is_flag=True, help="New nodes are as an installer leaves them: busy package manager, firewall, DHCP.")
+@click.option(
+    "--fresh-installer",
+    is_flag=True,
+    help="New nodes are as an installer leaves them: other kernel, network first, busy apt, firewall, DHCP.",
+)
 @click.option("--real-time", is_flag=True, help="Tools of new nodes take as long as real ones, where that is published.")
 @click.option(
     "--time-factor",

@@ -26,6 +26,7 @@ from . import (
     pci_registers,
     pcie_training,
     procfs,
+    state,
     sysfs_cpu,
     sysfs_iommu,
     sysfs_memory,
@@ -61,6 +62,8 @@ def main(_argv: list[str], _version: str = "") -> int:
     os.makedirs(RUN, exist_ok=True)
     simulated = "The hardware of this node is simulated by clusterctl lab."
     write_files(RUN, {"simulated": simulated, "boot_id": boot_id, "hardware": machine.THIS.name})
+    # As the hardware: for programs whose units hide the file of the lab.
+    state.set_flag("management", state.read(machine.INSTALLED))
     uname.on_boot(started.release if started else "")
     machine.name_devices()
     boot_source.on_boot()
@@ -78,9 +81,9 @@ def main(_argv: list[str], _version: str = "") -> int:
 
 
 def _boot_folder() -> None:
-    """Put the kernel of the installer, the host's, into /boot and configure the boot loader."""
+    """Put the kernel of the installer, the host's unless it left another one, into /boot and configure the boot loader."""
     release = os.uname().release
-    for name in ("vmlinuz", "initrd.img", "config", "System.map"):
+    for name in () if os.path.exists(fresh_installer.DONE) else fresh_installer.BOOT_FILES:
         path = f"/boot/{name}-{release}"
         if not os.path.exists(path):
             write_files("/boot", {f"{name}-{release}": "simulated"})

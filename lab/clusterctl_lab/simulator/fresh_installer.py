@@ -1,4 +1,4 @@
-"""What an installer leaves on a node: its network file, a firewall, and upgrades that run in the background of the first boot."""
+"""What an installer leaves on a node: its network file, a newer kernel, a firewall, and upgrades that run in the background of the first boot."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ import json
 import os
 import time
 
-from . import machine, nic_settings
+from . import firewall_cmd, kernel_modules, machine, nic_settings
 from .pseudo_files import write_files
 from .state import read
 
-SEED = "/var/lib/clusterctl-lab/fresh-installer.json"
+SEED = machine.INSTALLED
 # On the node's own disk: a reboot does not install it again.
 DONE = "/usr/lib/clusterctl-lab/fresh-installer-done"
 # Units of packages are here: one in /etc could not be masked.
 PACKAGED = "/usr/lib/systemd/system"
 UNITS = "/etc/systemd/system"
 UPGRADE = "apt-daily-upgrade.service"
+FIREWALL_CMD = "/usr/bin/firewall-cmd"
+# Of a kernel in /boot.
+BOOT_FILES = ("vmlinuz", "initrd.img", "config", "System.map")
 LOCK = "/var/lib/dpkg/lock-frontend"
 # The kernel shows 15 bytes of a name (prctl(2), PR_SET_NAME).
 _NAME = b"unattended-upgr"
 _PR_SET_NAME = 15
 _FIREWALL = (
-    "[Unit]\nDescription=firewalld - dynamic firewall daemon (simulated: filters nothing)\n[Service]\nExecStart=/bin/sleep infinity\n"
+    "[Unit]\nDescription=firewalld - dynamic firewall daemon (simulated: filters nothing)\n[Service]\n"
+    f"ExecStartPre=/bin/sh -c 'rm -rf {firewall_cmd.RUNTIME}; mkdir -p {firewall_cmd.PERMANENT}; cp -a {firewall_cmd.PERMANENT} {firewall_cmd.RUNTIME}'\n"
+    "ExecStart=/bin/sleep infinity\n"
 )
+_FIREWALL_CMD = '#!/bin/sh\nexec /usr/bin/python3 -IS /opt/clusterctl-lab/image_files/run.py firewall_cmd "$@"\n'
 _UPGRADE = (
     "[Unit]\nDescription=Daily apt upgrade and clean activities\nDefaultDependencies=no\n"
     "[Service]\nExecStart=/usr/bin/python3 -IS /opt/clusterctl-lab/image_files/run.py fresh_installer {seconds}\n"
@@ -33,13 +39,18 @@ _UPGRADE = (
 
 
 def on_boot(root: str = "") -> None:
-    """Write the files of a node that was installed just now; only at its first boot."""
+    """Write the files of a node that was installed just now; only at its first boot, and before the boot menu is read."""
     text = read(root + SEED)
     if not text or os.path.exists(root + DONE):
         return
     state = json.loads(text)
     write_files(root or "/", {state["netplan"].lstrip("/"): netplan_text(interfaces())})
+    write_files(f"{root}/boot", {f"{name}-{state['kernel']}": "simulated" for name in BOOT_FILES})
+    for release in (state["kernel"], *state["kernels_with_modules"]):
+        write_files(f"{root}/lib/modules/{release}", {"modules.dep": modules_dep()})
     enable(root, PACKAGED, state["firewall"], _FIREWALL)
+    write_files(root or "/", {FIREWALL_CMD.lstrip("/"): _FIREWALL_CMD})
+    os.chmod(root + FIREWALL_CMD, 0o755)  # noqa: S103 a program
     enable(root, UNITS, UPGRADE, _UPGRADE.format(seconds=state["package_lock_s"]))
     write_files(root or "/", {DONE.lstrip("/"): "applied\n"})
 
@@ -49,6 +60,11 @@ def after_first_boot(root: str = "") -> None:
     wanted = f"{root}{UNITS}/multi-user.target.wants/{UPGRADE}"
     if os.path.exists(root + DONE) and os.path.lexists(wanted):
         os.unlink(wanted)
+
+
+def modules_dep() -> str:
+    """The list of all modules that the lab knows, as depmod writes it."""
+    return "\n".join(f"kernel/drivers/{name}.ko.zst:" for name in kernel_modules.IN_TREE)
 
 
 def interfaces() -> list[str]:

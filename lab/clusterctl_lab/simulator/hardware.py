@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class Hardware:
         gpu_pci_id, hca_pci_id, nvswitch_pci_id: PCI device ids.
         hca_names: kernel names of the HCAs, by rail.
         switch_hcas: names and PCI addresses of further HCAs, the management functions of NVSwitches.
-        other_hcas: names and PCI addresses of the ports for management and storage; the second function of each card is Ethernet, the first InfiniBand.
+        other_hcas: names and PCI addresses of the ports for management and storage; the second function of each card and that of `management` are Ethernet, the
+            others InfiniBand.
         management: PCI address of the port that carries the node's own network; empty = none of the HCAs.
         pcie_gen: PCIe generation of GPUs and HCAs.
         nvlink_gbs: bandwidth of one NVLink in one direction in GB/s.
@@ -103,3 +109,26 @@ class Hardware:
     switch_hcas: tuple[tuple[str, str], ...] = ()
     other_hcas: tuple[tuple[str, str], ...] = ()
     management: str = ""
+
+
+def with_management(kind: Hardware, adapter: Mapping[str, str] | None) -> Hardware:
+    """The same machine with one more adapter, `name` at `address`, for its own network: the kernel's numbers of those behind it are one higher."""
+    if not adapter or kind.management:
+        return kind
+    first = _number(adapter["name"])
+    names, switches = (_moved(kind.hca_names, first), _moved([name for name, _ in kind.switch_hcas], first))
+    return replace(
+        kind,
+        hca_names=names,
+        switch_hcas=tuple(zip(switches, (address for _, address in kind.switch_hcas), strict=True)),
+        other_hcas=((adapter["name"], adapter["address"]),),
+        management=adapter["address"],
+    )
+
+
+def _moved(names: Iterable[str], first: int) -> tuple[str, ...]:
+    return tuple(f"mlx5_{_number(name) + (_number(name) >= first)}" for name in names)
+
+
+def _number(name: str) -> int:
+    return int(re.sub(r"\D+", " ", name).split()[-1])

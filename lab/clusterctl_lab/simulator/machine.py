@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 
 from . import hardware_kinds, rdma_names, state
+from .hardware import with_management
 
 # The file in which the lab names the hardware. The boot copies the name to a flag for programs whose units hide this file.
 KIND = "/var/lib/clusterctl-lab/hardware"
-_BUILT = hardware_kinds.KINDS[state.flag("hardware") or state.read(KIND) or hardware_kinds.HGX_H100.name]
+# What an installer left on this node; the adapter that carries its own network is one more than the kind has.
+INSTALLED = "/var/lib/clusterctl-lab/fresh-installer.json"
+_BUILT = with_management(
+    hardware_kinds.KINDS[state.flag("hardware") or state.read(KIND) or hardware_kinds.HGX_H100.name],
+    json.loads(state.flag("management") or state.read(INSTALLED) or "{}").get("management"),
+)
 THIS = rdma_names.current(_BUILT)
 NUMA_NODES = THIS.numa_nodes
 CPUS = THIS.sockets * THIS.cores_per_socket * THIS.threads_per_core

@@ -81,7 +81,9 @@ def files(node: str, trained_gbps: Mapping[str, int], *, ethernet: bool = False)
         # These links lead to the NVSwitches; the subnet manager of the board assigns the local ids.
         result |= _hca(f"class/infiniband/{name}", (node, name, f"cc40:f303:0027:f{number:03x}", 1 + number), 400)
     for number, (name, address) in enumerate(machine.THIS.other_hcas):
-        result |= _other(name, (node, name, f"a088:c203:0027:f{number:03x}", 0), ethernet=address.endswith(".1"))
+        result |= _other(
+            name, (node, name, f"a088:c203:0027:f{number:03x}", 0), ethernet=address.endswith(".1") or address == machine.THIS.management
+        )
     return result
 
 

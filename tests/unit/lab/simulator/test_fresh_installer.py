@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 from clusterctl_lab import fresh_installer as host
-from clusterctl_lab.simulator import fresh_installer
+from clusterctl_lab.bmc.settings import load_settings
+from clusterctl_lab.layout import LabPaths, lab_node
+from clusterctl_lab.simulator import boot_source, fresh_installer
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -34,6 +36,10 @@ def test_the_first_boot_leaves_what_an_installer_leaves(disk: Path, monkeypatch:
     fresh_installer.on_boot(str(disk))
     netplan = yaml.safe_load((disk / "etc/netplan/50-cloud-init.yaml").read_text())["network"]["ethernets"]
     assert netplan == {name: {"dhcp4": True} for name in ("eth0", "ens10np0", "ens11np0")}
+    assert [p.name for p in (disk / "boot").glob("vmlinuz-*")] == [f"vmlinuz-{host.installer_state()['kernel']}"]
+    for release in (host.installer_state()["kernel"], *host.installer_state()["kernels_with_modules"]):
+        assert "/mlx5_core.ko" in (disk / "lib/modules" / release / "modules.dep").read_text()
+    assert (disk / "usr/bin/firewall-cmd").stat().st_mode & 0o111
     wants = disk / "etc/systemd/system/multi-user.target.wants"
     assert sorted(p.name for p in wants.iterdir()) == ["apt-daily-upgrade.service", "firewalld.service"]
     assert all((disk / p.readlink().as_posix().lstrip("/")).is_file() for p in wants.iterdir())
@@ -53,6 +59,15 @@ def test_a_node_that_no_installer_made_has_none_of_it(tmp_path: Path) -> None:
     fresh_installer.after_first_boot(str(tmp_path))
     fresh_installer.on_boot(str(tmp_path))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_bmc_of_a_new_node_has_the_network_first(tmp_path: Path) -> None:
+    paths, node = LabPaths(tmp_path), lab_node("r7-n01")
+    paths.node_dir(node.name).mkdir(parents=True)
+    host.set_fresh(paths, node)
+    boot = load_settings(paths.node_dir(node.name) / host.BMC_FILE).boot
+    assert boot.source(time.time()) == boot_source.NETWORK
+    assert boot.override == ""
 
 
 def test_the_upgrade_holds_the_lock_under_the_name_of_the_real_program(tmp_path: Path) -> None:

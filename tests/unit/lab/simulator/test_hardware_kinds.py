@@ -24,6 +24,7 @@ from clusterctl_lab.simulator import (
     sysfs_pci,
     sysfs_rdma,
 )
+from clusterctl_lab.simulator.hardware import with_management
 from clusterctl_lab.simulator.hugepages import pages_from_cmdline
 from clusterctl_tools import nvidia_smi as parser
 from support.lab_machine import LabMachine, lab_machine, simulate_hardware
@@ -99,6 +100,19 @@ def test_each_lab_profile_overrides_the_same_roles(kind: Hardware) -> None:
     assert {f.name for f in own.iterdir()} == {f.name for f in first.iterdir()} - (tray if kind.rack_nvlink else set())
     firmware = yaml.safe_load((own / "ofed.yml").read_text())["ofed_firmware"]
     assert firmware == [{"psid": kind.hca_board, "version": kind.hca_firmware}]
+
+
+@KINDS
+def test_an_adapter_for_management_moves_the_numbers_behind_it(kind: Hardware) -> None:
+    made = with_management(kind, {"name": "mlx5_1", "address": "0000:29:00.0"})
+    if kind.management:
+        assert made == kind
+        return
+    assert (made.management, made.other_hcas) == ("0000:29:00.0", (("mlx5_1", "0000:29:00.0"),))
+    assert made.hca_names[:2] == ("mlx5_0", "mlx5_2")
+    assert len({*made.hca_names, "mlx5_1", *(n for n, _ in made.switch_hcas)}) == len(kind.hca_names) + len(kind.switch_hcas) + 1
+    assert made.hca_addresses == kind.hca_addresses
+    assert with_management(kind, None) == kind
 
 
 @KINDS
