@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl_lab.faults import make_fault
-from clusterctl_lab.simulator import machine, state
+from clusterctl_lab.simulator import machine, pci_drivers, state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +86,7 @@ def lab_machine(root: Path, monkeypatch: pytest.MonkeyPatch) -> LabMachine:
         "INFOROM": "gpu-inforom.json",
     }.items():
         monkeypatch.setattr(state, name, str(root / path))
+    monkeypatch.setattr(pci_drivers, "SYS", str(root / "sys"))
     (root / "run").mkdir()
     (root / "run" / "boot_id").write_text(f"{BOOT}\n")
     (root / "loaded").mkdir()

@@ -8,27 +8,27 @@ from . import machine, sysfs_pci
 from .pseudo_files import make_links
 
 ADAPTERS = "mlx5_core"
-_SYS = "/sys"
+SYS = "/sys"
 
 
-def bind(module: str, root: str = _SYS) -> None:
+def bind(module: str) -> None:
     """Give a module that was loaded its devices."""
     if module != ADAPTERS:
         return
     folder = f"bus/pci/drivers/{module}"
-    os.makedirs(f"{root}/{folder}", exist_ok=True)
+    os.makedirs(f"{SYS}/{folder}", exist_ok=True)
     links = {f"{folder}/module": f"../../../../module/{module}"}
     for device in _adapters():
-        if os.path.isdir(f"{root}/{device}"):
+        if os.path.isdir(f"{SYS}/{device}"):
             links[f"{device}/driver"] = "../" * (device.count("/") + 1) + folder
-    make_links(root, {path: target for path, target in links.items() if not os.path.lexists(f"{root}/{path}")})
+    make_links(SYS, {path: target for path, target in links.items() if not os.path.lexists(f"{SYS}/{path}")})
 
 
-def release(module: str, root: str = _SYS) -> None:
+def release(module: str) -> None:
     """Take its devices from a module that is unloaded."""
     for device in _adapters() if module == ADAPTERS else ():
-        if os.path.islink(f"{root}/{device}/driver"):
-            os.unlink(f"{root}/{device}/driver")
+        if os.path.islink(f"{SYS}/{device}/driver"):
+            os.unlink(f"{SYS}/{device}/driver")
 
 
 def _adapters() -> list[str]:
