@@ -31,8 +31,10 @@ done
 
 # An installed kernel runs by name only: the container shares the host's.
 mv /usr/bin/uname /usr/bin/uname.real
-printf '#!/usr/bin/python3 -IS\nimport sys\nsys.path.insert(0, "%s")\nfrom simulator.uname import main\nsys.exit(main(sys.argv))\n' "$lab" >/usr/bin/uname
-chmod 755 /usr/bin/uname
+printf '#!/usr/bin/python3 -IS\nimport sys\nsys.path.insert(0, "%s")\nfrom simulator.uname import main\nsys.exit(main(sys.argv))\n' "$lab" >/usr/bin/uname.lab
+# Every login runs it, so that Python starts only where another kernel has a name.
+printf '#!/bin/sh\n[ -s /run/clusterctl-lab/kernel-release ] && exec /usr/bin/uname.lab "$@"\nexec /usr/bin/uname.real "$@"\n' >/usr/bin/uname
+chmod 755 /usr/bin/uname /usr/bin/uname.lab
 cp "$lab/simulator/python_uname.py" "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')/sitecustomize.py"
 
 mkdir -p /etc/default/grub.d

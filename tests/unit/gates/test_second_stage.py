@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from math import ceil
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clusterctl.core.gates.planning.schedule import matchings, number_of_rounds, tournament
@@ -30,6 +30,21 @@ def test_rounds_are_disjoint_and_everybody_meets_as_many_as_there_are(count: int
     meetings = Counter(p for pairs in found for pair in pairs for p in pair)
     assert max(meetings.values()) - min(meetings.values()) <= 1
     assert found == matchings(range(count), leaves.__getitem__, rounds, seed)
+
+
+@settings(deadline=None)
+@example(6, 6, 3, "1")
+@example(10, 9, 3, "1")
+@given(st.integers(2, 40), st.integers(1, 12), st.integers(1, 40), SEEDS)
+def test_nobody_meets_the_same_node_twice(count: int, per_leaf: int, rounds: int, seed: str) -> None:
+    pairs = [frozenset(pair) for own in matchings(range(count), leaf_of(count, per_leaf).__getitem__, rounds, seed) for pair in own]
+    assert len(pairs) == len(set(pairs))
+
+
+def test_a_small_rack_meets_three_different_ones_whatever_the_run() -> None:
+    for number in range(200):
+        pairs = [frozenset(pair) for own in matchings(range(6), lambda _: "", 3, f"run-{number}") for pair in own]
+        assert len(set(pairs)) == 9
 
 
 @settings(deadline=None)

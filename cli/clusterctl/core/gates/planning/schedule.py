@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Pairs = list[tuple[int, int]]
+# A draw can end where no exchange of two partners helps; that this many do has not been seen for up to half as many rounds as players.
+_DRAWS = 50
 
 
 def tournament(players: Sequence[T]) -> tuple[tuple[tuple[T, T], ...], ...]:
@@ -48,6 +50,8 @@ def matchings(players: Sequence[T], leaf_of: Callable[[T], str], rounds: int, se
     if everybody_meets(len(players), rounds):
         return tournament(players)
     draw = _Draw([leaf_of(p) for p in players], seed)
+    if rounds * 2 > len(players):
+        return tuple(draw.random.sample(tournament(draw.random.sample(players, len(players))), rounds))
     return tuple(tuple((players[a], players[b]) for a, b in draw.round(inside=number == 0)) for number in range(rounds))
 
 
@@ -62,8 +66,13 @@ class _Draw:
 
     def round(self, *, inside: bool) -> _Pairs:
         players = self._without_one(list(range(len(self.leaves))))
-        pairs = self._inside(players) if inside else self._across(players)
-        self._part_the_acquainted(pairs, inside=inside)
+        pairs: _Pairs = []
+        for _ in range(_DRAWS):
+            pairs = self._inside(players) if inside else self._across(players)
+            self._part_the_acquainted(pairs, self._suits_inside if inside else self._suits_across)
+            self._part_the_acquainted(pairs, lambda _: True)
+            if not any(self._have_met(pair) for pair in pairs):
+                break
         self.met |= {frozenset(pair) for pair in pairs}
         return [pair if self.random.random() < 1 / 2 else pair[::-1] for pair in pairs]
 
@@ -93,17 +102,27 @@ class _Draw:
         half = len(players) // 2
         return list(zip(players[:half], players[half:], strict=True))
 
-    def _part_the_acquainted(self, pairs: _Pairs, *, inside: bool) -> None:
-        """Exchange partners where two have met before, without changing who meets inside a leaf."""
+    def _part_the_acquainted(self, pairs: _Pairs, suits: Callable[[tuple[int, int]], bool]) -> None:
+        """Exchange partners where two have met before, as far as the new pairs have not met either and suit."""
         for i, (a, b) in enumerate(pairs):
-            if frozenset((a, b)) not in self.met:
+            if not self._have_met((a, b)):
                 continue
             for j in self.random.sample(range(len(pairs)), len(pairs)):
                 c, d = pairs[j]
-                if j != i and self._new((a, d), inside=inside) and self._new((c, b), inside=inside):
-                    pairs[i], pairs[j] = (a, d), (c, b)
+                new = (
+                    []
+                    if j == i
+                    else [p for p in (((a, d), (c, b)), ((a, c), (b, d))) if all(suits(q) and not self._have_met(q) for q in p)]
+                )
+                if new:
+                    pairs[i], pairs[j] = new[0]
                     break
 
-    def _new(self, pair: tuple[int, int], *, inside: bool) -> bool:
-        same = self.leaves[pair[0]] == self.leaves[pair[1]]
-        return frozenset(pair) not in self.met and (same == inside or len(set(self.leaves)) == 1)
+    def _have_met(self, pair: tuple[int, int]) -> bool:
+        return frozenset(pair) in self.met
+
+    def _suits_inside(self, pair: tuple[int, int]) -> bool:
+        return self.leaves[pair[0]] == self.leaves[pair[1]]
+
+    def _suits_across(self, pair: tuple[int, int]) -> bool:
+        return not self._suits_inside(pair)
