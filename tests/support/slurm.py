@@ -47,6 +47,7 @@ SchedulerType=sched/builtin
 MpiDefault=none
 ReturnToService=1
 SlurmdTimeout={down_s}
+MessageTimeout=3
 MaxNodeCount=16
 {nodes}
 NodeName={absent} NodeHostname={host} NodeAddr=127.0.0.1 Port={dynamic_port} CPUs=2 RealMemory=100 State=UNKNOWN

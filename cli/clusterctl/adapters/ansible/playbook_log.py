@@ -44,6 +44,7 @@ class PlaybookLog:
         self.last_lines: list[str] = []
 
     def __enter__(self) -> Self:
+        self._artifacts.mkdir(parents=True, exist_ok=True)
         self._record = (self._artifacts / "events.jsonl").open("a", encoding="utf-8")
         return self
 

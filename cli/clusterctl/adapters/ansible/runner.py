@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import queue
 import shlex
@@ -18,9 +17,10 @@ from clusterctl.adapters.ansible import process_tree
 from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.ansible.playbook_log import PlaybookLog
 from clusterctl.adapters.ansible.playbook_request import PlaybookRequest
+from clusterctl.adapters.ansible.storage_errors import storage_errors
 from clusterctl.adapters.private_directory import private_dir
 from clusterctl.core.redact import Redactor
-from clusterctl.model.errors import ConfigError, StoreError
+from clusterctl.model.errors import ConfigError
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["HostOutcome", "HostStatus", "PlaybookRequest", "PlaybookResult", "PlaybookStatus", "TaskFailure", "run_playbook"]
 
 _POLL_S = 1.0
-_STORAGE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO})
 
 
 def run_playbook(
@@ -53,13 +52,8 @@ def run_playbook(
     """
     if not request.nodes:
         raise ConfigError(detail="a playbook run without nodes", hint="name at least one node")
-    try:
-        with private_dir() as private:
-            return _Run(request, artifacts, private, on_event, cancelled, on_output).run()
-    except OSError as e:
-        if e.errno not in _STORAGE_ERRORS:
-            raise
-        raise StoreError(path=e.filename or artifacts, detail=e.strerror, hint="free space there or set --state-dir, then run again") from e
+    with storage_errors(artifacts), private_dir() as private:
+        return _Run(request, artifacts, private, on_event, cancelled, on_output).run()
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.ansible.playbook_log import PlaybookLog
+from clusterctl.adapters.ansible.storage_errors import storage_errors
 from clusterctl.adapters.on_node import archive
 from clusterctl.adapters.on_node.node_run import Ended, NodeRun
 from clusterctl.adapters.ssh.fanout import fan_out
@@ -79,12 +80,12 @@ def run_on_nodes(
 
     Raises:
         ClusterctlError: inventory or installation cannot be used; no node was contacted.
+        StoreError: `artifacts` cannot be written, e.g. the disk is full.
     """
     path, content = cached_file(state_dir, archive.members(), zipped)
     bundle = Bundle(path, sha256_of(content), len(content), min_python=archive.MIN_PYTHON)
-    artifacts.mkdir(parents=True, exist_ok=True)
     redact = Redactor.of_command(os.environ, request.extra_args)
-    with PlaybookLog(artifacts, redact, on_event, on_output) as log:
+    with storage_errors(artifacts), PlaybookLog(artifacts, redact, on_event, on_output) as log:
         work = _Work(request, artifacts, bundle, variables, holder, log, cancelled or (lambda: False), settings)
         work.become = passwords(nodes, request.inventory)
         asyncio.run(work.run(nodes))
