@@ -102,7 +102,7 @@ def test_an_interrupted_run_stops_ansible_is_recorded_and_can_be_resumed(rack: D
 
 
 def test_after_kill_9_no_node_is_admitted_ansible_has_ended_and_the_run_can_be_resumed(rack: DemoRack) -> None:
-    child = start(rack)
+    child = start(rack, *FROM_CONTROLLER)
     try:
         wait_until(lambda: bool(ansible_processes(rack)))
     finally:
@@ -150,9 +150,9 @@ def test_a_full_disk_is_reported_and_no_node_is_admitted(rack: DemoRack) -> None
     assert ansible_processes(rack) == []
 
 
-def start(rack: DemoRack) -> subprocess.Popen[str]:
+def start(rack: DemoRack, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [CLUSTERCTL, "provision", rack.node(1), "--yes", "--retest", *FROM_CONTROLLER],
+        [CLUSTERCTL, "provision", rack.node(1), "--yes", "--retest", *words],
         cwd=rack.site,
         env=rack.environment(),
         stdin=subprocess.DEVNULL,
