@@ -14,7 +14,7 @@ from support.lab_ssh import LabSsh
 from support.roles import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 pytestmark = [pytest.mark.containers, pytest.mark.slow, pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
@@ -42,7 +42,7 @@ COMPLETE = (
 def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRack]:
     site = tmp_path_factory.mktemp("site")
     made = DemoRack(site, 237)
-    (site / "kernel.yml").write_text(json.dumps({"rack_237": {"hosts": dict.fromkeys((N1, N2), DECLARED)}}))
+    declare(made, DECLARED)
     made.write_site(str(site / "kernel.yml"))
     try:
         made.lab_up("--nodes", "2")
@@ -54,6 +54,10 @@ def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRack]:
 @pytest.fixture(scope="module")
 def ssh(rack: DemoRack) -> LabSsh:
     return LabSsh(rack.state_dir)
+
+
+def declare(rack: DemoRack, variables: Mapping[str, object]) -> None:
+    (rack.site / "kernel.yml").write_text(json.dumps({"rack_237": {"hosts": dict.fromkeys((N1, N2), variables)}}))
 
 
 def boots(ssh: LabSsh) -> list[str]:
@@ -104,6 +108,20 @@ def test_a_kernel_that_does_not_start_costs_one_node_which_falls_back(rack: Demo
     assert running(ssh) == kernels
     assert set(rack.states().values()) == {"quarantined"}
     assert NEW not in ssh(N1, "cat /boot/grub/grubenv")
+
+
+def test_a_kernel_that_hangs_costs_one_node_until_its_power_cycle(rack: DemoRack, ssh: LabSsh) -> None:
+    before, kernels = boots(ssh), running(ssh)
+    declare(rack, {**DECLARED, "kernel_cmdline": {}, "reboot_timeout_s": 15})
+    reasons = provision(rack)
+    assert f"{NEW} was chosen for one boot, and the next power cycle starts {kernels[0]}" in reasons[N1]
+    assert reasons[N2].startswith(f"not rebooted: {N1} was to boot {NEW} first and failed")
+    assert set(rack.states().values()) == {"quarantined"}
+    rack.ok("power", "cycle", N1)
+    after = boots(ssh)
+    assert (after[0] != before[0], after[1] == before[1]) == (True, True)
+    assert running(ssh) == kernels
+    declare(rack, DECLARED)
 
 
 def test_a_kernel_that_starts_becomes_the_default(rack: DemoRack, ssh: LabSsh) -> None:
