@@ -134,6 +134,7 @@ def _judge_targets() -> list[Target]:
             [_STREAM.format(rows=rows), _STREAM.format(rows=rows.replace("5000.1", "nan").replace("5000.4", "inf"))],
         ),
         *_stress_targets(),
+        *_results_targets(),
         _solo(
             "nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct"), nccl(_NAN)]
         ),
@@ -165,6 +166,24 @@ def _judge_targets() -> list[Target]:
         ),
         _site_target(),
     ]
+
+
+def _results_targets() -> list[Target]:
+    """A GPU that computes wrong results, one that computed nothing, and one that died."""
+    subject = subject_of(node("n1", gpus=2, declared=gates(gates_levels={level: ["gpu_results"] for level in LEVELS})), TODAY)
+    ending = "Results are 268435456 bytes each, thus performing 280 iterations\ndone\n\nTested 1 GPUs:\n\tGPU 0: "
+    good = f"\r100.0%  proc'd: 56000 (50900 Gflop/s)   errors: 0   temps: 61 C \n{ending}OK\n"
+    wrong = f"\r100.0%  proc'd: 56000 (50900 Gflop/s)   errors: -524288000  (WARNING!)  temps: 61 C \n{ending}FAULTY\n"
+    idle = f"\r100.0%  proc'd: 0 (0 Gflop/s)   errors: 0   temps: 41 C \n{ending}OK\n"
+    died = "\r50.0%  proc'd: -1 (0 Gflop/s)   errors: 1752808354  (DIED!)  temps: 38 C \nNo clients are alive!  Aborting\n"
+
+    def records(text: str) -> list[RawRecord]:
+        return [
+            record("gpu_results", "n1", output, step=f"gpu{i}", device=f"gpu{i}", tool="gpu_burn", argv=("gpu_burn", "-tc", "1"))
+            for i, output in enumerate((text, good))
+        ]
+
+    return [_judge_target("gpu_results", (subject,), [wrong, idle, died], records)]
 
 
 def _stress_targets() -> list[Target]:

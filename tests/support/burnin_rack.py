@@ -22,7 +22,19 @@ if TYPE_CHECKING:
 
     import pytest
 
-TOOLS = ("dcgmi", "nvbandwidth", "ubergemm", "ib_write_bw", "ib_write_bw_cuda", "all_reduce_perf", "mpirun", "orted", "nvidia-smi", "dmesg")
+TOOLS = (
+    "dcgmi",
+    "nvbandwidth",
+    "ubergemm",
+    "gpu_burn",
+    "ib_write_bw",
+    "ib_write_bw_cuda",
+    "all_reduce_perf",
+    "mpirun",
+    "orted",
+    "nvidia-smi",
+    "dmesg",
+)
 SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "judge.schema.json").read_text())
 SETTINGS = {
     "rdma_pair": {"duration_s": 1, "timeout_s": 20, "peer_wait_s": 30},
@@ -30,6 +42,7 @@ SETTINGS = {
     "dcgm_diag": {"timeout_s": 60},
     "nccl_node": {"timeout_s": 60},
     "gpu_stress": {"program": "ubergemm", "duration_s": 2, "start_s": 1, "trace_s": 0.3, "timeout_s": 60},
+    "gpu_results": {"duration_s": 2, "end_s": 1, "timeout_s": 60},
     "nvbandwidth": {"pcie_links": False},  # containers show the devices of their host, which are no GPUs
 }
 

@@ -64,6 +64,14 @@ def ubergemm(words: list[str]) -> int:
     return 0
 
 
+def gpu_burn(words: list[str]) -> int:
+    """One GPU of an H100 node."""
+    time.sleep(float(words[-1]))
+    sys.stdout.write("\r100.0%  proc'd: 560 (50900 Gflop/s)   errors: 0   temps: 61 C \n")
+    sys.stdout.write("Results are 268435456 bytes each, thus performing 280 iterations\ndone\n\nTested 1 GPUs:\n\tGPU 0: OK\n")
+    return 0
+
+
 def nvbandwidth(words: list[str]) -> int:
     """Eight GPUs of an H100 node."""
     rates = {"host_to_device_memcpy_ce": 55.0, "device_to_host_memcpy_ce": 55.0}
@@ -135,7 +143,7 @@ def main(name: str, words: list[str]) -> int:
     if {"--version", "--help"} & set(words):
         sys.stdout.write(f"{name} 1.0 (simulated)\n")
         return 0
-    own = {"nvidia-smi": nvidia_smi, "nvbandwidth": nvbandwidth, "ubergemm": ubergemm, "dmesg": dmesg}.get(name)
+    own = {"nvidia-smi": nvidia_smi, "nvbandwidth": nvbandwidth, "ubergemm": ubergemm, "gpu_burn": gpu_burn, "dmesg": dmesg}.get(name)
     if own:
         return own(words)
     pause = Path("/etc/fake-pause")

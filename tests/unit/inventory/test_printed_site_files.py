@@ -71,7 +71,7 @@ def tools_blocks(*, container: bool) -> list[Block]:
 def test_the_printed_builds_are_those_of_the_platform(profile: str, tmp_path: Path) -> None:
     printed = resolved(tools_blocks(container=False), profile, tmp_path)
     builds = printed.variables["gpu_tools_builds"]
-    assert {b["name"] for b in builds} == {"nccl-tests", "nvbandwidth", "perftest-cuda"}
+    assert {b["name"] for b in builds} == {"nccl-tests", "nvbandwidth", "perftest-cuda", "gpu-burn"}
     assert filter_plugin("gpu_tools_builds").build_errors(builds, printed.variables["gpu_tools_packages"], "Debian") == []
     (other,) = set(NAMES_OF) - {printed.architecture}
     assert [c for b in builds for c in b["commands"] if re.search(NAMES_OF[other], c)] == []

@@ -14,6 +14,7 @@ _FILES = (
     "dcgm_diag",
     "nvbandwidth",
     "gpu_stress",
+    "gpu_results",
     "cpu_stream",
     "nccl_node",
     "rdma_pair",

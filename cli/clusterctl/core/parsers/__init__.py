@@ -18,6 +18,7 @@ TOOLS: dict[str, str] = {
     "dcgmi_diag": "dcgmi diag, JSON (-j) of DCGM 3 and 4, or its table",
     "error_snapshot": "error_snapshot.py of the burn-in: the error counters of a node",
     "fio": "fio --output-format=json",
+    "gpu_burn": "gpu_burn, also gpu-burn",
     "ibstat": "ibstat",
     "nccl_tests": "nccl-tests and rccl-tests (all_reduce_perf ...), with or without NCCL_DEBUG lines and MPI tags",
     "nvbandwidth": "nvbandwidth, JSON (-j) or text",
