@@ -100,3 +100,40 @@ def test_pairs_are_the_first_rung_and_three_are_measured_together_where_one_is_l
         ("group.pair", ("n3", "n4", "n5")),
         ("group", ("n1", "n2", "n3", "n4", "n5")),
     }
+
+
+def test_a_slow_node_is_found_by_halves_and_the_others_are_proved_without_it(run: Callable[..., Run]) -> None:
+    group, found = run(8, {"n6": {"nccl_factor": 0.5}}, timeout_s=100)
+    bad = [r for r in found if r.outcome is not Outcome.PASS]
+    assert [(r.node, r.outcome, r.reason) for r in bad] == [("n6", Outcome.FAIL, GateReason.BELOW_FLOOR)]
+    assert "bad in every group that it was in" in bad[0].detail
+    assert bad[0].hint
+    assert {r.node for r in found if r.outcome is Outcome.PASS} == {f"n{i}" for i in range(1, 9)} - {"n6"}
+    launched = {(r.step, len(r.peers)) for own in group.records.values() for r in own if r.peers}
+    assert launched == {
+        ("group", 8), ("group.all-search1", 8), ("group.all-search2", 4), ("group.all-search3", 2), ("group.all-search4", 2), ("group.rest", 7)
+    }  # fmt: skip
+
+
+def test_two_slow_nodes_of_a_rack_are_found_before_the_next_rung(run: Callable[..., Run]) -> None:
+    slow = {"n2": {"nccl_factor": 0.5}, "n7": {"nccl_factor": 0.6}}
+    group, found = run(8, slow, per_rack=4, timeout_s=100)
+    assert [(r.node, r.reason) for r in found if r.outcome is not Outcome.PASS] == [
+        ("n2", GateReason.BELOW_FLOOR),
+        ("n7", GateReason.BELOW_FLOOR),
+    ]
+    assert {r.node for r in found} == {f"n{i}" for i in range(1, 9)}
+    launched = {(r.step, len(r.peers)) for own in group.records.values() for r in own if r.peers}
+    assert ("group", 6) in launched
+    assert not [step for step, _ in launched if step == "group.rest"]
+
+
+def test_where_all_are_slow_nobody_is_named(run: Callable[..., Run]) -> None:
+    _, found = run(4, {f"n{i}": {"nccl_factor": 0.5} for i in range(1, 5)}, timeout_s=100)
+    assert {(r.outcome, r.reason) for r in found if r.outcome is not Outcome.PASS} == {(Outcome.COULD_NOT_RUN, GateReason.BELOW_FLOOR)}
+
+
+def test_without_search_a_bad_group_names_nobody(run: Callable[..., Run]) -> None:
+    group, found = run(4, {"n3": {"nccl_factor": 0.5}}, search=False)
+    assert {(r.outcome, r.reason) for r in found if r.outcome is not Outcome.PASS} == {(Outcome.COULD_NOT_RUN, GateReason.BELOW_FLOOR)}
+    assert {r.step for own in group.records.values() for r in own if r.peers} == {"group"}

@@ -9,10 +9,22 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 from pydantic import Field
 
 from clusterctl.core.gates.gate import Gate, Scope
+from clusterctl.core.gates.judging.group_runs import GroupRun, by_search, latest, searches
 from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.judging.reading import not_run, read_record
-from clusterctl.core.gates.planning.group_steps import ALL, MEMBER, PAIR, GroupPlanner, in_pairs, of_run, place_on, rung_of, variant_of
+from clusterctl.core.gates.planning.group_steps import (
+    ALL,
+    MEMBER,
+    PAIR,
+    GroupPlanner,
+    in_pairs,
+    of_run,
+    place_on,
+    rung_of,
+    search_rung,
+    variant_of,
+)
 from clusterctl.core.gates.planning.step import GateSteps, Obstacle, Rendezvous
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
@@ -34,10 +46,12 @@ class GroupSettings(GateSettings):
     Attributes:
         control_port: TCP port by which the agents of the nodes find each other, and by which the launcher starts processes on the others.
         peer_wait_s: how long a node whose agent never answered is waited for.
+        search: a group that is bad is measured again, then in halves, until the nodes at fault are found or nobody is to blame.
     """
 
     control_port: Annotated[int, Field(ge=1024, le=65535)] = 18514
     peer_wait_s: Seconds = 120
+    search: bool = True
 
 
 G = TypeVar("G", bound=GroupSettings)
@@ -116,6 +130,27 @@ class GroupGate(Gate[G]):
             nvlink_groups=self.nvlink_groups(together),
         )
 
+    def plan_search(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int], rung: str, number: int) -> GateSteps:
+        """The next level of the searches in the groups of a rung, all at the same time; no steps at their end.
+
+        `number` is that of the level, from 1 on; `subjects` may take part.
+        """
+        taking = {s.name: s for s in subjects}
+        steps: dict[str, tuple[GateStep, ...]] = {}
+        joined: dict[str, tuple[str, ...]] = {}
+        batch, after = next(batches), next(batches)
+        for search in searches(self.runs(evidence), rung):
+            lead = taking.get(search.run.record.node)
+            if lead is None or not lead.profile.settings_of(self).search or not {*search.run.record.peers} <= set(taking):
+                continue
+            settings = self.variants(lead.profile.settings_of(self))[search.variant]
+            for group in search.search.next_level():
+                members = [taking[name] for name in group]
+                planner = GroupPlanner(self, members, evidence.level, settings, f".{search_rung(rung, number)}", search.variant)
+                steps |= {member.name: planner.steps(member, batch, after) for member in members}
+                joined |= self.nvlink_groups([[taking[name] for name in search.run.record.peers]])
+        return GateSteps(steps, {}, self._rendezvous(subjects[0]) if steps else None, nvlink_groups=joined)
+
     def _runs_of(
         self, together: Sequence[Sequence[Subject]], subjects: Sequence[Subject], rung: str
     ) -> Mapping[str, Sequence[Sequence[Subject]]]:
@@ -148,30 +183,47 @@ class GroupGate(Gate[G]):
         """Node -> what its own record proves of it, where nodes have such records."""
         return {}
 
-    def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """A result for every judged member of every run; where a run ended without any, a member's own record may say why."""
-        results: list[GateResult] = []
-        proved: set[str] = set()
-        unproved: set[str] = set()
+    def runs(self, evidence: Evidence) -> tuple[GroupRun, ...]:
+        """The runs of all groups, each with what it shows."""
+        found = []
         for record in (self.with_evidence(_undisturbed(r, evidence), evidence) for r in evidence.records if r.peers):
             lead = evidence.subjects.get(record.node)
-            if lead is None:
-                continue
-            others = [evidence.subjects[n] for n in record.peers if n in evidence.subjects and n != lead.name]
-            verdicts = self._verdicts((lead, *others), record)
-            proofs = self.proofs(record, evidence, finished=any(v.outcome is Outcome.PASS for v in verdicts))
-            named = {n for n, proof in proofs.items() if proof.outcome is Outcome.FAIL}
-            suspects = sorted(n for n in record.peers if n in evidence.failed_before or n in named)
-            own = {} if any(v.outcome is Outcome.PASS for v in verdicts) else self._own_errors(evidence, record)
-            for member in (s.name for s in evidence.judged if s.name in record.peers):
-                shared = [self._for_member(record, member, verdict, suspects) for verdict in verdicts]
-                shared = [_spoiled(r) if named and r.outcome is not Outcome.PASS else r for r in shared]
-                found = self._results_of_node(shared, own.get(member), proofs.get(member))
-                results += found
-                if not rung_of(record):
-                    (proved if all(r.outcome is Outcome.PASS for r in found) else unproved).add(member)
-        # What another node spoiled on a lower rung was measured again, without that node, on the last one.
-        return tuple(r for r in results if not (r.node in proved - unproved and r.reason is GateReason.GROUP_SPOILED))
+            if lead is not None:
+                others = [evidence.subjects[n] for n in record.peers if n in evidence.subjects and n != lead.name]
+                run = GroupRun(record, (lead, *others), tuple(self._verdicts((lead, *others), record)))
+                found.append(replace(run, proofs=self.proofs(record, evidence, finished=run.passed)))
+        return tuple(found)
+
+    def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
+        """A result for every judged member of every run; where a run ended without any, a member's own record may say why.
+
+        A search replaces the results of its runs, where it found somebody or showed that it was a collision.
+        """
+        results: list[GateResult] = []
+        runs = self.runs(evidence)
+        last = latest(runs)
+        proved: dict[str, bool] = {}
+        for run in (r for r in runs if not r.of_search):
+            found = {s.name: self._results_in(run, s.name, evidence) for s in evidence.judged if s.name in run.record.peers}
+            found |= by_search(run, runs, found)
+            for name, own in found.items():
+                results += (self._with_action(r) for r in own)
+                if run in last.get(name, ()):
+                    proved[name] = proved.get(name, True) and all(r.outcome is Outcome.PASS for r in own)
+        # What another node spoiled was measured again, without that node.
+        return tuple(r for r in results if not (proved.get(r.node) and r.reason is GateReason.GROUP_SPOILED))
+
+    def _with_action(self, result: GateResult) -> GateResult:
+        """What a search found has the gate's own hint."""
+        return replace(result, hint=self.hint(result)) if result.outcome is Outcome.FAIL and not result.hint else result
+
+    def _results_in(self, run: GroupRun, member: str, evidence: Evidence) -> Sequence[GateResult]:
+        record = run.record
+        suspects = sorted(n for n in record.peers if n in evidence.failed_before or n in run.named)
+        own = {} if run.passed else self._own_errors(evidence, record)
+        shared = [self._for_member(record, member, verdict, suspects) for verdict in run.verdicts]
+        shared = [_spoiled(r) if run.named and r.outcome is not Outcome.PASS else r for r in shared]
+        return self._results_of_node(shared, own.get(member), run.proofs.get(member))
 
     def _results_of_node(self, shared: Sequence[GateResult], own: GateResult | None, proof: GateResult | None) -> Sequence[GateResult]:
         """What it shows itself comes before what it shares with its group; a proof that is missing matters where nothing else is."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
+from itertools import count
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.judging.judge import judge, not_passed
 from clusterctl.core.gates.planning.coverage import coverage
-from clusterctl.core.gates.planning.gate_plan import SECOND, GatePlan, part_name, plan_again, plan_gates
-from clusterctl.core.gates.planning.group_steps import ALL
+from clusterctl.core.gates.planning.gate_plan import SECOND, GatePlan, part_name, plan_again, plan_gates, plan_search
+from clusterctl.core.gates.planning.group_steps import ALL, REST, search_rung
 from clusterctl.core.gates.planning.header import FILE, header_of
 from clusterctl.core.gates.planning.step import BurnInPart
 from clusterctl.core.gates.registry import all_gates, gate_named, gate_names
@@ -84,7 +85,7 @@ def run_burnin(
     """Measure the subjects at `level`, all its gates or only `gates`, and judge those that are no partners.
 
     Node and pair gates come first; pairs in two stages, of which the second measures the suspects of the first with proven partners. A group gate then runs over the nodes that passed them (and the partners), so that a bad
-    node does not spoil it for the others. Raw records, plans and results are in the run directory afterwards, whatever happens.
+    node does not spoil it for the others; where a group is bad, it is searched for the nodes at fault, and the others are measured again without them. Raw records, plans and results are in the run directory afterwards, whatever happens.
 
     Raises:
         ConfigError: a gate or level is unknown; nothing was measured.
@@ -103,13 +104,17 @@ def run_burnin(
     results = judge(subjects, records, level=burnin.level, gates=early, impossible=plan.impossible)
     impossible = dict(plan.impossible)
     for rung in _rungs(subjects, results, late, burnin.level):
-        own = [r for r in results if r.reason is not GateReason.GROUP_SPOILED]
-        bad = not_passed([r for r in own if r.gate not in late or r.node in _members(records, late)])
-        taking = [s for s in subjects if s.name not in bad]
+        taking = _taking(subjects, results, records, late, rung)
         second = plan_gates(taking, burnin.level, (*frames, *late), BurnInPart.GROUP, rung)
         impossible |= second.impossible
         burnin.write_header(plan, impossible)
         records = (*records, *measure(second, rundir, config, part_name(BurnInPart.GROUP, rung), on_event, earlier=records))
+        for number in count(1):
+            search = plan_search(taking, records, burnin.level, (*frames, *late), rung=rung, number=number)
+            if not search.busy:
+                break
+            part = part_name(BurnInPart.GROUP, search_rung(rung, number))
+            records = (*records, *measure(search, rundir, config, part, on_event, earlier=records))
         results = judge(subjects, records, level=burnin.level, gates=burnin.gates, impossible=impossible)
     rundir.write_json("gates/results.json", {"schema_version": 1, "results": [asdict(r) for r in results]})
     return results
@@ -123,7 +128,19 @@ def _rungs(subjects: Sequence[Subject], results: Sequence[GateResult], late: Seq
         taking = [s for s in subjects if s.name not in bad and gate.name in s.profile.levels[level]]
         found |= dict.fromkeys(gate.rungs(taking, level))
     order = [r for r in found if r != ALL]
-    return (*order, "") if late else ()
+    return (*order, "", REST) if late else ()
+
+
+def _taking(
+    subjects: Sequence[Subject], results: Sequence[GateResult], records: Sequence[RawRecord], late: Sequence[str], rung: str
+) -> list[Subject]:
+    """Those whose last result is no fault of theirs; on the rung after the last one only those whose group another node spoiled."""
+    own = [r for r in results if r.reason is not GateReason.GROUP_SPOILED]
+    bad = not_passed([r for r in own if r.gate not in late or r.node in _members(records, late)])
+    spoiled = {r.node for r in results if r.reason is GateReason.GROUP_SPOILED}
+    if rung == REST and not spoiled:
+        return []
+    return [s for s in subjects if s.name not in bad and (rung != REST or s.partner or s.name in spoiled)]
 
 
 def _members(records: Sequence[RawRecord], late: Sequence[str]) -> set[str]:

@@ -12,6 +12,7 @@ from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.judging.evidence import Evidence
 from clusterctl.core.gates.pair_gate import PairGate
 from clusterctl.core.gates.planning.devices import gpu_vendor_of
+from clusterctl.core.gates.planning.group_steps import REST, search_rung
 from clusterctl.core.gates.planning.step import BurnInPart, GateStep, GateSteps, Obstacle, Rendezvous
 from clusterctl.core.gates.registry import all_gates, gate_named
 from clusterctl.model.errors import ClusterctlError
@@ -121,7 +122,7 @@ def _steps_of(gate: Gate[Any], taking: Sequence[Subject], level: Level, batches:
     """The steps of one gate; none of a group gate whose ladder has no such rung."""
     try:
         if rung and isinstance(gate, GroupGate):
-            return gate.plan_rung(taking, level, batches, rung) if rung in gate.rungs(taking, level) else GateSteps({})
+            return gate.plan_rung(taking, level, batches, rung) if rung in (*gate.rungs(taking, level), REST) else GateSteps({})
         if isinstance(gate, PairGate):
             return gate.plan_pairs(taking, level, batches, seed)
         return gate.plan(taking, level, batches)
@@ -137,24 +138,52 @@ def plan_again(subjects: Sequence[Subject], records: Sequence[RawRecord], level:
     Raises:
         ConfigError: as `plan_gates`.
     """
-    chosen = {gate_named(name) for name in gates}
-    steps: dict[str, list[GateStep]] = {s.name: [] for s in subjects}
-    meetings: list[Rendezvous] = []
+    planned: list[GateSteps] = []
     batches = count()
-    for pairs in (g for g in all_gates() if g in chosen and isinstance(g, PairGate)):
-        taking = [s for s in subjects if pairs.name in s.profile.levels[level]]
-        own = [r for r in records if r.gate == pairs.name]
-        if not own:
-            continue
-        evidence = Evidence({s.name: s for s in subjects}, own, level)
-        planned = pairs.plan_again(taking, evidence, batches, seed)
-        for name, more in planned.steps.items():
+    for gate, taking, evidence in _measured(subjects, records, level, gates):
+        if isinstance(gate, PairGate):
+            planned.append(gate.plan_again(taking, evidence, batches, seed))
+    return _further(subjects, level, gates, planned, batches, part=part_name(BurnInPart.NODES, SECOND))
+
+
+def plan_search(
+    subjects: Sequence[Subject], records: Sequence[RawRecord], level: Level, gates: Sequence[str], *, rung: str, number: int
+) -> GatePlan:
+    """Plan level `number` of the searches in the bad groups of a rung, from all records so far; nobody runs anything at their end."""
+    planned: list[GateSteps] = []
+    batches = count()
+    for gate, taking, evidence in _measured(subjects, records, level, gates):
+        if isinstance(gate, GroupGate):
+            planned.append(gate.plan_search(taking, evidence, batches, rung, number))
+    return _further(subjects, level, gates, planned, batches, part=part_name(BurnInPart.GROUP, search_rung(rung, number)))
+
+
+def _measured(
+    subjects: Sequence[Subject], records: Sequence[RawRecord], level: Level, gates: Sequence[str]
+) -> Iterator[tuple[Gate[Any], Sequence[Subject], Evidence]]:
+    """The gates that have records, with the nodes that they are for."""
+    chosen = {gate_named(name) for name in gates}
+    for gate in (g for g in all_gates() if g in chosen):
+        own = [r for r in records if r.gate == gate.name]
+        if own:
+            yield gate, [s for s in subjects if gate.name in s.profile.levels[level]], Evidence({s.name: s for s in subjects}, own, level)
+
+
+def _further(
+    subjects: Sequence[Subject], level: Level, gates: Sequence[str], planned: Sequence[GateSteps], batches: Iterator[int], *, part: str
+) -> GatePlan:
+    """A part for the nodes that have something to run, with the snapshots of the gates of the whole burn-in at its end."""
+    steps: dict[str, list[GateStep]] = {s.name: [] for s in subjects}
+    for one in planned:
+        for name, more in one.steps.items():
             steps[name] += more
-        meetings += [planned.rendezvous] if planned.rendezvous else []
     busy = [s for s in subjects if steps[s.name]]
+    chosen = {gate_named(name) for name in gates}
     for gate in (g for g in all_gates() if busy and g in chosen and g.scope is Scope.BURN_IN):
         framed = [s for s in busy if gate.name in s.profile.levels[level]]
-        for name, step in gate.closing_steps(framed, level, batches, part_name(BurnInPart.NODES, SECOND)).items():
+        for name, step in gate.closing_steps(framed, level, batches, part).items():
             steps[name].append(step)
     taken = {name: tuple(own) for name, own in steps.items()}
-    return GatePlan(level, tuple(gates), taken, {}, _vendors(subjects), meetings[0] if meetings else Rendezvous())
+    meetings = [one.rendezvous for one in planned if one.rendezvous]
+    joined = {name: group for one in planned for name, group in one.nvlink_groups.items()}
+    return GatePlan(level, tuple(gates), taken, {}, _vendors(subjects), meetings[0] if meetings else Rendezvous(), joined)

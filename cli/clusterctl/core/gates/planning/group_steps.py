@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 ALL = "all"
 # Every two nodes; where their number is odd, the last three.
 PAIR = "pair"
+# The last rung once more, without the nodes that a search found.
+REST = "rest"
+_SEARCH = "-search"
 LAUNCHER, MEMBER, AFTER = "group", "member", "ranks"
 _MEMBER_MARGIN_S = 30
 _AFTER_S = 60
@@ -28,7 +31,18 @@ def place_on(rung: str, subject: Subject) -> str | None:
     """The part of the site that a rung measures a node in; None where its inventory declares none."""
     place = subject.node.place
     parts = {"leaf": place.switch, "rack": place.rack, "scalable_unit": place.su}
-    return "" if rung == ALL else parts[rung] or None
+    return "" if rung in (ALL, REST) else parts[rung] or None
+
+
+def search_rung(rung: str, number: int) -> str:
+    """The rung of a level of the search in the groups of a rung, from 1 on."""
+    return f"{rung or ALL}{_SEARCH}{number}"
+
+
+def searched_rung(rung: str) -> str | None:
+    """The rung in whose groups a level of a search was measured; None for other rungs."""
+    origin, found, _ = rung.partition(_SEARCH)
+    return ("" if origin == ALL else origin) if found else None
 
 
 def rung_of(record: RawRecord) -> str:

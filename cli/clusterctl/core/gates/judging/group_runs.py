@@ -1,0 +1,146 @@
+"""Runs of groups, and what a search in a bad one found. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates.planning.group_search import GroupSearch, GroupState, SearchEnd
+from clusterctl.core.gates.planning.group_steps import REST, rung_of, searched_rung, variant_of
+from clusterctl.core.switch_tree import leaf_of
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from clusterctl.core.gates.subject import Subject
+
+_ONLY_TOGETHER = "its halves and quarters are good by themselves, so no node is to blame: look at what carries their traffic together, uplinks, spine and congestion control; {hint}"
+
+
+@dataclass(frozen=True)
+class GroupRun:
+    """A run over a group.
+
+    Attributes:
+        members: those of its nodes that are known; its launcher first.
+        verdicts: about the group as a whole, without hints.
+        proofs: node -> what its own record proves of it.
+    """
+
+    record: RawRecord
+    members: tuple[Subject, ...]
+    verdicts: tuple[GateResult, ...]
+    proofs: Mapping[str, GateResult] = field(default_factory=dict)
+
+    @property
+    def of_search(self) -> bool:
+        """It was measured to find who made another one bad."""
+        return searched_rung(rung_of(self.record)) is not None
+
+    @property
+    def passed(self) -> bool:
+        """Something passed in it."""
+        return any(v.outcome is Outcome.PASS for v in self.verdicts)
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The nodes that their own records show to be at fault."""
+        return frozenset(name for name, proof in self.proofs.items() if proof.outcome is Outcome.FAIL)
+
+    @property
+    def state(self) -> GroupState:
+        """Bad where a verdict of the tool is a fail, below the floor or wrong results, and no node is named by its own record."""
+        if self.named:
+            return GroupState.UNKNOWN
+        outcomes = {v.outcome for v in self.verdicts}
+        if Outcome.FAIL in outcomes:
+            return GroupState.BAD
+        return GroupState.OK if outcomes and outcomes <= {Outcome.PASS, Outcome.WARN, Outcome.NOT_APPLICABLE} else GroupState.UNKNOWN
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search in the group of `run`, and the runs that belong to it."""
+
+    run: GroupRun
+    variant: str
+    search: GroupSearch
+    runs: tuple[GroupRun, ...]
+
+    def last_of(self, name: str) -> GroupRun:
+        """The smallest run that a node was in."""
+        return min((r for r in self.runs if name in r.record.peers), key=lambda r: len(r.record.peers))
+
+
+def searches(runs: Sequence[GroupRun], rung: str) -> tuple[Search, ...]:
+    """The searches in the groups of a rung that were bad: one for each group, in a variant where one was bad, since the plain run hides adapters."""
+    bad: dict[frozenset[str], GroupRun] = {}
+    for run in runs:
+        if rung_of(run.record) == rung and run.state is GroupState.BAD:
+            nodes = frozenset(run.record.peers)
+            bad[nodes] = run if variant_of(run.record) or nodes not in bad else bad[nodes]
+    return tuple(_search(run, runs, rung) for run in bad.values())
+
+
+def by_search(run: GroupRun, runs: Sequence[GroupRun], results: Mapping[str, Sequence[GateResult]]) -> dict[str, Sequence[GateResult]]:
+    """Node -> its results of a bad run, where a search in its group says more than the run; `results` are those without it."""
+    if run.state is not GroupState.BAD or not any(r.of_search for r in runs):
+        return {}
+    same = (s for s in searches(runs, rung_of(run.record)) if set(s.run.record.peers) == set(run.record.peers))
+    search = next(same, None)
+    end = search.search.end() if search else SearchEnd.OPEN
+    if search is None or end in (SearchEnd.OPEN, SearchEnd.UNKNOWN):
+        return {}
+    if end is SearchEnd.CULPRITS:
+        culprits = search.search.culprits() if run.record.step == search.run.record.step else ()
+        return {name: _found(search, name) if name in culprits else _spoiled(own) for name, own in results.items()}
+    if end is SearchEnd.COLLISION:
+        own_run = run.record.step == search.run.record.step
+        return {name: [_collision(r) for r in own] for name, own in results.items()} if own_run else {}
+    return {name: [_only_together(r) for r in own] for name, own in results.items()}
+
+
+def latest(runs: Sequence[GroupRun]) -> Mapping[str, Sequence[GroupRun]]:
+    """Node -> its runs of the last rung, of each variant the one that was measured last: without the nodes that a search found, where there is such a run."""
+    found: dict[str, dict[str, GroupRun]] = {}
+    for run in sorted(runs, key=lambda r: rung_of(r.record) == REST):
+        if rung_of(run.record) in ("", REST):
+            for name in run.record.peers:
+                found.setdefault(name, {})[variant_of(run.record)] = run
+    return {name: tuple(own.values()) for name, own in found.items()}
+
+
+def _search(run: GroupRun, runs: Iterable[GroupRun], rung: str) -> Search:
+    places = {s.name: s.node.place for s in run.members}
+    leaves = {name: leaf_of(place) for name, place in places.items()}
+    order = sorted(run.record.peers, key=lambda n: (places[n].su if n in places else "", leaves.get(n, ""), n))
+    variant, nodes = variant_of(run.record), set(run.record.peers)
+    own = tuple(
+        r for r in runs if searched_rung(rung_of(r.record)) == rung and variant_of(r.record) == variant and set(r.record.peers) <= nodes
+    )
+    return Search(run, variant, GroupSearch(tuple(order), leaves, tuple((r.record.peers, r.state) for r in own)), own)
+
+
+def _found(search: Search, name: str) -> Sequence[GateResult]:
+    pair = search.last_of(name)
+    bad = next(v for v in pair.verdicts if v.outcome is Outcome.FAIL)
+    others = ", ".join(sorted(set(pair.record.peers) - {name}))
+    detail = f"bad in every group that it was in, at last with {others}, whose other group is good"
+    return [replace(bad, node=name, peers=pair.record.peers, detail=detail, simulated=pair.record.simulated)]
+
+
+def _spoiled(own: Sequence[GateResult]) -> Sequence[GateResult]:
+    return [r if r.outcome is Outcome.PASS else replace(r, reason=GateReason.GROUP_SPOILED) for r in own]
+
+
+def _collision(result: GateResult) -> GateResult:
+    if result.outcome is Outcome.PASS:
+        return result
+    detail = f"bad once, good when the same nodes were measured again: {result.detail}"
+    return replace(result, outcome=Outcome.WARN, reason=GateReason.COLLISION, detail=detail)
+
+
+def _only_together(result: GateResult) -> GateResult:
+    return replace(result, hint=_ONLY_TOGETHER.format(hint=result.hint)) if result.outcome is Outcome.COULD_NOT_RUN else result

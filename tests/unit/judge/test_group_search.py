@@ -1,0 +1,83 @@
+"""What a search in a bad group makes of its results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from support.gates import TODAY, nccl, nodes, record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+GOOD, BAD = 80.0, 20.0  # the floor is 50
+ALL = ("n1", "n2", "n3", "n4")
+
+
+def run(step: str, peers: Sequence[str], busbw: float, minute: int = 0) -> RawRecord:
+    text = nccl(busbw, via="NET/IB/0/GDRDMA", ranks=8 * len(peers))
+    return record("nccl_group", peers[0], text, step=step, peers=tuple(peers), started_at=f"2026-01-15T00:{minute:02}:00+00:00")
+
+
+def judged(*records: RawRecord) -> list[GateResult]:
+    subjects = [subject_of(n, TODAY) for n in nodes(4)]
+    return [r for r in judge(subjects, records, level="standard", gates=["nccl_group"]) if r.outcome is not Outcome.PASS]
+
+
+def test_without_a_search_the_group_is_no_evidence_for_anybody() -> None:
+    found = judged(run("group", ALL, BAD))
+    assert {(r.node, r.outcome, r.reason) for r in found} == {(n, Outcome.COULD_NOT_RUN, GateReason.BELOW_FLOOR) for n in ALL}
+
+
+def test_good_when_it_is_measured_again_is_a_collision() -> None:
+    found = judged(run("group", ALL, BAD), run("group.all-search1", ALL, GOOD))
+    assert {(r.node, r.outcome, r.reason) for r in found} == {(n, Outcome.WARN, GateReason.COLLISION) for n in ALL}
+    assert "good when the same nodes were measured again" in found[0].detail
+
+
+def test_good_in_parts_blames_nobody_and_does_not_pass() -> None:
+    parts = [("n1", "n2"), ("n3", "n4"), ("n1", "n3"), ("n2", "n4")]
+    more = [run(f"group.all-search{2 + i // 2}", part, GOOD) for i, part in enumerate(parts)]
+    found = judged(run("group", ALL, BAD), run("group.all-search1", ALL, BAD), *more)
+    assert {(r.node, r.outcome) for r in found} == {(n, Outcome.COULD_NOT_RUN) for n in ALL}
+    assert all("no node is to blame" in r.hint for r in found)
+
+
+def test_a_search_that_did_not_end_changes_nothing() -> None:
+    found = judged(run("group", ALL, BAD), run("group.all-search1", ALL, BAD), run("group.all-search2", ("n1", "n2"), BAD))
+    assert {(r.node, r.outcome, r.reason) for r in found} == {(n, Outcome.COULD_NOT_RUN, GateReason.BELOW_FLOOR) for n in ALL}
+
+
+def test_the_node_at_fault_fails_and_the_others_need_a_run_without_it() -> None:
+    search = [
+        run("group.all-search1", ALL, BAD),
+        run("group.all-search2", ("n1", "n2"), GOOD),
+        run("group.all-search2", ("n3", "n4"), BAD),
+        run("group.all-search3", ("n3", "n1"), GOOD),
+        run("group.all-search3", ("n4", "n2"), BAD),
+    ]
+    found = judged(run("group", ALL, BAD), *search)
+    assert [(r.node, r.outcome, r.reason) for r in found if r.outcome is Outcome.FAIL] == [("n4", Outcome.FAIL, GateReason.BELOW_FLOOR)]
+    assert {(r.node, r.reason) for r in found if r.outcome is not Outcome.FAIL} == {(n, GateReason.GROUP_SPOILED) for n in ALL[:3]}
+    rest = run("group.rest", ALL[:3], GOOD, minute=9)
+    assert [r.node for r in judged(run("group", ALL, BAD), *search, rest)] == ["n4"]
+    worse = run("group.rest", ALL[:3], BAD, minute=9)
+    assert {r.node for r in judged(run("group", ALL, BAD), *search, worse)} == set(ALL)
+
+
+def test_wrong_results_are_searched_as_well() -> None:
+    wrong = {"wrong": "7", "closing": "1 FAILED"}
+    whole, again = (
+        record("nccl_group", "n1", nccl(GOOD, via="NET/IB/0/GDRDMA", ranks=32, **wrong), step=s, peers=ALL)
+        for s in ("group", "group.all-search1")
+    )
+    parts = [run("group.all-search2", ("n1", "n2"), GOOD), run("group.all-search3", ("n3", "n1"), GOOD)]
+    bad = [
+        record("nccl_group", p[0], nccl(GOOD, via="NET/IB/0/GDRDMA", ranks=16, **wrong), step=s, peers=p)
+        for s, p in (("group.all-search2", ("n3", "n4")), ("group.all-search3", ("n4", "n2")))
+    ]
+    found = judged(whole, again, *parts, *bad)
+    assert [(r.node, r.reason) for r in found if r.outcome is Outcome.FAIL] == [("n4", GateReason.WRONG_RESULTS)]
