@@ -68,16 +68,13 @@ def test_the_node_at_fault_fails_and_the_others_need_a_run_without_it() -> None:
     assert {r.node for r in judged(run("group", ALL, BAD), *search, worse)} == set(ALL)
 
 
+def wrong(step: str, peers: Sequence[str]) -> RawRecord:
+    text = nccl(GOOD, via="NET/IB/0/GDRDMA", ranks=8 * len(peers), wrong="7", closing="1 FAILED")
+    return record("nccl_group", peers[0], text, step=step, peers=tuple(peers))
+
+
 def test_wrong_results_are_searched_as_well() -> None:
-    wrong = {"wrong": "7", "closing": "1 FAILED"}
-    whole, again = (
-        record("nccl_group", "n1", nccl(GOOD, via="NET/IB/0/GDRDMA", ranks=32, **wrong), step=s, peers=ALL)
-        for s in ("group", "group.all-search1")
-    )
     parts = [run("group.all-search2", ("n1", "n2"), GOOD), run("group.all-search3", ("n3", "n1"), GOOD)]
-    bad = [
-        record("nccl_group", p[0], nccl(GOOD, via="NET/IB/0/GDRDMA", ranks=16, **wrong), step=s, peers=p)
-        for s, p in (("group.all-search2", ("n3", "n4")), ("group.all-search3", ("n4", "n2")))
-    ]
-    found = judged(whole, again, *parts, *bad)
+    bad = [wrong("group.all-search2", ("n3", "n4")), wrong("group.all-search3", ("n4", "n2"))]
+    found = judged(wrong("group", ALL), wrong("group.all-search1", ALL), *parts, *bad)
     assert [(r.node, r.reason) for r in found if r.outcome is Outcome.FAIL] == [("n4", GateReason.WRONG_RESULTS)]
