@@ -15,6 +15,7 @@ from clusterctl.adapters.config_keys import APPLY_ON_NODE, BY_NAME, COMMON, CPU_
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.core.breaker import Breaker
+from clusterctl.core.lemons.lemon_limits import DEFAULT_LIMITS, limits_of
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import ConfigError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clusterctl.core.maintenance_windows import MaintenanceWindows
+    from clusterctl.model.trouble_counts import TroubleCounts
 
 FILE_NAME = "clusterctl.yml"
 _NO_LIMITS = PoolLimits()
@@ -64,6 +66,7 @@ class Config:
         auto_partners: how many admitted nodes of its rack a node that would be alone in its burn-in is measured with.
         limits: how much of the pool may be taken out in one window, and when planned work may.
         apply: where Ansible runs: on the nodes themselves where that is possible ("node"), or on the controller ("ssh").
+        lemon_limits: from how many events on a serial is a lemon.
         cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
     """
 
@@ -82,6 +85,7 @@ class Config:
     auto_partners: int = 0
     limits: PoolLimits = _NO_LIMITS
     apply: str = APPLY_ON_NODE
+    lemon_limits: TroubleCounts = DEFAULT_LIMITS
 
     @property
     def plugins(self) -> Path:
@@ -128,6 +132,7 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
         cpu_quota_percent=int(given.text("cpu_quota_percent")),
         apply=given.text("apply"),
         auto_partners=int(given.text("auto_partners")),
+        lemon_limits=limits_of(given.counts("lemon_limits")),
         limits=PoolLimits(Breaker(given.number("breaker_percent"), 60 * given.number("breaker_minutes")), _windows(given.data, file)),
     )
 
@@ -151,6 +156,10 @@ class _Given:
 
     def number(self, name: str) -> float:
         return float(self.text(name))
+
+    def counts(self, name: str) -> Mapping[str, int]:
+        value = self.value(name)
+        return {str(k): int(v) for k, v in value.items()} if isinstance(value, dict) else {}
 
     def path(self, name: str, root: Path) -> Path | None:
         text = self.text(name)

@@ -6,10 +6,11 @@ Plain checks and no pydantic model: every command reads the file, and importing 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl.core.breaker import Breaker
+from clusterctl.core.lemons.lemon_limits import DEFAULT_LIMITS, NAMES, limits_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -232,6 +233,16 @@ KEYS = (
         "when planned work may take members out of the pool: see [below](#maintenance-windows)",
         (),
         "none: always",
+    ),
+    Key(
+        "lemon_limits",
+        {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(NAMES, _COUNT)},
+        limits_problem,
+        "write lemon_limits: {exclusions: 3, repairs: 3}; 0 = no limit",
+        "from how many events in 30 days on, or twice as many in 90, a machine or part is a [lemon](../explanation/lifecycle.md#lemons); "
+        "what is left out keeps its default, 0 = no limit",
+        (),
+        f"`{{{', '.join(f'{name}: {number}' for name, number in asdict(DEFAULT_LIMITS).items())}}}`",
     ),
     Key(
         "cpu_quota_percent",

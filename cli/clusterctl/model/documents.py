@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 # Pydantic reads the annotations when the schemas are generated.
 from clusterctl.model.bmc_report import Console, LogEntry, Protocol, Sensor  # noqa: TC001
 from clusterctl.model.power import PowerOutcome  # noqa: TC001
+from clusterctl.model.trouble import LemonAction  # noqa: TC001
+from clusterctl.model.trouble_counts import TroubleCounts  # noqa: TC001
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,51 @@ class BmcDocument:
     nodes: tuple[ReadBmc | UnreadBmc, ...]
 
 
-DOCUMENTS: dict[str, type[PowerDocument | PartsDocument | BmcDocument]] = {
+@dataclass(frozen=True, slots=True)
+class SerialDocument:
+    """What is recorded against one machine or part in the last 90 days.
+
+    Attributes:
+        serial: empty for a node of which no serial is recorded.
+        kind: gpu, nic, nvme, dimm, cpu, system, baseboard or chassis; `node` without a serial.
+        node: where the newest event was.
+        name: of the part there; for a machine the node.
+        score: the largest of count / limit over kinds and windows.
+        over_limit: whether the score has reached 1.
+        next_action: `full`: a burn-in of level full before it serves again; `rma`: back to the vendor.
+        last_at: of the newest event.
+    """
+
+    serial: str
+    kind: str
+    node: str
+    name: str
+    model: str
+    score: float
+    over_limit: bool
+    days_30: TroubleCounts
+    days_90: TroubleCounts
+    next_action: LemonAction
+    last_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class LemonsDocument:
+    """clusterctl history --worst -o json.
+
+    Attributes:
+        found: how many serials have an event; `serials` lists the worst of them.
+        limits: for 30 days; over 90 days twice as many; 0 = none.
+    """
+
+    found: int
+    limits: TroubleCounts
+    serials: tuple[SerialDocument, ...]
+
+
+DOCUMENTS: dict[str, type[PowerDocument | PartsDocument | BmcDocument | LemonsDocument]] = {
     "bmc": BmcDocument,
+    "lemons": LemonsDocument,
     "parts": PartsDocument,
     "power": PowerDocument,
 }

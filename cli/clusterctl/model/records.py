@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.holder import Holder
     from clusterctl.model.state import State
+    from clusterctl.model.verdict import ReasonKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class NodeRecord:
 
 @dataclass(frozen=True, slots=True)
 class TransitionRow:
-    """One transition of one node. `epoch` is the node's after it."""
+    """One transition of one node. `epoch` is the node's after it; `cause` is why a run or a policy took it out, None for all others and before 0010."""
 
     id: int
     node: str
@@ -62,6 +63,7 @@ class TransitionRow:
     spec_digest: str
     at: str
     epoch: int
+    cause: ReasonKind | None = None
 
 
 class RunStatus(StrEnum):

@@ -58,6 +58,7 @@ def history_body(story: Story) -> dict[str, Any]:
                 "operator": s.operator,
                 "run_id": s.run_id,
                 "reason": s.reason,
+                "cause": s.cause.value if s.cause else None,
                 "spec_digest": s.spec_digest,
             }
             for s in story.transitions

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.pools.base import Pool
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.records import NodeRecord
+    from clusterctl.model.verdict import ReasonKind
 
 RELEASABLE = OWNABLE
 
@@ -35,12 +36,13 @@ def drain(
     force: bool = False,
     to: State = State.DRAINED,
     owner: str = "",
+    cause: ReasonKind | None = None,
     limits: PoolLimits = PoolLimits(),  # noqa: B008 frozen
 ) -> tuple[Move, ...]:
     """Take nodes out: first of the pool, then in the record. Killed in between, no node is in the pool without being admitted.
 
     `to` is `drained`; or `maintenance`, `quarantined`, `rma` or `retired`: then its evidence no longer counts. With an `owner`, the person who does it, they
-    stay out until they are released or explicitly included. Nodes that are there already, or cannot go there, stay as they are.
+    stay out until they are released or explicitly included. `cause`: what a policy drains them for. Nodes that are there already, or cannot go there, stay as they are.
 
     Raises:
         PoolError: `limits` forbid it, and `force` is not given; none was drained.
@@ -55,7 +57,7 @@ def drain(
     def move(node: NodeRecord) -> Move:
         take_out(pool, node.name, f"{to.value} by {operator}: {reason}")
         store.end_doubt(node.name)
-        store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner)
+        store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=cause)
         return Move(node.name, node.state, to, reason)
 
     reconcile(store, pool, operator)

@@ -17,6 +17,7 @@ from clusterctl.adapters.store.nodes import NodeRepository
 from clusterctl.adapters.store.part_records import PartRepository
 from clusterctl.adapters.store.runs import RunRepository
 from clusterctl.adapters.store.transitions import TransitionRepository
+from clusterctl.adapters.store.troubles import TroubleRepository
 from clusterctl.model.errors import StoreError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Store(
     BreakerRepository,
     DriftRepository,
     PartRepository,
+    TroubleRepository,
 ):
     """Durable state. A context manager; threads can share it."""
 

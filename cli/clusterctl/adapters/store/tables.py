@@ -63,6 +63,7 @@ transitions = Table(
     Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("at", TIMESTAMP, nullable=False),
     Column("epoch", Integer, nullable=False),
+    Column("cause", SHORT_TEXT),
     Index("ix_transitions_node_id", "node", "id"),
 )
 

@@ -22,6 +22,7 @@ from clusterctl.core.lifecycle import (
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.records import TransitionRow
 from clusterctl.model.state import State
+from clusterctl.model.verdict import ReasonKind
 
 if TYPE_CHECKING:
     from typing import Any
@@ -43,10 +44,11 @@ class TransitionRepository(Repository):
         spec_digest: str | None = None,
         owner: str = "",
         include_owned: bool = False,
+        cause: ReasonKind | None = None,
     ) -> TransitionRow:
         """Change the state of a node. `run_id` is empty outside of a run; with `spec_digest` None the node keeps its digest.
 
-        `owner`: the person who takes it out. `include_owned`: go on although somebody owns it.
+        `owner`: the person who takes it out. `cause`: why a run or a policy does; None where a person decides. `include_owned`: go on although somebody owns it.
 
         Raises:
             IllegalTransitionError: the lifecycle forbids it, the node is unknown, or its evidence does not allow `admitted`.
@@ -75,6 +77,7 @@ class TransitionRepository(Repository):
                 "spec_digest": digest,
                 "at": self._clock(),
                 "epoch": node.epoch + 1 if to in VOIDS_EVIDENCE else node.epoch,
+                "cause": cause.value if cause else None,
             }
             key = connection.execute(insert(t.transitions).values(**row)).inserted_primary_key
             changes = {"state": to.value, "reason": row["reason"], "spec_digest": digest, "since": row["at"], "epoch": row["epoch"]}
@@ -82,13 +85,13 @@ class TransitionRepository(Repository):
             if run_id:
                 changes["last_run"] = run_id
             connection.execute(update(t.nodes).where(t.nodes.c.name == name).values(**changes))
-        return TransitionRow(id=key[0] if key else 0, **{**row, "from_state": current, "to_state": to})
+        return TransitionRow(id=key[0] if key else 0, **{**row, "from_state": current, "to_state": to, "cause": cause})
 
     def history(self, name: str) -> tuple[TransitionRow, ...]:
         """All transitions of a node, oldest first."""
         with reading(self._engine) as connection:
             rows = connection.execute(select(t.transitions).where(t.transitions.c.node == name).order_by(t.transitions.c.id))
-            return tuple(_row(r) for r in rows)
+            return tuple(transition_row(r) for r in rows)
 
     def nodes_in_progress(self, run_id: str) -> tuple[str, ...]:
         """The nodes whose last transition was made by this run and whose state is still one of work in progress, by name."""
@@ -121,6 +124,8 @@ def _admissible_digest(connection: Connection, node: Row[Any], declared: str) ->
     return str(record.spec_digest)
 
 
-def _row(row: Row[Any]) -> TransitionRow:
+def transition_row(row: Row[Any]) -> TransitionRow:
+    """A row of the table as a record."""
     data = dict(row._mapping)  # noqa: SLF001 SQLAlchemy's documented name
-    return TransitionRow(**{**data, "from_state": State(data["from_state"]), "to_state": State(data["to_state"])})
+    cause = ReasonKind(data["cause"]) if data["cause"] else None
+    return TransitionRow(**{**data, "from_state": State(data["from_state"]), "to_state": State(data["to_state"]), "cause": cause})

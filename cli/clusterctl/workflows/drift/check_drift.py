@@ -16,6 +16,7 @@ from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
+from clusterctl.model.verdict import ReasonKind
 from clusterctl.workflows.drain import drain
 from clusterctl.workflows.drift.files import Documents, no_documents, write_files
 from clusterctl.workflows.validate import read_only_run, record_each
@@ -215,7 +216,8 @@ def _drain(store: Store, config: Config, names: Sequence[str]) -> list[dict[str,
     reason = "drift: see `clusterctl drift`"
     try:
         pool = load_pool(config.pool, store)
-        moves = drain(store, pool, store.nodes(names), operator=config.operator, reason=reason, limits=config.limits.unplanned())
+        limits, why = config.limits.unplanned(), ReasonKind.CHECK_FAILED
+        moves = drain(store, pool, store.nodes(names), operator=config.operator, reason=reason, cause=why, limits=limits)
     except (PoolError, LeaseHeldError) as e:
         if isinstance(e, BreakerError):  # nobody looked at these nodes: one person must
             store.trip_breaker(operator=config.operator, reason=f"drift: {e}")

@@ -171,16 +171,16 @@ class RunContext:
         """The nodes that have not ended yet."""
         return [self.candidates[n].node for n in self.active]
 
-    def move(self, name: str, to: State, step: Phase, reason: str = "") -> bool:
+    def move(self, name: str, to: State, step: Phase, reason: str = "", cause: ReasonKind | None = None) -> bool:
         """Record a transition of a node and report it. Where the record refuses it, the node ends as it is, and the others go on: False."""
         try:
-            self.step(name, to, step, reason)
+            self.step(name, to, step, reason, cause)
         except IllegalTransitionError as e:
             self.refuse(name, e)
             return False
         return True
 
-    def step(self, name: str, to: State, step: Phase, reason: str = "") -> None:
+    def step(self, name: str, to: State, step: Phase, reason: str = "", cause: ReasonKind | None = None) -> None:
         """As `move`.
 
         Raises:
@@ -195,6 +195,7 @@ class RunContext:
             reason=reason,
             spec_digest=digest,
             include_owned=self.options.include_drained,
+            cause=cause,
         )
         self.services.store.save_run_node(self.run_id, name, phase=step.value)
         self.notify(NodeMoved(name, to, step, reason))
@@ -202,7 +203,7 @@ class RunContext:
     def quarantine(self, name: str, step: Phase, reasons: Sequence[Reason], exit_code: ExitCode | None = None) -> None:
         """Quarantine a node; the others continue."""
         text = reasons[0].text + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
-        if not self.move(name, State.QUARANTINED, step, text):
+        if not self.move(name, State.QUARANTINED, step, text, reasons[0].kind):
             return
         code = worst([EXIT_CODES[r.kind] for r in reasons]) if exit_code is None else exit_code
         self.end(name, State.QUARANTINED, code, text, tuple(reasons))

@@ -46,7 +46,9 @@ def return_to_pool(context: RunContext, name: str) -> None:
     results = context.services.store.gate_results(name, current=True)
     verdict = _verdict(context, name, context.findings[name], results, HostOutcome(name, HostStatus.OK))
     if not verdict.admit:
-        if context.move(name, State.DRAINED, Phase.CHECK, f"not in the pool, and not proven good: {verdict.summary}"):
+        if context.move(
+            name, State.DRAINED, Phase.CHECK, f"not in the pool, and not proven good: {verdict.summary}", verdict.reasons[0].kind
+        ):
             context.end(name, State.DRAINED, ExitCode.CHANGES_PENDING, verdict.summary, verdict.reasons)
         return
     try:

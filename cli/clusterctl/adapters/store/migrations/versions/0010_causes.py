@@ -1,0 +1,13 @@
+"""Why a run or the drift policy took a node out, as a code."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0010"
+down_revision = "0009"
+
+
+def upgrade() -> None:
+    op.add_column("transitions", sa.Column("cause", sa.String(length=64)))

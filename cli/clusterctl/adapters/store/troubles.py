@@ -1,0 +1,106 @@
+"""What is recorded against nodes over time: transitions, gate results that are no pass, findings of flapping links, and the parts that were there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Select, and_, select
+
+from clusterctl.adapters.store import finding_sets
+from clusterctl.adapters.store import tables as t
+from clusterctl.adapters.store.engine import reading
+from clusterctl.adapters.store.repository import Repository, slices
+from clusterctl.adapters.store.transitions import transition_row
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import Outcome
+from clusterctl.model.part import Part
+from clusterctl.model.state import State
+from clusterctl.model.trouble import BadResult, PartSpan, Trouble, TroubleKind, TroubleSources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sqlalchemy import Column, Connection, Row
+
+_MOVES = tuple(s.value for s in (State.ADMITTED, State.QUARANTINED, State.DRAINED))
+_BAD = tuple(o.value for o in (Outcome.FAIL, Outcome.WARN, Outcome.COULD_NOT_RUN))
+# the check `<role>.hca[mlx5_0].link_flaps`
+_FLAPS = ("hca[", "].link_flaps")
+
+
+class TroubleRepository(Repository):
+    """Events against nodes."""
+
+    def trouble_sources(self, since: str, nodes: Iterable[str] | None = None) -> TroubleSources:
+        """All that was recorded from `since` on, of all nodes; or of `nodes`, and of the nodes in which their parts were before. Parts at any time."""
+        with reading(self._engine) as connection:
+            nodes = None if nodes is None else _with_former_places(connection, nodes)
+            transitions, results = t.transitions, t.gate_results
+            moves = select(transitions).where(transitions.c.at >= since, transitions.c.to_state.in_(_MOVES)).order_by(transitions.c.id)
+            rows = [transition_row(r) for r in _of(connection, moves, transitions.c.node, nodes)]
+            columns = (results.c.node, results.c.run_id, t.runs.c.started_at, results.c.gate, results.c.outcome)
+            bad = (
+                select(*columns, results.c.reason, results.c.metric, results.c.device)
+                .join(t.runs, t.runs.c.id == results.c.run_id)
+                .where(t.runs.c.started_at >= since, results.c.outcome.in_(_BAD))
+                .order_by(results.c.id)
+            )
+            found = [_bad(r) for r in _of(connection, bad, results.c.node, nodes)]
+            return TroubleSources(
+                tuple(sorted(rows, key=lambda r: r.id)), tuple(found), tuple(_flaps(connection, since, nodes)), _parts(connection, nodes)
+            )
+
+
+def _of(connection: Connection, query: Select[Any], node: Column[Any], nodes: Iterable[str] | None) -> Iterator[Row[Any]]:
+    if nodes is None:
+        yield from connection.execute(query)
+        return
+    for part in slices(nodes):
+        yield from connection.execute(query.where(node.in_(part)))
+
+
+def _with_former_places(connection: Connection, nodes: Iterable[str]) -> set[str]:
+    names, p = set(nodes), t.parts.c
+    serials = {serial for part in slices(names) for serial in connection.execute(select(p.serial).where(p.node.in_(part))).scalars()}
+    return names.union(*(connection.execute(select(p.node).where(p.serial.in_(part)).distinct()).scalars() for part in slices(serials)))
+
+
+def _bad(row: Row[Any]) -> BadResult:
+    reason = GateReason(row.reason) if row.reason else None
+    return BadResult(row.node, row.run_id, row.started_at, row.gate, Outcome(row.outcome), reason, row.metric, row.device)
+
+
+def _flaps(connection: Connection, since: str, nodes: Iterable[str] | None) -> Iterator[Trouble]:
+    """A finding that is seen again as it was shows no new loss: the check reads the kernel's log, which keeps the old ones."""
+    f, v = t.finding_values.c, t.validations.c
+    before, after = _FLAPS
+    failing = and_(f.outcome == Outcome.FAIL.value, f.check.contains(before, autoescape=True), f.check.endswith(after, autoescape=True))
+    found = connection.execute(select(f.id, f.check).where(failing))
+    devices = {r.id: r.check.partition(before)[2].removesuffix(after) for r in found}
+    if not devices:
+        return
+    query = select(v.node, v.run_id, v.at, v.finding_set_id).where(v.at >= since, v.finding_set_id.is_not(None)).order_by(v.id)
+    rows = [tuple(r) for r in _of(connection, query, v.node, nodes)]
+    flapping = {
+        number: [value for value in devices if any(first <= value <= last for first, last in ranges)]
+        for number, ranges in finding_sets.read_ranges(connection, {r[3] for r in rows}).items()
+    }
+    seen: set[tuple[str, int]] = set()
+    for node, run_id, at, number in rows:
+        for value in flapping[number]:
+            if (node, value) not in seen:
+                seen.add((node, value))
+                yield Trouble(node, TroubleKind.LINK_FLAP, at, run_id, devices[value])
+
+
+def _parts(connection: Connection, nodes: Iterable[str] | None) -> tuple[PartSpan, ...]:
+    p = t.parts.c
+    columns = (p.node, p.kind, p.slot, p.name, p.model, p.serial, p.ended_run, t.runs.c.started_at)
+    query = select(*columns).select_from(t.parts.outerjoin(t.runs, t.runs.c.id == p.ended_run)).order_by(p.id)
+    return tuple(_span(r) for r in _of(connection, query, p.node, nodes))
+
+
+def _span(row: Row[Any]) -> PartSpan:
+    # a part that ended in a run that is not recorded any more ended before all that is
+    ended_at = (row.started_at or "0") if row.ended_run else ""
+    return PartSpan(row.node, Part(row.kind, row.slot, row.name, row.model, row.serial), ended_at)

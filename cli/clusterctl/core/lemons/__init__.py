@@ -1,0 +1,1 @@
+"""Lemons: machines and parts that fail again and again, whatever each repair and burn-in said. Pure."""

@@ -1,0 +1,51 @@
+"""Whose event it is: the serial that was in the node then, not the name of the node. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clusterctl.model.part import Part
+    from clusterctl.model.trouble import PartSpan, Trouble
+
+# The machine: what DMI calls system has the serial on the sticker; the others stand in where a vendor leaves it empty.
+_MACHINE = ("system", "chassis", "baseboard")
+_DOMAIN = re.compile(r"^[0-9a-f]+(?=:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$)")
+_LAST = "~"
+
+
+class PartsThen:
+    """The parts of nodes over time."""
+
+    def __init__(self, spans: Iterable[PartSpan]) -> None:
+        self._machines: dict[tuple[str, str], list[PartSpan]] = {}
+        self._devices: dict[tuple[str, str], list[PartSpan]] = {}
+        for span in spans:
+            if span.part.kind in _MACHINE:
+                self._machines.setdefault((span.node, span.part.kind), []).append(span)
+            else:
+                for word in {device_key(span.part.name), device_key(span.part.slot)} - {""}:
+                    self._devices.setdefault((span.node, word), []).append(span)
+
+    def owner(self, trouble: Trouble) -> Part | None:
+        """The part that an event is about: the machine for an event of the node; None where no serial is recorded."""
+        if trouble.device:
+            return _then(self._devices.get((trouble.node, device_key(trouble.device)), ()), trouble.at)
+        kinds = (_then(self._machines.get((trouble.node, kind), ()), trouble.at) for kind in _MACHINE)
+        return next((part for part in kinds if part), None)
+
+
+def _then(spans: Iterable[PartSpan], at: str) -> Part | None:
+    """The part whose time ended first after `at`: parts are first read after events of a new machine, so when one was first seen does not count."""
+    left = [s for s in spans if not s.ended_at or at < s.ended_at]
+    return min(left, key=lambda s: s.ended_at or _LAST).part if left else None
+
+
+def device_key(name: str) -> str:
+    """One spelling of a device: gates write gpu3, mlx5_0, mlx5_0/1 and PCI addresses, parts `GPU 3`, `mlx5_0` and a slot."""
+    word = name.lower().replace(" ", "").partition("/")[0]
+    domain = _DOMAIN.match(word)
+    return f"{int(domain[0], 16):04x}{word[domain.end() :]}" if domain else word

@@ -1,0 +1,31 @@
+"""Reads the record of serials from the store: for `history --worst`, and for what a node has to show before it serves again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.adapters import clock
+from clusterctl.core import timestamps
+from clusterctl.core.lemons.lemon_limits import LONG_DAYS
+from clusterctl.core.lemons.scores import trouble_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clusterctl.adapters.store.store import Store
+    from clusterctl.model.trouble import TroubleRecord
+    from clusterctl.model.trouble_counts import TroubleCounts
+
+_DAY_S = 86_400
+# What excluded a node before the window may have been repaired in it.
+_BEFORE_DAYS = LONG_DAYS
+
+
+def worst_serials(
+    store: Store, limits: TroubleCounts, nodes: Iterable[str] | None = None, *, days: int = LONG_DAYS
+) -> tuple[TroubleRecord, ...]:
+    """The records of all serials, or of those with events on `nodes`, that have one within `days`; the worst first."""
+    now = clock.now()
+    sources = store.trouble_sources(timestamps.after(now, -(LONG_DAYS + _BEFORE_DAYS) * _DAY_S), nodes)
+    since = timestamps.after(now, -days * _DAY_S)
+    return tuple(r for r in trouble_records(sources, limits, now) if r.last_at >= since)
