@@ -18,8 +18,10 @@ from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookRe
 from clusterctl.model.power import PowerOutcome, PowerReport
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.task_event import TaskEvent, TaskStatus
+from clusterctl.model.trouble_counts import TroubleCounts
 from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.admit_again import admit_now
+from clusterctl.workflows.lemons import due_of
 from clusterctl.workflows.provision.context import RunContext, Services
 from clusterctl.workflows.provision.flow import provision
 from clusterctl.workflows.provision.request import ProvisionRequest
@@ -77,6 +79,7 @@ class World:
         parts: node -> its parts.
         pairs: the gate rdma_pair needs a second node.
         level: the gates of the chosen level.
+        lemon_limits: from how many events on a node owes a burn-in of level full; as it is, never.
         boot_id: the boot of all nodes; the gate dcgm_diag reports it.
         pool: instead of the pool `local`.
         allowed_partners: admitted nodes that the site allows to measure with.
@@ -115,6 +118,7 @@ class World:
     pool: Pool | None = None
     boot_id: str = "boot-1"
     level: Sequence[str] = GATES
+    lemon_limits: TroubleCounts = TroubleCounts()  # noqa: RUF009 frozen
 
     @property
     def url(self) -> str:
@@ -152,7 +156,8 @@ class World:
         with Store.open(self.url) as store:
             store.register(nodes)
             admitter = Admitter(store, self.pool or LocalPool.create(store), "x", {})
-            candidates = [Candidate(n, GATES, ()) for n in nodes]
+            due = due_of(store, self.lemon_limits, [n.name for n in nodes])
+            candidates = [Candidate(n, GATES, (), due.get(n.name)) for n in nodes]
             return admit_now(admitter, candidates, self.validate, self.state_dir, target="rack-12", include_owned=include_owned)
 
     def looked_at(self, *names: str, digest: str = "d2", fails: bool = False) -> None:
@@ -217,7 +222,8 @@ class World:
             read_traits(()),
         )
         request = ProvisionRequest("rack-12", options, saved_plan=self.saved_plan)
-        candidates = {n.name: Candidate(n, tuple(self.level), ()) for n in nodes}
+        due = due_of(store, self.lemon_limits, [n.name for n in nodes])
+        candidates = {n.name: Candidate(n, tuple(self.level), (), due.get(n.name)) for n in nodes}
         return RunContext(services, request, rundir, candidates, self.progress.append, limits=self.limits)
 
     def confirm(self, plan: Plan) -> bool:

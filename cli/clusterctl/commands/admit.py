@@ -54,7 +54,8 @@ def command(ctx: click.Context, /, target: str, *, only_verify: bool, on_record:
     include = bool(given["include_drained"])
     with Store.open(config.store_url) as store:
         store.register_new(nodes)
-        admitter, candidates = admit_again.admitter_of(config, store), admit_again.candidates_of(nodes, given["level"])
+        admitter = admit_again.admitter_of(config, store)
+        candidates = admit_again.candidates_of(store, config.lemon_limits, nodes, given["level"])
         if on_record:
             admissions = admit_again.admit_on_record(admitter, candidates, reason=reason, include_owned=include)
         else:

@@ -49,7 +49,7 @@ def command(
     from clusterctl.adapters.raw_records import read_header  # noqa: PLC0415
     from clusterctl.terminal import gates as view  # noqa: PLC0415
     from clusterctl.terminal.live import burnin_progress  # noqa: PLC0415
-    from clusterctl.workflows.burnin.measure_and_judge import require_in_level, run_burnin, subjects_of  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.workflows.burnin.measure_and_judge import level_named, require_in_level, run_burnin, subjects_of  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.workflows.burnin.recorded import burnin_run  # noqa: PLC0415
     from clusterctl.workflows.target_filter import load_target  # noqa: PLC0415
 
@@ -62,7 +62,7 @@ def command(
     subjects = subjects_of(nodes, others)
     require_in_level(subjects, level, only or ())
     names = [n.name for n in (*nodes, *others)]
-    with burnin_run(target, nodes, others, config, in_service=in_service) as run:
+    with burnin_run(target, nodes, others, config, level_named(level), in_service=in_service) as run:
         for text in run.notes:
             messages.note(text)
         with burnin_progress(names, level) as on_event:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.admission.decide import configuration_reasons, decide_admission, gate_reasons
 from clusterctl.core.ansible_series import is_older
 from clusterctl.core.declared_kernel import runs_another_kernel, split_at_kernel
+from clusterctl.core.lemons.demands import demand, owes_full
 from clusterctl.core.lifecycle import end_of_ownership, is_legal, keeps_out, next_action, owned_text
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.findings import LOST, NodeStatus, status_hint
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
     from clusterctl.model.provision import ProvisionOptions
     from clusterctl.model.records import NodeRecord
+    from clusterctl.model.trouble import TroubleRecord
     from clusterctl_validators.finding import Finding
 
 _ABSENT = frozenset({ReasonKind.GATE_MISSING, ReasonKind.CHECKS_MISSING, ReasonKind.ROLE_FAILED})
@@ -49,6 +51,8 @@ class PlanInput:
         recorded_gates: those of an admitted node's admission record; empty for others.
         records_gone: a run that gathered its current evidence has lost its directory: nobody could check an admission on it.
         traits: what the validators declare.
+        due: the record over its limit of its machine or of a part of it; None = there is none.
+        measured_levels: of its current evidence; needed only where `was_measured`.
         oldest_python: the oldest Python of a node that this controller's Ansible can change; empty if that is unknown.
     """
 
@@ -62,6 +66,8 @@ class PlanInput:
     oldest_python: str = ""
     recorded_gates: frozenset[str] = frozenset()
     traits: ValidatorTraits = ValidatorTraits()  # noqa: RUF009 frozen
+    due: TroubleRecord | None = None
+    measured_levels: frozenset[str] = frozenset()
 
     @property
     def unmeasured(self) -> tuple[str, ...]:
@@ -94,6 +100,7 @@ def plan_node(known: PlanInput, options: ProvisionOptions) -> NodePlan:
         or _not_possible(known, options)
         or _left_admitted(known, roles, options)
         or _left_quarantined(known, options)
+        or _owing(known, options)
         or _proven(known, roles, options)
         or _old_python(known)
         or _unrepairable(known, roles, options)
@@ -155,8 +162,18 @@ def _left_quarantined(known: PlanInput, options: ProvisionOptions) -> NodePlan |
     return _plan(known, PlannedAction.LEAVE, "quarantined, and nothing changed since", reasons=reasons, exit_code=_code(reasons))
 
 
+def _owing(known: PlanInput, options: ProvisionOptions) -> NodePlan | None:
+    """A node that serves again only after a burn-in of level full, and another level was chosen: a lighter one has passed it before."""
+    if known.due is None or not owes_full(known.due, {options.level}):
+        return None
+    reason = demand(known.due, known.node.name)
+    return _plan(known, PlannedAction.LEAVE, reason.text, reasons=(reason,), exit_code=ExitCode.CHANGES_PENDING)
+
+
 def _proven(known: PlanInput, roles: tuple[str, ...], options: ProvisionOptions) -> NodePlan | None:
     """A node with complete current evidence that an earlier run did not get to admit."""
+    if owes_full(known.due, known.measured_levels):
+        return None
     if not was_measured(known.record) or known.records_gone or roles or options.all_roles or options.retest:
         return None
     name = known.node.name

@@ -7,4 +7,5 @@ from typing import Literal
 Level = Literal["quick", "standard", "full"]
 
 
-LEVELS: tuple[Level, ...] = ("quick", "standard", "full")
+FULL: Level = "full"
+LEVELS: tuple[Level, ...] = ("quick", "standard", FULL)

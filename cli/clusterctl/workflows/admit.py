@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import Baseline, GateResult
     from clusterctl.model.node import Node
     from clusterctl.model.records import AdmissionRecord
+    from clusterctl.model.trouble import TroubleRecord
 
 STEPS = (State.PROVISIONED, State.VALIDATED, State.BURNED_IN)
 _REASON = "complete evidence in the record"
@@ -36,11 +37,16 @@ Transition = Callable[[State, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node with what its profile expects of it at the chosen level."""
+    """A node with what its profile expects of it at the chosen level.
+
+    Attributes:
+        due: its record over the limit: it owes a burn-in of level full; None = it owes none.
+    """
 
     node: Node
     gates: tuple[str, ...]
     baselines: tuple[Baseline, ...]
+    due: TroubleRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from clusterctl.adapters.signing import signer
 from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
 from clusterctl.core.admission.decide import decide_admission
+from clusterctl.core.lemons.demands import demand, owes_full
 from clusterctl.model.errors import IllegalTransitionError, PoolError, RunDirectoryGoneError
 from clusterctl.model.findings import NodeFindings
 from clusterctl.model.node import Node
@@ -20,6 +22,7 @@ from clusterctl.model.verdict import Admission, admissions_exit_code
 from clusterctl.workflows.admit import STEPS, Admitter, Candidate, refused, stored_evidence
 from clusterctl.workflows.burnin.measure_and_judge import subjects_of
 from clusterctl.workflows.lease import lease_for, leases_on
+from clusterctl.workflows.lemons import due_of
 from clusterctl.workflows.reconcile import reconcile
 from clusterctl.workflows.run import RunStart, recorded_run
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from clusterctl.model.findings import ValidationListener
     from clusterctl.model.level import Level
     from clusterctl.model.records import NodeRecord
+    from clusterctl.model.trouble_counts import TroubleCounts
 
 Validate = Callable[[Sequence[Node]], Sequence[NodeFindings]]
 
@@ -44,13 +48,14 @@ def admitter_of(config: Config, store: Store) -> Admitter:
     return Admitter(store, load_pool(config.pool, store), config.operator, versions(), signer(config.signing_key))
 
 
-def candidates_of(nodes: Sequence[Node], level: Level) -> tuple[Candidate, ...]:
-    """The nodes with what their profiles expect of them at a level.
+def candidates_of(store: Store, limits: TroubleCounts, nodes: Sequence[Node], level: Level) -> tuple[Candidate, ...]:
+    """The registered nodes with what their profiles expect of them at a level, and what they owe.
 
     Raises:
         ConfigError: a profile is invalid.
     """
-    return tuple(Candidate(s.node, s.profile.levels[level], s.profile.baselines) for s in subjects_of(nodes))
+    due = due_of(store, limits, [n.name for n in nodes])
+    return tuple(Candidate(s.node, s.profile.levels[level], s.profile.baselines, due.get(s.name)) for s in subjects_of(nodes))
 
 
 def validation(config: Config, store: Store, listener: ValidationListener | None = None) -> Validate:
@@ -121,6 +126,8 @@ def _admit(
         gate_results=results,
         outcome=_applied(store, record),
     )
+    if verdict.admit and candidate.due and owes_full(candidate.due, store.measured_levels(name)):
+        verdict = replace(verdict, admit=False, state=State.QUARANTINED, reasons=(demand(candidate.due, name),))
     if not verdict.admit:
         return Admission(verdict, record.state)
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock
 from clusterctl.core import timestamps
+from clusterctl.core.lemons.demands import due_records
 from clusterctl.core.lemons.lemon_limits import LONG_DAYS
 from clusterctl.core.lemons.scores import trouble_records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.trouble import TroubleRecord
@@ -26,6 +27,17 @@ def worst_serials(
 ) -> tuple[TroubleRecord, ...]:
     """The records of all serials, or of those with events on `nodes`, that have one within `days`; the worst first."""
     now = clock.now()
-    sources = store.trouble_sources(timestamps.after(now, -(LONG_DAYS + _BEFORE_DAYS) * _DAY_S), nodes)
+    sources = store.trouble_sources(_oldest(now), nodes)
     since = timestamps.after(now, -days * _DAY_S)
     return tuple(r for r in trouble_records(sources, limits, now) if r.last_at >= since)
+
+
+def due_of(store: Store, limits: TroubleCounts, nodes: Collection[str]) -> dict[str, TroubleRecord]:
+    """Node -> the record for which it owes a burn-in of level full before it is admitted; nodes that owe none are left out."""
+    now = clock.now()
+    sources = store.trouble_sources(_oldest(now), nodes)
+    return due_records(trouble_records(sources, limits, now), sources.parts, nodes)
+
+
+def _oldest(now: str) -> str:
+    return timestamps.after(now, -(LONG_DAYS + _BEFORE_DAYS) * _DAY_S)

@@ -16,6 +16,7 @@ from clusterctl.core import check_mode
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.plan import check_exit_code, make_plan, plan_body
 from clusterctl.model.provision import ProvisionOptions
+from clusterctl.workflows.lemons import due_of
 from clusterctl.workflows.provision.check import plan_inputs
 from clusterctl.workflows.validate import read_only_run, validate_recorded
 
@@ -59,7 +60,8 @@ def plan_by_validators(config: Config, target: str, nodes: Sequence[Node], liste
     with read_only_run("plan", target, nodes, config) as run:
         results = validate_recorded(run, nodes, config, ValidationSettings(), listener)
         options = ProvisionOptions()
-        inputs = plan_inputs(run.store, nodes, {f.node: f for f in results}, partial(_expected_gates, options.level))
+        due = due_of(run.store, config.lemon_limits, [n.name for n in nodes])
+        inputs = plan_inputs(run.store, nodes, {f.node: f for f in results}, partial(_expected_gates, options.level), due)
         plan = make_plan(inputs, options, validator_traits())
         run.code = check_exit_code(plan)
         headroom = Headroom(run.store, load_pool(config.pool, run.store), config.limits)

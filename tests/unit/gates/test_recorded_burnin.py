@@ -47,7 +47,7 @@ def killed(config: Config, verb: str, *names: str) -> None:
 def test_a_burnin_closes_those_that_were_killed(tmp_path: Path, verb: str, names: list[str], status: RunStatus) -> None:
     config = Config(tmp_path, (), tmp_path)
     killed(config, verb, *names)
-    with burnin_run("n1", [node("n1")], [], config, in_service=False) as run:
+    with burnin_run("n1", [node("n1")], [], config, "quick", in_service=False) as run:
         closed = status is RunStatus.ABANDONED
         assert [DEAD in text and "nothing of it counts" in text for text in run.notes] == [True] * closed
     with Store.open(config.store_url) as store:
@@ -58,17 +58,20 @@ def test_a_burnin_closes_those_that_were_killed(tmp_path: Path, verb: str, names
 
 def test_a_machine_under_two_names_is_measured_by_one_run_at_a_time(tmp_path: Path) -> None:
     config = Config(tmp_path, (), tmp_path, operator="ada")
-    with burnin_run("n1", [node("n1", host="10.0.0.9")], [], config, in_service=False) as run:
+    with burnin_run("n1", [node("n1", host="10.0.0.9")], [], config, "quick", in_service=False) as run:
         with (
             pytest.raises(MachineHeldError, match=rf"10.0.0.9 port 22 is held by ada \(run {run.rundir.id}\)"),
-            burnin_run("gpu9", [node("gpu9", host="10.0.0.9")], [], config, in_service=False),
+            burnin_run("gpu9", [node("gpu9", host="10.0.0.9")], [], config, "quick", in_service=False),
         ):
             raise AssertionError
-        with pytest.raises(LeaseHeldError, match=r"^n1 is held by ada"), burnin_run("n1", [node("n1")], [], config, in_service=False):
+        with (
+            pytest.raises(LeaseHeldError, match=r"^n1 is held by ada"),
+            burnin_run("n1", [node("n1")], [], config, "quick", in_service=False),
+        ):
             raise AssertionError
-        with burnin_run("n2", [node("n2", host="10.0.0.8")], [], config, in_service=False):
+        with burnin_run("n2", [node("n2", host="10.0.0.8")], [], config, "quick", in_service=False):
             pass
-    with burnin_run("gpu9", [node("gpu9", host="10.0.0.9")], [], config, in_service=False):
+    with burnin_run("gpu9", [node("gpu9", host="10.0.0.9")], [], config, "quick", in_service=False):
         pass
 
 

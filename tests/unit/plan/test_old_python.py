@@ -33,7 +33,9 @@ def plan_on(controller: str, python: str, outcome: Outcome, tmp_path: Path, monk
     said = replace(findings(a_finding(outcome), node=NODE.name), python=python)
     with Store.open(f"sqlite:///{tmp_path}/state.db") as store:
         store.register([NODE])
-        (planned,) = make_plan(check.plan_inputs(store, [NODE], {NODE.name: said}, lambda _: ()), ProvisionOptions(), read_traits(())).nodes
+        (planned,) = make_plan(
+            check.plan_inputs(store, [NODE], {NODE.name: said}, lambda _: (), {}), ProvisionOptions(), read_traits(())
+        ).nodes
     return planned
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, Table
 
+    from clusterctl.model.level import Level
+
 _GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint", "boot_id")
 
 
@@ -92,15 +94,15 @@ class EvidenceRepository(Repository):
         with reading(self._engine) as connection:
             return tuple(Unanswered(*row) for row in connection.execute(query.order_by(v.c.node)))
 
-    def save_gate_results(self, run_id: str, results: Iterable[GateResult]) -> None:
-        """Record gate results of registered nodes. Reads return the newest results of a gate, if it was measured or judged again."""
+    def save_gate_results(self, run_id: str, results: Iterable[GateResult], level: Level | None = None) -> None:
+        """Record gate results of registered nodes, measured at a level. Reads return the newest results of a gate, if it was measured or judged again."""
         rows = tuple(results)
         if not rows:
             return
         with writing(self._engine) as connection:
             contexts = self._contexts(connection, run_id, (r.node for r in rows))
             batch = (connection.execute(select(func.max(t.gate_results.c.batch))).scalar() or 0) + 1
-            values = [_gate_values(r) | {"run_id": run_id, "batch": batch} | contexts[r.node] for r in rows]
+            values = [_gate_values(r) | {"run_id": run_id, "batch": batch, "level": level or ""} | contexts[r.node] for r in rows]
             connection.execute(insert(t.gate_results), values)
 
     def gate_results(self, node: str, run_id: str | None = None, *, current: bool = False) -> tuple[GateResult, ...]:
@@ -114,6 +116,21 @@ class EvidenceRepository(Repository):
             if run_id is not None:
                 query = query.where(t.gate_results.c.run_id == run_id)
             return counting([Measured(_gate(r), r.batch) for r in connection.execute(query)])
+
+    def measured_levels(self, node: str) -> frozenset[str]:
+        """The levels at which the newest current results of each gate of a node were measured; the empty text where it was not recorded."""
+        g = t.gate_results
+        newest = (
+            select(g.c.gate, func.max(g.c.batch).label("batch"))
+            .where(g.c.node == node, self._is_current(g, node))
+            .group_by(g.c.gate)
+            .subquery()
+        )
+        query = (
+            select(g.c.level).join(newest, (newest.c.gate == g.c.gate) & (newest.c.batch == g.c.batch)).where(g.c.node == node).distinct()
+        )
+        with reading(self._engine) as connection:
+            return frozenset(connection.execute(query).scalars())
 
     def evidence_runs(self, node: str) -> tuple[str, ...]:
         """The runs that recorded the current evidence of a node: its newest validation, and what was measured."""

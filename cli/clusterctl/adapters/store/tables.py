@@ -162,6 +162,7 @@ gate_results = Table(
     Column("limit", Float),
     Column("unit", SHORT_TEXT),
     Column("boot_id", SHORT_TEXT, nullable=False, server_default=""),
+    Column("level", SHORT_TEXT, nullable=False, server_default=""),
     Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_gate_results_node_id", "node", "id"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
     from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.level import Level
     from clusterctl.model.node import Node
 
 _VERB = "burnin"
@@ -46,7 +47,9 @@ class BurninRun:
 
 
 @contextmanager
-def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], config: Config, *, in_service: bool) -> Iterator[BurninRun]:
+def burnin_run(
+    target: str, nodes: Sequence[Node], partners: Sequence[Node], config: Config, level: Level, *, in_service: bool
+) -> Iterator[BurninRun]:
     """Hold leases on all nodes while they are measured; record the run and the verdicts.
 
     Raises:
@@ -76,7 +79,7 @@ def burnin_run(target: str, nodes: Sequence[Node], partners: Sequence[Node], con
             run = BurninRun(recorded.rundir, _close_killed(store, names))
             yield run
             judged = {n.name for n in nodes}
-            store.save_gate_results(recorded.rundir.id, [r for r in run.results if r.node in judged])
+            store.save_gate_results(recorded.rundir.id, [r for r in run.results if r.node in judged], level)
             bad = sorted({r.node for r in run.results if r.outcome not in GOOD})
             recorded.code, recorded.summary = run.code, {"nodes": len(judged), "not_passed": bad}
 

@@ -25,7 +25,7 @@ def burn_in(context: RunContext) -> None:
     context.gate_results += judged
     for warning in (r for r in judged if r.outcome is Outcome.WARN):
         context.notify(Note(f"warning: {warning.node}: {gate_text(warning)}"))
-    context.services.store.save_gate_results(context.run_id, judged)
+    context.services.store.save_gate_results(context.run_id, judged, context.options.level)
     context.notify(PhaseStarted(Phase.VERIFY, tuple(context.active), "after the load"))
     context.findings |= {f.node: f for f in context.services.validate(context.active_nodes())}
     context.services.store.save_findings(context.run_id, *(context.findings[n] for n in context.active))

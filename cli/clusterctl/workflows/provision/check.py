@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clusterctl.model.node import Node
     from clusterctl.model.plan import Plan
     from clusterctl.model.records import NodeRecord
+    from clusterctl.model.trouble import TroubleRecord
     from clusterctl.workflows.provision.context import RunContext
 
 
@@ -33,7 +34,8 @@ def check_nodes(context: RunContext) -> Plan:
     nodes = context.nodes
     context.notify(PhaseStarted(Phase.CHECK, tuple(n.name for n in nodes)))
     context.findings = {f.node: f for f in context.services.validate(nodes)}
-    inputs = plan_inputs(context.services.store, nodes, context.findings, lambda node: context.candidates[node.name].gates)
+    due = {name: c.due for name, c in context.candidates.items() if c.due}
+    inputs = plan_inputs(context.services.store, nodes, context.findings, lambda node: context.candidates[node.name].gates, due)
     plan = make_plan(inputs, context.options, context.services.traits)
     if context.request.saved_plan:
         context.request.saved_plan.require_unchanged(plan, {n.name: n.spec.digest for n in nodes})
@@ -49,9 +51,13 @@ def _recorded_gates(store: Store, record: NodeRecord) -> frozenset[str]:
 
 
 def plan_inputs(
-    store: Store, nodes: Iterable[Node], findings: Mapping[str, NodeFindings], expected_gates: Callable[[Node], tuple[str, ...]]
+    store: Store,
+    nodes: Iterable[Node],
+    findings: Mapping[str, NodeFindings],
+    expected_gates: Callable[[Node], tuple[str, ...]],
+    due: Mapping[str, TroubleRecord],
 ) -> list[PlanInput]:
-    """What the plan is made from. Stored evidence is read only for the nodes whose plan depends on it. Nodes must be registered."""
+    """What the plan is made from; `due`: node -> its record over the limit. Stored evidence is read only for the nodes whose plan depends on it. Nodes must be registered."""
     nodes = tuple(nodes)
     records = {r.name: r for r in store.nodes([n.name for n in nodes])}
     oldest = oldest_node_python(version("ansible-core"))
@@ -61,7 +67,8 @@ def plan_inputs(
         if was_measured(record):
             results = store.gate_results(node.name, current=True)
             gone = not all(Path(store.run(run_id).directory).is_dir() for run_id in store.evidence_runs(node.name))
-            inputs.append(PlanInput(node, record, found, None, results, expected_gates(node), records_gone=gone))
+            levels = store.measured_levels(node.name) if node.name in due else frozenset()
+            inputs.append(PlanInput(node, record, found, None, results, expected_gates(node), records_gone=gone, measured_levels=levels))
             continue
         steps = store.history(node.name) if needs_history(record) else ()
         last = steps[-1].run_id if steps else ""
@@ -71,4 +78,4 @@ def plan_inputs(
             inputs.append(PlanInput(node, record, found, *evidence, gates, recorded_gates=_recorded_gates(store, record)))
         else:
             inputs.append(PlanInput(node, record, found))
-    return [replace(i, oldest_python=oldest) for i in inputs]
+    return [replace(i, oldest_python=oldest, due=due.get(i.node.name)) for i in inputs]

@@ -26,6 +26,7 @@ from clusterctl.model.state import State
 from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
 from clusterctl.workflows.lease import leases_on
+from clusterctl.workflows.lemons import due_of
 from clusterctl.workflows.parts import read_all_parts
 from clusterctl.workflows.power.run_power import switch_nodes
 from clusterctl.workflows.power.switch import PowerLimits
@@ -131,7 +132,8 @@ def _select(config: Config, request: ProvisionRequest, store: Store, listener: P
     store.register_new((*nodes, *partners))
     _require_admitted(store, [p.name for p in partners])
     profiles = {s.name: s.profile for s in subjects.values()}
-    candidates = {n.name: Candidate(n, profiles[n.name].levels[options.level], profiles[n.name].baselines) for n in nodes}
+    due = due_of(store, config.lemon_limits, [n.name for n in nodes])
+    candidates = {n.name: Candidate(n, profiles[n.name].levels[options.level], profiles[n.name].baselines, due.get(n.name)) for n in nodes}
     return _Selected(request, candidates, subjects, partners)
 
 

@@ -1,4 +1,4 @@
-"""Why a run or the drift policy took a node out, as a code."""
+"""Why a run or the drift policy took a node out, as a code; and the level at which a gate was measured."""
 
 from __future__ import annotations
 
@@ -11,3 +11,4 @@ down_revision = "0009"
 
 def upgrade() -> None:
     op.add_column("transitions", sa.Column("cause", sa.String(length=64)))
+    op.add_column("gate_results", sa.Column("level", sa.String(length=64), nullable=False, server_default=""))
