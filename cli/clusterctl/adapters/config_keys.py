@@ -192,7 +192,7 @@ KEYS = (
         _TEXT,
         _policy,
         "write drift_policy: critical=drain,major=heal",
-        "what `drift` does by severity: `critical=drain,major=heal`",
+        "what `drift` does by severity, and about a link that flapped for days: `critical=drain,major=heal,link_flaps=drain`",
         "",
         "report",
         option="drift --policy",

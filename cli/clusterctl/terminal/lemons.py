@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING
 
+from clusterctl.core.lemons.demands import counts_text
 from clusterctl.core.lemons.lemon_limits import LONG_DAYS, LONG_FACTOR, SHORT_DAYS
 from clusterctl.model.documents import LemonsDocument, SerialDocument
 from clusterctl.model.trouble import LemonAction
@@ -41,8 +42,7 @@ def show_lemons(found: Sequence[TroubleRecord], limits: TroubleCounts, most: int
 
 
 def _limits(limits: TroubleCounts) -> str:
-    words = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in asdict(limits).items() if number)
-    return f"{words or 'none'} in {SHORT_DAYS} days, or {LONG_FACTOR} times as many in {LONG_DAYS}"
+    return f"{counts_text(limits) or 'none'} in {SHORT_DAYS} days, or {LONG_FACTOR} times as many in {LONG_DAYS}"
 
 
 def _row(r: TroubleRecord) -> tuple[str, ...]:

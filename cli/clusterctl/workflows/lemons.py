@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock
 from clusterctl.core import timestamps
 from clusterctl.core.lemons.demands import due_records
+from clusterctl.core.lemons.flaps import flapping_nodes
 from clusterctl.core.lemons.lemon_limits import LONG_DAYS
 from clusterctl.core.lemons.scores import trouble_records
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from clusterctl.adapters.store.store import Store
+    from clusterctl.model.records import NodeRecord
     from clusterctl.model.trouble import TroubleRecord
     from clusterctl.model.trouble_counts import TroubleCounts
 
@@ -37,6 +40,14 @@ def due_of(store: Store, limits: TroubleCounts, nodes: Collection[str]) -> dict[
     now = clock.now()
     sources = store.trouble_sources(_oldest(now), nodes)
     return due_records(trouble_records(sources, limits, now), sources.parts, nodes)
+
+
+def flapping_of(store: Store, limits: TroubleCounts, nodes: Collection[NodeRecord]) -> frozenset[str]:
+    """The nodes with a link that flapped for days since they entered their state."""
+    now, since = clock.now(), {n.name: n.since for n in nodes}
+    sources = store.trouble_sources(timestamps.after(now, -LONG_DAYS * _DAY_S), since)
+    own = replace(sources, flaps=[f for f in sources.flaps if f.node in since], results=[r for r in sources.results if r.node in since])
+    return flapping_nodes(own, since, limits.link_flap_days, now)
 
 
 def _oldest(now: str) -> str:

@@ -22,11 +22,14 @@ def test_what_is_not_named_is_reported() -> None:
         Severity.CRITICAL: DriftAction.DRAIN,
         Severity.MAJOR: DriftAction.HEAL,
         Severity.MINOR: DriftAction.REPORT,
+        "link_flaps": DriftAction.REPORT,
     }
     assert set(parse_policy("").values()) == {DriftAction.REPORT}
 
 
-@pytest.mark.parametrize("words", ["major", "major=", "major=kill", "fatal=drain", "=drain", "major=heal=x"])
+@pytest.mark.parametrize(
+    "words", ["major", "major=", "major=kill", "fatal=drain", "=drain", "major=heal=x", "link_flaps=heal", "link_flaps=", "link=drain"]
+)
 def test_words_that_are_no_policy(words: str) -> None:
     with pytest.raises(ValueError, match="SEVERITY=ACTION"):
         parse_policy(words)
@@ -60,3 +63,12 @@ def test_a_node_is_not_healed_where_that_would_do_more(kind: DriftKind) -> None:
 def test_only_admitted_nodes_are_acted_on(state: State) -> None:
     for words in ("major=drain", "major=heal"):
         assert decided(deviation(), words=words, state=state) == Decisions((), (), {})
+
+
+@pytest.mark.parametrize(("words", "drained"), [("link_flaps=drain", ("n2",)), ("critical=drain", ())])
+def test_a_link_that_flaps_for_days_is_drained_where_the_policy_says_so(words: str, drained: tuple[str, ...]) -> None:
+    known = {"n1": Known(State.DRAINED, "d1"), "n2": Known(State.ADMITTED, "d1")}
+    report = DriftReport(("n1", "n2"), (deviation(node="n2"),), ())
+    found = decide_actions(report, parse_policy(f"{words},major=heal"), known, heal=True, flapping={"n1", "n2"})
+    assert found.flapping == drained
+    assert found.heal == (() if drained else ("n2",))

@@ -48,7 +48,7 @@ def test_a_lighter_burn_in_is_not_even_begun(world: World, level: Level) -> None
     assert result.exit_code is ExitCode.CHANGES_PENDING
     (left,) = [n for n in result.nodes if n.node == N1]
     assert left.reasons[0].kind is ReasonKind.GATE_MISSING
-    assert "1 exclusions in 90 days" in left.reason
+    assert "1 exclusion in 90 days" in left.reason
     assert "--level full" in left.reasons[0].hint
     assert {what for what, _ in world.calls[before:]} == {"validate"}
 

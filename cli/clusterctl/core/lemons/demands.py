@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from clusterctl.model.trouble import PartSpan, TroubleRecord
+    from clusterctl.model.trouble_counts import TroubleCounts
 
 
 def due_records(records: Sequence[TroubleRecord], parts: Iterable[PartSpan], nodes: Collection[str]) -> dict[str, TroubleRecord]:
@@ -33,9 +34,18 @@ def owes_full(due: TroubleRecord | None, levels: Collection[str]) -> bool:
 
 def demand(due: TroubleRecord, node: str) -> Reason:
     """Why it is kept out, and what to do."""
-    words = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in asdict(due.days_90).items() if number)
+    words = counts_text(due.days_90)
     what = f"{due.name} serial {due.serial}" if due.serial else due.name
     text = f"{what} is over its limit: {words} in 90 days (score {due.score:.2f}); it serves again after a burn-in of level full"
     rma = f"`clusterctl drain {node} --to rma`, because repairs do not hold; or " if due.next_action is LemonAction.RMA else ""
     hint = f"{rma}`clusterctl provision {node} --level full`; `clusterctl history {node} --worst` shows its record"
     return Reason(ReasonKind.GATE_MISSING, text, hint=hint)
+
+
+def counts_text(counts: TroubleCounts) -> str:
+    """`1 exclusion, 2 repairs`: what is not 0."""
+    return ", ".join(
+        f"{number} {name.replace('_', ' ').removesuffix('s') if number == 1 else name.replace('_', ' ')}"
+        for name, number in asdict(counts).items()
+        if number
+    )

@@ -11,7 +11,7 @@ from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.core.drift import compare, document, memory, policy
-from clusterctl.model.drift import Known
+from clusterctl.model.drift import DriftAction, Known
 from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.records import RunStatus
@@ -19,6 +19,7 @@ from clusterctl.model.state import State
 from clusterctl.model.verdict import ReasonKind
 from clusterctl.workflows.drain import drain
 from clusterctl.workflows.drift.files import Documents, no_documents, write_files
+from clusterctl.workflows.lemons import flapping_of
 from clusterctl.workflows.validate import read_only_run, record_each
 from clusterctl_validators.finding import GOOD
 
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.validators import ValidationSettings
     from clusterctl.core.drift.policy import Decisions
-    from clusterctl.model.drift import Deviation, DriftAction, DriftReport
+    from clusterctl.model.drift import Deviation, DriftReport
     from clusterctl.model.findings import NodeFindings, ValidationListener
     from clusterctl.model.node import Node
     from clusterctl.workflows.run import Run
-    from clusterctl_validators.finding import Severity
 
 _FEW = 5
+_DRIFTED = "drift: see `clusterctl drift`"
+_FLAPPING = "a link flapped for days: see `clusterctl history NODE --worst`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class DriftOptions:
     """
 
     target: str
-    policy: Mapping[Severity, DriftAction]
+    policy: Mapping[str, DriftAction]
     heal: bool = False
     since_s: float | None = None
     textfile: Path | None = None
@@ -111,9 +113,11 @@ def check_drift(
         results = _relevant(run, nodes, config, settings, listener)
         known = _known(run.store, nodes, results)
         report = _remembered(run.store, run.rundir.id, compare.compare_nodes(results, known, _digests(nodes)))
-        decisions = policy.decide_actions(report, options.policy, known, heal=options.heal)
+        flapping = _flapping(run.store, config, options, report.nodes)
+        decisions = policy.decide_actions(report, options.policy, known, heal=options.heal, flapping=flapping)
         actions = [
-            *_drain(run.store, config, decisions.drain),
+            *_drain(run.store, config, decisions.drain, _DRIFTED),
+            *_drain(run.store, config, decisions.flapping, _FLAPPING),
             *({"node": n, "action": "left", "detail": w} for n, w in decisions.left.items()),
         ]
         body = document.drift_document(run.rundir.id, options.target, report, actions)
@@ -209,11 +213,17 @@ def _remembered(store: Store, run_id: str, report: DriftReport) -> DriftReport:
     return dated
 
 
-def _drain(store: Store, config: Config, names: Sequence[str]) -> list[dict[str, str]]:
+def _flapping(store: Store, config: Config, options: DriftOptions, names: Sequence[str]) -> frozenset[str]:
+    """Read only for sites whose policy acts on it."""
+    if options.policy.get(policy.LINK_FLAPS, DriftAction.REPORT) is DriftAction.REPORT:
+        return frozenset()
+    return flapping_of(store, config.lemon_limits, store.nodes(names))
+
+
+def _drain(store: Store, config: Config, names: Sequence[str], reason: str) -> list[dict[str, str]]:
     """Drain; what circuit breaker (which then stays open), lease or pool refuse is reported, each node as it is after an incomplete drain."""
     if not names:
         return []
-    reason = "drift: see `clusterctl drift`"
     try:
         pool = load_pool(config.pool, store)
         limits, why = config.limits.unplanned(), ReasonKind.CHECK_FAILED
