@@ -50,7 +50,7 @@ def create_old_database(address: str) -> None:
 
 def write_gate_result(connection: Any, run: str, result: GateResult) -> None:
     """A gate result as it was stored before it had a reason and numbers."""
-    row = {k: v for k, v in asdict(result).items() if k not in {"reason", "value", "limit", "unit", "boot_id"}}
+    row = {k: v for k, v in asdict(result).items() if k not in {"reason", "value", "limit", "unit", "boot_id", "observed"}}
     row |= {"outcome": result.outcome.value, "peers": json.dumps(result.peers), "run_id": run, "batch": 1, "spec_digest": "", "epoch": 0}
     connection.execute(insert(table("gate_results", *map(c, row))).values(**row))
 
@@ -67,7 +67,10 @@ def write_validation(connection: Any, number: int, run: str, validation: NodeFin
     old = table("validations", *map(c, ("id", *head, "at", "spec_digest", "epoch")))
     connection.execute(insert(old).values(id=number, **head, at="", spec_digest="", epoch=0))
     for position, finding in enumerate(validation.findings if validation.status is NodeStatus.OK else ()):
-        row = {**asdict(finding), "outcome": finding.outcome.value, "severity": finding.severity.value}
+        row = {k: v for k, v in asdict(finding).items() if k != "observed"} | {
+            "outcome": finding.outcome.value,
+            "severity": finding.severity.value,
+        }
         connection.execute(
             insert(table("findings", *map(c, ("validation_id", "position", *row)))).values(validation_id=number, position=position, **row)
         )

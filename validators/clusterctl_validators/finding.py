@@ -40,6 +40,7 @@ class Finding:
         found: the state of the node, as text; empty if it could not be read.
         hint: the next action.
         reason: why a check could not run, does not apply or is waived.
+        observed: the outcome that the check had, where it is observed and does not decide; set by the controller, empty for all others.
     """
 
     check: str
@@ -50,16 +51,19 @@ class Finding:
     found: str = ""
     hint: str = ""
     reason: str = ""
+    observed: str = ""
 
     def to_json(self) -> Dict[str, Any]:
-        """The finding as plain JSON values."""
+        """The finding as plain JSON values; `observed` only where it is."""
         data = asdict(self)
+        if not self.observed:
+            del data["observed"]
         data["outcome"] = self.outcome.value
         data["severity"] = self.severity.value
         return data
 
     @classmethod
     def from_json(cls, data: Dict[str, Any]) -> "Finding":
-        """The reverse of `to_json`. Raises KeyError or ValueError on anything else."""
+        """The reverse of `to_json` on a node, where nothing is observed. Raises KeyError or ValueError on anything else."""
         rest = {k: str(data.get(k, "")) for k in ("expected", "found", "hint", "reason")}
         return cls(str(data["check"]), str(data["role"]), Outcome(data["outcome"]), Severity(data["severity"]), **rest)

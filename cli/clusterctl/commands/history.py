@@ -1,4 +1,4 @@
-"""`clusterctl history`: what happened to one node, who did it, and what it stands on; or which serials failed most."""
+"""`clusterctl history`: what happened to one node, who did it, and what it stands on; which serials failed most; how observed checks did."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from clusterctl.commands import complete
+from clusterctl.commands import history_lists as lists
 from clusterctl.commands.options import load_config, output_option
 from clusterctl.model.errors import UsageProblemError
 
@@ -22,31 +23,24 @@ _MOST = 1_000_000
 @click.option(
     "--worst", is_flag=True, help="Which machines and parts failed most, by serial: of NODE (a node, rack or pattern), or of all."
 )
-@click.option("--days", type=click.IntRange(1, 90), default=90, show_default=True, help="With --worst: what failed in the last N days.")
-@click.option("-n", "--count", type=click.IntRange(1, _MOST), default=20, show_default=True, help="With --worst: how many to list.")
+@click.option("--observed", is_flag=True, help="What observed checks and gates found, and how often the repeat said otherwise.")
+@click.option("--days", type=click.IntRange(1, 90), default=90, show_default=True, help="With --worst and --observed: of the last N days.")
+@click.option("-n", "--count", type=click.IntRange(1, _MOST), default=20, show_default=True, help="With them: how many to list.")
 @output_option
 @click.pass_context
-def command(ctx: click.Context, node: str, *, limit: int, worst: bool, days: int, count: int, output: str) -> None:
+def command(ctx: click.Context, node: str, *, limit: int, worst: bool, observed: bool, days: int, count: int, output: str) -> None:
     """The story of NODE: every step, every run, its newest findings and gate results, its admissions."""
     config = load_config(ctx, gates=False)
-    if worst:
-        _show_worst(config, node, days, count, output)
+    if observed and (worst or node):
+        raise UsageProblemError(detail="--observed is of all nodes, and alone", hint="leave out NODE and --worst")
+    if observed:
+        lists.show_observed(config, days, count, output)
+    elif worst:
+        lists.show_worst(config, node, days, count, output)
     elif node:
         _show_story(config, node, limit, output)
     else:
         raise UsageProblemError(detail="no node is named", hint="name one, or add --worst")
-
-
-def _show_worst(config: Config, target: str, days: int, count: int, output: str) -> None:
-    from clusterctl.adapters.store import Store  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.core.recorded_target import match  # noqa: PLC0415
-    from clusterctl.terminal.lemons import show_lemons  # noqa: PLC0415
-    from clusterctl.workflows.lemons import worst_serials  # noqa: PLC0415
-
-    with Store.open_to_read(config.store_url) as store:
-        names = [n.name for n in match(store.nodes(), target)] if target else None
-        found = worst_serials(store, config.lemon_limits, names, days=days)
-    show_lemons(found, config.lemon_limits, count, output)
 
 
 def _show_story(config: Config, node: str, limit: int, output: str) -> None:

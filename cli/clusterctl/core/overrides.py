@@ -19,5 +19,13 @@ def overridden(declared: Iterable[Node], given: Iterable[Node]) -> Mapping[str, 
 def _differing(one: NodeSpec, other: NodeSpec) -> list[str]:
     roles = [r for r in dict.fromkeys((*one.roles, *other.roles)) if one.roles.get(r) != other.roles.get(r)]
     order = [] if roles or tuple(one.roles) == tuple(other.roles) else ["node_roles"]
-    more = [name for name, same in (("gates", one.gates == other.gates), ("waivers", one.waivers == other.waivers)) if not same]
+    more = [
+        name
+        for name, same in (
+            ("gates", one.gates == other.gates),
+            ("waivers", one.waivers == other.waivers),
+            ("observe", one.observe == other.observe),
+        )
+        if not same
+    ]
     return [*roles, *order, *more]

@@ -177,9 +177,52 @@ class LemonsDocument:
     serials: tuple[SerialDocument, ...]
 
 
-DOCUMENTS: dict[str, type[PowerDocument | PartsDocument | BmcDocument | LemonsDocument]] = {
+@dataclass(frozen=True, slots=True)
+class ObservedItem:
+    """A check or a rule of a gate that is observed and does not decide.
+
+    Attributes:
+        name: id of the check, or the gate.
+        rule: of the gate; empty for a check.
+        nodes: on how many nodes it was seen.
+        runs: how often it was seen, over all nodes.
+        failed: in how many of these it failed.
+        could_not_run: in how many of these it could not run.
+        repeated: failures after which it was seen again on the same node, with no repair in between.
+        contradicted: those of `repeated` in which the repeat passed.
+        flake_rate: contradicted / repeated; null without a repeat.
+    """
+
+    name: str
+    rule: str
+    nodes: int
+    runs: int
+    failed: int
+    could_not_run: int
+    repeated: int
+    contradicted: int
+    flake_rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedDocument:
+    """clusterctl history --observed -o json.
+
+    Attributes:
+        days: how far back.
+        found: how many items were seen; `items` lists those that failed most.
+    """
+
+    days: int
+    found: int
+    items: tuple[ObservedItem, ...]
+
+
+Document = PowerDocument | PartsDocument | BmcDocument | LemonsDocument | ObservedDocument
+DOCUMENTS: dict[str, type[Document]] = {
     "bmc": BmcDocument,
     "lemons": LemonsDocument,
+    "observed": ObservedDocument,
     "parts": PartsDocument,
     "power": PowerDocument,
 }

@@ -155,6 +155,7 @@ class GateResult:
         hint: what to do next.
         reason: why it is no pass; None for a pass, and for results stored before there were reasons.
         value, limit: what was measured and what it was compared with, in `unit`; None where the rule compares no numbers.
+        observed: the outcome that it had, where its gate or rule is observed and does not decide; None for all others.
         boot_id: the boot of the node in which it was seen, as the kernel names it; empty where the gate does not say.
     """
 
@@ -176,6 +177,7 @@ class GateResult:
     limit: float | None = None
     unit: str = ""
     boot_id: str = ""
+    observed: Outcome | None = None
 
 
 def gates_exit_code(results: Sequence[GateResult]) -> ExitCode:

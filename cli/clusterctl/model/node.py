@@ -79,6 +79,7 @@ class NodeSpec:
         roles: role name -> its variables, templated, secrets left out; in the order of `node_roles`.
         gates: the `gates_*` variables (what burn-in measures and how it is judged).
         waivers: per-node deviations `{check, reason, owner, expires}`.
+        observe: what is measured and does not decide: `{check, reason}` or `{gate, rule, reason}`.
         digest: sha256 of the canonical JSON of `roles`; a node is admitted under it.
     """
 
@@ -86,6 +87,7 @@ class NodeSpec:
     gates: Mapping[str, Any]
     waivers: tuple[Mapping[str, str], ...]
     digest: str
+    observe: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def candidates_of(store: Store, limits: TroubleCounts, nodes: Sequence[Node], le
         ConfigError: a profile is invalid.
     """
     due = due_of(store, limits, [n.name for n in nodes])
-    return tuple(Candidate(s.node, s.profile.levels[level], s.profile.baselines, due.get(s.name)) for s in subjects_of(nodes))
+    return tuple(Candidate(s.node, s.deciding(level), s.profile.baselines, due.get(s.name)) for s in subjects_of(nodes))
 
 
 def validation(config: Config, store: Store, listener: ValidationListener | None = None) -> Validate:

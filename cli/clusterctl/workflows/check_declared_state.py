@@ -12,6 +12,7 @@ from clusterctl.adapters.inventory.invalid import problems_of, spec_invalid_erro
 from clusterctl.adapters.inventory.load import find_places, list_hosts, load_and_lint_nodes, load_profile
 from clusterctl.adapters.site_content import site_content
 from clusterctl.core.gates.gates_problems import gates_problems
+from clusterctl.core.observe_problems import observe_problems
 from clusterctl.core.waiver_problems import waiver_problems
 from clusterctl.model.declared_state import InventoryCheck
 from clusterctl.model.errors import SpecInvalidError, StoreError
@@ -47,9 +48,10 @@ def check_declared_state(
     topology = None if target else list_hosts(config.inventory, vault_ids=vault_ids)
     nodes, problems = _nodes(config, target or "all", words) if topology is None or topology.hosts else ((), ())
     profiles = topology.idle_profiles if topology else ()
-    checks, store_problem = _known_checks(config, [n for n in nodes if n.spec.waivers])
+    checks, store_problem = _known_checks(config, [n for n in nodes if n.spec.waivers or n.spec.observe])
     today = datetime.now(UTC).date()
     rendered = [*_gates(nodes), *(p for n in nodes for p in waiver_problems(n, checks.get(n.name, ()), today))]
+    rendered += [p for n in nodes for p in observe_problems(n, checks.get(n.name, ()))]
     for profile in profiles:
         try:
             spec = load_profile(config.inventory, profile, **words)

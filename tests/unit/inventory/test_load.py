@@ -227,6 +227,29 @@ def test_a_profile_needs_no_node(tmp_path: Path) -> None:
         load_profile(site.layers, "profile_yy", content=CONTENT)
 
 
+def test_what_is_observed_is_read_and_no_part_of_the_declared_state(tmp_path: Path) -> None:
+    files = {
+        "site/group_vars/rack_1.yml": "observe: [{check: 'pages.*', reason: new}, {gate: rdma_pair, rule: floor, reason: too flappy}]\n"
+    }
+    with_it, without = Site(tmp_path / "one", files).nodes()[0], Site(tmp_path / "two").nodes()[0]
+    assert with_it.spec.observe == ({"check": "pages.*", "reason": "new"}, {"gate": "rdma_pair", "rule": "floor", "reason": "too flappy"})
+    assert without.spec.observe == ()
+    assert with_it.spec.digest == without.spec.digest
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("observe: all\n", "observe: 'all' is not a list"),
+        ("observe: [{check: 'pages.*'}]\n", r"observe\[0\]: reason is missing"),
+        ("observe: [{gate: a, reason: b}, {reason: b}]\n", r"observe\[1\]: name either check or gate"),
+    ],
+)
+def test_what_observes_nothing_is_told_with_its_file(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(SpecInvalidError, match=problem):
+        Site(tmp_path, {"site/group_vars/rack_1.yml": text}).nodes("r1-n01")
+
+
 def test_a_list_of_hosts_is_a_layer(tmp_path: Path) -> None:
     site = Site(tmp_path)
     site.layers[1:] = [Path("r8-n01,r8-n02,")]

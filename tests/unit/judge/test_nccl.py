@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.nccl_group import NcclGroup
 from clusterctl.core.gates.planning.gate_plan import plan_gates
+from clusterctl.core.gates.planning.header import header_from, header_of
 from clusterctl.core.gates.registry import gate_named
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
@@ -299,6 +302,25 @@ def test_a_node_left_out_of_the_group_run_is_told_why() -> None:
     left = [r for r in found if r.gate == "nccl_group" and r.node == "n2"]
     assert [(r.outcome, r.detail) for r in left] == [(COULD_NOT_RUN, "left out of the group run: it did not pass nccl_node")]
     assert {r.outcome for r in found if r.node == "n3"} == {PASS}
+
+
+def test_a_node_takes_part_in_the_group_run_whatever_an_observed_gate_says_of_it() -> None:
+    observe = ({"gate": "nccl_node", "reason": "too flappy"},)
+    own = [replace(n, spec=replace(n.spec, observe=observe)) for n in map(node, ("n1", "n2"))]
+    header = header_of("standard", ("nccl_node",), own, (), impossible={}, pairs=None)
+    stored = header_from(json.loads(json.dumps(header.to_json()))).stored_nodes()
+    for subjects in ([subject_of(n, TODAY) for n in own], [subject_of(n, TODAY) for n in stored]):
+        runs = [record("nccl_node", n, nccl(300.0 if n == "n2" else 477.0)) for n in ("n1", "n2")]
+        runs.append(
+            record("nccl_group", "n1", together(90.0, via="NET/IB/0/GDRDMA"), peers=("n1", "n2"), argv=("mpirun", "all_reduce_perf"))
+        )
+        found = judge(subjects, runs, level="standard", gates=["nccl_node", "nccl_group"])
+        assert {r.reason for r in found if r.gate == "nccl_group"} == {None}
+        observed = [r for r in found if r.gate == "nccl_node" and r.node == "n2" and r.observed is Outcome.FAIL]
+        assert [(r.outcome, r.reason) for r in observed] == [(Outcome.WARN, GateReason.BELOW_FLOOR)]
+        assert "observed, so it does not decide: too flappy" in observed[0].detail
+        assert "nccl_node" not in subjects[0].deciding("standard")
+        assert "nccl_group" in subjects[0].deciding("standard")
 
 
 @pytest.mark.parametrize("ranks", [0, 8, 15])

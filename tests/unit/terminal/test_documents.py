@@ -9,13 +9,19 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator, ValidationError
 
+from clusterctl.core.lemons.lemon_limits import DEFAULT_LIMITS
 from clusterctl.model.bmc_report import BmcReport, BmcSection, Console, LogEntry, Protocol, Sensor
 from clusterctl.model.documents import DOCUMENTS
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.observed import ObservedRecord
 from clusterctl.model.part import Part, PartRow
 from clusterctl.model.power import Boot, PowerOutcome, PowerReport
+from clusterctl.model.trouble import LemonAction, TroubleRecord
+from clusterctl.model.trouble_counts import TroubleCounts
 from clusterctl.terminal.bmc import show_bmcs
 from clusterctl.terminal.gates import show_results
+from clusterctl.terminal.lemons import show_lemons
+from clusterctl.terminal.observed import show_observed
 from clusterctl.terminal.parts import show_parts
 from clusterctl.terminal.power import show_power
 from support.roles import ROOT
@@ -40,11 +46,22 @@ BMCS = [
     ),
     BmcReport("n2", problem="HTTP 401"),
 ]
+COUNTS = TroubleCounts(exclusions=1)
+LEMONS = [
+    TroubleRecord("S1", "system", "n1", "n1", "M", COUNTS, COUNTS, 1 / 3, LemonAction.NONE, "2026-01-01T00:00:00.000000Z"),
+    TroubleRecord("", "node", "n2", "n2", "", COUNTS, COUNTS, 1.0, LemonAction.FULL, "2026-01-01T00:00:00.000000Z"),
+]
+OBSERVED = [ObservedRecord("gpu_stress", "peers", 3, 9, 2, 1, 2, 1), ObservedRecord("kernel.x", "", 1, 1, 0, 0, 0, 0)]
 SHOWN: dict[str, Callable[[str], None]] = {
     "power": lambda output: show_power("status", "run-1", POWER, output),
     "parts": lambda output: show_parts(["n1", "n2"], PARTS, output),
+    "lemons": lambda output: show_lemons(LEMONS, DEFAULT_LIMITS, 20, output),
+    "observed": lambda output: show_observed(OBSERVED, 90, 20, output),
     "bmc": lambda output: show_bmcs(BMCS, tuple(BmcSection), output),
 }
+
+
+LISTS = {"lemons": "serials", "observed": "items"}
 
 
 def schema(kind: str) -> dict[str, Any]:
@@ -65,7 +82,7 @@ def test_a_document_follows_its_schema(kind: str, capsys: pytest.CaptureFixture[
     with pytest.raises(ValidationError):
         Draft202012Validator(schema(kind)).validate({**document, "other": 1})
     with pytest.raises(ValidationError):
-        Draft202012Validator(schema(kind)).validate({**document, "nodes": [{"name": "n1"}]})
+        Draft202012Validator(schema(kind)).validate({**document, LISTS.get(kind, "nodes"): [{"name": "n1"}]})
     SHOWN[kind]("yaml")
     assert yaml.safe_load(capsys.readouterr().out) == document
 

@@ -144,7 +144,9 @@ def _nodes(reply: Mapping[str, Any]) -> tuple[Node, ...]:
         key = tuple(n["roles"].items())
         if key not in digests:
             digests[key] = spec_digest(roles)
-        spec = NodeSpec(roles=roles, gates=sections[n["gates"]], waivers=tuple(n["waivers"]), digest=digests[key])
+        spec = NodeSpec(
+            roles=roles, gates=sections[n["gates"]], waivers=tuple(n["waivers"]), digest=digests[key], observe=tuple(n["observe"])
+        )
         nodes.append(_node(n, spec))
     return tuple(nodes)
 

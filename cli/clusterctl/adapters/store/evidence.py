@@ -211,6 +211,7 @@ def _gate_values(result: GateResult) -> dict[str, Any]:
         "value": result.value,
         "limit": result.limit,
         "unit": result.unit,
+        "observed": result.observed.value if result.observed else None,
     }
 
 
@@ -225,4 +226,5 @@ def _gate(row: Row[Any]) -> GateResult:
         value=row.value,
         limit=row.limit,
         unit=row.unit or "",
+        observed=Outcome(row.observed) if row.observed else None,
     )

@@ -156,8 +156,11 @@ def _values(finding: Finding) -> dict[str, Any]:
         "hint": storable_text(finding.hint),
         "reason": storable_text(finding.reason),
     }
-    return {"digest": hashlib.sha256(json.dumps(list(values.values())).encode()).hexdigest(), **values}
+    told = [*values.values(), finding.observed] if finding.observed else list(values.values())  # rows from before 0011 keep their digests
+    return {"digest": hashlib.sha256(json.dumps(told).encode()).hexdigest(), **values, "observed": finding.observed}
 
 
 def _finding(row: Row[Any]) -> Finding:
-    return Finding(row.check, row.role, Outcome(row.outcome), Severity(row.severity), row.expected, row.found, row.hint, row.reason)
+    return Finding(
+        row.check, row.role, Outcome(row.outcome), Severity(row.severity), row.expected, row.found, row.hint, row.reason, row.observed
+    )

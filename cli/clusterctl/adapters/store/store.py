@@ -14,6 +14,7 @@ from clusterctl.adapters.store.evidence import EvidenceRepository
 from clusterctl.adapters.store.leases import LeaseRepository
 from clusterctl.adapters.store.members import MemberRepository
 from clusterctl.adapters.store.nodes import NodeRepository
+from clusterctl.adapters.store.observations import ObservationRepository
 from clusterctl.adapters.store.part_records import PartRepository
 from clusterctl.adapters.store.runs import RunRepository
 from clusterctl.adapters.store.transitions import TransitionRepository
@@ -38,6 +39,7 @@ class Store(
     DriftRepository,
     PartRepository,
     TroubleRepository,
+    ObservationRepository,
 ):
     """Durable state. A context manager; threads can share it."""
 

@@ -111,6 +111,7 @@ finding_values = Table(
     Column("found", Text, nullable=False),
     Column("hint", Text, nullable=False),
     Column("reason", Text, nullable=False),
+    Column("observed", SHORT_TEXT, nullable=False, server_default=""),
 )
 
 finding_sets = Table(
@@ -163,6 +164,7 @@ gate_results = Table(
     Column("unit", SHORT_TEXT),
     Column("boot_id", SHORT_TEXT, nullable=False, server_default=""),
     Column("level", SHORT_TEXT, nullable=False, server_default=""),
+    Column("observed", SHORT_TEXT),
     Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_gate_results_node_id", "node", "id"),

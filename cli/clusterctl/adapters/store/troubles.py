@@ -42,7 +42,7 @@ class TroubleRepository(Repository):
             bad = (
                 select(*columns, results.c.reason, results.c.metric, results.c.device)
                 .join(t.runs, t.runs.c.id == results.c.run_id)
-                .where(t.runs.c.started_at >= since, results.c.outcome.in_(_BAD))
+                .where(t.runs.c.started_at >= since, results.c.outcome.in_(_BAD), results.c.observed.is_(None))
                 .order_by(results.c.id)
             )
             found = [_bad(r) for r in _of(connection, bad, results.c.node, nodes)]

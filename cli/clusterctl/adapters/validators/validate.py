@@ -16,7 +16,7 @@ from clusterctl.adapters.validators.over_bmc import BmcRound
 from clusterctl.adapters.validators.passwords import passwords
 from clusterctl.adapters.validators.rack_members import members_outside
 from clusterctl.adapters.validators.validation_settings import ValidationSettings
-from clusterctl.core import waivers
+from clusterctl.core import observe, waivers
 from clusterctl.core.rack_comparison import RackRound
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.findings import NodeStatus
@@ -75,7 +75,7 @@ def validate_each(
     Args:
         nodes: the nodes to validate.
         state_dir: where the bundle is cached.
-        on_result: called in this thread with each node's result, waivers applied, as it arrives; for nodes that are compared with each
+        on_result: called in this thread with each node's result, what is observed marked, waivers applied, as it arrives; for nodes that are compared with each
             other, when the last of them has arrived.
         inventory: the layers, for nodes that are not reached by SSH, and for passwords of sudo and BMCs.
         settings: limits; None = the defaults.
@@ -88,6 +88,7 @@ def validate_each(
     """
     chosen = settings or ValidationSettings()
     bundle = bundle_module.build_bundle(state_dir, checked_validator_dirs(site_content()))
+    observed = {n.name: observe.parse_observations(n.spec.observe, n.name) for n in nodes}
     waived = {n.name: waivers.parse_waivers(n.spec.waivers, n.name) for n in nodes}
     by_ssh = [n for n in nodes if _by_our_ssh(n.connection)]
     for node in by_ssh:
@@ -99,7 +100,8 @@ def validate_each(
     def done(found: NodeFindings) -> None:
         everything = found.findings + (bmcs.findings(found.node) if found.status is NodeStatus.OK else ())
         for complete in racks.add(replace(found, findings=everything)):
-            applied = waivers.apply_waivers(complete.findings, waived[complete.node], chosen.day)
+            seen = observe.observe_findings(complete.findings, observed[complete.node])
+            applied = waivers.apply_waivers(seen, waived[complete.node], chosen.day)
             on_result(replace(complete, findings=selection.select(complete.status, applied)))
 
     others = [n for n in nodes if not _by_our_ssh(n.connection)]

@@ -163,7 +163,7 @@ def gate_text(result: GateResult) -> str:
 
 
 def _gates_missing(results: Collection[GateResult], expected_gates: Collection[str], node: str) -> Iterator[Reason]:
-    judged = {r.gate for r in results if r.outcome is not Outcome.NOT_APPLICABLE}
+    judged = {r.gate for r in results if r.outcome is not Outcome.NOT_APPLICABLE or r.observed}
     seen = {r.gate for r in results}
     for gate in sorted(g for g in expected_gates if g not in judged):
         what = "has no passing result" if gate in seen else "has no result since the node was last touched"

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from clusterctl.core.gates.gates_profile import profile_of
 from clusterctl.core.gates.planning.devices import Hca, gpu_vendor_of, gpus_of, hcas_of
 from clusterctl.core.gpu_vendors import gpu_vendor_or_error
+from clusterctl.core.observe import deciding_gates, parse_observations
 
 if TYPE_CHECKING:
     from datetime import date
 
     from clusterctl.core.gates.gates_profile import GatesProfile
+    from clusterctl.core.observe import Observation
+    from clusterctl.model.level import Level
     from clusterctl.model.node import Node
     from clusterctl_validators.gpu import GpuVendor
 
@@ -23,6 +26,7 @@ class Subject:
 
     Attributes:
         partner: a known-good node that is measured with and not judged.
+        observations: which of its gates and rules do not decide.
     """
 
     node: Node
@@ -30,6 +34,7 @@ class Subject:
     hcas: tuple[Hca, ...] = ()
     gpus: int = 0
     partner: bool = False
+    observations: tuple[Observation, ...] = ()
 
     @property
     def name(self) -> str:
@@ -45,6 +50,10 @@ class Subject:
         """
         return gpu_vendor_or_error(gpu_vendor_of(self.node), self.name)
 
+    def deciding(self, level: Level) -> tuple[str, ...]:
+        """The gates of a level that admission expects."""
+        return deciding_gates(self.profile.levels[level], self.observations)
+
     @property
     def address(self) -> str:
         """The address by which other nodes measure this one."""
@@ -55,6 +64,7 @@ def subject_of(node: Node, today: date, *, partner: bool = False) -> Subject:
     """The subject of a node.
 
     Raises:
-        ConfigError: its gates profile or its HCAs are invalid.
+        ConfigError: its gates profile, its HCAs or what is observed on it are invalid.
     """
-    return Subject(node, profile_of(node, today), hcas_of(node), gpus_of(node), partner)
+    observed = parse_observations(node.spec.observe, node.name)
+    return Subject(node, profile_of(node, today), hcas_of(node), gpus_of(node), partner, observed)

@@ -131,9 +131,9 @@ def _select(config: Config, request: ProvisionRequest, store: Store, listener: P
         listener.notify(Note(text))
     store.register_new((*nodes, *partners))
     _require_admitted(store, [p.name for p in partners])
-    profiles = {s.name: s.profile for s in subjects.values()}
     due = due_of(store, config.lemon_limits, [n.name for n in nodes])
-    candidates = {n.name: Candidate(n, profiles[n.name].levels[options.level], profiles[n.name].baselines, due.get(n.name)) for n in nodes}
+    own = [subjects[n.name] for n in nodes]
+    candidates = {s.name: Candidate(s.node, s.deciding(options.level), s.profile.baselines, due.get(s.name)) for s in own}
     return _Selected(request, candidates, subjects, partners)
 
 

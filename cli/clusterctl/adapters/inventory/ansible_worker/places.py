@@ -12,6 +12,8 @@ from urllib.parse import urlsplit, urlunsplit
 from ansible import constants
 from ansible.module_utils.parsing.convert_bool import boolean
 
+from clusterctl.core.observe import entry_problems
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -36,7 +38,7 @@ CONNECTION = (
 BECOME_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
 PLACE = ("rack", "row", "su", "leaf", "nvlink_domain", "rack_slot", "rail_leaves", "spine", "node_labels", "bmc_url")
 OWN_VARIABLES = "own_variables"
-NAMES = ("node_roles", "waivers", OWN_VARIABLES, *CONNECTION, *PLACE)
+NAMES = ("node_roles", "waivers", "observe", OWN_VARIABLES, *CONNECTION, *PLACE)
 _WAIVER_KEYS = ("check", "reason", "owner", "expires")
 _MAX_PORT = 65535
 
@@ -116,6 +118,17 @@ def waivers(value: Any) -> tuple[list[dict[str, str]], list[tuple[tuple[int, ...
     problems: list[tuple[tuple[int, ...], str]] = [((i,), message) for i, item in enumerate(value) for message in _waiver_problems(item)]
     wrong = {way[0] for way, _ in problems}
     return [{k: str(item[k]) for k in _WAIVER_KEYS} for i, item in enumerate(value) if i not in wrong], problems
+
+
+def observed(value: Any) -> tuple[list[dict[str, str]], list[tuple[tuple[int, ...], str]]]:
+    """What is observed on a host, and what is wrong with that (way into the list, message)."""
+    if value is None:
+        return [], []
+    if not isinstance(value, list):
+        return [], [((), f"{value!r} is not a list")]
+    problems: list[tuple[tuple[int, ...], str]] = [((i,), message) for i, item in enumerate(value) for message in entry_problems(item)]
+    wrong = {way[0] for way, _ in problems}
+    return [{str(k): str(v) for k, v in item.items()} for i, item in enumerate(value) if i not in wrong], problems
 
 
 def _waiver_problems(item: Any) -> list[str]:

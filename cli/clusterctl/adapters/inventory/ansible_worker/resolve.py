@@ -135,12 +135,14 @@ class Resolution:
             connection["become_password"] = connection["become"] and self._has_become_password(host)
         except ValueError as e:
             self._bad_value(host, str(e))
-        waivers, problems = places.waivers(alone.get("waivers"))
-        raw = self._variables.effective(host).get("waivers") if problems else None
-        for way, message in problems:
-            found = where_path(raw, way, self._variables.place(host, "waivers"))
-            self._problems.append(Problem("waivers" + "".join(f"[{i}]" for i in way), message, *found, (str(host.name),)))
-        return {"connection": connection, "waivers": waivers, "bmc_url": str(alone.get("bmc_url") or "")}
+        lists: dict[str, list[dict[str, str]]] = {}
+        for name, read in (("waivers", places.waivers), ("observe", places.observed)):
+            lists[name], problems = read(alone.get(name))
+            raw = self._variables.effective(host).get(name) if problems else None
+            for way, message in problems:
+                found = where_path(raw, way, self._variables.place(host, name))
+                self._problems.append(Problem(name + "".join(f"[{i}]" for i in way), message, *found, (str(host.name),)))
+        return {"connection": connection, **lists, "bmc_url": str(alone.get("bmc_url") or "")}
 
     def _has_become_password(self, host: Any) -> bool:
         """Whether one is set, unread: a node holds no secret."""

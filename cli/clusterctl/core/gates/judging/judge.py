@@ -12,12 +12,13 @@ from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import gate_raised
 from clusterctl.core.gates.judging.reboots import by_reboots
 from clusterctl.core.gates.registry import all_gates, gate_named
+from clusterctl.core.observe import observe_results
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.planning.step import Obstacle
     from clusterctl.core.gates.subject import Subject
@@ -56,8 +57,15 @@ def judge(
             evidence = Evidence(known, [r for r in ordered if r.gate == gate.name], level, failed_before, groups)
             own = [r for r in _results_of(gate, evidence) if r.node in declared]
             missing = sorted(set(declared) - {r.node for r in own})
-            results += [*own, *(_without_evidence(gate, n, impossible or {}, failed_before) for n in missing)]
-    return tuple(sorted(by_reboots(results, ordered), key=_rank))
+            every = [*own, *(_without_evidence(gate, n, impossible or {}, failed_before) for n in missing)]
+            results += _observed(every, known)
+    return tuple(sorted(_observed(by_reboots(results, ordered), known), key=_rank))
+
+
+def _observed(results: Iterable[GateResult], known: Mapping[str, Subject]) -> Iterator[GateResult]:
+    """Marked before the next scope is judged: a node takes part in a group run whatever an observed gate says of it."""
+    for result in results:
+        yield from observe_results([result], known[result.node].observations)
 
 
 def _results_of(gate: Gate[Any], evidence: Evidence) -> Sequence[GateResult]:

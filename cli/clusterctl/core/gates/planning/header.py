@@ -26,7 +26,7 @@ class Header:
     Attributes:
         impossible: (gate, node) -> why nothing could be planned there.
         pair_coverage: what the pair schedule reached; None without pairs.
-        profiles: node -> its `gates_*` and `hardware_*` variables and its place when it was measured.
+        profiles: node -> its `gates_*` and `hardware_*` variables, its place and what was observed on it when it was measured.
     """
 
     level: Level
@@ -39,10 +39,7 @@ class Header:
 
     def stored_nodes(self) -> list[Node]:
         """The nodes with the profiles that are stored here; enough to judge, not to connect."""
-        return [
-            Node(n, (), Connection(n), Place(**p.get("place", {})), NodeSpec({"hardware": p["hardware"]}, p["gates"], (), ""))
-            for n, p in self.profiles.items()
-        ]
+        return [Node(n, (), Connection(n), Place(**p.get("place", {})), _spec(p)) for n, p in self.profiles.items()]
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -69,7 +66,12 @@ def header_of(
 ) -> Header:
     """The header of a burn-in of `nodes`."""
     profiles = {
-        n.name: {"gates": dict(n.spec.gates), "hardware": dict(n.spec.roles.get("hardware", {})), "place": asdict(n.place)}
+        n.name: {
+            "gates": dict(n.spec.gates),
+            "hardware": dict(n.spec.roles.get("hardware", {})),
+            "place": asdict(n.place),
+            "observe": [dict(o) for o in n.spec.observe],
+        }
         for n in (*nodes, *partners)
     }
     names = (tuple(n.name for n in nodes), tuple(n.name for n in partners))
@@ -86,6 +88,10 @@ def header_from(data: Mapping[str, Any]) -> Header:
     level = next(known for known in LEVELS if known == data["level"])
     lists = (tuple(data["gates"]), tuple(data["nodes"]), tuple(data["partners"]))
     return Header(level, *lists, impossible, data["pair_coverage"], data["profiles"])
+
+
+def _spec(profile: Mapping[str, Any]) -> NodeSpec:
+    return NodeSpec({"hardware": profile["hardware"]}, profile["gates"], (), "", tuple(profile.get("observe", ())))
 
 
 def _obstacle(entry: Mapping[str, Any]) -> Obstacle:
