@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos drill fuzz culprits recorded cross-check pools bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos drill fuzz culprits recorded cross-check pools pages bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -22,7 +22,7 @@ demo-down: ## Remove the lab rack
 
 test: setup tools lint resolve unit integration molecule ## Everything CI runs
 
-tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool, Slurm, diagnostic tools) into build/tools; installs nothing
+tools: ## Unpack additional programs for tests (subnet manager, PostgreSQL, promtool, Slurm, Chromium, diagnostic tools) into build/tools; installs nothing
 	@scripts/test_tools.sh
 
 lint: ## ruff, mypy --strict, import contracts, yamllint, ansible-lint, generated files
@@ -80,6 +80,9 @@ drill: setup ## Let a node of a lab rack fail in the middle of runs: stopped, pa
 pools: setup tools ## The pools on real schedulers: Slurm, and a kube-apiserver that is compiled once (ten minutes); writes build/pools.json
 	@scripts/kube_apiserver.sh
 	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m pool_suites
+
+pages: setup tools ## Reports of runs of 6 to 12,500 nodes in Chromium: size, elements, time to the failures, widths, screenshots; writes build/pages.json
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m pages
 
 bench: setup ## Performance suite with two lab nodes and peer tools; writes build/bench.json
 	@$(BIN)/python benchmarks/bench.py

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Unpacks the programs that some tests need in addition to setup.sh (a subnet manager, PostgreSQL, promtool, Slurm,
+# Unpacks the programs that some tests need in addition to setup.sh (a subnet manager, PostgreSQL, promtool, Slurm, a browser,
 # programs that the lab simulates) into build/tools.
 # Installs nothing and starts no service. Without network, the tests that need them are skipped with a message.
 set -euo pipefail
@@ -24,6 +24,8 @@ done
 for pair in slurmctld:slurmctld slurmd:slurmd scontrol:slurm-client munged:munge; do
   available "${pair%%:*}" || available "${pair%%:*}-wlm" || missing+=("${pair##*:}")
 done
+# Draws the pages of reports (96 MB to fetch, 290 MB unpacked).
+available chromium || available chromium-headless-shell || missing+=(chromium-headless-shell)
 available initdb || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || compgen -G "$root/usr/lib/postgresql/*/bin/initdb" >/dev/null || missing+=(postgresql)
 [ ${#missing[@]} -gt 0 ] || exit 0
 
@@ -39,9 +41,12 @@ fi
 for deb in "$folder"/debs/*.deb; do
   dpkg -x "$deb" "$folder/new"
 done
-# ibsim-run contains the absolute path of its library.
+# These contain absolute paths: of its library, and of the program itself.
 if [ -f "$folder/new/usr/bin/ibsim-run" ]; then
   sed -i "s|^sim_so=/usr/|sim_so=$root/usr/|" "$folder/new/usr/bin/ibsim-run"
+fi
+if [ -f "$folder/new/usr/bin/chromium-headless-shell" ]; then
+  sed -i "s|^/usr/lib/|$root/usr/lib/|" "$folder/new/usr/bin/chromium-headless-shell"
 fi
 # Replace the folder as a whole: with a program that lacks its libraries, tests would fail instead of being skipped.
 rm -rf "$root"

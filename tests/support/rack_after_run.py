@@ -107,7 +107,7 @@ def _write_records(rundir: RunDir) -> None:
 def _pair(one: str, other: str, rail: int) -> tuple[RawRecord, RawRecord]:
     slow = rail == SLOW[1] and SLOW[0] in (one, other)
     value = (98.1 if slow else 196.4) + (hash_of(one, other, rail) % 10) / 10
-    return _record(one, other, rail, "client", value), _record(other, one, rail, "server", value)
+    return a_pair_record(one, other, rail, "client", value), a_pair_record(other, one, rail, "server", value)
 
 
 def hash_of(*words: object) -> int:
@@ -115,7 +115,13 @@ def hash_of(*words: object) -> int:
     return sum(ord(c) for w in words for c in str(w))
 
 
-def _record(node: str, peer: str, rail: int, side: str, value: float) -> RawRecord:
+def pair_output(device: str, value_gbps: float) -> str:
+    """What perftest prints."""
+    return _OUTPUT.format(device=device, value=value_gbps)
+
+
+def a_pair_record(node: str, peer: str, rail: int, side: str, value: float) -> RawRecord:
+    """One end of a measured pair."""
     device = f"mlx5_{rail}"
     return RawRecord(
         gate="rdma_pair",
@@ -126,7 +132,7 @@ def _record(node: str, peer: str, rail: int, side: str, value: float) -> RawReco
         started_at="2026-03-14T09:00:00.000000Z",
         duration_s=10.0,
         exit_status=0,
-        stdout=_OUTPUT.format(device=device, value=value),
+        stdout=pair_output(device, value),
         stderr="",
         device=device,
         peer=peer,

@@ -16,7 +16,7 @@ from clusterctl.model.errors import ConfigError
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Output file.  [default: report.html in the run directory]")
 @click.pass_context
 def command(ctx: click.Context, run: str, out: Path | None) -> None:
-    """Write RUN as one self-contained HTML page: racks, findings, gates, pair bandwidths, evidence.
+    """Write RUN as one self-contained HTML page: what failed, racks, and every node with its evidence on demand.
 
     RUN is a run's id, a unique prefix of it, or `last`. Prints the path of the page.
     """

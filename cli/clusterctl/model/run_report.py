@@ -7,20 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl.model.gate_result import Outcome
-from clusterctl.model.state import State
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.records import NodeRecord, RunRow, TransitionRow
-
-
-_SHORT = 12
-
+    from clusterctl.model.state import State
 
 _ORDER = (Outcome.FAIL, Outcome.COULD_NOT_RUN, Outcome.WARN, Outcome.WAIVED, Outcome.PASS, Outcome.NOT_APPLICABLE)
-_WORST_FIRST = {outcome: rank for rank, outcome in enumerate(_ORDER)}
+WORST_FIRST = {outcome: rank for rank, outcome in enumerate(_ORDER)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +28,25 @@ class EvidenceLink:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """Where evidence comes from that the run did not gather itself.
+
+    Attributes:
+        runs: ids of the runs that gathered it, oldest first.
+        counts: it is still evidence: of the node's present epoch and declared state.
+    """
+
+    runs: tuple[str, ...]
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NodeSection:
     """A node in a run.
 
     Attributes:
         state, reason: as the run left it.
-        findings_earlier, gates_earlier: the evidence is the newest of an earlier run; this run gathered none.
+        findings_earlier, gates_earlier: where the evidence comes from, if this run gathered none; None = from this run, or there is none.
         links: its raw evidence.
     """
 
@@ -45,9 +54,9 @@ class NodeSection:
     state: State
     reason: str
     findings: NodeFindings | None
-    findings_earlier: bool
+    findings_earlier: Earlier | None
     gate_results: tuple[GateResult, ...]
-    gates_earlier: bool
+    gates_earlier: Earlier | None
     steps: tuple[TransitionRow, ...]
     links: tuple[EvidenceLink, ...]
 
@@ -63,20 +72,10 @@ class NodeSection:
         return sum(f.outcome not in GOOD for f in found) + sum(g.outcome not in GOOD for g in self.gate_results)
 
     @property
-    def is_open(self) -> bool:
-        """Whether its section shows at once: it was quarantined, or is short and not yet in the pool."""
-        return self.state is State.QUARANTINED or (self.state is not State.ADMITTED and 0 < self.not_good <= _SHORT)
-
-    @property
     def checks(self) -> dict[str, int]:
         """Outcome -> number of findings."""
         found = self.findings.findings if self.findings else ()
-        return dict(Counter(f.outcome.value for f in sorted(found, key=lambda f: _WORST_FIRST[f.outcome])))
-
-    @property
-    def gates(self) -> tuple[GateResult, ...]:
-        """The gate results, worst first."""
-        return tuple(sorted(self.gate_results, key=lambda g: _WORST_FIRST[g.outcome]))
+        return dict(Counter(f.outcome.value for f in sorted(found, key=lambda f: WORST_FIRST[f.outcome])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +86,9 @@ class RunReport:
         status: of the run; `unfinished` where it was killed.
         sections: one per node, by rack and slot.
         links: files of the run that belong to no single node.
-        records: the raw records of its gates.
+        records: the raw records of its gates, or of the runs whose measurements still count.
         no_records: why there are none; empty where there are.
+        records_of: the runs that wrote `records`; empty where this run did.
     """
 
     run: RunRow
@@ -98,3 +98,4 @@ class RunReport:
     links: tuple[EvidenceLink, ...]
     records: tuple[RawRecord, ...] = ()
     no_records: str = ""
+    records_of: tuple[str, ...] = ()

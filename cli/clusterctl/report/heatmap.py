@@ -108,7 +108,9 @@ def _pair(run: _Run | None, node: str, peer: str, floors: Mapping[tuple[str, str
 
 def _cell(value: float, floor: float, scale: float, what: str) -> Cell:
     limit = f", floor {floor:g}" if floor else ""
-    return Cell(value, min(1.0, max(0.0, value / scale)), is_low=value < floor, title=f"{what}: {value:.1f} Gb/s{limit}")
+    # From the floor, not from 0: what is just above its floor must not look like the best.
+    share = (value - floor) / (scale - floor) if scale > floor else 1.0
+    return Cell(value, min(1.0, max(0.0, share)), is_low=value < floor, title=f"{what}: {value:.1f} Gb/s{limit}")
 
 
 def _natural(name: str) -> tuple[object, ...]:

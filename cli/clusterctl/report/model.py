@@ -10,7 +10,29 @@ from clusterctl.model.state import State
 
 if TYPE_CHECKING:
     from clusterctl.model.records import RunRow
-    from clusterctl.model.run_report import EvidenceLink, NodeSection
+    from clusterctl.model.run_report import EvidenceLink
+    from clusterctl.report.alike import AlikeRows
+    from clusterctl.report.details import PageData
+    from clusterctl.report.margins import Margin
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A node in its rack.
+
+    Attributes:
+        label: the name, without what all nodes of the rack have in common where space is short.
+        not_good: how many results are not good.
+        margin: how far its lowest measurement is from its floor; None where nothing with a floor was measured.
+        title: what the pointer shows, and what is read aloud.
+    """
+
+    name: str
+    label: str
+    state: State
+    not_good: int
+    margin: Margin | None
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +40,18 @@ class Rack:
     """A rack, nodes by slot."""
 
     name: str
-    nodes: tuple[NodeSection, ...]
+    tiles: tuple[Tile, ...]
+
+    @property
+    def counts(self) -> dict[State, int]:
+        """State -> number of nodes, in lifecycle order."""
+        found = Counter(t.state for t in self.tiles)
+        return {s: found[s] for s in State if found[s]}
+
+    @property
+    def wrong(self) -> int:
+        """Number of nodes with a result that is not good, or in quarantine."""
+        return sum(t.not_good > 0 or t.state is State.QUARANTINED for t in self.tiles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +60,7 @@ class Cell:
 
     Attributes:
         value_gbps: None where nothing was measured.
-        share: of the colour scale, 0 to 1.
+        share: of the colour scale, from the floor (0) to the highest value (1).
         is_low: below the floor.
         failed: the measurement failed.
         title: what the pointer shows.
@@ -75,26 +108,38 @@ class Page:
 
     Attributes:
         status: of the run; `unfinished` where it was killed.
-        unlisted: how many good nodes have no section of their own, because there are so many.
+        failures: what holds nodes back or failed, worst first; a few for the same nodes.
+        more_failures: the others of these nodes.
+        warnings: what is only shown: warnings, and nodes taken out on purpose.
+        heatmap_of: the earlier runs that measured the heatmap; empty where this run did.
+        data: what is drawn on demand.
     """
 
     run: RunRow
     status: str
     made_at: str
     racks: tuple[Rack, ...]
-    sections: tuple[NodeSection, ...]
-    unlisted: int
+    failures: tuple[AlikeRows, ...]
+    more_failures: tuple[AlikeRows, ...]
+    warnings: tuple[AlikeRows, ...]
     heatmap: Heatmap
+    heatmap_of: tuple[str, ...]
     links: tuple[EvidenceLink, ...]
     simulated: bool
+    data: PageData
 
     @property
     def counts(self) -> dict[State, int]:
         """State -> number of nodes, in lifecycle order."""
-        found = Counter(n.state for r in self.racks for n in r.nodes)
+        found = Counter(t.state for r in self.racks for t in r.tiles)
         return {s: found[s] for s in State if found[s]}
 
     @property
     def total(self) -> int:
         """Number of nodes in the run."""
         return sum(self.counts.values())
+
+    @property
+    def failed_nodes(self) -> int:
+        """Number of nodes with a failure."""
+        return len({n for group in self.failures for n in group.nodes})

@@ -2,66 +2,62 @@
 
 from __future__ import annotations
 
-import shlex
-from itertools import groupby
-from pathlib import Path
+import base64
+import hashlib
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from clusterctl.core import timestamps
 from clusterctl.core.lifecycle import MEANING
-from clusterctl.model.exit_codes import MEANINGS, ExitCode
-from clusterctl.model.state import State
 from clusterctl.report import heatmap
-from clusterctl.report.model import Heatmap, Page, Rack
+from clusterctl.report.alike import alike, first_of_same_nodes
+from clusterctl.report.details import Details
+from clusterctl.report.heatmap_cells import tables
+from clusterctl.report.model import Heatmap, Page
+from clusterctl.report.rows import problem_rows
+from clusterctl.report.templating import environment, own_file
+from clusterctl.report.tiles import is_dense, tiled_racks
 from clusterctl.terminal.states import SIGNS
+from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
-    from clusterctl.model.run_report import NodeSection, RunReport
+    from clusterctl.model.run_report import RunReport
 
-# Above this, good nodes are tiles only: browsers cannot open a page with thousands of sections.
-_MANY = 400
-_TEMPLATES = Path(__file__).parent / "templates"
+# So many failures of the same nodes are shown before the next node's; the others are folded.
+_FOR_SAME_NODES = 4
 
 
 def render_page(report: RunReport) -> str:
     """The HTML page of a run."""
     page = page_of(report)
-    # autoescape for every template: what a node printed is text, never markup.
-    environment = Environment(
-        autoescape=True, loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    style, script = (own_file(name) for name in ("style.css", "page.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    states = {s.value: (SIGNS[s], s.value.replace("_", " ")) for s in MEANING}
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            page=page, dense=is_dense(page.racks), signs=SIGNS, meaning=MEANING, states=states, style=style, script=script, digest=digest
+        )
     )
-    environment.filters |= {"moment": timestamps.short, "path": quote, "command": shlex.join, "exit_meaning": _exit_meaning}
-    style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
-    return environment.get_template("page.html.j2").render(page=page, signs=SIGNS, meaning=MEANING, style=style)
 
 
 def page_of(report: RunReport) -> Page:
-    """What the page shows: nodes by rack, those with problems first, and the heatmap."""
+    """What the page shows: what is wrong first, then racks; the rest is data."""
     sections = report.sections
-    listed = sorted(
-        (s for s in sections if len(sections) <= _MANY or _has_problem(s)), key=lambda s: (s.state is State.ADMITTED, not s.not_good)
-    )
+    problems = alike(row for s in sections for row in problem_rows(s, report.run.verb))
+    failures, more = first_of_same_nodes([p for p in problems if p.first.outcome not in GOOD], _FOR_SAME_NODES)
     results = [g for s in sections for g in s.gate_results]
+    heat = Heatmap(None, (), problem=report.no_records) if report.no_records else heatmap.build_heatmap(report.records, results)
     return Page(
         run=report.run,
         status=report.status,
         made_at=report.made_at,
-        racks=tuple(Rack(name, tuple(group)) for name, group in groupby(sections, key=lambda s: s.record.rack)),
-        sections=tuple(listed),
-        unlisted=len(sections) - len(listed),
-        heatmap=Heatmap(None, (), problem=report.no_records) if report.no_records else heatmap.build_heatmap(report.records, results),
+        racks=tuple(tiled_racks(sections)),
+        failures=failures,
+        more_failures=more,
+        warnings=tuple(p for p in problems if p.first.outcome in GOOD),
+        heatmap=heat,
+        heatmap_of=report.records_of,
         links=report.links,
         simulated=any(g.simulated for g in results),
+        data=Details().collect(sections, tables(heat)),
     )
-
-
-def _has_problem(section: NodeSection) -> bool:
-    return section.state is not State.ADMITTED or section.not_good > 0
-
-
-def _exit_meaning(code: int | None) -> str:
-    known = {int(c) for c in ExitCode}
-    return MEANINGS[ExitCode(code)] if code in known else ""

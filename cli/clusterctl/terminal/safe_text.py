@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def printable(text: str) -> str:
     """One line: control characters and surrogates, line breaks too, are written as Python escapes."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def printable_lines(text: str) -> str:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from clusterctl.adapters import clock, raw_records
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.records import RunStatus
-from clusterctl.model.run_report import EvidenceLink, NodeSection, RunReport
+from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection, RunReport
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.adapters.store import Store
-    from clusterctl.model.gate_result import RawRecord
+    from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.records import NodeRecord, RunRow, TransitionRow
 
 REPORTABLE = frozenset({"provision", "validate", "burnin"})
@@ -38,39 +39,63 @@ def chosen_run(store: Store, run_id: str) -> RunRow:
 def collect(store: Store, run: RunRow, page_folder: Path) -> RunReport:
     """Everything the page of a run shows; links are relative to `page_folder`.
 
-    Nodes are shown as the run left them. Where it gathered no evidence of its own, the newest earlier evidence is shown and marked.
+    Nodes are shown as the run left them. Where it gathered no evidence of its own, what still
+    counts of earlier evidence is shown, else the newest, with the run that gathered it.
     """
     names = [n.node for n in store.run_nodes(run.id)]
     files = _files(Path(run.directory))
     links = _links(files, Path(run.directory), page_folder)
     unfinished = run.id in {r.id for r in store.unfinished_runs()}
-    records, no_records = _records(run, files)
+    sections = tuple(_section(store, run, record, links) for record in store.nodes(names))
+    records, no_records, records_of = _records(store, run, files, sections)
     return RunReport(
         run=run,
         status="unfinished" if unfinished else run.status.value,
         made_at=clock.now(),
-        sections=tuple(_section(store, run, record, links) for record in store.nodes(names)),
+        sections=sections,
         links=tuple(links.get("", ())),
         records=records,
         no_records=no_records,
+        records_of=records_of,
     )
 
 
 def _section(store: Store, run: RunRow, record: NodeRecord, links: Mapping[str, Sequence[EvidenceLink]]) -> NodeSection:
     steps = store.history(record.name)
     state, reason = _left_in(run, record, steps)
-    findings, results = store.findings(record.name, run.id), store.gate_results(record.name, run.id)
+    findings, findings_earlier = _findings(store, run.id, record.name)
+    results, gates_earlier = _gate_results(store, run.id, record.name)
     return NodeSection(
         record=record,
         state=state,
         reason=reason,
-        findings=findings or store.findings(record.name),
-        findings_earlier=findings is None,
-        gate_results=results or store.gate_results(record.name),
-        gates_earlier=not results,
+        findings=findings,
+        findings_earlier=findings_earlier,
+        gate_results=results,
+        gates_earlier=gates_earlier,
         steps=tuple(s for s in steps if s.run_id == run.id),
         links=tuple(links.get(record.name, ())),
     )
+
+
+def _findings(store: Store, run_id: str, node: str) -> tuple[NodeFindings | None, Earlier | None]:
+    """Those of the run; else those that count; else the newest."""
+    if own := store.findings(node, run_id):
+        return own, None
+    for counts in (True, False):
+        if found := store.findings(node, current=counts):
+            return found, Earlier((store.validated_in(node, current=counts),), counts)
+    return None, None
+
+
+def _gate_results(store: Store, run_id: str, node: str) -> tuple[tuple[GateResult, ...], Earlier | None]:
+    """Those of the run; else those that count; else those of the last run that judged the node."""
+    if own := store.gate_results(node, run_id):
+        return own, None
+    for counts in (True, False):
+        if results := store.gate_results(node, current=counts):
+            return results, Earlier(store.measured_in(node, current=counts), counts)
+    return (), None
 
 
 def _left_in(run: RunRow, record: NodeRecord, steps: Sequence[TransitionRow]) -> tuple[State, str]:
@@ -99,11 +124,18 @@ def _links(files: Sequence[str], directory: Path, page_folder: Path) -> dict[str
     return found
 
 
-def _records(run: RunRow, files: Sequence[str]) -> tuple[tuple[RawRecord, ...], str]:
-    """The raw records of a run, or why there are none."""
-    if not any(f.startswith("gates/") for f in files):
-        return (), "this run measured nothing"
+def _records(
+    store: Store, run: RunRow, files: Sequence[str], sections: Sequence[NodeSection]
+) -> tuple[tuple[RawRecord, ...], str, tuple[str, ...]]:
+    """The raw records of the run; where it measured nothing, of the runs whose measurements still count, with their ids; or why there are none."""
     try:
-        return raw_records.read_all(Path(run.directory)), ""
+        if any(f.startswith("gates/") for f in files):
+            return raw_records.read_all(Path(run.directory)), "", ()
+        by_run = {s.name: s.gates_earlier.runs for s in sections if s.gates_earlier and s.gates_earlier.counts}
+        runs = tuple(sorted({run for of_node in by_run.values() for run in of_node}))
+        if not runs:
+            return (), "this run measured nothing", ()
+        found = ((r, record) for r in runs for record in raw_records.read_all(Path(store.run(r).directory)))
+        return tuple(record for r, record in found if r in by_run.get(record.node, ())), "", runs
     except ConfigError as e:
-        return (), str(e)
+        return (), str(e), ()

@@ -132,6 +132,24 @@ class EvidenceRepository(Repository):
         with reading(self._engine) as connection:
             return frozenset(connection.execute(query).scalars())
 
+    def validated_in(self, node: str, *, current: bool = False) -> str:
+        """The run that recorded what `findings` returns; empty where there is none."""
+        v = t.validations
+        query = select(v.c.run_id).where(v.c.node == node).order_by(v.c.id.desc()).limit(1)
+        with reading(self._engine) as connection:
+            return connection.execute(query.where(self._is_current(v, node)) if current else query).scalar() or ""
+
+    def measured_in(self, node: str, *, current: bool = False) -> tuple[str, ...]:
+        """The runs that recorded what `gate_results` returns, oldest first; a failure that an older run left standing adds none."""
+        g = t.gate_results
+        with reading(self._engine) as connection:
+            if not current:
+                last = _last_judging_run(connection, node)
+                return (last,) if last else ()
+            of_batch = select(g.c.gate, g.c.batch, g.c.run_id).where(g.c.node == node, self._is_current(g, node)).distinct()
+            newest = {r.gate: (r.batch, r.run_id) for r in connection.execute(of_batch.order_by(g.c.batch))}
+        return tuple(dict.fromkeys(run for _, run in sorted(newest.values())))
+
     def evidence_runs(self, node: str) -> tuple[str, ...]:
         """The runs that recorded the current evidence of a node: its newest validation, and what was measured."""
         v, g = t.validations, t.gate_results

@@ -1,0 +1,82 @@
+"""Templates of pages: what nodes say is text in them, whatever it is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from clusterctl.core import timestamps
+from clusterctl.model.exit_codes import MEANINGS, ExitCode
+from clusterctl.report.inert import inert_json, visible
+from clusterctl.report.node_ranges import node_ranges
+from clusterctl.terminal.names import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LONG = re.compile(r"(\S{25,})")
+_AFTER = re.compile(r"(?<=[./,=:;|\]\-])")
+# So many devices of a node are named.
+_TOLD = 4
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def environment() -> Environment:
+    """Templates that escape everything and make control characters visible."""
+    made = Environment(
+        autoescape=True,
+        loader=FileSystemLoader(_TEMPLATES),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=visible,
+    )
+    made.filters |= {
+        "moment": timestamps.short,
+        "path": quote,
+        "command": shlex.join,
+        "exit_meaning": _exit_meaning,
+        "inert_json": inert_json,
+        "ranges": node_ranges,
+        "counted": counted,
+        "commands": _commands,
+        "breakable": _breakable,
+        "few_devices": _few_devices,
+    }
+    return made
+
+
+def own_file(name: str) -> Markup:
+    """A file of ours beside the templates, which goes into a page as it is."""
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))  # noqa: S704 no text of a node is in it
+
+
+def _breakable(text: str) -> Markup:
+    """Text in which long names may break after some characters, not in a word."""
+    parts = _LONG.split(visible(text))
+    return Markup("").join(Markup("<wbr>").join(_AFTER.split(p)) if i % 2 else escape(p) for i, p in enumerate(parts))
+
+
+def _few_devices(names: Sequence[str]) -> str:
+    told = ", ".join(names[:_TOLD])
+    return f"{told} and {len(names) - _TOLD} more" if len(names) > _TOLD else told
+
+
+def _commands(text: str) -> Markup:
+    """Text with what stands between backticks as code."""
+    parts = visible(text).split("`")
+    marked = (Markup("<code>{}</code>").format(p) if i % 2 and i < len(parts) - 1 else _breakable(p) for i, p in enumerate(parts))
+    return Markup("").join(marked)
+
+
+def _exit_meaning(code: int | None) -> str:
+    known = {int(c) for c in ExitCode}
+    return MEANINGS[ExitCode(code)] if code in known else ""

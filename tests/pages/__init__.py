@@ -1,0 +1,1 @@
+"""Pages of reports of any size, drawn in a browser and measured."""

@@ -1,0 +1,189 @@
+"""The page in Chromium: quick, readable at any width, usable with the keyboard, without script, in the dark and on paper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clusterctl.report.page import render_page
+from pages.__main__ import unmet
+from pages.goals import GOALS, WIDTHS, Goal
+from pages.measure import measure, opened
+from support.big_report import big_report
+from support.browser import MISSING, browser, program
+from unit.report.test_inert import HOSTILE, spoiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Dialog, Page
+
+pytestmark = pytest.mark.skipif(program() is None, reason=MISSING)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+def written(folder: Path, nodes: int) -> Path:
+    file = folder / f"{nodes}.html"
+    if not file.exists():
+        file.write_text(render_page(big_report(nodes)), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=lambda g: f"{g.nodes} nodes")
+def test_a_page_is_quick_and_fits_every_width(chromium: Browser, folder: Path, goal: Goal) -> None:
+    assert unmet(measure(chromium, written(folder, goal.nodes), goal.nodes, 0), goal) == []
+
+
+def test_failures_come_before_racks_and_racks_before_the_rest(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 72))
+    tops = [page.locator(s).first.bounding_box() for s in (".row", ".rack", "details.rackrow", "details.table")]
+    heights = [box["y"] for box in tops if box]
+    assert len(heights) == 4
+    assert heights == sorted(heights)
+
+
+def test_the_link_of_a_tile_opens_its_node(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 72))
+    assert page.locator("details.node").count() == 0
+    page.locator('.rack a[href="#r013-n10"]').click()
+    assert drawn(page) == ["r013-n10"]
+    page.go_back()
+    page.locator('.rack a[href="#r012-n04"]').click()
+    assert drawn(page) == ["r012-n04", "r013-n10"]
+
+
+def test_an_address_with_a_node_opens_it(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 72))
+    page.goto(f"{written(folder, 72).as_uri()}#r014-n16")
+    assert drawn(page) == ["r014-n16"]
+
+
+def test_a_node_opens_with_the_keyboard_alone(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 72))
+    page.locator(".places a").first.focus()
+    page.keyboard.press("Enter")
+    assert drawn(page) == ["r012-n04"]
+    assert page.evaluate("document.activeElement.matches('.node > summary')")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".block[open] .line")
+
+
+def test_a_node_shows_all_of_its_results(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 6))
+    page.locator('.rack a[href="#r012-n04"]').click()
+    body = page.locator("details.node[open] .body")
+    assert "95.0 of 400 Gb/s" in body.inner_text()
+    counts = page.evaluate(
+        "[...document.querySelectorAll('.node[open] .block summary')].map(s => parseInt(s.textContent.match(/(\\d+) good/)[1]))"
+    )
+    assert sum(counts) + 1 == 730 + 105
+    page.evaluate("for (const one of document.querySelectorAll('.node[open] details')) one.open = true")
+    page.wait_for_selector(".line.o-not_applicable")
+
+
+def test_a_table_of_bandwidths_is_drawn_when_it_is_opened(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 6))
+    assert page.locator("td").count() == 0
+    page.locator("details.table > summary").first.click()
+    page.wait_for_selector("td")
+    assert page.locator("td").count() == 6 * 8
+    assert page.locator("td.low").all_inner_texts() == ["▼ 94"]
+
+
+def test_without_script_failures_and_racks_are_there(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 72), script=False)
+    text = page.locator("body").inner_text()
+    for words in ("rdma_pair floor bandwidth_average", "check cable and port of mlx5_3", "r015-n18", "which does not run here"):
+        assert words in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_text_can_be_read_in_the_dark(chromium: Browser, folder: Path, width: int) -> None:
+    page = opened(chromium, written(folder, 72), width, "dark")
+    page.locator(".places a").first.click()
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.wait_for_selector("td")
+    assert page.evaluate(_FAINT) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_text_can_be_read_in_the_light(chromium: Browser, folder: Path, width: int) -> None:
+    page = opened(chromium, written(folder, 72), width)
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.wait_for_selector("td")
+    assert page.evaluate(_FAINT) == []
+
+
+def test_on_paper_the_failures_and_the_opened_node_are_there_on_white(chromium: Browser, folder: Path) -> None:
+    page = opened(chromium, written(folder, 72), 1280, "dark")
+    page.locator(".places a").first.click()
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("details.node[open] .body").is_visible()
+    assert page.locator("details.rackrow:visible").count() == 1
+    assert page.pdf()[:5] == b"%PDF-"
+
+
+def test_what_a_node_says_is_drawn_as_text(chromium: Browser, folder: Path) -> None:
+    said = "".join(HOSTILE)
+    file = folder / "hostile.html"
+    file.write_text(render_page(spoiled(big_report(6), said)), encoding="utf-8")
+    context = chromium.new_context()
+    page = context.new_page()
+    heard: list[str] = []
+
+    def dismiss(dialog: Dialog) -> None:
+        heard.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", dismiss)
+    page.on("console", lambda message: heard.append(message.text))
+    page.goto(file.as_uri())
+    page.locator('.rack a[href="#r012-n04"]').click()
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.wait_for_selector("details.node[open] .line")
+    assert "</script>" in page.locator("details.node[open] .reason").inner_text()
+    assert "\\x1b[2J" in page.locator("details.node[open] .reason").inner_text()
+    assert page.evaluate("document.querySelectorAll('img, iframe, body script:not([id])').length") == 1
+    assert heard == []
+
+
+def drawn(page: Page) -> list[str]:
+    page.wait_for_selector("details.node[open] .body")
+    return sorted(page.evaluate("[...document.querySelectorAll('details.node[open]')].map(n => n.dataset.node)"))
+
+
+# WCAG 2.1, 1.4.3: 4.5 to 1 for text; colours are read back through a canvas, which knows every way to write them.
+_FAINT = """
+() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgb = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const light = (c) => c.slice(0, 3).map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const found = new Map();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode()); ) {
+    const element = node.parentElement;
+    if (!node.data.trim() || !element.checkVisibility() || element.closest("script,template")) continue;
+    let back = element;
+    while (back && rgb(getComputedStyle(back).backgroundColor)[3] < 255) back = back.parentElement;
+    const colours = [getComputedStyle(element).color, back ? getComputedStyle(back).backgroundColor : "white"];
+    const [a, b] = colours.map(c => light(rgb(c))).sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.set(colours.join(" on "), `${element.className}: ${node.data.slice(0, 20)} ${((a + 0.05) / (b + 0.05)).toFixed(1)} ${colours.join(" on ")}`);
+  }
+  return [...found.values()].slice(0, 10);
+}
+"""
