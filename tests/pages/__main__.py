@@ -14,7 +14,7 @@ from clusterctl.report.page import render_page
 from pages.goals import GOALS, LARGEST, WIDTHS, Goal
 from pages.measure import Measured, measure, opened
 from support.big_report import big_report
-from support.browser import browser, program
+from support.browser import MISSING, browser, program
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("build/pages.json"))
     args = parser.parse_args()
     if program() is None:
+        print(MISSING)
         return 1
     folder = args.out.parent / "pages"
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,6 +41,10 @@ def main() -> int:
             wrong = unmet(found, goals.get(nodes))
             rows.append({**found.document(), "unmet": wrong})
             missed += wrong
+            shown = "none" if found.failures_ms is None else f"{found.failures_ms:.0f} ms"
+            print(
+                f"{nodes} nodes: {found.size / 1000:.0f} kB, {found.elements} elements, failures after {shown}, {'; '.join(wrong) or 'ok'}"
+            )
         version = started.version
     document = {"chromium": version, "cores": os.cpu_count(), "pages": rows}
     args.out.write_text(json.dumps(document, indent=2) + "\n")

@@ -24,7 +24,7 @@ _BY_SEVERITY = {s: rank for rank, s in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EvidenceRow:
     """One result at one place.
 
     Attributes:
@@ -62,8 +62,8 @@ class Row:
 class AlikeRows:
     """Rows with one likeness, by node and device; at least one."""
 
-    rows: tuple[Row, ...]
-    first: Row = field(init=False)
+    rows: tuple[EvidenceRow, ...]
+    first: EvidenceRow = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "first", self.rows[0])
@@ -119,9 +119,9 @@ class AlikeRows:
         return f"{texts[0]} ({'' if first in texts[0] else f'{first}; '}the others likewise)"
 
 
-def alike(rows: Iterable[Row]) -> tuple[AlikeRows, ...]:
+def alike(rows: Iterable[EvidenceRow]) -> tuple[AlikeRows, ...]:
     """One entry for each likeness, worst first: outcome, severity, number of nodes."""
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[tuple[object, ...], list[EvidenceRow]] = {}
     for row in rows:
         groups.setdefault(row.likeness, []).append(row)
     return tuple(sorted((AlikeRows(tuple(g)) for g in groups.values()), key=_worst_first))

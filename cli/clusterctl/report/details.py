@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection
-    from clusterctl.report.alike import Row
+    from clusterctl.report.alike import EvidenceRow
     from clusterctl.report.heatmap_cells import Table
     from clusterctl_validators.finding import Finding
 
@@ -149,7 +149,7 @@ class Details:
             self._seen[key] = self._block(role, check_rows(section, findings))
         return self._seen[key]
 
-    def _block(self, title: str, rows: Sequence[Row]) -> int:
+    def _block(self, title: str, rows: Sequence[EvidenceRow]) -> int:
         return self._blocks.place((self._text(title), *(self._row(r) for r in alike(rows))))
 
     def _row(self, group: AlikeRows) -> int:
@@ -165,7 +165,7 @@ class Details:
         return self._text(link.href.removesuffix(link.text)), self._text(link.text)
 
 
-def _place(row: Row, group: AlikeRows) -> str:
+def _place(row: EvidenceRow, group: AlikeRows) -> str:
     return row.what if group.what != row.what else row.device or row.what
 
 

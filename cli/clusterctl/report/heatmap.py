@@ -42,10 +42,14 @@ def build_heatmap(records: Iterable[RawRecord], results: Iterable[GateResult]) -
     scale = max([r.value_gbps for r in runs if r.value_gbps is not None] + [*floors.values(), 1.0])
     nodes = sorted({n for r in runs for n in (r.node, r.peer)})
     devices = sorted({d for r in runs for d in (r.device, r.peer_device)}, key=_natural)
+    by_end: dict[tuple[str, str], list[_Run]] = defaultdict(list)
+    for run in runs:
+        by_end[run.node, run.device].append(run)
+        by_end[run.peer, run.peer_device].append(run)
     overview = Grid(
         "median of each node and HCA over its partners",
         tuple(devices),
-        tuple((n, _overview_row(runs, n, devices, floors, scale)) for n in nodes),
+        tuple((n, _overview_row(n, by_end, devices, floors, scale)) for n in nodes),
     )
     if len(nodes) > _MOST_NODES:
         return Heatmap(overview, (), scale, f"{len(nodes)} nodes are too many for a table of pairs")
@@ -65,15 +69,13 @@ def _floors(results: Iterable[GateResult]) -> dict[tuple[str, str], float]:
 
 
 def _overview_row(
-    runs: Sequence[_Run], node: str, devices: Sequence[str], floors: Mapping[tuple[str, str], float], scale: float
+    node: str,
+    by_end: Mapping[tuple[str, str], Sequence[_Run]],
+    devices: Sequence[str],
+    floors: Mapping[tuple[str, str], float],
+    scale: float,
 ) -> tuple[Cell, ...]:
-    by_device: dict[str, list[_Run]] = defaultdict(list)
-    for run in runs:
-        if run.node == node:
-            by_device[run.device].append(run)
-        if run.peer == node:
-            by_device[run.peer_device].append(run)
-    return tuple(_median(by_device[d], floors.get((node, d), 0.0), scale, f"{node} {d}") for d in devices)
+    return tuple(_median(by_end.get((node, d), ()), floors.get((node, d), 0.0), scale, f"{node} {d}") for d in devices)
 
 
 def _median(runs: Sequence[_Run], floor: float, scale: float, what: str) -> Cell:

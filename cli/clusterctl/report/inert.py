@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from clusterctl.terminal.safe_text import printable_lines
+from clusterctl.terminal.safe_text import printable
 
 # In a script element, HTML reads `</script` and `<!--` before JSON is read at all; `&` matters where a page is served as XML.
 _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
@@ -15,7 +15,9 @@ _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x202
 
 def visible(value: Any) -> Any:
     """Text with control characters, halves of character pairs and changes of direction written as escapes; anything else, markup too, as it is."""
-    return printable_lines(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "\n".join(map(printable, value.splitlines()))
 
 
 def inert_json(value: Any) -> Markup:

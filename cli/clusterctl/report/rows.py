@@ -8,7 +8,7 @@ from clusterctl.core.lifecycle import IN_PROGRESS, next_action
 from clusterctl.model.findings import NodeStatus, status_hint
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.state import State
-from clusterctl.report.alike import Row, item
+from clusterctl.report.alike import EvidenceRow, item
 from clusterctl_validators.finding import GOOD, QUIET
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _ON_PURPOSE = frozenset({State.DRAINED, State.MAINTENANCE, State.RMA, State.RETI
 _UNFINISHED = IN_PROGRESS | {State.REGISTERED}
 
 
-def problem_rows(section: NodeSection, verb: str) -> tuple[Row, ...]:
+def problem_rows(section: NodeSection, verb: str) -> tuple[EvidenceRow, ...]:
     """What is not as it should be on a node. Evidence that no longer counts says nothing about a node that was admitted since."""
     results, found = bad_evidence(section)
     rows = [*gate_rows(section, results), *check_rows(section, found), *_lost(section)]
@@ -45,20 +45,20 @@ def good_evidence(section: NodeSection) -> tuple[list[GateResult], list[Finding]
     return [g for g in section.gate_results if g.outcome in QUIET], [f for f in found if f.outcome in QUIET]
 
 
-def gate_rows(section: NodeSection, results: Iterable[GateResult]) -> tuple[Row, ...]:
+def gate_rows(section: NodeSection, results: Iterable[GateResult]) -> tuple[EvidenceRow, ...]:
     """Gate results of the node."""
     run = _run(section.gates_earlier)
     return tuple(_gate_row(g, run) for g in results)
 
 
-def check_rows(section: NodeSection, findings: Iterable[Finding]) -> tuple[Row, ...]:
+def check_rows(section: NodeSection, findings: Iterable[Finding]) -> tuple[EvidenceRow, ...]:
     """Findings of the node."""
     run = _run(section.findings_earlier)
     return tuple(_check_row(f, section.name, run) for f in findings)
 
 
-def _gate_row(result: GateResult, run: str) -> Row:
-    return Row(
+def _gate_row(result: GateResult, run: str) -> EvidenceRow:
+    return EvidenceRow(
         result.outcome,
         result.gate,
         " ".join(w for w in (result.gate, result.rule, result.metric) if w),
@@ -76,8 +76,8 @@ def _gate_row(result: GateResult, run: str) -> Row:
     )
 
 
-def _check_row(finding: Finding, node: str, run: str) -> Row:
-    return Row(
+def _check_row(finding: Finding, node: str, run: str) -> EvidenceRow:
+    return EvidenceRow(
         finding.outcome,
         finding.role,
         finding.check,
@@ -92,12 +92,12 @@ def _check_row(finding: Finding, node: str, run: str) -> Row:
     )
 
 
-def _lost(section: NodeSection) -> Iterator[Row]:
+def _lost(section: NodeSection) -> Iterator[EvidenceRow]:
     found = section.findings
     if found is None or found.status is NodeStatus.OK:
         return
     said = found.status.value.replace("_", " ")
-    yield Row(
+    yield EvidenceRow(
         Outcome.COULD_NOT_RUN,
         "validation",
         "validation",
@@ -110,7 +110,7 @@ def _lost(section: NodeSection) -> Iterator[Row]:
     )
 
 
-def _state_rows(section: NodeSection, verb: str, *, held_back: bool) -> Iterator[Row]:
+def _state_rows(section: NodeSection, verb: str, *, held_back: bool) -> Iterator[EvidenceRow]:
     """The state itself, where no result explains it."""
     state = section.state
     if state in _ON_PURPOSE:
@@ -122,7 +122,7 @@ def _state_rows(section: NodeSection, verb: str, *, held_back: bool) -> Iterator
     else:
         return
     said = state.value.replace("_", " ")
-    yield Row(
+    yield EvidenceRow(
         outcome, "state", said, section.name, expected="admitted", found=said, detail=section.reason, hint=next_action(section.name, state)
     )
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.report.alike import Row, alike, first_of_same_nodes, pattern
+from clusterctl.report.alike import EvidenceRow, alike, first_of_same_nodes, pattern
 from clusterctl_validators.finding import Outcome, Severity
 
 NAMES = st.sampled_from(["r12-n01", "r12-n02", "r13-n01"])
 ROWS = st.builds(
-    Row,
+    EvidenceRow,
     outcome=st.sampled_from(Outcome),
     topic=st.sampled_from(["rdma_pair", "hugepages"]),
     what=st.sampled_from(["rdma_pair floor", "hugepages.pages[1G].node0.running", "hugepages.pages[2M].node1.running"]),
@@ -25,7 +25,7 @@ ROWS = st.builds(
     hint=st.sampled_from(["", "check the cable", "check mlx5_0 of r12-n01"]),
     value=st.none() | st.floats(0, 400),
 )
-SLOW = Row(
+SLOW = EvidenceRow(
     Outcome.FAIL,
     "rdma_pair",
     "rdma_pair floor bandwidth_average",
@@ -39,7 +39,7 @@ SLOW = Row(
 )
 
 
-def other(node: str, device: str, value: float) -> Row:
+def other(node: str, device: str, value: float) -> EvidenceRow:
     return replace(
         SLOW,
         node=node,
@@ -51,7 +51,7 @@ def other(node: str, device: str, value: float) -> Row:
 
 
 @given(st.lists(ROWS, max_size=30))
-def test_every_row_is_in_one_group_and_groups_are_told_apart(rows: list[Row]) -> None:
+def test_every_row_is_in_one_group_and_groups_are_told_apart(rows: list[EvidenceRow]) -> None:
     groups = alike(rows)
     assert sorted((r for g in groups for r in g.rows), key=repr) == sorted(rows, key=repr)
     assert len({g.first.likeness for g in groups}) == len(groups)
@@ -82,7 +82,7 @@ def test_an_action_that_does_not_name_its_node_gets_it() -> None:
         replace(SLOW, node="r12-n05", simulated=True),
     ],
 )
-def test_rows_that_differ_in_what_matters_are_two(differs: Row) -> None:
+def test_rows_that_differ_in_what_matters_are_two(differs: EvidenceRow) -> None:
     assert len(alike([SLOW, differs])) == 2
     assert len(alike([SLOW, replace(SLOW, node="r12-n05", found="1 Gb/s", hint=SLOW.hint.replace("n04", "n05"))])) == 1
 
@@ -94,7 +94,7 @@ def test_the_most_frequent_findings_are_told_with_their_counts() -> None:
 
 
 def test_worst_first() -> None:
-    check = Row(Outcome.FAIL, "kernel", "kernel.motd", "r12-n01", severity=Severity.MINOR)
+    check = EvidenceRow(Outcome.FAIL, "kernel", "kernel.motd", "r12-n01", severity=Severity.MINOR)
     rows = [
         replace(check, outcome=Outcome.WARN, severity=Severity.CRITICAL),
         replace(check, severity=Severity.MINOR),
@@ -112,7 +112,7 @@ def test_worst_first() -> None:
 
 
 def test_a_node_with_hundreds_of_failures_does_not_hide_the_next() -> None:
-    broken = [Row(Outcome.FAIL, "kernel", f"kernel.{'abcdefghijklmnopqrstuvwxyz'[i]}.running", "r12-n01") for i in range(20)]
+    broken = [EvidenceRow(Outcome.FAIL, "kernel", f"kernel.{'abcdefghijklmnopqrstuvwxyz'[i]}.running", "r12-n01") for i in range(20)]
     shown, others = first_of_same_nodes(alike([*broken, SLOW]), 4)
     assert [g.first.node for g in shown].count("r12-n01") == 4
     assert "r12-n04" in [g.first.node for g in shown]

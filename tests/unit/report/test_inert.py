@@ -112,3 +112,12 @@ def test_a_page_has_the_same_scripts_whatever_a_node_says(said: str) -> None:
 @pytest.mark.parametrize("nodes", [6, 72])
 def test_the_same_report_is_the_same_page(nodes: int) -> None:
     assert render_page(big_report(nodes)) == render_page(big_report(nodes))
+
+
+def test_spaces_around_a_command_stay() -> None:
+    made = (
+        environment()
+        .from_string("{{ t|commands }}")
+        .render(t="check it, then `clusterctl release n1` and `clusterctl provision n1` again ")
+    )
+    assert made == "check it, then <code>clusterctl release n1</code> and <code>clusterctl provision n1</code> again "
