@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+import apply_cost
 import node_answer
 import node_cost
 import peer_ansible
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from targets import Numbers
 
 PREFIX = "lab"
-PART_NAMES = ("lab.node", "lab.testinfra", "lab.pyinfra", "lab.ansible", "lab.runner")
-_TURNS_UNCHANGED, _TURNS_CHANGED = 2, 3
+PART_NAMES = ("lab.node", "lab.testinfra", "lab.pyinfra", "lab.ansible", "lab.runner", "lab.apply")
+_TURNS_UNCHANGED, _TURNS_CHANGED, _TURNS_APPLY = 2, 3, 3
 
 
 class Suite(Protocol):
@@ -60,6 +61,7 @@ def measure_lab_parts(suite: Suite, folder: Path, rack: int, stack: ExitStack) -
         "lab.runner.unchanged",
         lambda: _runner_numbers("runner_overhead_pct", runner_overhead.overhead_unchanged(one, _TURNS_UNCHANGED)) | _run_record_files(one),
     )
+    suite.part("lab.apply", lambda: apply_cost.apply_unchanged(one, _TURNS_APPLY))
     if peers:  # last, because they have no targets
         suite.part("lab.ansible.mitogen", lambda: peer_ansible.mitogen(one, peers).numbers("ansible_mitogen"))
         suite.part("lab.ansible.default", lambda: peer_ansible.default(one, peers).numbers("ansible_check_default"))

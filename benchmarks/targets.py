@@ -38,6 +38,10 @@ TARGETS = {
     "status_12500_cpu_ms": Target(300, True, "ms", "start_up", "floor_status_cpu_ms"),
     "runner_overhead_pct": Target(5, True, "%", "lab.runner.unchanged"),
     "runner_overhead_changed_pct": Target(5, True, "%", "lab.runner.changed"),
+    "apply_unchanged_controller_ms_per_node": Target(100, True, "ms", "lab.apply"),
+    "ratio_apply_unchanged_ansible": Target(200, False, "x", "lab.apply"),
+    "ratio_apply_node_cpu": Target(0.7, True, "x", "lab.apply"),
+    "ratio_apply_total_cpu": Target(0.35, True, "x", "lab.apply"),
     "runner_files": Target(99, True, "files", "lab.runner"),
     "run_files": Target(99, True, "files", "lab.runner.unchanged"),
 }
@@ -91,7 +95,7 @@ def table(numbers: Numbers) -> str:
     lines = [f"{'number':<30}{'measured':>10}{'target':>10}  {'':<16}{'floor':>8}  unit"]
     for key, target in TARGETS.items():
         value, floor = numbers.get(key), numbers.get(target.floor) if target.floor else None
-        shown = "-" if value is None else f"{value:.1f}"
+        shown = "-" if value is None else f"{value:.4g}"
         below = "-" if floor is None else f"{floor:.1f}"
         limit = ("<= " if target.less else ">= ") + format(target.limit, "g")
         lines.append(f"{key:<30}{shown:>10}{limit:>10}  {verdict(key, value):<16}{below:>8}  {target.unit}")
