@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.planning.gate_plan import plan_gates
+from clusterctl.core.gates.planning.step import BurnInPart
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
+from clusterctl.model.level import LEVELS, Level
 from clusterctl.model.node import Place
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
 from support.rank_logs import GPUS, rank_document
@@ -136,3 +139,24 @@ def test_a_slow_network_between_racks_admits_no_tray() -> None:
 def test_a_tray_that_crosses_by_tcp_is_named() -> None:
     failed = {(r.node, r.reason) for r in between_racks(40.0, lost="r1-n1") if r.outcome is Outcome.FAIL}
     assert failed == {("r1-n1", GateReason.WRONG_TRANSPORT)}
+
+
+@pytest.mark.parametrize(("level", "expected"), [("standard", {"", "ring"}), ("full", {"", "ring", "alltoall", "reducescatter", "small"})])
+def test_other_collectives_and_small_messages_are_measured_at_full(level: Level, expected: set[str]) -> None:
+    declared = gates(gates_levels={name: ["nccl_group"] for name in LEVELS})
+    subjects = [subject_of(node(n, rails=8, declared=declared), TODAY) for n in NAMES]
+    steps = plan_gates(subjects, level, ["nccl_group"], BurnInPart.GROUP).steps["n1"]
+    launched = {s.name.partition("@")[2]: s.argv for s in steps if s.peers}
+    assert set(launched) == expected
+    if level == "full":
+        assert "alltoall_perf" in launched["alltoall"]
+        assert "reduce_scatter_perf" in launched["reducescatter"]
+        words = launched["small"]
+        assert words[words.index("-b") : words.index("-b") + 4] == ("-b", "1048576", "-e", "1048576")
+
+
+def test_a_variant_has_the_correctness_of_its_own_collective() -> None:
+    plain, ring = runs(90.0, 90.0)[0], runs(90.0, 90.0)[3]
+    wrong = replace(ring, stdout=nccl(90.0, via="", ranks=2 * GPUS, wrong="3", closing="1 FAILED"))
+    bad = [r for r in judged([plain, wrong]) if r.reason is GateReason.WRONG_RESULTS]
+    assert [(r.outcome, r.metric) for r in bad] == [(Outcome.COULD_NOT_RUN, "wrong")]

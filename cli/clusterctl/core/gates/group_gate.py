@@ -94,6 +94,10 @@ class GroupGate(Gate[G]):
         """The runs of a rung, one after the other: name -> settings; the plain one has no name."""
         return {"": settings}
 
+    def measured_at(self, settings: G, variant: str, level: Level) -> bool:  # noqa: ARG002 for gates to override
+        """Whether a variant is measured at a burn-in level."""
+        return True
+
     def variant_argv(self, settings: G, level: Level, members: Sequence[Subject], variant: str) -> tuple[str, ...]:  # noqa: ARG002 for gates to override
         """The command line of a variant's run."""
         return self.argv(settings, level, members)
@@ -116,7 +120,7 @@ class GroupGate(Gate[G]):
         alone = [(name, g[0]) for name, g in groups.items() if len(g) == 1 and rung == ALL]
         together = [g for g in groups.values() if len(g) > 1]
         steps: dict[str, tuple[GateStep, ...]] = {}
-        for variant, joined in self._runs_of(together, subjects, rung).items():
+        for variant, joined in self._runs_of(together, subjects, rung, level).items():
             batch, after = next(batches), next(batches)
             for group in joined:
                 settings = self.variants(group[0].profile.settings_of(self))[variant]
@@ -152,15 +156,19 @@ class GroupGate(Gate[G]):
         return GateSteps(steps, {}, self._rendezvous(subjects[0]) if steps else None, nvlink_groups=joined)
 
     def _runs_of(
-        self, together: Sequence[Sequence[Subject]], subjects: Sequence[Subject], rung: str
+        self, together: Sequence[Sequence[Subject]], subjects: Sequence[Subject], rung: str, level: Level
     ) -> Mapping[str, Sequence[Sequence[Subject]]]:
         """Variant -> its groups: of the nodes that the plain run measures with others."""
         taking = {s.name for group in together for s in group}
         runs: dict[str, list[Sequence[Subject]]] = {}
-        for variant in dict.fromkeys(v for group in together for v in self.variants(group[0].profile.settings_of(self))):
-            own = [s for s in subjects if s.name in taking and variant in self.variants(s.profile.settings_of(self))]
+        for variant in dict.fromkeys(v for group in together for v in self._variants_at(group[0], level)):
+            own = [s for s in subjects if s.name in taking and variant in self._variants_at(s, level)]
             runs[variant] = [g for g in self.groups_of(own, rung, variant).values() if self.shows_something(g, variant)]
         return {variant: groups for variant, groups in runs.items() if groups}
+
+    def _variants_at(self, subject: Subject, level: Level) -> list[str]:
+        settings = subject.profile.settings_of(self)
+        return [variant for variant in self.variants(settings) if self.measured_at(settings, variant, level)]
 
     def groups_of(self, subjects: Sequence[Subject], rung: str, variant: str = "") -> Mapping[str, Sequence[Subject]]:
         """The nodes that a rung measures together by a variant, by the name of their group."""

@@ -15,7 +15,7 @@ from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.mpi_options import mpi_options
 from clusterctl.core.gates.nccl_proof import LOG_VARIABLE, Proof, is_by_rank, log_file, logs_of
 from clusterctl.core.gates.nccl_rules import NCCL_ACTIONS, NcclSettings
-from clusterctl.core.gates.nccl_variants import RING, NcclVariant, VariantName, limits_for, samples_for
+from clusterctl.core.gates.nccl_variants import DEFAULT_VARIANTS, NcclVariant, VariantName, limits_for, samples_for
 from clusterctl.core.gates.planning.group_steps import AFTER, ALL, of_run, variant_of
 from clusterctl.model.gate_reason import NOT_MEASURED
 
@@ -59,7 +59,7 @@ class NcclGroupSettings(GroupSettings, NcclSettings):
     mpi_arguments: list[str] = []
     slowdown: Annotated[int, Field(gt=0, le=1000)] = 100
     rungs: list[Literal["pair", "leaf", "rack", "scalable_unit", "all"]] = ["rack", "all"]
-    variants: dict[VariantName, NcclVariant] = {"ring": RING}
+    variants: dict[VariantName, NcclVariant] = DEFAULT_VARIANTS
 
     @property
     def network(self) -> nccl_rules.NetworkRules:
@@ -112,6 +112,11 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         others = settings.model_copy(update={"sharp": "accepted"}) if settings.sharp == "required" else settings
         return {"": settings, **{name: v.applied_to(others) for name, v in settings.variants.items()}}
 
+    def measured_at(self, settings: NcclGroupSettings, variant: str, level: Level) -> bool:
+        """Those that name the level, and the plain run."""
+        declared = settings.variants.get(variant)
+        return declared is None or level in declared.levels
+
     def after_variant(self, variant: str) -> tuple[str, ...]:
         """The logs of this variant."""
         return (*self.after_argv[:-1], log_file(variant, "*"))
@@ -160,12 +165,12 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         known = len(members) == len(record.peers)
         return (*found, *nccl_rules.rank_verdicts(lead, record, reading, sum(m.gpus for m in members) if known else 0))
 
-    def rungs(self, subjects: Sequence[Subject], level: Level) -> tuple[str, ...]:  # noqa: ARG002 the same at all levels
+    def rungs(self, subjects: Sequence[Subject], level: Level) -> tuple[str, ...]:
         """Those of the first node's profile that measure other groups than the next."""
         chosen = [r for r in dict.fromkeys(subjects[0].profile.settings_of(self).rungs if subjects else ()) if r != ALL]
         kept: tuple[str, ...] = (ALL,)
         for rung in reversed(chosen):
-            groups, following = (self._names(subjects, r) for r in (rung, kept[0]))
+            groups, following = (self._names(subjects, r, level) for r in (rung, kept[0]))
             kept = (rung, *kept) if groups and groups != following else kept
         return kept
 
@@ -194,10 +199,10 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         settings = subject.profile.settings_of(self)
         return self.variants(settings).get(variant, settings)
 
-    def _names(self, subjects: Sequence[Subject], rung: str) -> set[tuple[str, ...]]:
+    def _names(self, subjects: Sequence[Subject], rung: str, level: Level) -> set[tuple[str, ...]]:
         """Each variant with its groups."""
         together = [g for g in self.groups_of(subjects, rung).values() if len(g) > 1]
-        runs = self._runs_of(together, subjects, rung)
+        runs = self._runs_of(together, subjects, rung, level)
         return {(variant, *(s.name for s in group)) for variant, groups in runs.items() for group in groups}
 
     def last_line(self, record: RawRecord) -> str:

@@ -34,6 +34,7 @@ _OVER_ADAPTERS = "NET/IB"
 # src/transport/coll_net.cc: over the adapters, to switches that reduce. Not confirmed by a whole log: SHARP is the plug-in's name for itself.
 _COLLNET = "COLLNET"
 _OVER_SHARP = "COLLNET/SHARP"
+Collective = Literal["all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast", "reduce"]
 SharpUse = Literal["refused", "accepted", "required"]
 
 _IN_PLACE = "_in_place"
@@ -72,7 +73,7 @@ class NcclSettings(GateSettings):
         environment: `NCCL_*` variables for this gate only.
     """
 
-    collective: Literal["all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast", "reduce"] = "all_reduce"
+    collective: Collective = "all_reduce"
     size_bytes: Annotated[int, Field(gt=0)] = 17179869184
     iterations: Annotated[int, Field(gt=0)] | dict[Level, Annotated[int, Field(gt=0)]] = {"quick": 10, "standard": 20, "full": 50}
     require_transport: str = ""

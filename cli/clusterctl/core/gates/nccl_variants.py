@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from clusterctl.core.gates.judging.limits import applicable, floors
-from clusterctl.core.gates.nccl_rules import UNITS, NcclSettings
+from clusterctl.core.gates.nccl_rules import UNITS, Collective, NcclSettings
+from clusterctl.model.level import LEVELS, Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=NcclSettings)
 
 VariantName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*$")]
+_REPLACED = ("require_transport", "forbid_transport", "collective", "size_bytes")
 _BANDWIDTHS = ("busbw", "busbw_in_place", "busbw_average")
 
 
@@ -31,24 +33,36 @@ class NcclVariant(BaseModel):
     Attributes:
         environment: `NCCL_*` variables, added to those of the gate.
         require_transport, forbid_transport: in place of those of the gate; None = the same.
+        collective, size_bytes: in place of those of the gate; None = the same.
         across_domains: joins the NVLink domains of a rung, which the others measure one by one; left out where there is only one.
+        levels: the burn-in levels at which it is measured.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    environment: dict[str, str]
+    environment: dict[str, str] = {}
     require_transport: str | None = None
     forbid_transport: list[str] | None = None
+    collective: Collective | None = None
+    size_bytes: Annotated[int, Field(gt=0)] | None = None
     across_domains: bool = False
+    levels: list[Level] = list(LEVELS)
 
     def applied_to(self, settings: S) -> S:
         """The settings of the variant's run."""
-        own = {name: getattr(self, name) for name in ("require_transport", "forbid_transport") if getattr(self, name) is not None}
+        own = {name: value for name in _REPLACED if (value := getattr(self, name)) is not None}
         return settings.model_copy(update={**own, "environment": {**settings.environment, **self.environment}})
 
 
 # NCCL's documentation of its environment variables.
 RING = NcclVariant(environment={"NCCL_NVLS_ENABLE": "0", "NCCL_ALGO": "Ring"})
+# Every GPU with every other: the traffic of experts and of sharded optimizers, which no reduction in switches or nodes makes smaller. No floor of it is
+# published for InfiniBand, so it is judged by its results and its transport.
+ALL_TO_ALL = NcclVariant(collective="alltoall", levels=["full"])
+REDUCE_SCATTER = NcclVariant(collective="reduce_scatter", levels=["full"])
+# Small messages take other protocols and algorithms than large ones.
+SMALL = NcclVariant(size_bytes=2**20, levels=["full"])
+DEFAULT_VARIANTS = {"ring": RING, "alltoall": ALL_TO_ALL, "reducescatter": REDUCE_SCATTER, "small": SMALL}
 
 
 def samples_for(samples: Sequence[Sample], variant: str) -> tuple[Sample, ...]:
