@@ -271,7 +271,9 @@ def test_only_the_plain_run_must_use_sharp() -> None:
     gate = gate_named("nccl_group")
     assert isinstance(gate, NcclGroup)
     settings = subject_of(node("n1", declared=of_sharp("required")), TODAY).profile.settings_of(gate)
-    assert {name: own.sharp for name, own in gate.variants(settings).items()} == {"": "required", "ring": "accepted"}
+    found = {name: own.sharp for name, own in gate.variants(settings).items()}
+    assert found.pop("") == "required"
+    assert set(found.values()) == {"accepted"}
 
 
 def test_a_slow_group_singles_out_nobody() -> None:
