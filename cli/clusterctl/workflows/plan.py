@@ -13,7 +13,8 @@ from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.adapters.validators import ValidationSettings
 from clusterctl.core import check_mode
-from clusterctl.core.gates.subject import subject_of
+from clusterctl.core.gates.gates_profile import profile_of
+from clusterctl.core.observe import deciding_gates, parse_observations
 from clusterctl.core.plan import check_exit_code, make_plan, plan_body
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.workflows.lemons import due_of
@@ -90,4 +91,5 @@ def plan_by_check_mode(config: Config, target: str, nodes: Sequence[Node]) -> Ch
 
 
 def _expected_gates(level: Level, node: Node) -> tuple[str, ...]:
-    return subject_of(node, datetime.now(UTC).date()).deciding(level)
+    levels = profile_of(node, datetime.now(UTC).date()).levels
+    return deciding_gates(levels[level], parse_observations(node.spec.observe, node.name))

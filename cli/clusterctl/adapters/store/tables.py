@@ -260,4 +260,5 @@ parts = Table(
     Column("last_seen", TIMESTAMP, nullable=False),
     Column("ended_run", SHORT_TEXT, nullable=False),
     Index("ix_parts_node_ended_run", "node", "ended_run"),
+    Index("ix_parts_serial", "serial"),
 )

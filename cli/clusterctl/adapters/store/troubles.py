@@ -32,23 +32,30 @@ class TroubleRepository(Repository):
     """Events against nodes."""
 
     def trouble_sources(self, since: str, nodes: Iterable[str] | None = None) -> TroubleSources:
-        """All that was recorded from `since` on, of all nodes; or of `nodes`, and of the nodes in which their parts were before. Parts at any time."""
+        """All that was recorded from `since` on, of all nodes; or of `nodes`, and of the nodes in which their parts were before.
+
+        Parts at any time: those of nodes with an event, wherever they are now.
+        """
         with reading(self._engine) as connection:
             nodes = None if nodes is None else _with_former_places(connection, nodes)
-            transitions, results = t.transitions, t.gate_results
-            moves = select(transitions).where(transitions.c.at >= since, transitions.c.to_state.in_(_MOVES)).order_by(transitions.c.id)
-            rows = [transition_row(r) for r in _of(connection, moves, transitions.c.node, nodes)]
-            columns = (results.c.node, results.c.run_id, t.runs.c.started_at, results.c.gate, results.c.outcome)
-            bad = (
-                select(*columns, results.c.reason, results.c.metric, results.c.device)
-                .join(t.runs, t.runs.c.id == results.c.run_id)
-                .where(t.runs.c.started_at >= since, results.c.outcome.in_(_BAD), results.c.observed.is_(None))
-                .order_by(results.c.id)
-            )
-            found = [_bad(r) for r in _of(connection, bad, results.c.node, nodes)]
-            return TroubleSources(
-                tuple(sorted(rows, key=lambda r: r.id)), tuple(found), tuple(_flaps(connection, since, nodes)), _parts(connection, nodes)
-            )
+            moves, bad = _transitions(since), _bad_results(since)
+            rows = sorted((transition_row(r) for r in _of(connection, moves, t.transitions.c.node, nodes)), key=lambda r: r.id)
+            results = [_bad(r) for r in _of(connection, bad, t.gate_results.c.node, nodes)]
+            flaps = list(_flaps(connection, since, nodes))
+            involved = {r.node for r in rows} | {r.node for r in results} | {f.node for f in flaps}
+            return TroubleSources(tuple(rows), tuple(results), tuple(flaps), _parts(connection, involved))
+
+
+def _transitions(since: str) -> Select[Any]:
+    c = t.transitions.c
+    return select(t.transitions).where(c.at >= since, c.to_state.in_(_MOVES)).order_by(c.id)
+
+
+def _bad_results(since: str) -> Select[Any]:
+    """What is observed decides nothing, so it is held against nobody."""
+    g, r = t.gate_results.c, t.runs.c
+    query = select(g.node, g.run_id, r.started_at, g.gate, g.outcome, g.reason, g.metric, g.device).join(t.runs, r.id == g.run_id)
+    return query.where(r.started_at >= since, g.outcome.in_(_BAD), g.observed.is_(None)).order_by(g.id)
 
 
 def _of(connection: Connection, query: Select[Any], node: Column[Any], nodes: Iterable[str] | None) -> Iterator[Row[Any]]:
@@ -60,9 +67,12 @@ def _of(connection: Connection, query: Select[Any], node: Column[Any], nodes: It
 
 
 def _with_former_places(connection: Connection, nodes: Iterable[str]) -> set[str]:
-    names, p = set(nodes), t.parts.c
-    serials = {serial for part in slices(names) for serial in connection.execute(select(p.serial).where(p.node.in_(part))).scalars()}
-    return names.union(*(connection.execute(select(p.node).where(p.serial.in_(part)).distinct()).scalars() for part in slices(serials)))
+    """The nodes, and those that had a part that is or was in one of them."""
+    names, here, there = set(nodes), t.parts.alias(), t.parts.alias()
+    query = (
+        select(there.c.node).select_from(here.join(there, here.c.serial == there.c.serial)).where(here.c.node != there.c.node).distinct()
+    )
+    return names.union(*(connection.execute(query.where(here.c.node.in_(part))).scalars() for part in slices(names)))
 
 
 def _bad(row: Row[Any]) -> BadResult:
@@ -93,11 +103,16 @@ def _flaps(connection: Connection, since: str, nodes: Iterable[str] | None) -> I
                 yield Trouble(node, TroubleKind.LINK_FLAP, at, run_id, devices[value])
 
 
-def _parts(connection: Connection, nodes: Iterable[str] | None) -> tuple[PartSpan, ...]:
-    p = t.parts.c
-    columns = (p.node, p.kind, p.slot, p.name, p.model, p.serial, p.ended_run, t.runs.c.started_at)
-    query = select(*columns).select_from(t.parts.outerjoin(t.runs, t.runs.c.id == p.ended_run)).order_by(p.id)
-    return tuple(_span(r) for r in _of(connection, query, p.node, nodes))
+def _parts(connection: Connection, nodes: Iterable[str]) -> tuple[PartSpan, ...]:
+    """The parts of these nodes, and where they were besides."""
+    here, p = t.parts.alias(), t.parts.c
+    serials = select(here.c.serial)
+    columns = (p.id, p.node, p.kind, p.slot, p.name, p.model, p.serial, p.ended_run, t.runs.c.started_at)
+    query: Select[Any] = select(*columns).select_from(t.parts.outerjoin(t.runs, t.runs.c.id == p.ended_run))
+    rows = {
+        row.id: row for part in slices(nodes) for row in connection.execute(query.where(p.serial.in_(serials.where(here.c.node.in_(part)))))
+    }
+    return tuple(_span(rows[key]) for key in sorted(rows))
 
 
 def _span(row: Row[Any]) -> PartSpan:
