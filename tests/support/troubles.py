@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core import timestamps
+from clusterctl.core.lemons.lemon_limits import limits_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.part import Part
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 NOW = "2026-11-20T12:00:00.000000Z"
 NODE = "n1"
+DEFAULT_LIMITS = limits_of({})
 _DAY_S = 86_400
 
 

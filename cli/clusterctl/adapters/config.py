@@ -15,7 +15,7 @@ from clusterctl.adapters.config_keys import APPLY_ON_NODE, BY_NAME, COMMON, CPU_
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.core.breaker import Breaker
-from clusterctl.core.lemons.lemon_limits import DEFAULT_LIMITS, limits_of
+from clusterctl.core.lemons.lemon_limits import limits_of
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import ConfigError
 
@@ -66,7 +66,7 @@ class Config:
         auto_partners: how many admitted nodes of its rack a node that would be alone in its burn-in is measured with.
         limits: how much of the pool may be taken out in one window, and when planned work may.
         apply: where Ansible runs: on the nodes themselves where that is possible ("node"), or on the controller ("ssh").
-        lemon_limits: from how many events on a serial is a lemon.
+        given_limits: `lemon_limits` as written.
         cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
     """
 
@@ -85,12 +85,17 @@ class Config:
     auto_partners: int = 0
     limits: PoolLimits = _NO_LIMITS
     apply: str = APPLY_ON_NODE
-    lemon_limits: TroubleCounts = DEFAULT_LIMITS
+    given_limits: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def plugins(self) -> Path:
         """The folder of the site's own Python modules: gates and pools."""
         return self.root / "plugins"
+
+    @property
+    def lemon_limits(self) -> TroubleCounts:
+        """From how many events on a serial is a lemon."""
+        return limits_of(self.given_limits)
 
     @property
     def store_url(self) -> str:
@@ -132,7 +137,7 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
         cpu_quota_percent=int(given.text("cpu_quota_percent")),
         apply=given.text("apply"),
         auto_partners=int(given.text("auto_partners")),
-        lemon_limits=limits_of(given.counts("lemon_limits")),
+        given_limits=given.counts("lemon_limits"),
         limits=PoolLimits(Breaker(given.number("breaker_percent"), 60 * given.number("breaker_minutes")), _windows(given.data, file)),
     )
 

@@ -6,11 +6,11 @@ Plain checks and no pydantic model: every command reads the file, and importing 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterctl.core.breaker import Breaker
-from clusterctl.core.lemons.lemon_limits import DEFAULT_LIMITS, NAMES, limits_problem
+from clusterctl.core.lemons.lemon_limits import DEFAULTS, limits_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -236,13 +236,13 @@ KEYS = (
     ),
     Key(
         "lemon_limits",
-        {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(NAMES, _COUNT)},
+        {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(DEFAULTS, _COUNT)},
         limits_problem,
         "write lemon_limits: {exclusions: 3, repairs: 3}; 0 = no limit",
         "from how many events in 30 days on, or twice as many in 90, a machine or part is a [lemon](../explanation/lifecycle.md#lemons); "
         "what is left out keeps its default, 0 = no limit",
         (),
-        f"`{{{', '.join(f'{name}: {number}' for name, number in asdict(DEFAULT_LIMITS).items())}}}`",
+        f"`{{{', '.join(f'{name}: {number}' for name, number in DEFAULTS.items())}}}`",
     ),
     Key(
         "cpu_quota_percent",

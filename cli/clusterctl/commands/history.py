@@ -34,9 +34,9 @@ def command(ctx: click.Context, node: str, *, limit: int, worst: bool, observed:
     if observed and (worst or node):
         raise UsageProblemError(detail="--observed is of all nodes, and alone", hint="leave out NODE and --worst")
     if observed:
-        lists.show_observed(config, days, count, output)
+        lists.list_observed(config, days, count, output)
     elif worst:
-        lists.show_worst(config, node, days, count, output)
+        lists.list_worst(config, node, days, count, output)
     elif node:
         _show_story(config, node, limit, output)
     else:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
 
 
-def show_worst(config: Config, target: str, days: int, count: int, output: str) -> None:
+def list_worst(config: Config, target: str, days: int, count: int, output: str) -> None:
     """`history --worst`: of the nodes of a target; of all where it is empty."""
     from clusterctl.adapters.store import Store  # noqa: PLC0415 `--help` must not pay for it
     from clusterctl.core.recorded_target import match  # noqa: PLC0415
@@ -21,7 +21,7 @@ def show_worst(config: Config, target: str, days: int, count: int, output: str) 
     show_lemons(found, config.lemon_limits, count, output)
 
 
-def show_observed(config: Config, days: int, count: int, output: str) -> None:
+def list_observed(config: Config, days: int, count: int, output: str) -> None:
     """`history --observed`."""
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.terminal import observed as view  # noqa: PLC0415

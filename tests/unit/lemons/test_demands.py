@@ -9,7 +9,6 @@ import pytest
 from clusterctl.adapters.pools.local import LocalPool
 from clusterctl.adapters.store import Store
 from clusterctl.core.lemons.demands import due_records, owes_full
-from clusterctl.core.lemons.lemon_limits import DEFAULT_LIMITS
 from clusterctl.core.lemons.scores import trouble_records
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.level import LEVELS
@@ -19,7 +18,7 @@ from clusterctl.model.trouble_counts import TroubleCounts
 from clusterctl.model.verdict import ReasonKind
 from clusterctl.workflows.drain import drain
 from support.provisioning import World
-from support.troubles import NOW, bad_result, span
+from support.troubles import DEFAULT_LIMITS, NOW, bad_result, span
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clusterctl import main
-from clusterctl.core.lemons.lemon_limits import DEFAULT_LIMITS
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.part import Part
@@ -22,6 +21,7 @@ from clusterctl.workflows.lemons import worst_serials
 from clusterctl_validators.finding import Finding, Severity
 from support.roles import ROOT
 from support.stores import a_node, a_result, a_run, bring, findings, fresh
+from support.troubles import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,6 @@ from clusterctl import main
 from clusterctl.adapters.store import finding_sets
 from clusterctl.core import timestamps
 from clusterctl.core.flake_rates import observed_records
-from clusterctl.core.lemons.lemon_limits import DEFAULT_LIMITS
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.observed import Observed
 from clusterctl.model.state import State
@@ -23,7 +22,7 @@ from clusterctl.model.trouble import Trouble, TroubleKind
 from clusterctl.workflows.lemons import worst_serials
 from support.roles import ROOT
 from support.stores import GATE, a_finding, a_node, a_result, a_run, bring, findings, fresh
-from support.troubles import NOW, ago
+from support.troubles import DEFAULT_LIMITS, NOW, ago
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,6 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator, ValidationError
 
-from clusterctl.core.lemons.lemon_limits import DEFAULT_LIMITS
 from clusterctl.model.bmc_report import BmcReport, BmcSection, Console, LogEntry, Protocol, Sensor
 from clusterctl.model.documents import DOCUMENTS
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -25,6 +24,7 @@ from clusterctl.terminal.observed import show_observed
 from clusterctl.terminal.parts import show_parts
 from clusterctl.terminal.power import show_power
 from support.roles import ROOT
+from support.troubles import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
