@@ -61,7 +61,8 @@ def of_size(started: Browser, folder: Path, nodes: int) -> Measured:
         for scheme in ("light", "dark"):
             page = opened(started, file, width, "dark" if scheme == "dark" else "light")
             page.screenshot(path=folder / f"report-{nodes}-{width}-{scheme}.png")
-            page.locator(".rows .places a").first.click()
+            page.locator(".rack .s-quarantined").first.click()
+            page.wait_for_selector("details.node[open] .body")
             page.screenshot(path=folder / f"node-{nodes}-{width}-{scheme}.png")
             page.context.close()
     return found

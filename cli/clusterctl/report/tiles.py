@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from os.path import commonpath
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING
 
 from clusterctl.model.state import State
@@ -35,7 +34,8 @@ def is_dense(racks: Sequence[Rack]) -> bool:
 
 def _common(members: Sequence[NodeSection]) -> int:
     """Length of what the names share, cut after a separator."""
-    shared = commonpath([s.name for s in members])
+    first, last = min(s.name for s in members), max(s.name for s in members)
+    shared = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
     return shared.rfind("-") + 1 if len(members) > 1 else 0
 
 
