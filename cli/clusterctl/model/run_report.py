@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,12 +69,6 @@ class NodeSection:
         """How many findings and gate results are not good."""
         found = self.findings.findings if self.findings else ()
         return sum(f.outcome not in GOOD for f in found) + sum(g.outcome not in GOOD for g in self.gate_results)
-
-    @property
-    def checks(self) -> dict[str, int]:
-        """Outcome -> number of findings."""
-        found = self.findings.findings if self.findings else ()
-        return dict(Counter(f.outcome.value for f in sorted(found, key=lambda f: WORST_FIRST[f.outcome])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, fields
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clusterctl.core import timestamps
+from clusterctl.model.run_report import WORST_FIRST
 from clusterctl.report.alike import AlikeRows, alike
 from clusterctl.report.inert import visible
 from clusterctl.report.rows import bad_evidence, check_rows, gate_rows, good_evidence
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection
     from clusterctl.report.alike import EvidenceRow
     from clusterctl.report.heatmap_cells import Table
-    from clusterctl_validators.finding import Finding
+    from clusterctl_validators.finding import Finding, Outcome
 
 T = TypeVar("T")
 
@@ -175,8 +177,13 @@ def _place(row: EvidenceRow, group: AlikeRows) -> str:
 
 
 def _summary(section: NodeSection) -> str:
-    checks = ", ".join(f"{n} checks {outcome.replace('_', ' ')}" for outcome, n in section.checks.items()) or "no checks"
-    return f"{checks} · {len(section.gate_results)} gate results"
+    found = section.findings.findings if section.findings else ()
+    return f"checks: {_counted_outcomes(f.outcome for f in found)} · gates: {_counted_outcomes(g.outcome for g in section.gate_results)}"
+
+
+def _counted_outcomes(outcomes: Iterable[Outcome]) -> str:
+    counts = Counter(outcomes)
+    return ", ".join(f"{counts[o]} {o.value.replace('_', ' ')}" for o in sorted(counts, key=WORST_FIRST.__getitem__)) or "none"
 
 
 def _provenance(earlier: Earlier | None) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from clusterctl.model.gate_result import Outcome
 from clusterctl.report.page import render_page
 from pages.__main__ import unmet
 from pages.goals import GOALS, WIDTHS, Goal
 from pages.measure import measure, opened
-from support.big_report import big_report
+from support.big_report import big_report, recorded_findings
 from support.browser import MISSING, browser, program
 from unit.report.test_inert import HOSTILE, spoiled
 
@@ -62,6 +64,21 @@ def test_the_link_of_a_tile_opens_its_node(chromium: Browser, folder: Path) -> N
     page.go_back()
     page.locator('.rack a[href="#r012-n04"]').click()
     assert drawn(page) == ["r012-n04", "r013-n10"]
+
+
+def test_a_fault_of_many_nodes_is_one_row_with_a_link_to_each(chromium: Browser, folder: Path) -> None:
+    report = big_report(72)
+    bad = replace(recorded_findings()[0], outcome=Outcome.FAIL, found="1")
+    findings = [replace(s.findings, findings=(bad,)) if s.findings else None for s in report.sections]
+    file = folder / "one-fault.html"
+    sections = tuple(replace(s, findings=f, gate_results=()) for s, f in zip(report.sections, findings, strict=True))
+    file.write_text(render_page(replace(report, sections=sections)), encoding="utf-8")
+    page = opened(chromium, file)
+    row = page.locator(".row").first
+    assert "72 nodes: r012-n[01-18], r013-n[01-18], r014-n[01-18], r015-n[01-18]" in row.inner_text()
+    row.locator("summary").click()
+    row.locator("a", has_text="r014-n02").click()
+    assert drawn(page) == ["r014-n02"]
 
 
 def test_an_address_with_a_node_opens_it(chromium: Browser, folder: Path) -> None:

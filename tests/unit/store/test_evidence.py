@@ -105,3 +105,17 @@ def test_any_output_of_a_node_can_be_stored(store: Store, words: str) -> None:
     stored = store.findings(NAME)
     assert stored is not None
     assert stored.findings[0].found.replace("\\x00", "\x00") == words.encode("utf-8", "backslashreplace").decode().replace("\\x00", "\x00")
+
+
+def test_the_runs_of_what_is_returned_are_told(store: Store) -> None:
+    assert (store.validated_in(NAME), store.measured_in(NAME)) == ("", ())
+    bring(store, NAME, State.PROVISIONING)
+    store.save_findings(RUN, findings())
+    store.save_gate_results(RUN, [a_result(), a_result(gate="dcgm_diag")])
+    store.save_gate_results(LATER, [a_result()])
+    assert store.validated_in(NAME, current=True) == RUN
+    assert store.measured_in(NAME, current=True) == (RUN, LATER)
+    assert store.measured_in(NAME) == (LATER,)
+    bring(store, NAME, State.PROVISIONING)
+    assert (store.validated_in(NAME, current=True), store.measured_in(NAME, current=True)) == ("", ())
+    assert (store.validated_in(NAME), store.measured_in(NAME)) == (RUN, (LATER,))

@@ -169,6 +169,12 @@
       return Array.from({ length: Number(rack.dataset.size) }, (_, i) => nodeRow(start + i));
     });
   }
+  const linked = (name) => {
+    const link = make("a", "", name);
+    link.setAttribute("href", `#${encodeURIComponent(name)}`);
+    return make("li", "", link);
+  };
+  for (const one of document.querySelectorAll("details[data-nodes]")) onFirstOpening(one, () => [make("ul", "", ...one.dataset.nodes.split(" ").map(linked))]);
   for (const one of document.querySelectorAll("details.table")) onFirstOpening(one, () => table(Number(one.dataset.table)));
   if (racks.length === 1) open(racks[0]);
 
