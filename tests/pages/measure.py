@@ -25,7 +25,7 @@ _WATCH = """
 })();
 """
 # Words of up to 24 characters that take more than one line.
-_BROKEN = """
+BROKEN_WORDS = """
 () => {
   const broken = [], range = document.createRange();
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -45,11 +45,18 @@ _BROKEN = """
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """A page in a window of some width. `overflow_px`: how much wider than the window it is."""
+    """A page in a window of some width.
+
+    Attributes:
+        overflow_px: how much wider than the window it is, with a node and all in it opened.
+        height_px, opened_height_px: at load, and then.
+        broken_words: words of up to 24 characters that take more than one line, then.
+    """
 
     width_px: int
     overflow_px: int
     height_px: int
+    opened_height_px: int
     broken_words: tuple[str, ...]
 
 
@@ -143,11 +150,12 @@ def widths(browser: Browser, file: Path) -> list[Width]:
     found = []
     for width in WIDTHS:
         page = opened(browser, file, width)
+        closed = page.evaluate("document.documentElement.scrollHeight")
         page.evaluate(_OPEN)
         page.evaluate("for (const one of document.querySelectorAll('.node[open] details')) one.open = true")
         page.evaluate("for (const one of document.querySelectorAll('details.more')) one.open = true")
         page.wait_for_timeout(100)
         overflow, height = page.evaluate("[document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight]")
-        found.append(Width(width, overflow, height, tuple(page.evaluate(_BROKEN))))
+        found.append(Width(width, overflow, closed, height, tuple(page.evaluate(BROKEN_WORDS))))
         page.context.close()
     return found

@@ -28,13 +28,13 @@ def program() -> str | None:
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A browser; the sandbox is off, which root and containers cannot use: it opens files of ours only."""
+    """A browser that draws in software; the sandbox is off, which root and containers cannot use: it opens files of ours only."""
     own: dict[str, str | float | bool] = {k: v for k, v in environment().items() if k != "LD_LIBRARY_PATH"}
     libraries = [environment().get("LD_LIBRARY_PATH", ""), *map(str, ROOT.glob(_PULSE))]
     if any(libraries):
         own["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
     with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=program(), env=own, args=["--no-sandbox"])
+        started = driver.chromium.launch(executable_path=program(), env=own, args=["--no-sandbox", "--disable-gpu"])
         try:
             yield started
         finally:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.gate_result import GateResult
 
-# Percent above the floor at which the colour of a tile changes: below, within the spread of repeated runs, good, far above.
+# Percent above the floor at which the colour of a tile changes.
 _STEPS = (0.0, 2.0, 10.0)
 
 
@@ -23,7 +23,7 @@ class Margin:
 
     @property
     def level(self) -> int:
-        """0 below the floor, 1 within 2 % of it, 2 within 10 %, 3 above."""
+        """0 below the floor, 1 within 2 % of it, 2 within 10 %, 3 above. Steps for the eye, chosen here: nothing is judged by them."""
         return sum(self.percent >= step for step in _STEPS)
 
     @property

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clusterctl.model.gate_result import Outcome
+from clusterctl.report import drift_page
 from clusterctl.report.page import render_page
 from pages.__main__ import unmet
 from pages.goals import GOALS, WIDTHS, Goal
-from pages.measure import measure, opened
+from pages.measure import BROKEN_WORDS, measure, opened
 from support.big_report import big_report, recorded_findings
 from support.browser import MISSING, browser, program
+from unit.drift.test_outputs import NOW as DRIFT_AT
+from unit.drift.test_outputs import body as drift_body
 from unit.report.test_inert import HOSTILE, spoiled
 
 if TYPE_CHECKING:
@@ -177,6 +180,15 @@ def test_what_a_node_says_is_drawn_as_text(chromium: Browser, folder: Path) -> N
     assert "\\x1b[2J" in page.locator("details.node[open] .reason").inner_text()
     assert page.evaluate("document.querySelectorAll('img, iframe, body script:not([id])').length") == 1
     assert heard == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_of_a_drift_run_fits_every_width(chromium: Browser, folder: Path, width: int) -> None:
+    file = folder / "drift.html"
+    file.write_text(drift_page.render_drift_page(drift_body(), DRIFT_AT), encoding="utf-8")
+    page = opened(chromium, file, width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(BROKEN_WORDS) == []
 
 
 def drawn(page: Page) -> list[str]:

@@ -69,6 +69,7 @@ def test_no_control_character_is_left(text: str) -> None:
     assert [c for c in visible(text) if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and c != "\n"] == []
 
 
+@settings(deadline=None)
 @given(TEXT.filter(bool))
 def test_a_row_has_the_same_markup_whatever_it_says(said: str) -> None:
     row = environment().from_string(
