@@ -6,7 +6,7 @@ export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 
-.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos drill fuzz culprits recorded cross-check pools pages bench docs lock generate wheel clean
+.PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -64,6 +64,9 @@ fuzz: setup ## A million hostile inputs for parsers and judge; writes build/fuzz
 
 culprits: setup ## Simulated fleets with bad HCAs, and real agents: how many are found in how many rounds; writes build/culprits.json
 	PYTHONPATH=cli:lab:validators:tests $(BIN)/python -m culprits
+
+faults: setup ## Racks with one known fault each, and healthy ones with noise: which are found, by part and next action; writes build/faults.json
+	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m faults
 
 recorded: setup ## Read every recorded output in ../shared with the parser of its tool; writes build/recorded.json
 	PYTHONPATH=cli:lab:tools:validators:tests $(BIN)/python -m recorded_outputs

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from clusterctl_validators.finding import Finding
+    from clusterctl_validators.sources import Source
 
 
 class InventedNode(LocalSource):
@@ -37,11 +38,16 @@ def run_checks(
     module: ModuleType, variables: dict[str, Any], root: Path, commands: Mapping[str, CommandResult | str] | None = None
 ) -> dict[str, Finding]:
     """Call all `test_*` functions of `module` in order, once for each item where EACH of the module says so. Returns the findings by check id; exceptions propagate."""
+    return run_some_checks(module, variables, InventedNode(root, commands or {}))
+
+
+def run_some_checks(module: ModuleType, variables: dict[str, Any], source: Source, names: Sequence[str] = ()) -> dict[str, Finding]:
+    """The same on any source, and only some functions of `module` where `names` has any."""
     role = role_of_module(module)
     record = Record(role)
-    fixtures: dict[str, Any] = {"spec": SpecView(role, variables), "record": record, "probe": Probe(InventedNode(root, commands or {}))}
+    fixtures: dict[str, Any] = {"spec": SpecView(role, variables), "record": record, "probe": Probe(source)}
     for name, function in vars(module).items():
-        if name.startswith("test_") and inspect.isfunction(function):
+        if name.startswith("test_") and inspect.isfunction(function) and (not names or name in names):
             needed = inspect.signature(function).parameters
             each = {a: items_of_argument(variables, v) for a, v in getattr(module, "EACH", {}).items() if a in needed}
             for items in itertools.product(*each.values()):

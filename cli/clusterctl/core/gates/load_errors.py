@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from clusterctl.core.gates.error_limits import DEFAULT_LIMITS, GrowthLimit
+from clusterctl.core.gates.error_actions import action_for_growth
+from clusterctl.core.gates.error_limits import DEFAULT_LIMITS, GrowthLimit, is_unknown_link_counter
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.error_growth import Allowed, raised_by_load
 from clusterctl.core.gates.judging.missing_evidence import hint_for
@@ -129,15 +130,11 @@ class LoadErrors(Gate[LoadErrorsSettings]):
             return result.hint
         if result.reason in NOT_MEASURED:
             return hint_for(self, result.reason, result.node)
-        if result.unit == "us":
-            return f"compare inlet or coolant temperature, fans and power of {result.node} with its neighbours (`clusterctl bmc {result.node}`)"
-        if result.outcome is Outcome.WARN:
+        if result.reason in _HINTS:
+            return _HINTS[result.reason].format(node=result.node)
+        if result.outcome is Outcome.WARN and is_unknown_link_counter(result.metric):
             return f"burn in {result.node} again; limit {result.metric} in gates_settings.load_errors.growth_max if it matters"
-        known = _HINTS.get(result.reason, "") if result.reason else ""
-        return (
-            known.format(node=result.node)
-            or f"{result.metric} of {result.device} grows under load: drain the node, reseat or replace the part"
-        )
+        return action_for_growth(result.metric, result.device, result.node)
 
 
 def _last(before: ErrorSnapshot | None, later: Iterable[ErrorSnapshot]) -> ErrorSnapshot | None:

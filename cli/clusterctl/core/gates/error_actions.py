@@ -1,0 +1,35 @@
+"""The next action for an error counter that grew under load, by its name."""
+
+from __future__ import annotations
+
+_AGAIN = "then burn in again"
+# NVIDIA GPU Memory Error Management: a remapping takes effect at a reset, a failed one is the criterion of an RMA; NVSentinel has the same for DCGM's errors.
+_RESET = f"reset {{device}} or reboot {{node}}, {_AGAIN}; if it returns, run the field diagnostic and RMA the GPU"
+_FIELD_DIAGNOSTIC = "run the field diagnostic on {device}, and RMA it"
+_RECOVERY = "{device}: `nvidia-smi -q` shows under GPU Recovery Action what the driver asks for: reset it or reboot {node}"
+_NVLINK = f"{{device}}: reset all GPUs of the board and restart the fabric manager, {_AGAIN}; RMA the GPU or the board if it returns"
+_PCIE = f"power off {{node}} and reseat {{device}}, its riser or cable, {_AGAIN}; replace it if the errors return"
+_CABLE = "{device}: reseat and clean the cable at both ends, then replace transceivers and cable, then the HCA, then the switch port"
+_DIMM = "find the DIMM of {device} in the event log of the BMC (`clusterctl bmc {node} log`), replace it, then burn in"
+_POWER = "check power supplies, power shelf and cables of {node} (`clusterctl bmc {node}`); {device} is not at fault"
+_COOLING = "compare inlet or coolant temperature, fans and power of {node} with its neighbours (`clusterctl bmc {node}`)"
+_OTHER = "{metric} of {device} grows under load: drain the node, reseat or replace the part"
+
+_BY_COUNTER = {
+    **dict.fromkeys(("ecc_sram_uncorrectable", "ecc_dram_uncorrectable", "remapped_rows", "row_remap_pending"), _RESET),
+    "page_retirement_pending": _RESET,
+    **dict.fromkeys(("row_remap_failure", "retired_pages"), _FIELD_DIAGNOSTIC),
+    "recovery_action": _RECOVERY,
+    "hw_power_brake_us": _POWER,
+    **dict.fromkeys(("hw_therm_slowdown_us", "sw_therm_slowdown_us"), _COOLING),
+    **dict.fromkeys(("dimm_ce_count", "ce_noinfo_count", "ue_count"), _DIMM),
+    **dict.fromkeys(("symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_xmit_discards"), _CABLE),
+    **dict.fromkeys(("excessive_buffer_overrun_errors", "local_link_integrity_errors"), _CABLE),
+}
+_BY_START = {"nvlink_": _NVLINK, "aer_": _PCIE, "pcie_": _PCIE}
+
+
+def action_for_growth(counter: str, device: str, node: str) -> str:
+    """What to do about `counter` of `device`."""
+    text = _BY_COUNTER.get(counter) or next((t for start, t in _BY_START.items() if counter.startswith(start)), _OTHER)
+    return text.format(node=node, device=device, metric=counter)

@@ -1,0 +1,102 @@
+"""The burn-in of a rack by the program's own flow; only what agents would have brought is simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from clusterctl.adapters.config import Config
+from clusterctl.adapters.run_directory import RunDir
+from clusterctl.core.gates.subject import subject_of
+from clusterctl.model.gate_result import RawRecord
+from clusterctl.workflows.burnin import measure_and_judge
+from faults import gpu_outputs, load_outputs, network_outputs
+from faults.snapshots import snapshot
+from faults.world import nodes
+from support.gates import TODAY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from clusterctl.core.gates.planning.gate_plan import GatePlan
+    from clusterctl.core.gates.planning.step import GateStep
+    from clusterctl.model.gate_result import GateResult
+    from faults.world import Rack
+
+LEVEL = "standard"
+_AT = "2026-01-15T00:00:00+00:00"
+_VERSION = "as pinned"
+_SHORT_S = 5.0
+
+
+def burn_in(rack: Rack) -> tuple[GateResult, ...]:
+    """All gates of the level, both stages of pairs and the group, as `clusterctl burnin` measures and judges them."""
+
+    def measured(plan: GatePlan, *_: object, **__: object) -> tuple[RawRecord, ...]:
+        return tuple(records(rack, plan))
+
+    subjects = tuple(subject_of(node, TODAY) for node in nodes())
+    with TemporaryDirectory() as folder:
+        rundir = RunDir(rack.seed, Path(folder))  # the run's id is the seed of its pairs
+        with mock.patch.object(measure_and_judge, "measure", measured):
+            return measure_and_judge.run_burnin(subjects, rundir, Config(Path(folder), (), Path(folder)), LEVEL)
+
+
+def records(rack: Rack, plan: GatePlan) -> Iterator[RawRecord]:
+    """What the nodes of a plan bring; a change `no_record` loses an adapter's."""
+    lost = {(c.node, c.hca) for c in rack.of("no_record")}
+    group = next((s.peers for steps in plan.steps.values() for s in steps if s.peers), ())
+    for node, steps in plan.steps.items():
+        for step in steps:
+            if not {(node, step.device), (step.peer, step.peer_device)} & lost:
+                yield _record(rack, node, step, group)
+
+
+def _record(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> RawRecord:
+    seconds = float(step.argv[-1]) if step.tool == "ubergemm" else _SHORT_S
+    text, status = _output(rack, node, step, group)
+    return RawRecord(
+        gate=step.gate,
+        step=step.name,
+        tool=step.tool,
+        node=node,
+        argv=step.argv,
+        started_at=_AT,
+        duration_s=seconds,
+        exit_status=status,
+        stdout=text,
+        stderr="",
+        device=step.device,
+        peer=step.peer,
+        peer_device=step.peer_device,
+        peers=step.peers,
+        tool_version=_VERSION,
+        simulated=True,
+        links=gpu_outputs.hops(rack, node) if step.links_of else (),
+        trace=load_outputs.trace(rack, node, seconds) if step.trace_argv else (),
+    )
+
+
+def _output(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> tuple[str, int]:
+    """What a step prints, and its exit status; `group`: the nodes that run together."""
+    text, status = "", 0
+    if step.gate == "load_errors":
+        text = snapshot(rack, node, loaded=step.name != "before")
+    elif step.gate == "dcgm_diag":
+        text = gpu_outputs.diagnostic(rack, node, int(step.argv[step.argv.index("-r") + 1]))
+        status = 226 if rack.of("dcgm", node) else 0
+    elif step.gate == "nvbandwidth":
+        text = gpu_outputs.copies(rack, node, step.argv[step.argv.index("-t") + 1 :])
+    elif step.gate == "gpu_stress":
+        text = load_outputs.gemm(rack, node, int(step.device.removeprefix("gpu"))) if step.device else ""
+    elif step.gate == "nccl_node":
+        text, status = network_outputs.on_one_node(rack, node, step.argv)
+    elif step.gate == "nccl_group" and step.peers:
+        text, status = network_outputs.of_group(rack, step)
+    elif step.gate == "nccl_group":
+        text = network_outputs.rank_logs(rack, node, group) if step.name.startswith("ranks") else ""
+    else:
+        text = network_outputs.pair(rack, node, step)
+    return text, status

@@ -1,0 +1,122 @@
+"""What the program states about a rack, by the fields of its results, against what the oracle says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from clusterctl.model.gate_reason import GateReason
+from clusterctl_validators.finding import Outcome
+from faults.world import device_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clusterctl.model.gate_result import GateResult
+    from clusterctl_validators.finding import Finding
+    from faults.rows import Oracle, Vocabulary
+
+HOLDS = (Outcome.FAIL, Outcome.COULD_NOT_RUN)
+SHOWN = (*HOLDS, Outcome.WARN)
+_ITEM = re.compile(r"\[([^\]]*)\]")
+_NVLINK = re.compile(r"GPU (\d+) NVLink \d+")
+_GPU = re.compile(r"GPU (\S+:\S+)")
+_PORT = re.compile(r"(mlx5_\d+)/\d+")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One result that is no pass.
+
+    Attributes:
+        key: what judged it: gate, rule, metric and reason, or the id of the check without its items.
+        component, device: of the part that it is about, by the fields of the result; empty where no field says so.
+        actions: those that its hint names, in this order.
+    """
+
+    node: str
+    key: str
+    component: str
+    device: str
+    outcome: Outcome
+    actions: tuple[str, ...]
+
+    @property
+    def place(self) -> tuple[str, str, str, Outcome]:
+        """What makes it the same as one of a healthy rack with the same noise."""
+        return (self.node, self.key, self.device, self.outcome)
+
+
+@dataclass(frozen=True)
+class Grade:
+    """One fault of a row.
+
+    Attributes:
+        held: the node, or for a switch any node behind it, is kept out of the pool; detected: something is shown about it at all.
+        right_action: the first action of a hint about the right component is one of the oracle's; named_action: any of its actions is.
+    """
+
+    detected: bool
+    held: bool
+    right_component: bool
+    right_action: bool
+    named_action: bool
+    shown_by: tuple[str, ...]
+
+
+def of_gates(results: Iterable[GateResult], words: Vocabulary) -> tuple[Statement, ...]:
+    """The statements of a burn-in."""
+    found = []
+    for r in (r for r in results if r.outcome in SHOWN and r.reason is not GateReason.LEFT_OUT):  # of a group, for what another gate says
+        key = ".".join((r.gate, r.rule, r.metric, r.reason.value if r.reason else ""))
+        found.append(Statement(r.node, key, _component(key, words), _device(r.device), r.outcome, _actions(r.hint, words)))
+    return tuple(found)
+
+
+def of_checks(node: str, findings: Iterable[Finding], words: Vocabulary) -> tuple[Statement, ...]:
+    """The statements of validators about a node."""
+    found = []
+    for f in (f for f in findings if f.outcome in SHOWN):
+        item = next(iter(_ITEM.findall(f.check)), "")
+        key = _ITEM.sub("", f.check)
+        device = f"gpu{item}" if f.check.startswith("hardware.gpu[") else item
+        found.append(Statement(node, key, _component(key, words), device, f.outcome, _actions(f.hint, words)))
+    return tuple(found)
+
+
+def grade(oracle: Oracle, stated: Sequence[Statement], healthy: Sequence[Statement], blamed: frozenset[str]) -> Grade:
+    """A fault by what is stated about its node, or, where a switch is at fault, about those behind it; not by what the healthy twin shows, too."""
+    usual = {s.place for s in healthy}
+    own = [s for s in stated if s.place not in usual and (s.node == oracle.node if oracle.node else s.node not in blamed)]
+    about = [s for s in own if s.component == oracle.component and s.device == (oracle.device or s.device)]
+    worst = [s for s in about if s.outcome in HOLDS] or about
+    return Grade(
+        detected=bool(own),
+        held=any(s.outcome in HOLDS for s in own),
+        right_component=bool(about),
+        right_action=any(s.actions[:1] and s.actions[0] in oracle.actions for s in worst),
+        named_action=any(set(s.actions) & set(oracle.actions) for s in worst),
+        shown_by=tuple(dict.fromkeys(f"{s.outcome.value} {s.key} {s.device}".strip() for s in own))[:8],
+    )
+
+
+def _component(key: str, words: Vocabulary) -> str:
+    return next((place.component for place in words.places if fnmatchcase(key, place.field)), "")
+
+
+def _device(text: str) -> str:
+    """As the vendor's tools number it."""
+    if nvlink := _NVLINK.fullmatch(text):
+        return f"gpu{nvlink[1]}"
+    if port := _PORT.fullmatch(text):
+        return port[1]
+    address = _GPU.sub(r"\1", text)
+    return device_at(address) or text if ":" in address else text
+
+
+def _actions(hint: str, words: Vocabulary) -> tuple[str, ...]:
+    """The actions that a hint names, in their order: a field of its own for them does not exist."""
+    at = {name: found.start() for name, pattern in words.actions.items() if (found := re.search(pattern, hint, re.IGNORECASE))}
+    return tuple(sorted(at, key=lambda name: at[name]))

@@ -1,0 +1,66 @@
+"""What a node shows of its GPUs under load: rates, and a trace of clocks, power and temperatures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.model.trace_sample import TraceSample
+from clusterctl_lab.simulator import machine
+from faults.world import GPUS, gpu_address
+
+if TYPE_CHECKING:
+    from faults.world import Rack
+
+_CLOCK_MHZ = 1485.0
+_RATE_GFLOPS = 769_000.0
+_SOFTWARE_POWER_CAP = "0x0000000000000004"
+# Every five seconds, as agents do, where samples are counted; elsewhere fewer do as well.
+_EVERY_S, _SELDOM_S = 5.0, 20.0
+_ANSWER_S, _WAITED_S = 0.2, 30.0
+
+
+def gemm(rack: Rack, node: str, gpu: int) -> str:
+    """The output of ubergemm on one GPU: its rate follows its clock."""
+    rate = _RATE_GFLOPS * rack.bin_of(node, gpu) * rack.spread(rack.noise.gemm, "gemm", node, gpu)
+    for change in (c for c in rack.of("gemm", node) if c.gpu == gpu):
+        rate *= change.factor * change.clock
+    return f"GFlops:{rate * 0.93:.4e} GFlops\nstarting....\n" + f"GFlops:{rate:.5e} GFlops\n" * 3
+
+
+def trace(rack: Rack, node: str, seconds: float) -> tuple[TraceSample, ...]:
+    """What nvidia-smi printed again and again."""
+    every_s = _EVERY_S if any(c.share < 1 for c in rack.of("gemm", node)) else _SELDOM_S
+    count = int(seconds / every_s)
+    texts: dict[frozenset[int], str] = {}
+    samples = []
+    for number in range(count):
+        shown = frozenset(
+            i for i, c in enumerate(rack.of("gemm", node)) if c.share == 1 or 0 <= number - count // 2 < max(1, round(c.share * count))
+        )
+        if shown not in texts:
+            texts[shown] = _rows(rack, node, shown)
+        samples.append(TraceSample(number * every_s, _ANSWER_S, 0, texts[shown]))
+    for change in rack.of("query", node):
+        late = change.seconds >= _WAITED_S
+        at = samples[count // 2].at_s
+        samples[count // 2] = TraceSample(at, min(change.seconds, _WAITED_S), None if late else 0, "" if late else samples[0].stdout)
+    return tuple(samples)
+
+
+def _rows(rack: Rack, node: str, shown: frozenset[int]) -> str:
+    """One answer; `shown`: the changes that it shows, by number."""
+    gone = {c.gpu for c in rack.of("gpu_gone", node)}
+    changes = [c for i, c in enumerate(rack.of("gemm", node)) if i in shown]
+    lines = []
+    for gpu in (g for g in range(GPUS) if g not in gone):
+        clock, reasons, temperature, margin = _CLOCK_MHZ * rack.bin_of(node, gpu), _SOFTWARE_POWER_CAP, 62 + gpu, 25 - gpu
+        for change in (c for c in changes if c.gpu == gpu):
+            clock *= change.clock
+            reasons = change.value or reasons
+            margin = int(change.path) if change.path else margin
+        address = f"0000{gpu_address(gpu).upper()}"
+        limit = machine.THIS.gpu_power_limit_w
+        lines.append(
+            f"{gpu}, {address}, {clock:.0f}, {limit * 0.99:.2f}, {limit:.2f}, {temperature}, {margin}, {temperature + 8}, {reasons}"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,122 @@
+"""What perftest and the NCCL tests print in a rack, with the changes of a fault."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from contextlib import redirect_stderr, redirect_stdout
+from typing import TYPE_CHECKING
+
+from clusterctl_lab.simulator import machine, nccl_debug_log, nccl_tests
+from clusterctl_lab.simulator.peers import Peer
+from faults.gpu_outputs import DRIVER, views
+from faults.world import leaf_of
+from support.gates import IN_GPU_MEMORY, perftest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.core.gates.planning.step import GateStep
+    from faults.world import Rack
+
+_NCCL, _TESTS = "2.28.9", "2.17.6"
+_LINE_RATE_GBPS = 400.0
+# OCI and Azure read 384 to 390 with host memory and 375 to 380 with GPU memory on NDR.
+_OF_LINE_RATE = {"rdma_pair": 0.98, "rdma_pair_gpu": 0.945}
+_COLLIDED = (0.60, 0.95)
+# Last column of a row of nccl-tests: the values that are wrong in place.
+_WRONG = re.compile(r"^(\s*\d{6,}\s.*\s)0$", re.MULTILINE)
+
+
+def pair(rack: Rack, node: str, step: GateStep) -> str:
+    """The output of one side of one direction between two adapters."""
+    gbps = _gbps(rack, node, step)
+    text = perftest(gbps, device=step.device)
+    return IN_GPU_MEMORY + text if step.gate == "rdma_pair_gpu" else text
+
+
+def _gbps(rack: Rack, node: str, step: GateStep) -> float:
+    client, server = (node, step.peer) if step.side == "client" else (step.peer, node)
+    rail = int(step.device.rpartition("_")[2])
+    meeting = (step.gate, *sorted((client, server)), step.name.partition(".turn")[0])
+    usual = _LINE_RATE_GBPS * _OF_LINE_RATE[step.gate]
+    rate = usual * rack.spread(rack.noise.perftest, *meeting, client)
+    if rack.random("collision", *meeting).random() < rack.noise.collisions:
+        rate = min(rate, _LINE_RATE_GBPS * rack.random("depth", *meeting).uniform(*_COLLIDED))
+    return min(_LINE_RATE_GBPS, rate * _left(rack, step, client, server, rail))
+
+
+def _left(rack: Rack, step: GateStep, client: str, server: str, rail: int) -> float:
+    """What the faults leave of a meeting: the slower of both ends and of the way between them."""
+    ends = [1.0]
+    for change in (c for name in (client, server) for c in rack.of("pair", name) if c.hca in ("", step.device)):
+        met = rack.random("shown", change.node, step.name.partition(".turn")[0]).random() < change.share
+        if met and change.gate in ("", step.gate) and change.path in ("", "client" if change.node == client else "server"):
+            ends.append(change.factor)
+    ends += [c.factor for c in rack.of("rail_switch") if c.rail == rail]
+    crosses = leaf_of(client) != leaf_of(server)
+    ends += [c.factor for c in rack.of("uplink") if c.rail == rail and crosses and c.leaf in (leaf_of(client), leaf_of(server))]
+    return min(ends)
+
+
+def _peer(rack: Rack, node: str, run: str) -> Peer:
+    gone = {c.gpu for c in rack.of("gpu_gone", node)}
+    factor = rack.spread(rack.noise.nccl, run, node)
+    for change in rack.of("nccl", node):
+        factor *= change.factor
+    own = [c.factor for c in rack.of("pair", node) if c.share == 1]
+    return Peer(
+        node=node,
+        driver=DRIVER,
+        nccl=_NCCL,
+        tests=_TESTS,
+        fabric=True,
+        gdr=True,
+        gpus=[view.gpu.bus_id for view in views(node) if view.minor not in gone],
+        slowest_hca=min([1.0, *own]),
+        nccl_factor=factor,
+    )
+
+
+def on_one_node(rack: Rack, node: str, argv: Sequence[str]) -> tuple[str, int]:
+    """The output and exit status of NCCL's test on one node."""
+    text, status = _run(argv, [(_peer(rack, node, "node"), len(views(node)))])
+    for change in rack.of("nccl_output", node):
+        text = _WRONG.sub(rf"\g<1>{change.value}", text) if change.path == "wrong" else text.replace(change.path, change.value)
+    return text, status
+
+
+def of_group(rack: Rack, step: GateStep) -> tuple[str, int]:
+    """The output and exit status of NCCL's test over all nodes of a step."""
+    for change in rack.of("group_output"):
+        if change.node in step.peers:
+            return change.value, 3
+    return _run(step.argv, _group(rack, step.peers, step.name))
+
+
+def rank_logs(rack: Rack, node: str, peers: Sequence[str]) -> str:
+    """What the logs of a node's ranks hold."""
+    files = nccl_debug_log.files("nccl_rank.%h.%p.log", _group(rack, peers, "group"), rack_nvlink=False)
+    logs = [{"name": name, "lines": text.splitlines()} for name, text in files.get(node, {}).items()]
+    return json.dumps({"schema_version": 1, "files": logs})
+
+
+def _group(rack: Rack, peers: Sequence[str], run: str) -> list[tuple[Peer, int]]:
+    return [(_peer(rack, name, run), machine.GPUS) for name in peers]
+
+
+def _run(argv: Sequence[str], group: list[tuple[Peer, int]]) -> tuple[str, int]:
+    program = next(i for i, word in enumerate(argv) if word.endswith("_perf"))
+    assigned = dict(word.split("=", 1) for word in argv[:program] if "=" in word)
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(io.StringIO()):
+        status = nccl_tests.run_group(
+            argv[program].rpartition("/")[2].removesuffix("_perf"),
+            list(argv[program + 1 :]),
+            _TESTS,
+            group,
+            assigned,
+            write=lambda _files: None,
+        )
+    return out.getvalue(), status

@@ -1,0 +1,163 @@
+"""A node as validators read it: files below a folder, output of commands."""
+
+from __future__ import annotations
+
+import atexit
+import fnmatch
+import json
+from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from clusterctl_lab.simulator import machine, pseudo_files, sysfs_pci, sysfs_rdma
+from clusterctl_validators import boot_log, test_hardware, test_infiniband, test_nvidia_driver
+from clusterctl_validators.probe import CommandResult
+from clusterctl_validators.role_modules import role_of_module
+from clusterctl_validators.sources import LocalSource
+from faults import gpu_outputs
+from faults.snapshots import BEFORE_S, BOOT, with_address
+from faults.world import spec
+from support.checks import run_some_checks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl_validators.finding import Finding
+    from faults.world import Rack
+
+_NOW_S = 1_763_632_800
+_BOOTED = "2025-11-20T09:00:00+00:00"
+_FAULT_AT = "2025-11-20T09:30:00+00:00"
+_FABRIC_MANAGER = "nvidia-fabricmanager.service"
+# Of the validators, those that read hardware; what a role installs is the subject of other tests.
+_CHECKS = {
+    test_hardware: (),
+    test_infiniband: ("test_counters",),
+    test_nvidia_driver: ("test_fabric_manager",),
+}
+
+
+class FaultyNode(LocalSource):
+    """The healthy node with the changes of a fault; a file with no text is absent."""
+
+    def __init__(self, rack: Rack, node: str) -> None:
+        super().__init__(str(_healthy()))
+        self._rack, self._node = rack, node
+        changed = {with_address(c.path, c): c.value for c in rack.of("file", node) if c.when != "load"}
+        self._files = {**_counted(rack, node), **changed}
+        self._absent = {path for path, text in changed.items() if not text} | {
+            f"/sys/bus/pci/devices/{machine.THIS.gpu_addresses[c.gpu or 0]}" for c in rack.of("gpu_gone", node) if c.when != "load"
+        }
+
+    def read(self, path: str) -> str | None:
+        """The text of a file; None if absent."""
+        if any(path == gone or path.startswith(f"{gone}/") for gone in self._absent):
+            return None
+        return self._files[path] if path in self._files else super().read(path)
+
+    def glob(self, pattern: str) -> list[str]:
+        """The paths that match, sorted."""
+        found = {*super().glob(pattern), *(path for path in self._files if fnmatch.fnmatchcase(path, pattern))}
+        return sorted(p for p in found if not any(p == gone or p.startswith(f"{gone}/") for gone in self._absent))
+
+    def run(self, argv: Sequence[str], timeout_s: float) -> CommandResult:
+        """The output of a command."""
+        words = " ".join(argv)
+        answer = self._answers().get(words)
+        if answer is None:
+            return CommandResult(None, error=f"{argv[0]}: No such file or directory")
+        return answer if isinstance(answer, CommandResult) else CommandResult(0, stdout=answer)
+
+    def _answers(self) -> dict[str, str | CommandResult]:
+        rack, node = self._rack, self._node
+        refused = [c for c in rack.of("smi_answer", node) if c.when != "load"]
+        report = CommandResult(15, stdout=refused[0].value) if refused else gpu_outputs.report(rack, node, loaded=False)
+        stopped = {c.path for c in rack.of("unit", node)}
+        version = spec().roles["nvidia_driver"]["nvidia_driver_fabric_manager_version"]
+        return {
+            "nvidia-smi -q -x": report,
+            "nvidia-smi nvlink -s": gpu_outputs.nvlinks(rack, node),
+            "nvidia-smi topo -m": gpu_outputs.topology(rack, node),
+            " ".join(boot_log.JOURNAL): _journal(rack, node),
+            "lscpu -J": _LSCPU,
+            "lsblk -J -o NAME,TYPE,MOUNTPOINT": _disks(8 - len(rack.of("disk", node))),
+            "date +%s": f"{_NOW_S}\n",
+            "nv-fabricmanager --version": f"Fabric Manager version is : {version}\n",
+            f"systemctl show -p Id,LoadState,ActiveState,UnitFileState -- {_FABRIC_MANAGER}": _unit(active=_FABRIC_MANAGER not in stopped),
+        }
+
+
+def findings(rack: Rack, node: str) -> tuple[Finding, ...]:
+    """What the validators find on a node, before any load."""
+    source = FaultyNode(rack, node)
+    found: list[Finding] = []
+    for module, names in _CHECKS.items():
+        found += run_some_checks(module, dict(spec().roles[role_of_module(module)]), source, names).values()
+    return tuple(found)
+
+
+def _unit(*, active: bool) -> str:
+    return f"Id={_FABRIC_MANAGER}\nLoadState=loaded\nActiveState={'active' if active else 'inactive'}\nUnitFileState=enabled\n"
+
+
+def _journal(rack: Rack, node: str) -> str:
+    lines = [f"{_FAULT_AT} kernel: {with_address(c.value, c)}" for c in rack.of("journal", node)]
+    return "\n".join([f"{_BOOTED} kernel: Linux version 6.8.0-60-generic", *lines]) + "\n"
+
+
+def _counted(rack: Rack, node: str) -> dict[str, str]:
+    """The counters that a fault raised before the load, in the files of ports and memory."""
+    found = {}
+    for change in (c for c in rack.of("counter", node) if c.when == "always"):
+        device, _, counter = change.path.rpartition(".")
+        name, _, part = device.partition("/")
+        folder = (
+            f"/sys/class/infiniband/{name}/ports/{part}/counters" if name.startswith("mlx5") else f"/sys/devices/system/edac/mc/{device}"
+        )
+        found[f"{folder}/{counter}"] = change.value
+    return found
+
+
+_LSCPU = json.dumps(
+    {
+        "lscpu": [
+            {"field": "Architecture:", "data": "x86_64"},
+            {"field": "Thread(s) per core:", "data": "2"},
+            {"field": "Core(s) per socket:", "data": "56"},
+            {"field": "Socket(s):", "data": "2"},
+        ]
+    }
+)
+
+
+def _disks(count: int) -> str:
+    disks = [{"name": f"nvme{i}n1", "type": "disk", "mountpoint": None} for i in range(count)]
+    system = {"name": "nvme8n1", "type": "disk", "mountpoint": None, "children": [{"name": "nvme8n1p1", "type": "part", "mountpoint": "/"}]}
+    return json.dumps({"blockdevices": [*disks, system]})
+
+
+@cache
+def _healthy() -> Path:
+    """The files of a healthy node, which all nodes share; once per process."""
+    root = Path(mkdtemp(prefix="faults-"))
+    atexit.register(rmtree, root, ignore_errors=True)
+    sys = str(root / "sys")
+    pseudo_files.write_files(sys, {**sysfs_pci.files(set()), **sysfs_rdma.files("node", {})})
+    pseudo_files.make_links(sys, {**sysfs_pci.links(set()), **sysfs_rdma.links()})
+    ports = {f"{name}/1": {} for name in machine.THIS.hca_names}  # type: ignore[var-annotated]
+    texts: dict[str, str | int | bytes] = {
+        "etc/os-release": 'ID=ubuntu\nVERSION_ID="24.04"',
+        "proc/meminfo": f"MemTotal:       {machine.THIS.memory_kib} kB",
+        "proc/uptime": f"{BEFORE_S:.2f} 1.0",
+        "proc/sys/kernel/random/boot_id": BOOT,
+        "run/clusterctl/infiniband-counters.json": json.dumps({"taken_at": _BOOTED, "boot_id": BOOT, "ports": ports}),
+        **{f"sys/devices/system/node/node{i}/cpulist": "0-55" for i in range(machine.NUMA_NODES)},
+        **{f"sys/devices/system/edac/mc/mc0/dimm{i}/dimm_ce_count": 0 for i in range(8)},
+        "sys/devices/system/edac/mc/mc0/ce_noinfo_count": 0,
+    }
+    pseudo_files.write_files(str(root), texts)
+    iommu = {f"{sysfs_pci.device_folder(a)}/iommu_group/type": "identity" for a in machine.THIS.hca_addresses}
+    pseudo_files.write_files(sys, {**iommu, "class/iommu/dmar0/x": ""})
+    return root

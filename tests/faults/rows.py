@@ -1,0 +1,120 @@
+"""The rows of the drill, from tests/cases/faults: what is wrong, by which number, and what the public sources say about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from support.roles import ROOT
+
+FOLDER = ROOT / "tests" / "cases" / "faults"
+_VOCABULARY = "vocabulary.yml"
+
+Kind = Literal[
+    "smi", "smi_answer", "gpu_gone", "nvlink", "nvlink_errors", "journal", "file", "counter", "log_under_load", "gemm", "query", "dcgm",
+    "copy", "pcie_hop", "nccl", "nccl_output", "group_output", "pair", "uplink", "rail_switch", "no_record", "reboot", "unit", "disk",
+]  # fmt: skip
+When = Literal["always", "load", "before_load"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+
+class Change(_Model):
+    """What one output of a node shows in place of a healthy one.
+
+    Attributes:
+        when: always = before the load, too; load = after it only; before_load = before and after it alike, and not by validators.
+        path: an element of `nvidia-smi -q -x`, a file, a counter, a test of DCGM or a testcase of nvbandwidth; `{pci}` is the address of the device.
+        factor: what is left of a healthy number; clock: the same of the clock.
+        share: of the samples, or of the meetings with others, that show it.
+    """
+
+    kind: Kind
+    node: str = ""
+    gpu: int | None = None
+    hca: str = ""
+    path: str = ""
+    value: str = ""
+    when: When = "always"
+    gate: str = ""
+    factor: float = 1.0
+    clock: float = 1.0
+    share: float = 1.0
+    rail: int = 0
+    leaf: str = ""
+    seconds: float = 0.0
+
+
+class Oracle(_Model):
+    """What is right about a fault by a public source, which knows nothing of this program.
+
+    Attributes:
+        node: the node it is on; empty where a switch is at fault, which is no node.
+        device: as the vendor's tools number it (`gpu3`, `mlx5_2`); empty where the node, or a part without a number, is at fault.
+        actions: the next action, of those of the vocabulary; any of them is right.
+    """
+
+    node: str
+    component: str
+    device: str = ""
+    actions: Annotated[tuple[str, ...], Field(min_length=1)]
+    source: Annotated[str, Field(min_length=8)]
+
+
+class Row(_Model):
+    """A fault.
+
+    Attributes:
+        tool: the tool or counter that shows it; number: what it shows.
+        below: no absolute limit of today is passed: only peers, growth or nothing at all can show it.
+        incident: the public incident that it is.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+    fault: str
+    tool: str
+    number: str
+    source: Annotated[str, Field(min_length=8)]
+    below: bool
+    incident: str = ""
+    changes: tuple[Change, ...]
+    oracle: Annotated[tuple[Oracle, ...], Field(min_length=1)]
+
+
+class Place(_Model):
+    """Which component a result states. `field`: a pattern of its key; the first place that fits counts."""
+
+    field: str
+    component: str
+
+
+class Vocabulary(_Model):
+    """The words of oracle and grading.
+
+    Attributes:
+        components: component -> what it is; actions: action -> the pattern of the words by which a hint names it.
+        places: from keys of results to components.
+    """
+
+    components: dict[str, str]
+    actions: dict[str, str]
+    places: tuple[Place, ...]
+
+
+def load_rows() -> tuple[Row, ...]:
+    """Every row, in the order of files and rows.
+
+    Raises:
+        ValueError: a row is not what it should be.
+    """
+    files = sorted(p for p in FOLDER.glob("*.yml") if p.name != _VOCABULARY)
+    return tuple(Row.model_validate(row) for file in files for row in yaml.safe_load(file.read_text(encoding="utf-8")))
+
+
+def load_vocabulary() -> Vocabulary:
+    """The vocabulary."""
+    return Vocabulary.model_validate(yaml.safe_load((FOLDER / _VOCABULARY).read_text(encoding="utf-8")))

@@ -1,0 +1,71 @@
+"""The trials of the drill: every row in a rack, and racks that are healthy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from faults.burnin import burn_in
+from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
+from faults.node_files import findings
+from faults.rows import load_vocabulary
+from faults.world import NODES, Rack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from faults.rows import Row
+
+_TWINS = 3
+
+
+def stated_about(rack: Rack, checked: Sequence[str]) -> tuple[Statement, ...]:
+    """What the gates state about all nodes, and the validators about some."""
+    words = load_vocabulary()
+    found = of_gates(burn_in(rack), words)
+    return (*found, *(s for name in checked for s in of_checks(name, findings(rack, name), words)))
+
+
+@cache
+def _twin(seed: str) -> tuple[Statement, ...]:
+    return stated_about(Rack(seed), NODES[:1])
+
+
+def tried(row: Row, number: int) -> dict[str, Any]:
+    """A row and its grade."""
+    seed = f"twin{number % _TWINS}"
+    faulty = sorted({c.node for c in row.changes if c.node} | {o.node for o in row.oracle if o.node})
+    stated, healthy = stated_about(Rack(seed, row.changes), faulty), _twin(seed)
+    behind_a_switch = any(not o.node for o in row.oracle)
+    grades = [grade(oracle, stated, healthy, frozenset(faulty)) for oracle in row.oracle]
+    held = sorted({s.node for s in stated if s.outcome in HOLDS} - set(faulty))
+    return {
+        "id": row.id,
+        "incident": row.incident,
+        "fault": row.fault,
+        "tool": row.tool,
+        "number": row.number,
+        "source": row.source,
+        "below_thresholds": row.below,
+        "oracle": [o.model_dump() for o in row.oracle],
+        **{key: all(getattr(g, key) for g in grades) for key in ("detected", "held", "right_component", "right_action", "named_action")},
+        "shown_by": list(dict.fromkeys(text for g in grades for text in g.shown_by)),
+        "healthy_nodes_held": [] if behind_a_switch else held,
+    }
+
+
+@dataclass(frozen=True)
+class HealthyRack:
+    """A rack without a fault: `held`: nodes that would be quarantined, with what says so; `warnings`: results that are shown only."""
+
+    seed: str
+    held: tuple[str, ...]
+    warnings: int
+
+
+def healthy_rack(number: int) -> dict[str, Any]:
+    """One rack, all of its nodes through validators and gates."""
+    stated = stated_about(Rack(f"healthy{number}"), NODES)
+    held = tuple(f"{s.node}: {s.key} {s.device}".strip() for s in stated if s.outcome in HOLDS)
+    return asdict(HealthyRack(f"healthy{number}", held, sum(s.outcome not in HOLDS for s in stated)))

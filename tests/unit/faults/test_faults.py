@@ -1,0 +1,115 @@
+"""The drill that grades detection: its rows, its vocabulary, and a slice of its racks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl_validators.finding import Finding, Severity
+from faults.grading import Statement, grade, of_checks, of_gates
+from faults.rows import Oracle, Row, load_rows, load_vocabulary
+from faults.trials import stated_about, tried
+from faults.world import GPUS, NODES, Rack, device_at, gpu_address, hca_address
+
+ROWS = load_rows()
+WORDS = load_vocabulary()
+INCIDENTS = {
+    "DCGM#122", "nccl#1715", "NVSentinel#1666", "NVSentinel#889", "NVSentinel#1748",
+    "azhpc-images#506", "rtx6kpro#88", "aicr#1858", "marin#8934", "tt-metal#51296",
+}  # fmt: skip
+# Row -> detected, right component, right action.
+SLICE = {
+    "gpu_at_a_third_of_its_rate": (True, True, True),
+    "fabric_manager_dead": (True, True, True),
+    "corrected_errors_by_the_hundred_thousand": (False, False, False),
+}
+ORACLE = Oracle(node="n2", component="gpu", device="gpu3", actions=("reset_gpu",), source="a public table")
+
+
+def said(outcome: Outcome = Outcome.FAIL, device: str = "gpu3", *actions: str, node: str = "n2") -> Statement:
+    return Statement(node, "some.key", "gpu", device, outcome, actions)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: r.id)
+def test_a_row_names_known_parts_known_actions_and_sources(row: Row) -> None:
+    assert row.tool
+    assert row.number
+    for oracle in row.oracle:
+        assert oracle.component in WORDS.components
+        assert set(oracle.actions) <= set(WORDS.actions)
+        assert oracle.node in ("", *NODES)
+    named = {c.node for c in row.changes} - {""}
+    assert named <= {o.node for o in row.oracle}
+    assert all(0 <= c.gpu < GPUS for c in row.changes if c.gpu is not None)
+
+
+def test_there_are_enough_rows_and_half_of_them_are_below_every_limit() -> None:
+    assert len(ROWS) >= 60
+    assert 2 * sum(row.below for row in ROWS) >= len(ROWS)
+    assert max(Counter(row.id for row in ROWS).values()) == 1
+    assert {row.incident for row in ROWS} - {""} == INCIDENTS
+    assert sum(len(row.oracle) > 1 for row in ROWS) >= 10
+
+
+def test_every_place_is_a_component() -> None:
+    assert {place.component for place in WORDS.places} <= set(WORDS.components)
+
+
+@pytest.mark.parametrize(
+    ("text", "device"),
+    [(gpu_address(3), "gpu3"), (f"0000{gpu_address(3).upper()}", "gpu3"), (hca_address("mlx5_2"), "mlx5_2"), ("0000:ff:00.0", "")],
+)
+def test_an_address_is_a_device(text: str, device: str) -> None:
+    assert device_at(text) == device
+
+
+def test_the_device_and_the_actions_come_from_fields() -> None:
+    address = f"GPU 0000{gpu_address(3).upper()}"
+    hint = "drain the node, reset the GPU; if it returns, RMA"
+    results = [
+        GateResult(
+            "load_errors", "n2", Outcome.FAIL, "growth", "row_remap_pending", device=address, reason=GateReason.RAISED_BY_LOAD, hint=hint
+        ),
+        GateResult("load_errors", "n2", Outcome.PASS, "growth"),
+        GateResult("nccl_group", "n2", Outcome.COULD_NOT_RUN, "complete", reason=GateReason.LEFT_OUT),
+    ]
+    (found,) = of_gates(results, WORDS)
+    assert (found.component, found.device, found.actions) == ("gpu", "gpu3", ("reset_gpu", "replace"))
+    finding = Finding("hardware.gpu[3].power_brake", "hardware", Outcome.FAIL, Severity.CRITICAL, hint="check power supplies")
+    (checked,) = of_checks("n2", [finding], WORDS)
+    assert (checked.component, checked.device, checked.actions) == ("power", "gpu3", ("check_power",))
+
+
+def test_what_is_right() -> None:
+    best = grade(ORACLE, [said(Outcome.FAIL, "gpu3", "reset_gpu", "replace")], [], frozenset())
+    assert (best.detected, best.held, best.right_component, best.right_action, best.named_action) == (True,) * 5
+
+
+@pytest.mark.parametrize(
+    ("stated", "healthy", "expected"),
+    [
+        ([], [], (False, False, False, False, False)),
+        ([said()], [said()], (False, False, False, False, False)),
+        ([said(node="n3")], [], (False, False, False, False, False)),
+        ([said(Outcome.WARN, "gpu3", "reset_gpu")], [], (True, False, True, True, True)),
+        ([said(Outcome.FAIL, "gpu4", "reset_gpu")], [], (True, True, False, False, False)),
+        ([said(Outcome.FAIL, "gpu3", "replace", "reset_gpu")], [], (True, True, True, False, True)),
+        ([said(Outcome.FAIL, "gpu3"), said(Outcome.WARN, "gpu3", "reset_gpu")], [], (True, True, True, False, False)),
+    ],
+)
+def test_what_is_not(stated: list[Statement], healthy: list[Statement], expected: tuple[bool, ...]) -> None:
+    found = grade(ORACLE, stated, healthy, frozenset())
+    assert (found.detected, found.held, found.right_component, found.right_action, found.named_action) == expected
+
+
+def test_a_slice_of_the_drill() -> None:
+    found = {row.id: tried(row, 0) for row in ROWS if row.id in SLICE}
+    graded = {name: (row["detected"], row["right_component"], row["right_action"]) for name, row in found.items()}
+    assert graded == SLICE
+    assert all(row["healthy_nodes_held"] == [] for row in found.values())
+    healthy = stated_about(Rack("healthy0"), NODES[:1])
+    assert healthy
+    assert {s.outcome for s in healthy} == {Outcome.WARN}
