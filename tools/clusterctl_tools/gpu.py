@@ -104,6 +104,7 @@ class GpuUnderLoad:
         slowdowns: the vendor's names of what holds its clock back now, of those that no healthy GPU shows.
         idle: nothing runs on it.
         held_back: it holds its clock back in software because it is too warm.
+        braked: the hardware holds it back for the power supply's sake, and not for heat.
     """
 
     index: int
@@ -117,3 +118,4 @@ class GpuUnderLoad:
     slowdowns: Tuple[str, ...]
     idle: bool
     held_back: bool
+    braked: bool = False

@@ -52,7 +52,8 @@ _LOAD_FIELDS = (
     "clocks_event_reasons.active",
 )
 # nvml.h, nvmlClocksEventReasons: bits that a healthy GPU does not show, whatever its load. 0x4, the software power cap, is normal under load.
-_SLOWDOWNS = {0x8: "HW slowdown", 0x40: "HW thermal slowdown", 0x80: "HW power brake slowdown"}
+_HEAT_BIT, _BRAKE_BIT = 0x40, 0x80
+_SLOWDOWNS = {0x8: "HW slowdown", _HEAT_BIT: "HW thermal slowdown", _BRAKE_BIT: "HW power brake slowdown"}
 _IDLE, _SW_THERMAL = 0x1, 0x20
 
 
@@ -81,8 +82,11 @@ def parse_load(text: str) -> List[GpuUnderLoad]:
         clock, power, limit, temperature, margin, memory = (_plain_number(row[name]) for name in _LOAD_FIELDS[2:-1])
         slowdowns = tuple(name for bit, name in _SLOWDOWNS.items() if reasons & bit)
         idle, held_back = bool(reasons & _IDLE), bool(reasons & _SW_THERMAL)
+        braked = bool(reasons & _BRAKE_BIT) and not reasons & _HEAT_BIT
         found.append(
-            GpuUnderLoad(int(index), row["pci.bus_id"], clock, power, limit, temperature, margin, memory, slowdowns, idle, held_back)
+            GpuUnderLoad(
+                int(index), row["pci.bus_id"], clock, power, limit, temperature, margin, memory, slowdowns, idle, held_back, braked
+            )
         )
     if len({gpu.index for gpu in found}) < len(found):
         raise unreadable("nvidia-smi printed a GPU twice")

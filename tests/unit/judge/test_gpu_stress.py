@@ -92,6 +92,16 @@ def test_case(case: dict[str, Any]) -> None:
     assert any(r.node == "n1" for r in results)
 
 
+@pytest.mark.parametrize(
+    ("reasons", "metric", "first"), [("0x88", "power_brake", "power supplies"), ("0x48", "clock", "fans"), ("0xc8", "clock", "fans")]
+)
+def test_a_power_brake_is_not_heat(reasons: str, metric: str, first: str) -> None:
+    found = [r for r in judged({"gpus": 8, "slow": {6: {"reasons": f"0x{int(reasons, 16):016x}"}}}) if r.outcome is Outcome.FAIL]
+    assert [(r.rule, r.device, r.metric) for r in found] == [("slowdown", "gpu6", metric)]
+    named = [word for word in ("power supplies", "fans") if word in found[0].hint]
+    assert min(named, key=found[0].hint.index) == first
+
+
 def test_a_program_that_is_missing_is_one_result_of_the_node() -> None:
     case = {"gpus": 8}
     missing = {"exit_status": None, "error": "ubergemm: not installed", "error_code": GateReason.NOT_INSTALLED, "stdout": ""}

@@ -61,6 +61,21 @@ def test_a_healthy_node_passes_every_testcase() -> None:
     assert {(r.metric, r.outcome) for r in results(output(matrices()))} == {(m, Outcome.PASS) for m in (*FLOORS, "pcie_link")}
 
 
+def test_a_gpu_above_the_floor_and_below_other_nodes_is_named() -> None:
+    cells = matrices()
+    cells[HOST] = [[50.0 if gpu == 6 else 55.3 for gpu in range(8)]]
+    declared = gates(
+        gates_levels={level: ["nvbandwidth"] for level in LEVELS},
+        gates_settings={"nvbandwidth": {"testcases": list(FLOORS), "pcie_links": False}},
+        gates_baselines=BASELINES,
+    )
+    names = [f"n{i}" for i in range(1, 13)]
+    runs = [record("nvbandwidth", name, output(cells if name == "n1" else matrices())) for name in names]
+    found = judge([subject_of(node(name, declared=declared), TODAY) for name in names], runs, level="standard", gates=["nvbandwidth"])
+    told = [(r.node, r.metric, r.device, r.outcome) for r in found if r.outcome is not Outcome.PASS]
+    assert told == [("n1", HOST, "gpu6", Outcome.FAIL)]
+
+
 def test_a_link_that_trained_slower_fails_whatever_the_bandwidth() -> None:
     uplink = "0000:10:00.0"
     links = tuple(replace(h, speed_gts=16.0) if h.lower == uplink else h for h in links_of_gpus(8))

@@ -95,13 +95,18 @@ _AER = "PCIe: an uncorrectable error loses a transaction"
 _DIMM = "mcelog: more than 10 corrected errors of a DIMM in 24 h"
 _EDAC = "kernel EDAC: an uncorrectable error loses data"
 
+# A link that recovered before the load may have done so while it trained, and may do it for days before it ends a job (marin-community/marin issue 8934).
+_SINCE_THE_DRIVER = GrowthLimit(0, _NVLINK, Per.NOW, warns=True)
+
 DEFAULT_LIMITS: dict[str, GrowthLimit] = {
     **dict.fromkeys(("ecc_sram_uncorrectable", "ecc_dram_uncorrectable", "remapped_rows", "retired_pages"), GrowthLimit(0, _MEMORY)),
     **dict.fromkeys(("row_remap_pending", "row_remap_failure", "page_retirement_pending", "recovery_action"), GrowthLimit(0, _MEMORY)),
     **dict.fromkeys(("hw_therm_slowdown_us", "hw_power_brake_us"), GrowthLimit(0, _SOAK)),
     "sw_therm_slowdown_us": GrowthLimit(0.01, _SOFT, Per.TIME, warns=True),
     "pcie_replays": GrowthLimit(8, _REPLAYS, Per.MINUTE),
-    **dict.fromkeys(("nvlink_replay_errors", "nvlink_recovery_errors", "nvlink_crc_errors"), GrowthLimit(0, _NVLINK)),
+    **dict.fromkeys(
+        ("nvlink_replay_errors", "nvlink_recovery_errors", "nvlink_crc_errors"), GrowthLimit(0, _NVLINK, milder=_SINCE_THE_DRIVER)
+    ),
     **{LINK + name: GrowthLimit(0, _NVLINK_5) for name in _NVLINK_5_ERRORS},
     **dict.fromkeys(("nvlink_effective_ber", "nvlink_symbol_ber"), GrowthLimit(1e-12, _NVLINK_5, Per.NOW)),
     **{f"nvlink_fec_errors_{symbols}": GrowthLimit(1e6 if symbols < _MULTIPLE else 1000, _FEC) for symbols in range(1, 16)},

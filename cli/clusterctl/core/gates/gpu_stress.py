@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import Field
 
 from clusterctl.core.gates.gate import Gate, Scope
-from clusterctl.core.gates.judging.gpu_load import judge_load
+from clusterctl.core.gates.judging.gpu_load import POWER_BRAKE, judge_load
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.reading import Reading, not_run, read_record
@@ -37,6 +37,7 @@ _ACTIONS = {
     "floor": "see the rules clock and rate of the same node: a low clock is cooling or the power limit, a low rate per clock is {gpu} itself",
     "query": "look for XIDs in the kernel log: a GPU that answers slowly often falls off the bus later; reboot the node",
 }
+_POWER = "check power supplies, power shelf and cables of {node} (`clusterctl bmc {node}`); {gpu} is not at fault"
 _LOST = "a GPU is gone: read the XIDs in the kernel log, power-cycle the node (`clusterctl power cycle {node}`); if it is lost again, replace it"
 
 
@@ -135,7 +136,8 @@ class GpuStress(Gate[GpuStressSettings]):
 
     def hint(self, result: GateResult) -> str:
         """By the rule: heat and power are of the chassis, the rate per clock is of the GPU."""
-        action = _LOST if result.reason is GateReason.DEVICE_LOST else _ACTIONS.get(result.rule, _ACTIONS["rate"])
+        action = _POWER if result.metric == POWER_BRAKE else _ACTIONS.get(result.rule, _ACTIONS["rate"])
+        action = _LOST if result.reason is GateReason.DEVICE_LOST else action
         return f"{action}, then `clusterctl burnin {result.node} --gates {self.name}`".format(
             node=result.node, gpu=result.device or "the GPU"
         )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str]
 
+# The metric of a slowdown that the power supplies ask for; every other one is of the clock.
+POWER_BRAKE = "power_brake"
 # The GPUs of one node are a comparison: a tray of an NVL72 rack has four.
 _LEAST_GPUS = 4
 # As the counter of the same name in load_errors: healthy GB200 trays show it for seconds.
@@ -99,7 +101,8 @@ def _slowdowns(gate: Gate[Any], node: str, own: Mapping[str, Loaded]) -> Iterato
         slowed = replace(blank, device=device, reason=GateReason.SLOWED_DOWN, expected="no slowdown", detail=heat)
         if load.slowdowns:
             bad = True
-            yield replace(slowed, outcome=Outcome.FAIL, found=", ".join(load.slowdowns))
+            metric = POWER_BRAKE if load.braked else slowed.metric
+            yield replace(slowed, outcome=Outcome.FAIL, metric=metric, found=", ".join(load.slowdowns))
         elif load.held_back > _HELD_BACK_SHARE:
             bad = True
             yield replace(slowed, outcome=Outcome.WARN, found=f"SW thermal slowdown in {load.held_back:.0%} of the samples")

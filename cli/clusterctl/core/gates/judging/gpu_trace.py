@@ -33,7 +33,11 @@ _SLOW_QUERY_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """One GPU over the time of its load, without the warm-up; None = nvidia-smi does not report it."""
+    """One GPU over the time of its load, without the warm-up; None = nvidia-smi does not report it.
+
+    Attributes:
+        braked: no heat held it back, but the power brake.
+    """
 
     clock_mhz: float | None
     power_w: float | None
@@ -41,6 +45,7 @@ class Loaded:
     margin_c: float | None
     slowdowns: tuple[str, ...]
     held_back: float
+    braked: bool = False
 
 
 def read_trace(
@@ -95,6 +100,7 @@ def _load_of(rows: Sequence[GpuUnderLoad]) -> Loaded:
         margin_c=min(known("margin_c"), default=None),
         slowdowns=tuple(dict.fromkeys(name for row in rows for name in row.slowdowns)),
         held_back=sum(row.held_back for row in rows) / len(rows),
+        braked=any(row.braked for row in rows) and all(row.braked for row in rows if row.slowdowns),
     )
 
 

@@ -113,5 +113,6 @@ def _against_floor(node: str, baseline: Baseline, samples: Sequence[Sample]) -> 
         return replace(result, outcome=outcome, found=f"{limit_text(value)} {baseline.unit}", value=value, **more)
 
     if not low:
-        return (measured(min(lowest.values()), Outcome.PASS),)
+        device = min(lowest, key=lambda name: (lowest[name], name))
+        return (measured(lowest[device], Outcome.PASS, device=device),)
     return tuple(measured(value, Outcome.FAIL, device=device, reason=GateReason.BELOW_FLOOR) for device, value in sorted(low.items()))
