@@ -68,6 +68,7 @@ def test_a_failing_gpu_is_named_with_the_next_action() -> None:
     assert [(r.outcome, r.device, r.metric) for r in bad] == [(Outcome.FAIL, "gpu5", "diag_memory")]
     assert bad[0].reason is GateReason.TEST_FAILED
     assert "XID" in bad[0].hint
+    assert bad[0].hint.startswith("run the field diagnostic on gpu5")
 
 
 @pytest.mark.parametrize("status", ["Skip", "Warn", "Not Run", "no status"])

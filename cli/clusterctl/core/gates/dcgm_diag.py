@@ -35,8 +35,10 @@ _ROW_REMAP = re.compile("row remap|remapp", re.IGNORECASE)
 _ROW_REMAP_DUE = re.compile(r"(row.?remap\w*|remapping)[^.;]{0,80}(pending|fail)|pending[^.;]{0,40}row.?remap", re.IGNORECASE)
 # DCGM_FR_INTERNAL of DCGM ("There was an internal error during the test: '...'"), seen in recordings of 4.4.1: the test did not take place.
 _OWN_ERROR = re.compile(r"internal error during the test|child process|could ?n.t be parsed|cannot load plugins", re.IGNORECASE)
+# Tests of memory, whose failure asks for a field diagnostic (DCGM_FR_FAULTY_MEMORY in NVSentinel's dcgmerrorsmapping.csv), not for a reset.
+_MEMORY = frozenset({"memory", "memtest"})
 # Tests that put load on a GPU's memory and cores.
-_STRESS = frozenset({"memory", "memory_bandwidth", "memtest", "diagnostic", "targeted_stress", "targeted_power", "pulse_test"})
+_STRESS = frozenset({"memory_bandwidth", "diagnostic", "targeted_stress", "targeted_power", "pulse_test"})
 _DETAIL_LIMIT = 600
 _SOURCE = "required_tests of the node's profile; a Skip is no Pass"
 
@@ -214,6 +216,8 @@ def _hint(test: str, where: str, reason: GateReason) -> str:
         return ""
     if test == "pcie":
         return f"check link width and generation of {where} under load, reseat it; then run again"
+    if test in _MEMORY:
+        return f"run the field diagnostic on {where}, and RMA it if that fails; XIDs of {where} in the kernel log say more"
     if test in _STRESS:
         return ADVICE.stress.format(gpu=where)
     return f"see what DCGM prints about {where}; no other process may use the GPUs during a diagnostic"

@@ -93,7 +93,7 @@ def _incomplete(gate: Gate[Any], subject: Subject, device: str, detail: str) -> 
 
 
 def _slowdowns(gate: Gate[Any], node: str, own: Mapping[str, Loaded]) -> Iterator[GateResult]:
-    """What held a clock back: heat or a power brake in hardware fails, heat in software for more than a moment warns."""
+    """What held a clock back: heat or a power brake in hardware fails, heat in software for more than a moment, or no margin left to it, warns."""
     blank = GateResult(gate.name, node, Outcome.PASS, "slowdown", "clock", source="nvml.h, nvmlClocksEventReasons; Azure's thermal test")
     bad = False
     for device, load in sorted(own.items()):
@@ -106,6 +106,9 @@ def _slowdowns(gate: Gate[Any], node: str, own: Mapping[str, Loaded]) -> Iterato
         elif load.held_back > _HELD_BACK_SHARE:
             bad = True
             yield replace(slowed, outcome=Outcome.WARN, found=f"SW thermal slowdown in {load.held_back:.0%} of the samples")
+        elif load.margin_c is not None and load.margin_c <= 0:
+            bad = True
+            yield replace(slowed, outcome=Outcome.WARN, found=f"{limit_text(load.margin_c)} C left to the temperature at which it slows down")
     if own and not bad:
         yield replace(blank, found=f"no slowdown of {len(own)} GPUs", detail=_summary(list(own.values())))
 
