@@ -69,7 +69,6 @@ def test_no_control_character_is_left(text: str) -> None:
     assert [c for c in visible(text) if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and c != "\n"] == []
 
 
-@settings(deadline=None)
 @given(TEXT.filter(bool))
 def test_a_row_has_the_same_markup_whatever_it_says(said: str) -> None:
     row = environment().from_string(
@@ -95,7 +94,7 @@ def spoiled(report: RunReport, said: str) -> RunReport:
     return replace(report, run=run, sections=(*report.sections[:3], section, *report.sections[4:]))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(TEXT)
 @example("".join(HOSTILE))
 def test_a_page_has_the_same_scripts_whatever_a_node_says(said: str) -> None:
