@@ -48,11 +48,6 @@ class Rack:
         found = Counter(t.state for t in self.tiles)
         return {s: found[s] for s in State if found[s]}
 
-    @property
-    def wrong(self) -> int:
-        """Number of nodes with a result that is not good, or in quarantine."""
-        return sum(t.not_good > 0 or t.state is State.QUARANTINED for t in self.tiles)
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:
