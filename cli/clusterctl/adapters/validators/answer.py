@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 LIMIT_BYTES = 8 * 1024 * 1024
 _REFUSED = frozenset({launcher.EXIT_DAMAGED, launcher.EXIT_ABSENT, launcher.EXIT_TOO_OLD, launcher.EXIT_NO_PLACE, EXIT_BAD_REQUEST})
 _NOT_FOUND = frozenset({126, 127})
-_FIELDS = tuple(field.name for field in fields(Finding))
+# A node says nothing of what is observed.
+_FIELDS = tuple(field.name for field in fields(Finding) if field.name != "observed")
 _PLAIN = bytes(range(0x20, 0x7F))
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 _VIEW = re.compile(r"(?:read-only|not enforced)(?: \(.*\))?$")
