@@ -31,13 +31,17 @@ def judge_dimms(record: Record, probe: Probe, per_day_max: int) -> None:
     most = per_day_max * max(_uptime_s(probe) / _SECONDS_PER_DAY, 1.0)
     bad = {name: count for name, count in counts.items() if count > most}
     label = {name: (probe.read(_MC + name + "/dimm_label") or "").strip() for name in bad}
+    hint = "find the DIMM in the event log of the BMC (`clusterctl bmc NODE`), replace it, then burn in"
+    for name, count in sorted(bad.items()):
+        check = "hardware.dimm[{}].corrected".format(name)
+        record.ok(check, False, expected="<= {:g}".format(int(most)), found="{}: {}".format(label[name], count), hint=hint)
     record.ok(
         "hardware.dimms.corrected",
         not bad,
         expected="<= {:g} each since boot, {} a day".format(int(most), per_day_max),
         found="; ".join("{} {}: {}".format(name, label[name], count) for name, count in sorted(bad.items())) or "none above it",
         severity=Severity.MAJOR,
-        hint="find the DIMM in the event log of the BMC (`clusterctl bmc NODE`), replace it, then burn in",
+        hint=hint,
     )
 
 

@@ -1,11 +1,12 @@
 """What role hardware takes from the kernel log: errors of GPUs, PCIe and memory, losses of links, and PCIe links that trained low."""
 
-from typing import Any, FrozenSet, List, Mapping, NamedTuple, Optional
+from typing import Any, FrozenSet, List, Mapping, NamedTuple, Optional, Tuple
 
-from clusterctl_tools.gpu import UnreadableGpuError
+from clusterctl_tools.gpu import Gpu, UnreadableGpuError
 from clusterctl_validators import link_log, machine_errors, pcie
 from clusterctl_validators.boot_log import UnreadableLogError
 from clusterctl_validators.finding import Severity
+from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_vendor import reader_of
 from clusterctl_validators.hardware_link_log import Device, judge_bandwidth, judge_flaps, path_of
 from clusterctl_validators.hardware_log import Window, judge_aer, judge_gpu_events, judge_machine_checks
@@ -39,7 +40,15 @@ def judge_gpus(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> N
     except UnreadableGpuError as e:
         record.could_not_run("hardware.xids", str(e), Severity.CRITICAL)
         return
-    judge_gpu_events(record, events, window, limits.xids_tolerated, reader.advice.switch)
+    judge_gpu_events(record, events, window, limits.xids_tolerated, reader.advice.switch, gpus=_known_gpus(reader))
+
+
+def _known_gpus(reader: GpuReader) -> Tuple[Gpu, ...]:
+    """None where the vendor's tool fails, which other checks report."""
+    try:
+        return reader.query().gpus
+    except UnreadableGpuError:
+        return ()
 
 
 def judge_machine(spec: Spec, limits: LogLimits, record: Record, probe: Probe) -> None:

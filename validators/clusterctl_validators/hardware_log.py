@@ -1,7 +1,9 @@
 """Judges the hardware errors of the kernel log: XIDs, SXids, PCIe errors and machine checks, within the declared hours."""
 
-from typing import Any, Container, Iterable, List, Mapping, Optional, Tuple
+import re
+from typing import Any, Container, Iterable, List, Mapping, Optional, Sequence, Tuple
 
+from clusterctl_tools.gpu import Gpu
 from clusterctl_validators import boot_log
 from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuEvent, GpuEvents
@@ -11,6 +13,7 @@ from clusterctl_validators.probe import Probe, ProbeError
 from clusterctl_validators.record import Record
 
 _MOST = 5
+_ADDRESS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}")
 _UNDECLARED = "not declared for this node"
 
 
@@ -50,8 +53,10 @@ class Window:
         return "in the last {} h".format(self.hours) if self.hours else "since boot"
 
 
-def judge_gpu_events(record: Record, events: GpuEvents, window: Window, tolerated: Container[int], switch_advice: str) -> None:
-    """The errors of GPUs and of the switches between them."""
+def judge_gpu_events(
+    record: Record, events: GpuEvents, window: Window, tolerated: Container[int], switch_advice: str, *, gpus: Sequence[Gpu]
+) -> None:
+    """The errors of GPUs and of the switches between them; `gpus`: those that are known by their address."""
     recent = [e for e in events.gpus if window.holds(e.time)]
     bad = [e for e in recent if e.code not in tolerated and not e.harmless]
     harmless = "none that requires action ({} harmless)".format(len(recent) - len(bad))
@@ -71,9 +76,21 @@ def judge_gpu_events(record: Record, events: GpuEvents, window: Window, tolerate
         record.ok(
             "hardware.xid[{}]".format(code), False, expected="none {}".format(window), found=found, severity=Severity.CRITICAL, hint=hint
         )
+    for gpu in gpus:
+        own = [e for e in bad if _is_at(gpu, e.pci)]
+        if own:
+            shown, hint = _listed(map(_gpu_text, own)), "XID {}: {}".format(own[0].code, own[0].action)
+            check = "hardware.gpu[{}].xids".format(gpu.index)
+            record.ok(check, False, expected="none {}".format(window), found=shown, severity=Severity.CRITICAL, hint=hint)
     fatal = [e for e in events.switches if not e.harmless and window.holds(e.time)]
     found = _listed(map(_gpu_text, fatal)) or "none fatal"
     window.judge(record, "hardware.sxids", not fatal, expected="none fatal", found=found, severity=Severity.CRITICAL, hint=switch_advice)
+
+
+def _is_at(gpu: Gpu, address: str) -> bool:
+    """Whether a GPU is at an address of the log, which may lack the function and the upper half of the domain."""
+    own, logged = (_ADDRESS.search(text.lower()) for text in (gpu.bus_id, address))
+    return own is not None and logged is not None and own.group() == logged.group()
 
 
 def judge_aer(

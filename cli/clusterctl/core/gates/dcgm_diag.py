@@ -212,8 +212,11 @@ def _hint(test: str, where: str, reason: GateReason) -> str:
         return ADVICE.persistence
     if reason is GateReason.ROW_REMAP:
         return ADVICE.row_remap.format(gpu=where)
-    if reason is not GateReason.TEST_FAILED:
-        return ""
+    return _repair(test, where) if reason is GateReason.TEST_FAILED else ""
+
+
+def _repair(test: str, where: str) -> str:
+    """By what the test is about."""
     if test == "pcie":
         return f"check link width and generation of {where} under load, reseat it; then run again"
     if test in _MEMORY:

@@ -108,7 +108,9 @@ def _slowdowns(gate: Gate[Any], node: str, own: Mapping[str, Loaded]) -> Iterato
             yield replace(slowed, outcome=Outcome.WARN, found=f"SW thermal slowdown in {load.held_back:.0%} of the samples")
         elif load.margin_c is not None and load.margin_c <= 0:
             bad = True
-            yield replace(slowed, outcome=Outcome.WARN, found=f"{limit_text(load.margin_c)} C left to the temperature at which it slows down")
+            yield replace(
+                slowed, outcome=Outcome.WARN, found=f"{limit_text(load.margin_c)} C left to the temperature at which it slows down"
+            )
     if own and not bad:
         yield replace(blank, found=f"no slowdown of {len(own)} GPUs", detail=_summary(list(own.values())))
 
