@@ -22,7 +22,7 @@ def main() -> int:
     """Run all. Returns the exit status."""
     rows = load_rows()
     with get_context("spawn").Pool(2) as pool:
-        jobs = pool.starmap_async(tried, [(row, number) for number, row in enumerate(rows)], chunksize=1)
+        jobs = pool.map_async(tried, rows, chunksize=1)
         racks = pool.map(healthy_rack, range(_RACKS), chunksize=1)
         found = jobs.get()
     document: dict[str, Any] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from faults.burnin import burn_in
 from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
@@ -32,9 +33,9 @@ def _twin(seed: str) -> tuple[Statement, ...]:
     return stated_about(Rack(seed), NODES[:1])
 
 
-def tried(row: Row, number: int) -> dict[str, Any]:
-    """A row and its grade."""
-    seed = f"twin{number % _TWINS}"
+def tried(row: Row) -> dict[str, Any]:
+    """A row and its grade; which of the twins it is compared with is its own, whatever other rows there are."""
+    seed = f"twin{crc32(row.id.encode()) % _TWINS}"
     faulty = sorted({c.node for c in row.changes if c.node} | {o.node for o in row.oracle if o.node})
     stated, healthy = stated_about(Rack(seed, row.changes), faulty), _twin(seed)
     behind_a_switch = any(not o.node for o in row.oracle)

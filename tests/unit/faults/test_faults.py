@@ -106,7 +106,7 @@ def test_what_is_not(stated: list[Statement], healthy: list[Statement], expected
 
 
 def test_a_slice_of_the_drill() -> None:
-    found = {row.id: tried(row, 0) for row in ROWS if row.id in SLICE}
+    found = {row.id: tried(row) for row in ROWS if row.id in SLICE}
     graded = {name: (row["detected"], row["right_component"], row["right_action"]) for name, row in found.items()}
     assert graded == SLICE
     assert all(row["healthy_nodes_held"] == [] for row in found.values())

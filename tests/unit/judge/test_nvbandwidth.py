@@ -61,9 +61,34 @@ def test_a_healthy_node_passes_every_testcase() -> None:
     assert {(r.metric, r.outcome) for r in results(output(matrices()))} == {(m, Outcome.PASS) for m in (*FLOORS, "pcie_link")}
 
 
-def test_a_gpu_above_the_floor_and_below_other_nodes_is_named() -> None:
+def _between(slow: set[tuple[int, int]]) -> str:
+    return output({**matrices(), PEERS: [["N/A" if i == j else 200.0 if (i, j) in slow else 395.2 for j in range(8)] for i in range(8)]})
+
+
+@pytest.mark.parametrize(
+    ("slow", "named"),
+    [
+        ({(i, 6) for i in range(8)}, ["gpu6"]),
+        ({(6, j) for j in range(8)}, ["gpu6"]),
+        ({(i, 6) for i in range(8)} | {(6, j) for j in range(8)}, ["gpu6"]),
+        ({(i, j) for i in range(8) for j in (2, 5)}, ["gpu2", "gpu5"]),
+        ({(3, 6)}, ["gpu3"]),
+    ],
+)
+def test_the_gpu_that_is_slow_with_all_others_is_named_and_not_these(slow: set[tuple[int, int]], named: list[str]) -> None:
+    found = bad(_between(slow))
+    assert [(r.device, r.outcome, r.value) for r in found] == [(gpu, Outcome.FAIL, 200.0) for gpu in named]
+
+
+@pytest.mark.parametrize(
+    ("metric", "row", "device"),
+    [(HOST, [50.0 if gpu == 6 else 55.3 for gpu in range(8)], "gpu6"), (PEERS, [350.0 if gpu == 6 else 395.2 for gpu in range(8)], "")],
+)
+def test_a_gpu_above_the_floor_and_below_other_nodes_is_named_unless_the_number_is_of_two(
+    metric: str, row: list[float], device: str
+) -> None:
     cells = matrices()
-    cells[HOST] = [[50.0 if gpu == 6 else 55.3 for gpu in range(8)]]
+    cells[metric] = [row] if metric == HOST else [["N/A" if i == j else value for j, value in enumerate(row)] for i in range(8)]
     declared = gates(
         gates_levels={level: ["nvbandwidth"] for level in LEVELS},
         gates_settings={"nvbandwidth": {"testcases": list(FLOORS), "pcie_links": False}},
@@ -73,7 +98,7 @@ def test_a_gpu_above_the_floor_and_below_other_nodes_is_named() -> None:
     runs = [record("nvbandwidth", name, output(cells if name == "n1" else matrices())) for name in names]
     found = judge([subject_of(node(name, declared=declared), TODAY) for name in names], runs, level="standard", gates=["nvbandwidth"])
     told = [(r.node, r.metric, r.device, r.outcome) for r in found if r.outcome is not Outcome.PASS]
-    assert told == [("n1", HOST, "gpu6", Outcome.FAIL)]
+    assert told == [("n1", metric, device, Outcome.FAIL)]
 
 
 def test_a_link_that_trained_slower_fails_whatever_the_bandwidth() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -107,12 +108,26 @@ def _against_floor(node: str, baseline: Baseline, samples: Sequence[Sample]) -> 
     lowest: dict[str, float] = {}
     for sample in samples:
         lowest[sample.device] = min(sample.value, lowest.get(sample.device, sample.value))
-    low = {device: value for device, value in lowest.items() if value < baseline.limit}
+    low = _low_devices([s for s in samples if s.value < baseline.limit])
 
     def measured(value: float, outcome: Outcome, **more: Any) -> GateResult:
         return replace(result, outcome=outcome, found=f"{limit_text(value)} {baseline.unit}", value=value, **more)
 
     if not low:
         device = min(lowest, key=lambda name: (lowest[name], name))
-        return (measured(lowest[device], Outcome.PASS, device=device),)
+        of_two = any(s.peer_device for s in samples)  # which of both is slow, one number cannot tell
+        return (measured(lowest[device], Outcome.PASS, device="" if of_two else device),)
     return tuple(measured(value, Outcome.FAIL, device=device, reason=GateReason.BELOW_FLOOR) for device, value in sorted(low.items()))
+
+
+def _low_devices(low: Sequence[Sample]) -> dict[str, float]:
+    """Device -> its lowest number. Of a number between two, the one that is in most of the low ones is named, and not those that it is low with; one pair alone names its first."""
+    found: dict[str, float] = {}
+    left = list(low)
+    while left:
+        counts = Counter(end for s in left for end in {s.device, s.peer_device or s.device})
+        most = max(counts.values())
+        device = next(end for s in left for end in (s.device, s.peer_device) if counts[end] == most)
+        found[device] = min(s.value for s in left if device in (s.device, s.peer_device))
+        left = [s for s in left if device not in (s.device, s.peer_device)]
+    return found
