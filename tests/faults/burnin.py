@@ -47,15 +47,16 @@ def burn_in(rack: Rack) -> tuple[GateResult, ...]:
 def records(rack: Rack, plan: GatePlan) -> Iterator[RawRecord]:
     """What the nodes of a plan bring; a change `no_record` loses an adapter's."""
     lost = {(c.node, c.hca) for c in rack.of("no_record")}
-    group = next((s.peers for steps in plan.steps.values() for s in steps if s.peers), ())
+    groups = [s.peers for steps in plan.steps.values() for s in steps if s.peers]
     for node, steps in plan.steps.items():
+        group = next((peers for peers in groups if node in peers), ())
         for step in steps:
             if not {(node, step.device), (step.peer, step.peer_device)} & lost:
                 yield _record(rack, node, step, group)
 
 
 def _record(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> RawRecord:
-    seconds = float(step.argv[-1]) if step.tool == "ubergemm" else _SHORT_S
+    seconds = float(step.argv[-1]) if step.tool in ("ubergemm", "gpu_burn") else _SHORT_S
     text, status = _output(rack, node, step, group)
     return RawRecord(
         gate=step.gate,
@@ -91,6 +92,8 @@ def _output(rack: Rack, node: str, step: GateStep, group: Sequence[str]) -> tupl
         text = gpu_outputs.copies(rack, node, step.argv[step.argv.index("-t") + 1 :])
     elif step.gate == "gpu_stress":
         text = load_outputs.gemm(rack, node, int(step.device.removeprefix("gpu"))) if step.device else ""
+    elif step.gate == "gpu_results":
+        text = load_outputs.products(rack, node, int(step.device.removeprefix("gpu")))
     elif step.gate == "nccl_node":
         text, status = network_outputs.on_one_node(rack, node, step.argv)
     elif step.gate == "nccl_group" and step.peers:

@@ -27,6 +27,14 @@ def gemm(rack: Rack, node: str, gpu: int) -> str:
     return f"GFlops:{rate * 0.93:.4e} GFlops\nstarting....\n" + f"GFlops:{rate:.5e} GFlops\n" * 3
 
 
+def products(rack: Rack, node: str, gpu: int) -> str:
+    """The output of gpu_burn on one GPU."""
+    wrong = any(c.gpu == gpu for c in rack.of("products", node))
+    report = f"\r100.0%  proc'd: 56000 (50900 Gflop/s)   errors: {'3  (WARNING!)' if wrong else '0 '}  temps: {62 + gpu} C \n"
+    kept = "Results are 268435456 bytes each, thus performing 280 iterations\n"
+    return f"{report}{kept}done\n\nTested 1 GPUs:\n\tGPU 0: {'FAULTY' if wrong else 'OK'}\n"
+
+
 def trace(rack: Rack, node: str, seconds: float) -> tuple[TraceSample, ...]:
     """What nvidia-smi printed again and again."""
     every_s = _EVERY_S if any(c.share < 1 for c in rack.of("gemm", node)) else _SELDOM_S

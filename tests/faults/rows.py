@@ -13,7 +13,7 @@ FOLDER = ROOT / "tests" / "cases" / "faults"
 _VOCABULARY = "vocabulary.yml"
 
 Kind = Literal[
-    "smi", "smi_answer", "gpu_gone", "nvlink", "nvlink_errors", "journal", "file", "counter", "log_under_load", "gemm", "query", "dcgm",
+    "smi", "smi_answer", "gpu_gone", "nvlink", "nvlink_errors", "journal", "file", "counter", "log_under_load", "gemm", "products", "query", "dcgm",
     "copy", "pcie_hop", "nccl", "nccl_output", "group_output", "pair", "uplink", "rail_switch", "no_record", "reboot", "unit", "disk",
 ]  # fmt: skip
 When = Literal["always", "load", "before_load"]

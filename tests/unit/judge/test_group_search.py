@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.subject import subject_of
@@ -78,3 +78,29 @@ def test_wrong_results_are_searched_as_well() -> None:
     bad = [wrong("group.all-search2", ("n3", "n4")), wrong("group.all-search3", ("n4", "n2"))]
     found = judged(wrong("group", ALL), wrong("group.all-search1", ALL), *parts, *bad)
     assert [(r.node, r.reason) for r in found if r.outcome is Outcome.FAIL] == [("n4", GateReason.WRONG_RESULTS)]
+
+
+def test_wrong_results_that_do_not_come_again_are_no_collision() -> None:
+    found = judged(wrong("group", ALL), run("group.all-search1", ALL, GOOD))
+    assert {(r.node, r.outcome, r.reason) for r in found} == {(n, Outcome.COULD_NOT_RUN, GateReason.WRONG_RESULTS) for n in ALL}
+
+
+def ended(step: str, peers: Sequence[str], **more: Any) -> RawRecord:
+    """NCCL gave up."""
+    fields: dict[str, Any] = {"exit_status": 3, "step": step, "peers": tuple(peers), **more}
+    return record("nccl_group", peers[0], "Test NCCL failure common.cu:1279 'remote process exited or there was a network error'", **fields)
+
+
+def test_a_group_in_which_nccl_fails_is_searched() -> None:
+    parts = [run("group.all-search2", ("n1", "n2"), GOOD), run("group.all-search3", ("n3", "n1"), GOOD), run("group.rest", ALL[:3], GOOD)]
+    bad = [ended("group.all-search2", ("n3", "n4")), ended("group.all-search3", ("n4", "n2"))]
+    found = judged(ended("group", ALL), ended("group.all-search1", ALL), *parts, *bad)
+    assert [(r.node, r.outcome, r.reason) for r in found] == [("n4", Outcome.COULD_NOT_RUN, GateReason.EXIT_STATUS)]
+    assert "bad in every group that it was in" in found[0].detail
+    assert found[0].hint
+
+
+def test_a_run_that_was_cut_off_is_not_searched() -> None:
+    cut = ended("group", ALL, exit_status=None, error="timed out", error_code=GateReason.TIMED_OUT)
+    found = judged(cut, *[run("group.all-search1", ALL, BAD)])
+    assert {(r.node, r.reason) for r in found} == {(n, GateReason.TIMED_OUT) for n in ALL}

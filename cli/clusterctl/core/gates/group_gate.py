@@ -11,7 +11,7 @@ from pydantic import Field
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.group_runs import GroupRun, by_search, latest, searches
 from clusterctl.core.gates.judging.limits import compare_with_limits
-from clusterctl.core.gates.judging.missing_evidence import hint_for
+from clusterctl.core.gates.judging.missing_evidence import hint_for, with_hint
 from clusterctl.core.gates.judging.reading import not_run, read_record
 from clusterctl.core.gates.planning.group_steps import (
     ALL,
@@ -199,7 +199,8 @@ class GroupGate(Gate[G]):
             if lead is not None:
                 others = [evidence.subjects[n] for n in record.peers if n in evidence.subjects and n != lead.name]
                 run = GroupRun(record, (lead, *others), tuple(self._verdicts((lead, *others), record)))
-                found.append(replace(run, proofs=self.proofs(record, evidence, finished=run.passed)))
+                own = {} if run.passed else self._own_errors(evidence, record)
+                found.append(replace(run, proofs=self.proofs(record, evidence, finished=run.passed), own_errors=own))
         return tuple(found)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
@@ -223,15 +224,14 @@ class GroupGate(Gate[G]):
 
     def _with_action(self, result: GateResult) -> GateResult:
         """What a search found has the gate's own hint."""
-        return replace(result, hint=self.hint(result)) if result.outcome is Outcome.FAIL and not result.hint else result
+        return result if result.hint else with_hint(self, result)
 
     def _results_in(self, run: GroupRun, member: str, evidence: Evidence) -> Sequence[GateResult]:
         record = run.record
         suspects = sorted(n for n in record.peers if n in evidence.failed_before or n in run.named)
-        own = {} if run.passed else self._own_errors(evidence, record)
         shared = [self._for_member(record, member, verdict, suspects) for verdict in run.verdicts]
         shared = [_spoiled(r) if run.named and r.outcome is not Outcome.PASS else r for r in shared]
-        return self._results_of_node(shared, own.get(member), run.proofs.get(member))
+        return self._results_of_node(shared, run.own_errors.get(member), run.proofs.get(member))
 
     def _results_of_node(self, shared: Sequence[GateResult], own: GateResult | None, proof: GateResult | None) -> Sequence[GateResult]:
         """What it shows itself comes before what it shares with its group; a proof that is missing matters where nothing else is."""

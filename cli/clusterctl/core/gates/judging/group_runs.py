@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.subject import Subject
 
+# Of a run that the tool itself ended. One that hangs takes all of its time on every level of a search, and is not searched.
+_ENDED_BY_TOOL = frozenset(
+    {GateReason.EXIT_STATUS, GateReason.TOOL_FAILED, GateReason.NVLINK_UNUSABLE, GateReason.NVLS_UNUSABLE, GateReason.FABRIC_NOT_READY}
+)
 _ONLY_TOGETHER = "its halves and quarters are good by themselves, so no node is to blame: look at what carries their traffic together, uplinks, spine and congestion control; {hint}"
 
 
@@ -26,13 +30,14 @@ class GroupRun:
     Attributes:
         members: those of its nodes that are known; its launcher first.
         verdicts: about the group as a whole, without hints.
-        proofs: node -> what its own record proves of it.
+        proofs: node -> what its own record proves of it; own_errors: node -> why nothing could be started there, of those that have a reason of their own.
     """
 
     record: RawRecord
     members: tuple[Subject, ...]
     verdicts: tuple[GateResult, ...]
     proofs: Mapping[str, GateResult] = field(default_factory=dict)
+    own_errors: Mapping[str, GateResult] = field(default_factory=dict)
 
     @property
     def of_search(self) -> bool:
@@ -51,11 +56,11 @@ class GroupRun:
 
     @property
     def state(self) -> GroupState:
-        """Bad where a verdict of the tool is a fail, below the floor or wrong results, and no node is named by its own record."""
-        if self.named:
+        """Bad where the tool failed, or a verdict of it is a fail (below the floor, wrong results), and no node's own record explains it."""
+        if self.named or self.own_errors:
             return GroupState.UNKNOWN
         outcomes = {v.outcome for v in self.verdicts}
-        if Outcome.FAIL in outcomes:
+        if any(_is_bad(v) for v in self.verdicts):
             return GroupState.BAD
         return GroupState.OK if outcomes and outcomes <= {Outcome.PASS, Outcome.WARN, Outcome.NOT_APPLICABLE} else GroupState.UNKNOWN
 
@@ -97,9 +102,15 @@ def by_search(run: GroupRun, runs: Sequence[GroupRun], results: Mapping[str, Seq
         culprits = search.search.culprits() if run.record.step == search.run.record.step else ()
         return {name: _found(search, name) if name in culprits else _spoiled(own) for name, own in results.items()}
     if end is SearchEnd.COLLISION:
+        # Wrong results and errors need no repetition.
+        slow = all(v.reason is GateReason.BELOW_FLOOR for v in run.verdicts if _is_bad(v))
         own_run = run.record.step == search.run.record.step
-        return {name: [_collision(r) for r in own] for name, own in results.items()} if own_run else {}
+        return {name: [_collision(r) for r in own] for name, own in results.items()} if own_run and slow else {}
     return {name: [_only_together(r) for r in own] for name, own in results.items()}
+
+
+def _is_bad(verdict: GateResult) -> bool:
+    return verdict.outcome is Outcome.FAIL or (verdict.outcome is Outcome.COULD_NOT_RUN and verdict.reason in _ENDED_BY_TOOL)
 
 
 def latest(runs: Sequence[GroupRun]) -> Mapping[str, Sequence[GroupRun]]:
@@ -125,9 +136,10 @@ def _search(run: GroupRun, runs: Iterable[GroupRun], rung: str) -> Search:
 
 def _found(search: Search, name: str) -> Sequence[GateResult]:
     pair = search.last_of(name)
-    bad = next(v for v in pair.verdicts if v.outcome is Outcome.FAIL)
+    bad = next(v for v in pair.verdicts if _is_bad(v))
     others = ", ".join(sorted(set(pair.record.peers) - {name}))
-    detail = f"bad in every group that it was in, at last with {others}, whose other group is good"
+    found = f": {bad.detail}" if bad.detail else ""
+    detail = f"bad in every group that it was in, at last with {others}, whose other group is good{found}"
     return [replace(bad, node=name, peers=pair.record.peers, detail=detail, simulated=pair.record.simulated)]
 
 
