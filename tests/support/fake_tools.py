@@ -140,7 +140,7 @@ def start_daemons(words: list[str]) -> bool:
 
 
 def main(name: str, words: list[str]) -> int:
-    if {"--version", "--help"} & set(words):
+    if {"--version", "--help"} & set(words) or words == ["-h"]:
         sys.stdout.write(f"{name} 1.0 (simulated)\n")
         return 0
     own = {"nvidia-smi": nvidia_smi, "nvbandwidth": nvbandwidth, "ubergemm": ubergemm, "gpu_burn": gpu_burn, "dmesg": dmesg}.get(name)

@@ -7,6 +7,8 @@ import re
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 PROGRAM = "gpu_burn"
+# It has no version: its help shows that it is there, and whether it is the lab's.
+VERSION_OPTION = "-h"
 # The kernel that compares, which `make` builds beside the program; a package of the site has it here.
 COMPARE = "/usr/share/gpu-burn/compare.fatbin"
 # No client was left: `exit(ENOMEDIUM)`.

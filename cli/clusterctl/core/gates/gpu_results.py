@@ -75,6 +75,10 @@ class GpuResults(Gate[GpuResultsSettings]):
     # The tool itself decides.
     needs_floor = False
 
+    def version_argv(self, settings: GpuResultsSettings) -> tuple[str, ...]:
+        """Its help: it has no version."""
+        return (settings.program, gpu_burn.VERSION_OPTION)
+
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
         """One step for each GPU, on all GPUs and nodes at the same time."""
         batch = next(batches)
@@ -100,6 +104,7 @@ class GpuResults(Gate[GpuResultsSettings]):
                 argv=tuple(argv),
                 timeout_s=seconds + settings.end_s + at_level(settings.timeout_s, level),
                 batch=batch,
+                version_argv=self.version_argv(settings),
                 device=f"gpu{gpu}",
                 exclusive=True,
                 shares_with=self.shares_with(subject),
