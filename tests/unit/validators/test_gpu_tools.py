@@ -18,6 +18,7 @@ ANSWERS: dict[str, CommandResult | str] = {
     "ib_write_bw --version": "Version: 6.18\n",
     "ib_write_bw_cuda --version": "Version: 6.27\n",
     "all_reduce_perf --help": "USAGE: all_reduce_perf \n\t[-t,--nthreads <num threads>] \n",
+    "gpu_burn -h": "GPU Burn\nUsage: gpu-burn [OPTIONS] [TIME]\n",
     "nvbandwidth --help": "nvbandwidth CLI:\n  -h [ --help ]\n",
     "dcgmi --version": "\ndcgmi  version: 4.5.3\n\n",
     "mpirun --version": "mpirun (Open MPI) 4.1.6\n\nReport bugs to http://www.open-mpi.org/community/help/\n",
