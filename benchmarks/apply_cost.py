@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _SCRIPT = Path(__file__).parent / "on_nodes.py"
 _PLAYBOOK = Path(__file__).resolve().parents[1] / "playbooks" / "provision.yml"
 # The control group of a lab node counts the CPU of all of its processes.
-_NODE_CPU = "awk '$1 == \"usage_usec\" {print $2}' /sys/fs/cgroup/cpu.stat"
+_NODE_CPU_NS = (
+    'cat /sys/fs/cgroup/cpuacct/cpuacct.usage 2> /dev/null || awk \'$1 == "usage_usec" {printf "%d000", $2}\' /sys/fs/cgroup/cpu.stat'
+)
 
 
 @dataclass(frozen=True)
@@ -90,5 +92,7 @@ def _from_controller(lab: Lab, roles: list[str], names: tuple[str, ...]) -> list
 
 
 def _node_cpu_s(lab: Lab, name: str) -> float:
-    ran = require_success(run_command(["ssh", "-F", str(lab.ssh_config()), lab_node(name).address, _NODE_CPU]), f"the CPU time of {name}")
-    return int(ran.out) / 1e6
+    ran = require_success(
+        run_command(["ssh", "-F", str(lab.ssh_config()), lab_node(name).address, _NODE_CPU_NS]), f"the CPU time of {name}"
+    )
+    return int(ran.out) / 1e9
