@@ -22,6 +22,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.level import LEVELS
 from clusterctl.model.trace_sample import TraceSample
+from clusterctl_tools.ubergemm import load_argv
 from fuzz.inputs import input_targets
 from support.gates import (
     CASES,
@@ -199,7 +200,10 @@ def _stress_targets() -> list[Target]:
     good, slow = (f"starting....\nGFlops:{rate}e+05 GFlops\n" for rate in ("7.69000", "2.68000"))
 
     def records(outputs: Sequence[str], trace: str) -> list[RawRecord]:
-        loads = [record("gpu_stress", "n1", text, step=f"gpu{i}", device=f"gpu{i}", tool="ubergemm") for i, text in enumerate(outputs)]
+        loads = [
+            record("gpu_stress", "n1", text, step=f"gpu{i}", device=f"gpu{i}", tool="ubergemm", argv=tuple(load_argv(i, 1)))
+            for i, text in enumerate(outputs)
+        ]
         samples = tuple(TraceSample(5.0 * i, 0.2, 0, trace) for i in range(10))
         return [*loads, record("gpu_stress", "n1", "", step="trace", argv=("sleep", "50"), tool="ubergemm", trace=samples)]
 

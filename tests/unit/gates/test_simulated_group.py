@@ -137,3 +137,12 @@ def test_without_search_a_bad_group_names_nobody(run: Callable[..., Run]) -> Non
     group, found = run(4, {"n3": {"nccl_factor": 0.5}}, search=False)
     assert {(r.outcome, r.reason) for r in found if r.outcome is not Outcome.PASS} == {(Outcome.COULD_NOT_RUN, GateReason.BELOW_FLOOR)}
     assert {r.step for own in group.records.values() for r in own if r.peers} == {"group"}
+
+
+def test_a_node_that_its_log_names_on_the_last_rung_spoils_nobody(run: Callable[..., Run]) -> None:
+    group, found = run(3, {"n2": {"gdr": False}}, timeout_s=100)
+    assert [(r.node, r.reason) for r in found if r.outcome is not Outcome.PASS] == [("n2", GateReason.WRONG_TRANSPORT)]
+    assert {(r.step, r.peers) for own in group.records.values() for r in own if r.peers} == {
+        ("group", ("n1", "n2", "n3")),
+        ("group.rest", ("n1", "n3")),
+    }

@@ -104,3 +104,13 @@ def test_a_run_that_was_cut_off_is_not_searched() -> None:
     cut = ended("group", ALL, exit_status=None, error="timed out", error_code=GateReason.TIMED_OUT)
     found = judged(cut, *[run("group.all-search1", ALL, BAD)])
     assert {(r.node, r.reason) for r in found} == {(n, GateReason.TIMED_OUT) for n in ALL}
+
+
+def test_wrong_results_that_the_slow_node_does_not_show_again_stay() -> None:
+    both = nccl(BAD, via="NET/IB/0/GDRDMA", ranks=32, wrong="7", closing="1 FAILED")
+    whole = record("nccl_group", "n1", both, step="group", peers=ALL)
+    parts = [run("group.all-search2", ("n1", "n2"), GOOD), run("group.all-search3", ("n3", "n1"), GOOD), run("group.rest", ALL[:3], GOOD)]
+    slow = [run("group.all-search1", ALL, BAD), run("group.all-search2", ("n3", "n4"), BAD), run("group.all-search3", ("n4", "n2"), BAD)]
+    found = judged(whole, *slow, *parts)
+    assert {r.node for r in found if r.reason is GateReason.WRONG_RESULTS} >= set(ALL[:3])
+    assert [r.node for r in found if r.outcome is Outcome.FAIL] == ["n4"]

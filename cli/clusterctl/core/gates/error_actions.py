@@ -6,7 +6,7 @@ _AGAIN = "then burn in again"
 # NVIDIA GPU Memory Error Management: a remapping takes effect at a reset, a failed one is the criterion of an RMA; NVSentinel has the same for DCGM's errors.
 _RESET = f"reset {{device}} or reboot {{node}}, {_AGAIN}; if it returns, run the field diagnostic and RMA the GPU"
 _FIELD_DIAGNOSTIC = "run the field diagnostic on {device}, and RMA it"
-_RECOVERY = "{device}: `nvidia-smi -q` shows under GPU Recovery Action what the driver asks for: reset it or reboot {node}"
+_RECOVERY = "{device}: `nvidia-smi -q` shows under GPU Recovery Action what the driver recommends: reset it or reboot {node}"
 _NVLINK = f"{{device}}: reset all GPUs of the board and restart the fabric manager, {_AGAIN}; RMA the GPU or the board if it returns"
 _PCIE = f"power off {{node}} and reseat {{device}}, its riser or cable, {_AGAIN}; replace it if the errors return"
 _CABLE = "{device}: reseat and clean the cable at both ends, then replace transceivers and cable, then the HCA, then the switch port"

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from clusterctl.core.gates.gate import Gate, Scope
-from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import with_hint
-from clusterctl.core.gates.judging.reading import Reading, not_run, read_record
+from clusterctl.core.gates.judging.reading import Reading, cut_short, not_run, read_record
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
@@ -27,12 +26,10 @@ if TYPE_CHECKING:
 
 _METRIC = "results"
 _SOURCE = "compare.cu of wilicc/gpu-burn: elements that differ from the first result by more than 0.001"
-# Of the time that it was asked to run.
-_LEAST_SHARE = 0.9
 # The first result is what the others are compared with.
 _LEAST_COMPARED = 2
 _WRONG = "{gpu} computes wrong results without an error: take the node out, run the vendor's diagnostic (`dcgmi diag -r 4`, EUD) on {gpu} and replace it"
-_ALL_WRONG = "all GPUs of the node are said to compute wrong results: first compare driver, CUDA libraries and gpu_burn with another node; then see each GPU"
+_ALL_WRONG = "gpu_burn reports wrong results on all GPUs of the node: first compare driver, CUDA libraries and gpu_burn with another node; then see each GPU"
 _DIED = "{gpu} worked and then ended with an error: read the XIDs in the kernel log, reset {gpu} or reboot the node; if it happens again, replace it"
 
 
@@ -140,7 +137,7 @@ class GpuResults(Gate[GpuResultsSettings]):
         return _about(record, Outcome.PASS, None, f"{gpu.multiplications} equal results", "OK")
 
     def failure_reason(self, record: RawRecord) -> GateReason:
-        """It tells why it could not begin."""
+        """TOOL_FAILED where it printed why it could not begin."""
         burned = _burned(record)
         return GateReason.TOOL_FAILED if burned and burned.cause else GateReason.EXIT_STATUS
 
@@ -152,7 +149,7 @@ class GpuResults(Gate[GpuResultsSettings]):
     def hint(self, result: GateResult) -> str:
         """By what happened to the GPU."""
         action = _DIED if result.reason is GateReason.TEST_FAILED else _WRONG if result.device else _ALL_WRONG
-        return f"{action}; then `clusterctl burnin {result.node} --gates {self.name}`".format(gpu=result.device)
+        return f"{action}; then `clusterctl burnin {result.node} --gates {self.name}`".format(gpu=result.device or "each GPU")
 
 
 def _burned(record: RawRecord) -> gpu_burn.Burned | None:
@@ -163,14 +160,14 @@ def _burned(record: RawRecord) -> gpu_burn.Burned | None:
 
 
 def _unproven(record: RawRecord, burned: gpu_burn.Burned) -> Reading | None:
-    """Why an OK proves nothing; None where it does. gpu_burn also says OK of a GPU that it never started (its issues 123 and 124)."""
-    asked_s, gpu = gpu_burn.asked_s(record.argv), burned.gpus[0]
+    """Why an OK proves nothing; None where it does. gpu_burn also prints OK for a GPU that it never started (its issues 123 and 124)."""
+    gpu = burned.gpus[0]
     if len(burned.gpus) != 1:
         return Reading((), "complete", GateReason.WRONG_RUN, f"it reports on {len(burned.gpus)} GPUs instead of one")
-    if record.duration_s < _LEAST_SHARE * asked_s:
-        return Reading((), "complete", GateReason.WRONG_RUN, f"it ended after {limit_text(record.duration_s)} of {limit_text(asked_s)} s")
+    if early := cut_short(record, gpu_burn.asked_s(record.argv)):
+        return early
     if gpu.died or not gpu.multiplications or burned.at_once < _LEAST_COMPARED:
-        detail = f"it says OK and compared nothing: {gpu.multiplications} multiplications, {burned.at_once} results kept at once"
+        detail = f"its verdict is OK, and it compared nothing: {gpu.multiplications} multiplications, {burned.at_once} results kept at once"
         return Reading((), "complete", GateReason.UNCHECKED_RESULTS, detail)
     return None
 

@@ -9,9 +9,8 @@ from pydantic import Field
 
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.gpu_load import POWER_BRAKE, judge_load
-from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import with_hint
-from clusterctl.core.gates.judging.reading import Reading, not_run, read_record
+from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
 from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult, RawRecord
 
 _TRACE = "trace"
-# Of the time that it was asked to run: whether the search for a kernel counts is not confirmed.
-_LEAST_SHARE = 0.9
 _COOLING = "compare fans, inlet temperature and power supplies in the BMC (`clusterctl bmc {node} sensors`), the power limit of {gpu} and its cold plate or heat sink"
 # By rule.
 _ACTIONS = {
@@ -128,10 +125,8 @@ class GpuStress(Gate[GpuStressSettings]):
         if record.step == _TRACE and not record.error and record.exit_status == 0:
             return None
         reading = read_record(self, record)
-        asked_s = ubergemm.asked_s(record.argv)
-        if not reading.rule and record.duration_s < _LEAST_SHARE * asked_s:
-            detail = f"it ended after {limit_text(record.duration_s)} of {limit_text(asked_s)} s"
-            reading = Reading((), "complete", GateReason.WRONG_RUN, detail)
+        if not reading.rule:
+            reading = cut_short(record, ubergemm.asked_s(record.argv)) or reading
         return not_run(self, record, reading) if reading.rule or not reading.samples else None
 
     def hint(self, result: GateResult) -> str:

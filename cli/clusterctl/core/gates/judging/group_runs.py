@@ -12,7 +12,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from clusterctl.core.gates.subject import Subject
 
@@ -99,8 +99,10 @@ def by_search(run: GroupRun, runs: Sequence[GroupRun], results: Mapping[str, Seq
     if search is None or end in (SearchEnd.OPEN, SearchEnd.UNKNOWN):
         return {}
     if end is SearchEnd.CULPRITS:
-        culprits = search.search.culprits() if run.record.step == search.run.record.step else ()
-        return {name: _found(search, name) if name in culprits else _spoiled(own) for name, own in results.items()}
+        culprits = search.search.culprits()
+        shown = {v.reason for name in culprits for v in search.last_of(name).verdicts if _is_bad(v)}
+        named = culprits if run.record.step == search.run.record.step else ()
+        return {name: _found(search, name) if name in named else _spoiled(own, shown) for name, own in results.items()}
     if end is SearchEnd.COLLISION:
         # Wrong results and errors need no repetition.
         slow = all(v.reason is GateReason.BELOW_FLOOR for v in run.verdicts if _is_bad(v))
@@ -143,8 +145,9 @@ def _found(search: Search, name: str) -> Sequence[GateResult]:
     return [replace(bad, node=name, peers=pair.record.peers, detail=detail, simulated=pair.record.simulated)]
 
 
-def _spoiled(own: Sequence[GateResult]) -> Sequence[GateResult]:
-    return [r if r.outcome is Outcome.PASS else replace(r, reason=GateReason.GROUP_SPOILED) for r in own]
+def _spoiled(own: Sequence[GateResult], shown: Collection[GateReason | None]) -> Sequence[GateResult]:
+    """What the nodes at fault show by themselves, too, is theirs; wrong results beside a low bandwidth stay unexplained."""
+    return [replace(r, reason=GateReason.GROUP_SPOILED) if r.outcome is Outcome.COULD_NOT_RUN and r.reason in shown else r for r in own]
 
 
 def _collision(result: GateResult) -> GateResult:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.parsers import UnparsableError
 from clusterctl.model.gate_reason import GateReason
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import RawRecord
 
 _LINE_LIMIT = 240
+# Of the time that a load was to run.
+_LEAST_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,14 @@ def not_run(gate: Gate[Any], record: RawRecord, reading: Reading) -> GateResult:
         simulated=record.simulated,
         reason=reading.reason,
     )
+
+
+def cut_short(record: RawRecord, planned_s: float) -> Reading | None:
+    """Why a load that ended before its time, or whose time is not known, is no evidence; None where it ran for its time."""
+    if planned_s > 0 and record.duration_s >= _LEAST_SHARE * planned_s:
+        return None
+    detail = f"it ended after {limit_text(record.duration_s)} of {limit_text(planned_s)} s"
+    return Reading((), "complete", GateReason.WRONG_RUN, detail)
 
 
 def _program(record: RawRecord) -> str:
