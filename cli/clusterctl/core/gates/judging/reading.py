@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import RawRecord
 
 _LINE_LIMIT = 240
-# Of the time that a load was to run.
+# Of the time that a load was to run: whether the search of ubergemm for a kernel counts is not confirmed.
 _LEAST_SHARE = 0.9
 
 
