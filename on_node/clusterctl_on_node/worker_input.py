@@ -33,6 +33,8 @@ def environment(content: Path, folder: Path, settings: dict[str, str]) -> dict[s
         "ANSIBLE_ROLES_PATH": f"{payload / 'site_roles'}:{payload / 'roles'}",
         "ANSIBLE_COLLECTIONS_PATH": f"{payload / 'playbooks' / 'collections'}:{payload / 'collections'}",
         "ANSIBLE_CONNECTION_PLUGINS": str(payload / "connection"),
+        "ANSIBLE_CALLBACK_PLUGINS": str(payload / "callback"),
+        "ANSIBLE_CALLBACKS_ENABLED": "preload",
         "ANSIBLE_PIPELINING": "1",
         "ANSIBLE_HOME": str(folder / "ansible"),
         "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),

@@ -1,0 +1,56 @@
+"""What each task of a run would load is loaded once, before the first task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.local_play import run_play
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CALLBACKS = ROOT / "on_node" / "clusterctl_on_node" / "callback"
+FILTER = """
+import os
+with open({log!r}, "a", encoding="utf-8") as file:
+    file.write(f"{{os.getpid()}}\\n")
+
+
+class FilterModule:
+    def filters(self):
+        return {{"{name}": lambda value: value * 2}}
+"""
+TASKS = [{"ansible.builtin.assert": {"that": "'ab' | site.own.twice == 'abab'"}} for _ in range(4)]
+
+
+def loaded(tmp_path: Path, broken: str = "", **environment: str) -> list[str]:
+    """The processes that loaded the files of a collection's filters, two of them, in a play of four tasks."""
+    filters = tmp_path / "collections" / "ansible_collections" / "site" / "own" / "plugins" / "filter"
+    filters.mkdir(parents=True)
+    log = tmp_path / "log"
+    for name in ("other", "twice"):
+        (filters / f"{name}_file.py").write_text(FILTER.format(log=str(log), name=name) + (broken if name == "other" else ""))
+    words = {"ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"), **environment}
+    done = run_play(tmp_path, TASKS, environment=words)
+    assert done.code == 0, done.output
+    return log.read_text().split()
+
+
+PRELOAD = {"ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS), "ANSIBLE_CALLBACKS_ENABLED": "preload"}
+
+
+def test_a_collections_filters_are_loaded_once(tmp_path: Path) -> None:
+    assert len(loaded(tmp_path, **PRELOAD)) == 2
+
+
+def test_without_it_every_task_loads_all_of_them(tmp_path: Path) -> None:
+    """The reason for it: as soon as Ansible does better, it can go."""
+    assert len(loaded(tmp_path)) == 2 * len(TASKS)
+
+
+@pytest.mark.parametrize("broken", ["\nraise RuntimeError", "\nimport no_such_module", "\nthis is a syntax error"])
+def test_a_file_that_cannot_be_loaded_ends_nothing(tmp_path: Path, broken: str) -> None:
+    assert loaded(tmp_path, broken, **PRELOAD)
