@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs one node's steps of a burn-in and records the results. It never judges them.
 
+    burnin_agent.py start DIR     start `run DIR` in the background; harmless where that has been done, as after a broken connection
     burnin_agent.py run DIR       DIR/plan.json -> DIR/records.jsonl, one record per step; DIR/done when all are written
     burnin_agent.py wait DIR S    wait for DIR/done, at most S seconds; after a reboot, the steps that it cut off get their records
 
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,7 @@ CLIENT_DELAY_S = 0.3
 SIGNALLED_S = 0.5
 RETRY_S = 0.5
 RUN_WORDS, WAIT_WORDS = 3, 4
+LOG = "agent.log"
 RUNNING = 3
 # For an agent that was started to show itself: far longer than an interpreter takes on a loaded node.
 START_S = 120.0
@@ -265,6 +268,14 @@ def program_of(argv: list[str]) -> str:
     return next(word for word in rest if not (argv[0] == "env" and "=" in word))
 
 
+def start(directory: Path) -> int:
+    """Start `run` as a process that outlives this one and its connection; what it prints is in LOG."""
+    nothing, argv = subprocess.DEVNULL, [sys.executable, "burnin_agent.py", "run", "."]
+    with (directory / LOG).open("ab") as log:
+        subprocess.Popen(argv, cwd=directory, stdin=nothing, stdout=log, stderr=log, start_new_session=True)
+    return 0
+
+
 def run(directory: Path) -> int:
     """Run DIR/plan.json under the node's lock."""
     try:  # a start that is repeated after a broken SSH connection must not run the plan twice
@@ -310,14 +321,24 @@ def why_gone(directory: Path) -> str:
     """Why the agent of `directory` is not at work; empty if it is, or may be about to start."""
     pid = directory / "pid"
     if pid.is_symlink():
-        return "" if Path("/proc", os.readlink(pid)).exists() else "the burn-in agent died"  # noqa: PTH115 Python 3.8
+        return "" if Path("/proc", os.readlink(pid)).exists() else f"the burn-in agent died{last_words(directory)}"  # noqa: PTH115 Python 3.8
     waiting = directory / "waiting"  # since the first wait: the plan may have come long before the start, where there are many nodes
     if not waiting.exists():
         waiting.touch()
     return "the burn-in agent never started: did the node reboot?" if time.time() - waiting.stat().st_mtime > START_S else ""
 
 
+def last_words(directory: Path) -> str:
+    """The last line that the agent printed, after a colon; empty if it printed nothing."""
+    with suppress(OSError):
+        lines = (directory / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
+        return next((f": {line.strip()[:300]}" for line in reversed(lines) if line.strip()), "")
+    return ""
+
+
 if __name__ == "__main__":
+    if len(sys.argv) == RUN_WORDS and sys.argv[1] == "start":
+        sys.exit(start(Path(sys.argv[2])))
     if len(sys.argv) == RUN_WORDS and sys.argv[1] == "run":
         sys.exit(run(Path(sys.argv[2])))
     if len(sys.argv) == WAIT_WORDS and sys.argv[1] == "wait":
