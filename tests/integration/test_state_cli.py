@@ -203,6 +203,21 @@ def test_report_writes_a_page(rack: tuple[Store, RunRow], capsys: pytest.Capture
     assert "absent is no directory" in capsys.readouterr().err
 
 
+def test_report_writes_test_runs(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main.call(["report", "-o", "ocptv"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("testRunStart") == printed.count("testRunEnd") == len(NAMES)
+    assert main.call(["report", "-o", "ocptv", "--out", str(tmp_path / "all.jsonl")]) == 0
+    assert (tmp_path / "all.jsonl").read_text() == printed
+    folder = tmp_path / "by_node"
+    folder.mkdir()
+    assert main.call(["report", "-o", "ocptv", "--out", str(folder)]) == 0
+    assert "".join((folder / f"{n}.jsonl").read_text() for n in NAMES) == printed
+    capsys.readouterr()
+    assert main.call(["report", "--out", str(folder)]) == 2
+    assert "is a directory" in capsys.readouterr().err
+
+
 def test_an_unusable_state_directory_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

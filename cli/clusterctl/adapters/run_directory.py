@@ -131,6 +131,11 @@ def write_atomically(path: Path, content: str) -> None:
     _write(path, (content,))
 
 
+def write_parts_atomically(path: Path, parts: Iterable[str]) -> None:
+    """Like `write_atomically`, for text that is too large for memory."""
+    _write(path, parts)
+
+
 def _write(path: Path, parts: Iterable[str]) -> None:
     with _store_errors(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -15,3 +15,15 @@ def after(moment: str, seconds: float) -> str:
 def short(moment: str) -> str:
     """For people: `2026-03-14 09:30:12Z`; an empty string stays empty."""
     return f"{moment[:10]} {moment[11:19]}Z" if moment else ""
+
+
+def in_utc(moment: str) -> str:
+    """A point in time with its offset, as nodes and BMCs write it, in the format of the store.
+
+    Raises:
+        ValueError: it is none, or has no offset.
+    """
+    found = datetime.fromisoformat(moment)
+    if found.tzinfo is None:
+        raise ValueError(f"{moment!r} has no offset from UTC")
+    return found.astimezone(UTC).strftime(FORMAT)

@@ -9,8 +9,11 @@ from clusterctl.model.gate_result import Outcome
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import GateResult, RawRecord
+    from clusterctl.model.part import Part
     from clusterctl.model.records import NodeRecord, RunRow, TransitionRow
     from clusterctl.model.state import State
 
@@ -92,3 +95,27 @@ class RunReport:
     records: tuple[RawRecord, ...] = ()
     no_records: str = ""
     records_of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GateSpan:
+    """When a gate was measured on a node, by the node's clock."""
+
+    began_at: str
+    ended_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTestRun:
+    """A node in a run, as a test run of its own.
+
+    Attributes:
+        parts: those that were recorded at the time of the run.
+        validated_at: when its checks answered in this run; empty where they did not run.
+        spans: gate -> when it was measured in this run.
+    """
+
+    section: NodeSection
+    parts: tuple[Part, ...]
+    validated_at: str
+    spans: Mapping[str, GateSpan]

@@ -25,12 +25,12 @@ _UNFINISHED = IN_PROGRESS | {State.REGISTERED}
 def problem_rows(section: NodeSection, verb: str) -> tuple[EvidenceRow, ...]:
     """What is not as it should be on a node. Evidence that no longer counts says nothing about a node that was admitted since."""
     results, found = bad_evidence(section)
-    rows = [*gate_rows(section, results), *check_rows(section, found), *_lost(section)]
+    rows = [*gate_rows(section, results), *check_rows(section, found), *lost_rows(section)]
     gone = {run for e in (section.gates_earlier, section.findings_earlier) if e and not e.counts for run in e.runs}
     admitted = section.state is State.ADMITTED
     bad = [r for r in rows if not (admitted and r.run in gone)]
     held_back = any(r.outcome not in GOOD for r in bad)
-    return (*bad, *_state_rows(section, verb, held_back=held_back))
+    return (*bad, *state_rows(section, verb, held_back=held_back))
 
 
 def bad_evidence(section: NodeSection) -> tuple[list[GateResult], list[Finding]]:
@@ -92,7 +92,8 @@ def _check_row(finding: Finding, node: str, run: str) -> EvidenceRow:
     )
 
 
-def _lost(section: NodeSection) -> Iterator[EvidenceRow]:
+def lost_rows(section: NodeSection) -> Iterator[EvidenceRow]:
+    """Why its checks gave no findings."""
     found = section.findings
     if found is None or found.status is NodeStatus.OK:
         return
@@ -110,7 +111,7 @@ def _lost(section: NodeSection) -> Iterator[EvidenceRow]:
     )
 
 
-def _state_rows(section: NodeSection, verb: str, *, held_back: bool) -> Iterator[EvidenceRow]:
+def state_rows(section: NodeSection, verb: str, *, held_back: bool) -> Iterator[EvidenceRow]:
     """The state itself, where no result explains it."""
     state = section.state
     if state in _ON_PURPOSE:

@@ -83,6 +83,11 @@ def texts(parts: Iterable[str]) -> None:
     sys.stdout.write("\n")
 
 
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines that end themselves."""
+    sys.stdout.writelines(lines)
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
     """Print a table; plain aligned text where stdout is not a terminal."""
     rows = [[printable(cell) for cell in row] for row in rows]
