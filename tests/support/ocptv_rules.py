@@ -102,8 +102,8 @@ def _check_value(value: Any, hint: Any) -> None:
     elif any(dataclasses.is_dataclass(k) for k in kinds):
         _check_object(value, next(k for k in kinds if dataclasses.is_dataclass(k)))
     elif enums := [k for k in kinds if isinstance(k, enum.EnumMeta)]:
-        words: set[str] = {member.value for member in enums[0].__members__.values()}
-        _require(value in words, f"{value!r} is none of {enums[0].__name__}")
+        known = typing.cast("type[enum.Enum]", enums[0])
+        _require(value in {member.value for member in known}, f"{value!r} is none of {known.__name__}")
     else:
         plain = tuple(dict if k is objects.Metadata else typing.get_origin(k) or k for k in kinds)
         _require(isinstance(value, plain), f"{value!r} is none of {plain}")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from clusterctl.model.errors import RunDirectoryGoneError, StoreError
 
@@ -102,6 +102,12 @@ class RunDir:
                 return None
             return path.read_text(encoding="utf-8", errors="backslashreplace")
 
+    def read_bytes(self, relative: str) -> bytes:
+        """The content of a file that exists."""
+        path = self._inside(relative)
+        with _store_errors(path):
+            return path.read_bytes()
+
     def files(self, folder: str = ".") -> tuple[str, ...]:
         """The files below a directory of the run, as sorted relative POSIX paths; without temporary files."""
         root = self._inside(folder)
@@ -137,11 +143,22 @@ def write_parts_atomically(path: Path, parts: Iterable[str]) -> None:
 
 
 def _write(path: Path, parts: Iterable[str]) -> None:
+    with new_file(path) as file:
+        file.writelines(part.encode("utf-8", "backslashreplace") for part in parts)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `path` when the block ends without an error: complete and synced to disk.
+
+    Raises:
+        StoreError: it cannot be written; the old content stays.
+    """
     with _store_errors(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.writelines(parts)
+            with os.fdopen(handle, "wb") as file:
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).replace(path)

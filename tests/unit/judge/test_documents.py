@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import jsonschema
 import pytest
 
 from clusterctl.adapters.raw_records import gate_document
+from clusterctl.adapters.run_bundle import bundle_files, write_archive
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.core.gates.planning.coverage import coverage
 from clusterctl.core.gates.planning.header import header_of
@@ -58,6 +60,17 @@ def test_judge_prints_what_its_schema_says(stored: RunDir, capsys: pytest.Captur
     assert data["pair_coverage"]["pairs"] == 3
     slow = next(r for n in data["nodes"] for r in n["results"] if r["outcome"] == "fail")
     assert (slow["reason"], slow["value"], slow["limit"], slow["unit"]) == ("below_floor", 196.0, 360.0, "Gb/s")
+
+
+def test_the_archive_of_a_run_is_judged_as_the_run_is(stored: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_archive(tmp_path / "run.tar.gz", stored.path, bundle_files(stored.path).names, {}, "2026-03-14T09:00:00.000000Z")
+    with tarfile.open(tmp_path / "run.tar.gz") as archive:
+        archive.extractall(tmp_path / "elsewhere", filter="data")
+    judged = []
+    for folder in (stored.path, tmp_path / "elsewhere" / stored.id):
+        assert call(["judge", str(folder), "--recorded", "-o", "json"]) == 7
+        judged.append(json.loads(capsys.readouterr().out)["nodes"])
+    assert judged[0] == judged[1]
 
 
 @pytest.mark.parametrize("result", [schema("judge")["$defs"]["result"], schema("history")["properties"]["gate_results"]["items"]])
