@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 # Pydantic reads the annotations when the schemas are generated.
 from clusterctl.model.bmc_report import Console, LogEntry, Protocol, Sensor  # noqa: TC001
 from clusterctl.model.power import PowerOutcome  # noqa: TC001
+from clusterctl.model.run_comparison import ComparisonDocument
 from clusterctl.model.trouble import LemonAction  # noqa: TC001
 from clusterctl.model.trouble_counts import TroubleCounts  # noqa: TC001
 
@@ -218,9 +219,10 @@ class ObservedDocument:
     items: tuple[ObservedItem, ...]
 
 
-Document = PowerDocument | PartsDocument | BmcDocument | LemonsDocument | ObservedDocument
+Document = PowerDocument | PartsDocument | BmcDocument | LemonsDocument | ObservedDocument | ComparisonDocument
 DOCUMENTS: dict[str, type[Document]] = {
     "bmc": BmcDocument,
+    "comparison": ComparisonDocument,
     "lemons": LemonsDocument,
     "observed": ObservedDocument,
     "parts": PartsDocument,

@@ -28,14 +28,14 @@ def collect_test_runs(store: Store, report: RunReport) -> Iterator[NodeTestRun]:
     run_id = report.run.id
     if report.status == RunStatus.RUNNING.value:
         raise ConfigError(detail=f"{run_id} has not ended", hint="wait for it: `clusterctl status` shows what runs")
-    parts = _parts_at(store.parts([s.name for s in report.sections]), run_id)
+    parts = parts_at(store.parts([s.name for s in report.sections]), run_id)
     spans = {} if report.records_of else _spans(report.records)
     for section in report.sections:
         answered = [at for run, at in store.validations(section.name) if run == run_id]
         yield NodeTestRun(section, parts.get(section.name, ()), answered[-1] if answered else "", spans.get(section.name, {}))
 
 
-def _parts_at(rows: Iterable[PartRow], run_id: str) -> Mapping[str, tuple[Part, ...]]:
+def parts_at(rows: Iterable[PartRow], run_id: str) -> Mapping[str, tuple[Part, ...]]:
     """Node -> its parts as they were known when the run ended: ids of runs sort by time."""
     found: dict[str, list[Part]] = defaultdict(list)
     for row in rows:

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator, ValidationError
 
+from clusterctl.core.comparison.compare_runs import compare_runs
 from clusterctl.model.bmc_report import BmcReport, BmcSection, Console, LogEntry, Protocol, Sensor
 from clusterctl.model.documents import DOCUMENTS
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.observed import ObservedRecord
 from clusterctl.model.part import Part, PartRow
 from clusterctl.model.power import Boot, PowerOutcome, PowerReport
+from clusterctl.model.run_comparison import NodeEvidence, RunEvidence
 from clusterctl.model.trouble import LemonAction, TroubleRecord
 from clusterctl.model.trouble_counts import TroubleCounts
 from clusterctl.terminal.bmc import show_bmcs
+from clusterctl.terminal.comparison import show_comparison
 from clusterctl.terminal.gates import show_results
 from clusterctl.terminal.lemons import show_lemons
 from clusterctl.terminal.observed import show_observed
 from clusterctl.terminal.parts import show_parts
 from clusterctl.terminal.power import show_power
 from support.roles import ROOT
+from support.stores import a_finding, a_result, a_run
 from support.troubles import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -52,11 +57,16 @@ LEMONS = [
     TroubleRecord("", "node", "n2", "n2", "", COUNTS, COUNTS, 1.0, LemonAction.FULL, "2026-01-01T00:00:00.000000Z"),
 ]
 OBSERVED = [ObservedRecord("gpu_stress", "peers", 3, 9, 2, 1, 2, 1), ObservedRecord("kernel.x", "", 1, 1, 0, 0, 0, 0)]
+BEFORE, AFTER = (
+    NodeEvidence((a_result(o),), (a_finding(o),), (replace(GPU, serial=s),)) for o, s in ((Outcome.PASS, "A"), (Outcome.FAIL, "B"))
+)
+COMPARISON = compare_runs(RunEvidence(a_run("r1"), "done", {"n1": BEFORE, "n2": BEFORE}), RunEvidence(a_run("r2"), "done", {"n1": AFTER}))
 SHOWN: dict[str, Callable[[str], None]] = {
     "power": lambda output: show_power("status", "run-1", POWER, output),
     "parts": lambda output: show_parts(["n1", "n2"], PARTS, output),
     "lemons": lambda output: show_lemons(LEMONS, DEFAULT_LIMITS, 20, output),
     "observed": lambda output: show_observed(OBSERVED, 90, 20, output),
+    "comparison": lambda output: show_comparison(COMPARISON, output),
     "bmc": lambda output: show_bmcs(BMCS, tuple(BmcSection), output),
 }
 

@@ -23,9 +23,9 @@ K = TypeVar("K")
 # Fewer are no distribution; the floor alone decides.
 LEAST_PEERS = 10
 # 0.6745 makes the MAD of a normal distribution its standard deviation: the modified z-score (Iglewicz and Hoaglin, 1993, which proposes 3.5 as its limit).
-_TO_SIGMA = 0.6745
+TO_SIGMA = 0.6745
 # The spread of a class is not taken for less: NCCL and perftest repeat to 0.3 to 0.5 % on one healthy node.
-_LEAST_SPREAD = 0.005
+LEAST_SPREAD = 0.005
 # Both must be exceeded: z, and the share of the median. -3.5 % and -7 % are those of Azure's node validation (ai-infrastructure-on-azure, node_gpu_validation).
 FAIL, WARN = (-6.0, 0.07), (-3.5, 0.035)
 
@@ -91,7 +91,7 @@ def slow_class(result: GateResult, standing: Standing, expected: Baseline) -> Ga
 
 def spread_of(values: Sequence[float], middle: float) -> float:
     """The median absolute deviation, 0.5 % of the median at least."""
-    return max(median(abs(v - middle) for v in values), _LEAST_SPREAD * middle)
+    return max(median(abs(v - middle) for v in values), LEAST_SPREAD * middle)
 
 
 def standings(values: Mapping[K, float], classes: Mapping[K, Hashable], least: int = LEAST_PEERS) -> dict[K, Standing]:
@@ -108,7 +108,7 @@ def standings(values: Mapping[K, float], classes: Mapping[K, Hashable], least: i
         if len(own) < least or middle <= 0:
             found[key] = Standing(len(own), least=least)
         else:
-            found[key] = Standing(len(own), middle, _TO_SIGMA * (value - middle) / spreads[name], (middle - value) / middle, least)
+            found[key] = Standing(len(own), middle, TO_SIGMA * (value - middle) / spreads[name], (middle - value) / middle, least)
     return found
 
 

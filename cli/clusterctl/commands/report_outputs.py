@@ -1,4 +1,4 @@
-"""The files that `clusterctl report` writes."""
+"""What `clusterctl report` writes and prints."""
 
 from __future__ import annotations
 
@@ -62,3 +62,11 @@ def write_bundle(store: Store, row: RunRow, bundle: Path) -> None:
     for name in files.left_out:
         messages.note(f"left out: {name} holds the secret of a plan")
     print_text(str(path))
+
+
+def print_comparison(store: Store, before: str, after: str, *, output: str) -> None:
+    """What changed from one run to another."""
+    from clusterctl.terminal.comparison import show_comparison  # noqa: PLC0415
+    from clusterctl.workflows.compare_two_runs import compare_two_runs  # noqa: PLC0415
+
+    show_comparison(compare_two_runs(store, before, after), output)
