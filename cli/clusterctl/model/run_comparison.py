@@ -39,7 +39,7 @@ class RunEvidence:
     nodes: Mapping[str, NodeEvidence]
 
 
-class Change(StrEnum):
+class RunChange(StrEnum):
     """How a result or check of the second run differs from the first.
 
     LOWER and HIGHER: by more than noise, with an outcome that is good in both. ONLY_BEFORE and ONLY_AFTER: the other run did not measure or check it.
@@ -112,7 +112,7 @@ class ResultPair:
     after: ComparedResult | None
     difference_percent: float | None
     noise_percent: float | None
-    change: Change
+    change: RunChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class CheckPair:
     after: str
     found_before: str
     found_after: str
-    change: Change
+    change: RunChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from clusterctl.core import timestamps
-from clusterctl.model.run_comparison import Change
+from clusterctl.model.run_comparison import RunChange
 from clusterctl.terminal import out
 from clusterctl.terminal.names import counted, fold_names
 from clusterctl.terminal.safe_text import printable
@@ -54,7 +54,7 @@ def _print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
 
 def _result_rows(node: ComparedNode) -> Iterator[tuple[str, ...]]:
     for pair in node.results:
-        if pair.change is not Change.SAME:
+        if pair.change is not RunChange.SAME:
             yield (
                 node.name,
                 pair.gate,
@@ -93,14 +93,14 @@ def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:+.1f} %"
 
 
-def _word(change: Change) -> str:
+def _word(change: RunChange) -> str:
     return change.value.replace("_", " ")
 
 
 def _summary(found: ComparisonDocument) -> str:
     changes = Counter(p.change for n in found.nodes for p in n.results) + Counter(c.change for n in found.nodes for c in n.checks)
-    told = [f"{_word(c)}: {changes[c]}" for c in Change if changes[c] and c is not Change.SAME]
-    same = f"{counted(changes[Change.SAME], 'result')} the same or within noise"
+    told = [f"{_word(c)}: {changes[c]}" for c in RunChange if changes[c] and c is not RunChange.SAME]
+    same = f"{counted(changes[RunChange.SAME], 'result')} the same or within noise"
     one_sided = [f"not {word}: {fold_names(names)}" for word, names in _one_sided(found) if names]
     return "; ".join([", ".join(told), same, *one_sided] if told else [same, *one_sided]) + "."
 

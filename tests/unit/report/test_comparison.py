@@ -20,7 +20,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.part import Part
 from clusterctl.model.records import RunStatus
-from clusterctl.model.run_comparison import Change, ComparisonDocument, NodeEvidence, RunEvidence
+from clusterctl.model.run_comparison import ComparisonDocument, NodeEvidence, RunChange, RunEvidence
 from support.rack_after_run import a_pair_record
 from support.roles import ROOT
 from support.stores import a_finding, a_node, a_result, a_run, findings, fresh
@@ -47,16 +47,16 @@ def compared(before: NodeEvidence, after: NodeEvidence) -> ComparedNode:
     return node
 
 
-def changes(before: list[GateResult], after: list[GateResult]) -> list[tuple[str, Change]]:
+def changes(before: list[GateResult], after: list[GateResult]) -> list[tuple[str, RunChange]]:
     node = compared(NodeEvidence(tuple(before)), NodeEvidence(tuple(after)))
     return [((p.after or p.before).device, p.change) for p in node.results if p.after or p.before]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
     ("value", "change"),
-    [(200.0, Change.SAME), (195.0, Change.SAME), (205.0, Change.SAME), (194.0, Change.LOWER), (206.0, Change.HIGHER)],
+    [(200.0, RunChange.SAME), (195.0, RunChange.SAME), (205.0, RunChange.SAME), (194.0, RunChange.LOWER), (206.0, RunChange.HIGHER)],
 )
-def test_a_difference_counts_from_what_a_healthy_node_repeats_to(value: float, change: Change) -> None:
+def test_a_difference_counts_from_what_a_healthy_node_repeats_to(value: float, change: RunChange) -> None:
     assert changes([measured(200.0)], [measured(value)]) == [("mlx5_3", change)]
 
 
@@ -67,14 +67,14 @@ def test_noise_is_what_the_other_devices_differ_by() -> None:
     unsteady = [measured(200.0 * (1 + (-1) ** i * 0.03), d) for i, d in enumerate(devices)]
     steady = [measured(200.0, d) for d in devices[:-1]]
     low = measured(192.0, devices[-1])
-    assert [c for d, c in changes(before, [*steady, low]) if d == devices[-1]] == [Change.LOWER]
-    assert [c for d, c in changes(before, [*unsteady[:-1], low]) if d == devices[-1]] == [Change.SAME]
+    assert [c for d, c in changes(before, [*steady, low]) if d == devices[-1]] == [RunChange.LOWER]
+    assert [c for d, c in changes(before, [*unsteady[:-1], low]) if d == devices[-1]] == [RunChange.SAME]
 
 
 def test_what_all_devices_lost_is_no_noise() -> None:
     devices = [f"mlx5_{i}" for i in range(12)]
     found = changes([measured(200.0, d) for d in devices], [measured(190.0, d) for d in devices])
-    assert {c for _, c in found} == {Change.LOWER}
+    assert {c for _, c in found} == {RunChange.LOWER}
 
 
 def test_values_stand_beside_their_difference_and_their_floor() -> None:
@@ -82,7 +82,7 @@ def test_values_stand_beside_their_difference_and_their_floor() -> None:
     (pair,) = node.results
     assert pair.before is not None
     assert pair.after is not None
-    assert (pair.difference_percent, pair.noise_percent, pair.change) == (-14.5, 2.59, Change.NEWLY_FAILS)
+    assert (pair.difference_percent, pair.noise_percent, pair.change) == (-14.5, 2.59, RunChange.NEWLY_FAILS)
     assert (pair.before.margin_percent, pair.after.margin_percent) == (11.11, -10.0)
 
 
@@ -92,20 +92,20 @@ BAD = a_result(Outcome.FAIL)
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [
-        ([measured(200.0)], [BAD], [Change.NEWLY_FAILS]),
-        ([BAD], [measured(200.0)], [Change.NEWLY_PASSES]),
-        ([BAD], [BAD], [Change.STILL_FAILS]),
-        ([measured(200.0)], [LOST], [Change.NEWLY_FAILS, Change.ONLY_BEFORE]),
-        ([LOST], [measured(200.0)], [Change.NEWLY_PASSES, Change.ONLY_AFTER]),
-        ([LOST], [BAD], [Change.ONLY_BEFORE, Change.STILL_FAILS]),
-        ([], [BAD], [Change.ONLY_AFTER]),
-        ([BAD], [], [Change.ONLY_BEFORE]),
-        ([measured(0.0)], [measured(5.0)], [Change.SAME]),
-        ([measured(2.0, rule="growth")], [measured(1.0, rule="growth")], [Change.SAME]),
-        ([measured(200.0, unit="GB/s")], [measured(100.0)], [Change.SAME]),
+        ([measured(200.0)], [BAD], [RunChange.NEWLY_FAILS]),
+        ([BAD], [measured(200.0)], [RunChange.NEWLY_PASSES]),
+        ([BAD], [BAD], [RunChange.STILL_FAILS]),
+        ([measured(200.0)], [LOST], [RunChange.NEWLY_FAILS, RunChange.ONLY_BEFORE]),
+        ([LOST], [measured(200.0)], [RunChange.NEWLY_PASSES, RunChange.ONLY_AFTER]),
+        ([LOST], [BAD], [RunChange.ONLY_BEFORE, RunChange.STILL_FAILS]),
+        ([], [BAD], [RunChange.ONLY_AFTER]),
+        ([BAD], [], [RunChange.ONLY_BEFORE]),
+        ([measured(0.0)], [measured(5.0)], [RunChange.SAME]),
+        ([measured(2.0, rule="growth")], [measured(1.0, rule="growth")], [RunChange.SAME]),
+        ([measured(200.0, unit="GB/s")], [measured(100.0)], [RunChange.SAME]),
     ],
 )
-def test_outcomes_decide_first(before: list[GateResult], after: list[GateResult], found: list[Change]) -> None:
+def test_outcomes_decide_first(before: list[GateResult], after: list[GateResult], found: list[RunChange]) -> None:
     assert [c for _, c in changes(before, after)] == found
 
 
@@ -132,14 +132,14 @@ def test_checks_are_told_where_they_differ_or_fail() -> None:
     node = compared(NodeEvidence(findings=before), NodeEvidence(findings=after))
     told = {c.check: c.change for c in node.checks}
     assert told == {
-        b: Change.NEWLY_FAILS,
-        c: Change.NEWLY_PASSES,
-        d: Change.STILL_FAILS,
-        e: Change.ONLY_BEFORE,
-        f: Change.ONLY_AFTER,
+        b: RunChange.NEWLY_FAILS,
+        c: RunChange.NEWLY_PASSES,
+        d: RunChange.STILL_FAILS,
+        e: RunChange.ONLY_BEFORE,
+        f: RunChange.ONLY_AFTER,
     }
     newer = compared(NodeEvidence(findings=(good,)), NodeEvidence(findings=(replace(good, found="32"),)))
-    assert [(c.found_before, c.found_after, c.change) for c in newer.checks] == [("16", "32", Change.FOUND)]
+    assert [(c.found_before, c.found_after, c.change) for c in newer.checks] == [("16", "32", RunChange.FOUND)]
 
 
 @pytest.mark.parametrize("which", ["findings", "parts"])

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.comparison.result_pairs import change_of_outcomes, noises_percent, paired, result_pairs
 from clusterctl.model.run_comparison import (
-    Change,
     ChangedPart,
     ChangedVersion,
     CheckPair,
@@ -14,6 +13,7 @@ from clusterctl.model.run_comparison import (
     ComparedRun,
     ComparisonDocument,
     NodeEvidence,
+    RunChange,
 )
 from clusterctl_validators.finding import GOOD
 
@@ -65,13 +65,13 @@ def _check_pairs(before: Sequence[Finding], after: Sequence[Finding]) -> Iterato
             yield CheckPair(check, outcome, outcome_after, found, found_after, change)
 
 
-def _check_change(before: Finding | None, after: Finding | None) -> Change | None:
+def _check_change(before: Finding | None, after: Finding | None) -> RunChange | None:
     if before and after:
         change = change_of_outcomes(good_before=before.outcome in GOOD, good_after=after.outcome in GOOD)
-        return change or (Change.FOUND if before.found != after.found else None)
+        return change or (RunChange.FOUND if before.found != after.found else None)
     if after:
-        return Change.ONLY_AFTER if after.outcome in GOOD else Change.NEWLY_FAILS
-    return Change.ONLY_BEFORE
+        return RunChange.ONLY_AFTER if after.outcome in GOOD else RunChange.NEWLY_FAILS
+    return RunChange.ONLY_BEFORE
 
 
 def _changed_parts(before: Sequence[Part], after: Sequence[Part]) -> Iterator[ChangedPart]:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.judging.peers import LEAST_PEERS, LEAST_SPREAD, TO_SIGMA
-from clusterctl.model.run_comparison import Change, ComparedResult, ResultPair
+from clusterctl.model.run_comparison import ComparedResult, ResultPair, RunChange
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
@@ -115,28 +115,28 @@ def _outcomes(results: Iterable[GateResult | None]) -> dict[str, bool]:
 
 def _change_of(
     before: GateResult | None, after: GateResult | None, measured: tuple[Mapping[str, bool], Mapping[str, bool]]
-) -> Change | None:
+) -> RunChange | None:
     """By the outcomes; None where both are good. What one run has no result for is read from the gate: it passed as a whole, or did not."""
     if before and after:
         return change_of_outcomes(good_before=before.outcome in GOOD, good_after=after.outcome in GOOD)
     if after and after.outcome not in GOOD and after.gate in measured[0]:
-        return Change.NEWLY_FAILS if measured[0][after.gate] else Change.STILL_FAILS
+        return RunChange.NEWLY_FAILS if measured[0][after.gate] else RunChange.STILL_FAILS
     if before and before.outcome not in GOOD and measured[1].get(before.gate):
-        return Change.NEWLY_PASSES
-    return Change.ONLY_AFTER if after else Change.ONLY_BEFORE
+        return RunChange.NEWLY_PASSES
+    return RunChange.ONLY_AFTER if after else RunChange.ONLY_BEFORE
 
 
-def change_of_outcomes(*, good_before: bool, good_after: bool) -> Change | None:
+def change_of_outcomes(*, good_before: bool, good_after: bool) -> RunChange | None:
     """What two outcomes say; None where both are good."""
     if good_before:
-        return None if good_after else Change.NEWLY_FAILS
-    return Change.NEWLY_PASSES if good_after else Change.STILL_FAILS
+        return None if good_after else RunChange.NEWLY_FAILS
+    return RunChange.NEWLY_PASSES if good_after else RunChange.STILL_FAILS
 
 
-def _by_value(difference: float | None, noise: float | None) -> Change:
+def _by_value(difference: float | None, noise: float | None) -> RunChange:
     if difference is None or noise is None or abs(difference) <= noise:
-        return Change.SAME
-    return Change.LOWER if difference < 0 else Change.HIGHER
+        return RunChange.SAME
+    return RunChange.LOWER if difference < 0 else RunChange.HIGHER
 
 
 def _side(result: GateResult | None) -> ComparedResult | None:
