@@ -53,6 +53,10 @@ class Bench:
     numbers: Numbers = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
+    def wants(self, *names: str) -> bool:
+        """Whether one of the parts, or of the parts whose names begin so, is selected."""
+        return not self.selected or any(name.startswith(prefix) or prefix.startswith(name) for prefix in self.selected for name in names)
+
     def part(self, name: str, measure: Callable[[], Numbers]) -> None:
         """Run a part if it is selected. If it cannot be measured, record the reason and go on."""
         if self.selected and not any(name.startswith(prefix) for prefix in self.selected):

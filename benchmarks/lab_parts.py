@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 PREFIX = "lab"
 PART_NAMES = ("lab.node", "lab.testinfra", "lab.pyinfra", "lab.ansible", "lab.runner", "lab.apply")
+_WITH_PEERS = ("lab.testinfra", "lab.pyinfra", "lab.ansible")
 _TURNS_UNCHANGED, _TURNS_CHANGED, _TURNS_APPLY = 2, 3, 3
 
 
@@ -34,6 +35,9 @@ class Suite(Protocol):
     """The suite that runs the parts."""
 
     reasons: dict[str, str]
+
+    def wants(self, *names: str) -> bool:
+        """Whether one of the parts is selected."""
 
     def part(self, name: str, measure: Callable[[], Numbers]) -> None:
         """Run it."""
@@ -51,7 +55,7 @@ def measure_lab_parts(suite: Suite, folder: Path, rack: int, stack: ExitStack) -
     answer = one.site / "answer.json"
     answer.write_text(bundle.replayable())
     suite.part("lab.node", lambda: node_cost.measure_node(one, node, bundle))
-    peers = _installed(suite, folder / "peers")
+    peers = _installed(suite, folder / "peers") if suite.wants(*_WITH_PEERS) else None
     if peers:
         _peers(suite, one, peers, bundle)
     suite.part(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -82,7 +83,7 @@ class Lab:
 
 @contextmanager
 def running_lab(folder: Path, rack: int) -> Iterator[Lab]:
-    """Run a lab in `folder` during the `with` block.
+    """Run a lab in `folder` during the `with` block. One that a killed run left there is removed first, with its records.
 
     Raises:
         CannotMeasureError: the lab does not start, or its nodes cannot be provisioned.
@@ -92,6 +93,9 @@ def running_lab(folder: Path, rack: int) -> Iterator[Lab]:
     layers = f"['@common', {ROOT / 'inventory' / 'lab'}, {folder / 'state' / 'lab' / 'hosts'}]"
     (folder / "clusterctl.yml").write_text(f"inventory: {layers}\nstate_dir: state\noperator: bench\n")
     one = Lab(folder, (names[0], names[1]))
+    if (folder / "state").exists():
+        _clusterctl(one, "lab", "down", f"rack-{rack}")
+        shutil.rmtree(folder / "state")
     try:
         for words in (
             ["lab", "up", f"rack-{rack}", "--nodes", "2", "--healthy"],
