@@ -41,6 +41,7 @@ def added_settings(environment: Mapping[str, str], content: Path) -> dict[str, s
         "ANSIBLE_CONFIG": str(own_config if own_config.is_file() else content / "ansible.cfg"),
         "ANSIBLE_ROLES_PATH": ":".join(str(d) for d in (*site_content().role_dirs, content / "roles")),
         "ANSIBLE_HOST_KEY_CHECKING": "True",
+        "ANSIBLE_CALLBACKS_ENABLED": "clusterctl.gpu.preload",
     }
     return {name: value for name, value in needed.items() if name not in environment}
 

@@ -1,7 +1,8 @@
-"""What each task of a run would load is loaded once, before the first task."""
+"""What each task of a play would load is loaded once, before the first task."""
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,6 @@ from support.roles import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-CALLBACKS = ROOT / "on_node" / "clusterctl_on_node" / "callback"
 FILTER = """
 import os
 with open({log!r}, "a", encoding="utf-8") as file:
@@ -23,26 +23,26 @@ class FilterModule:
     def filters(self):
         return {{"{name}": lambda value: value * 2}}
 """
-TASKS = [{"ansible.builtin.assert": {"that": "'ab' | site.own.twice == 'abab'"}} for _ in range(4)]
+TASKS = [{"ansible.builtin.assert": {"that": "'ab' | clusterctl.gpu.twice == 'abab'"}} for _ in range(4)]
+PRELOAD = {"ANSIBLE_CALLBACKS_ENABLED": "clusterctl.gpu.preload"}
 
 
 def loaded(tmp_path: Path, broken: str = "", **environment: str) -> list[str]:
-    """The processes that loaded the files of a collection's filters, two of them, in a play of four tasks."""
-    filters = tmp_path / "collections" / "ansible_collections" / "site" / "own" / "plugins" / "filter"
-    filters.mkdir(parents=True)
+    """The processes that loaded the files of the collection's filters, two of them, in a play of four tasks."""
+    plugins = tmp_path / "collections" / "ansible_collections" / "clusterctl" / "gpu" / "plugins"
+    (plugins / "filter").mkdir(parents=True)
+    (plugins / "callback").mkdir()
+    shutil.copy(ROOT / "plugins" / "callback" / "preload.py", plugins / "callback")
     log = tmp_path / "log"
     for name in ("other", "twice"):
-        (filters / f"{name}_file.py").write_text(FILTER.format(log=str(log), name=name) + (broken if name == "other" else ""))
-    words = {"ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"), **environment}
-    done = run_play(tmp_path, TASKS, environment=words)
+        text = FILTER.format(log=str(log), name=name) + (broken if name == "other" else "")
+        (plugins / "filter" / f"{name}_file.py").write_text(text)
+    done = run_play(tmp_path, TASKS, environment={"ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"), **environment})
     assert done.code == 0, done.output
     return log.read_text().split()
 
 
-PRELOAD = {"ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS), "ANSIBLE_CALLBACKS_ENABLED": "preload"}
-
-
-def test_a_collections_filters_are_loaded_once(tmp_path: Path) -> None:
+def test_the_collections_filters_are_loaded_once(tmp_path: Path) -> None:
     assert len(loaded(tmp_path, **PRELOAD)) == 2
 
 

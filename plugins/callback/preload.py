@@ -1,0 +1,43 @@
+"""Callback plug-in: what each task's process would import comes before the first of them is forked."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import suppress
+from typing import Any
+
+from ansible.errors import AnsibleError
+from ansible.plugins import loader
+from ansible.plugins.callback import CallbackBase
+
+DOCUMENTATION = r"""
+name: preload
+type: aggregate
+short_description: Load plug-ins before the first task
+description:
+  - Ansible forks a process for each task, which loads the plug-ins that the task needs and forgets them with its end. For one filter of a collection it
+    loads all filters of that collection. What its parent has loaded, it need not load.
+  - Changes no result. What cannot be loaded here is loaded, or reported, by the task that needs it.
+author: clusterctl authors
+"""
+
+
+class CallbackModule(CallbackBase):  # type: ignore[misc] # ansible-core has no types
+    """Loads plug-ins when the playbook starts; no events."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "clusterctl.gpu.preload"
+    CALLBACK_NEEDS_ENABLED = True
+
+    def v2_playbook_on_start(self, playbook: Any) -> None:
+        """Load them; what is loaded is shared with the forked processes, and the garbage collector leaves it alone, so that it stays shared."""
+        del playbook
+        for plugins in (loader.action_loader, loader.filter_loader, loader.test_loader, loader.shell_loader):
+            with suppress(AnsibleError, ImportError):
+                for _ in plugins.all(class_only=True):
+                    pass
+        with suppress(AnsibleError, KeyError, ImportError):
+            loader.filter_loader.get("clusterctl.gpu.preload")  # no filter has this name: all files of the collection are searched for it
+        gc.collect()
+        gc.freeze()
