@@ -22,13 +22,13 @@ def command() -> None:
 @output_option
 @click.pass_context
 def show_in_force(ctx: click.Context, *, target: str, inventory: Words, limit: str | None, vault_ids: Words, output: str) -> None:
-    """Show the floors of TARGET's profiles: value, source, age, and on how many measurements each rests."""
+    """Show the baselines of TARGET's profiles: value, source, age, and on how many measurements each rests."""
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.terminal import baselines as view  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.workflows.learn_baselines import learn_baselines  # noqa: PLC0415
+    from clusterctl.workflows.learn_baselines import declared_baselines  # noqa: PLC0415
 
     config = load_config(ctx, inventory, gates=True)
-    view.in_force(output, learn_baselines(config, load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)))
+    view.in_force(output, declared_baselines(load_nodes(config.inventory, target, limit=limit, vault_ids=vault_ids)))
 
 
 @command.command()
@@ -55,9 +55,10 @@ def diff(ctx: click.Context, *, target: str, inventory: Words, limit: str | None
 @vault_option
 @click.pass_context
 def learn(ctx: click.Context, *, target: str, inventory: Words, limit: str | None, vault_ids: Words) -> None:
-    """Print floors that the measurements of TARGET's nodes support, as YAML for `gates_baselines_site`. Changes nothing.
+    """Print floors that the measurements of TARGET's nodes support, and what they read, as YAML for `gates_baselines_site`. Changes nothing.
 
-    A class has at least 20 nodes that pass its gate. A floor is never below the one in force nor above the line rate. A class that is two is refused.
+    A class has at least 20 nodes that pass its gate, of one GPU model, line rate and version of the tool. A floor is never below the one in force nor
+    above the line rate. A class that is two is refused, and both clusters are shown.
     """
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.terminal import baselines as view  # noqa: PLC0415 `--help` must not pay for it

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clusterctl.model.pcie_hop import PcieHop
     from clusterctl.model.trace_sample import TraceSample
 
-__all__ = ["Baseline", "BaselineKind", "GateResult", "Outcome", "RawRecord", "Sample", "gates_exit_code"]
+__all__ = ["Baseline", "BaselineKind", "Figure", "GateResult", "Outcome", "RawRecord", "Sample", "gates_exit_code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +136,31 @@ class Baseline:
         """The number a measurement is compared with."""
         return self.value * (1 - self.tolerance_percent / 100)
 
+    @property
+    def figure(self) -> Figure:
+        """What it limits."""
+        return Figure(self.gate, self.metric, self.unit, self.op, self.size_bytes or 0)
+
     def holds_for(self, nodes: int) -> bool:
         """Whether it applies to a run over this number of nodes."""
         if self.nodes is not None:
             return self.nodes == nodes
         return (self.nodes_min or nodes) <= nodes <= (self.nodes_max or nodes)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Figure:
+    """A number that gates measure: values of equal figures can be compared.
+
+    Attributes:
+        size_bytes: of the messages; 0 where the figure has none.
+    """
+
+    gate: str
+    metric: str
+    unit: str
+    op: str = ""
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +177,8 @@ class GateResult:
         value, limit: what was measured and what it was compared with, in `unit`; None where the rule compares no numbers.
         observed: the outcome that it had, where its gate or rule is observed and does not decide; None for all others.
         boot_id: the boot of the node in which it was seen, as the kernel names it; empty where the gate does not say.
+        op, size_bytes: operation and message size of the figure; empty and None where its baseline names none.
+        tool_version: of the tool that measured it; empty where it is not known.
     """
 
     gate: str
@@ -178,6 +200,14 @@ class GateResult:
     unit: str = ""
     boot_id: str = ""
     observed: Outcome | None = None
+    op: str = ""
+    size_bytes: int | None = None
+    tool_version: str = ""
+
+    @property
+    def figure(self) -> Figure:
+        """What its value is a figure of."""
+        return Figure(self.gate, self.metric, self.unit, self.op, self.size_bytes or 0)
 
 
 def gates_exit_code(results: Sequence[GateResult]) -> ExitCode:

@@ -8,24 +8,33 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.core.gates.judging.limits import limit_text
+from clusterctl.core.gates.learning import LEAST_NODES
+from clusterctl.model.learned import Refusal
 from clusterctl.terminal import messages, out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterctl.core.gates.learning import Learned
     from clusterctl.model.gate_result import Baseline
+    from clusterctl.model.learned import Cluster, DeviceClass, Learned
 
-_IN_FORCE = ("GATE", "METRIC", "FLOOR", "N", "SPREAD", "DATE", "EXPIRES", "SOURCE")
-_MEASURED = ("GATE", "METRIC", "FLOOR", "NODES", "LOWEST", "MEDIAN", "SPREAD", "LEARNED", "WHY NOT")
+_IN_FORCE = ("GATE", "METRIC", "KIND", "VALUE", "N", "SPREAD", "DATE", "EXPIRES", "SOURCE")
+_MEASURED = ("GATE", "METRIC", "CLASS", "FLOOR", "NODES", "LOWEST", "MEDIAN", "SPREAD", "LEARNED", "WHY NOT")
+_NAMES = 4
+_WHY_NOT = {
+    Refusal.NO_VALUES: "no node of the class has passed the gate",
+    Refusal.FEW_NODES: "{nodes} nodes passed, {least} are needed",
+    Refusal.FLOOR_AS_HIGH: "the floor in force is as high: {floor}",
+    Refusal.LOWER_CLASS: "another class with this floor supports a lower one only, and it holds for all: give the class a profile of its own",
+}
 
 
-def in_force(output: str, found: Sequence[Learned]) -> None:
-    """The floors of some profiles with their provenance."""
+def in_force(output: str, found: Sequence[Baseline]) -> None:
+    """The baselines of some profiles with their provenance."""
     if output != "table":
-        out.emit(output, "baselines", {"baselines": [_entry(one.floor) for one in found]})
+        out.emit(output, "baselines", {"baselines": [_entry(one) for one in found]})
         return
-    out.table(_IN_FORCE, [_floor_row(one.floor) for one in found])
+    out.table(_IN_FORCE, [_floor_row(one) for one in found])
 
 
 def measured(output: str, found: Sequence[Learned]) -> None:
@@ -37,11 +46,12 @@ def measured(output: str, found: Sequence[Learned]) -> None:
 
 
 def proposals(found: Sequence[Learned]) -> None:
-    """The learned floors on stdout; what was not learned, and why, on stderr."""
+    """The learned floors and what their classes read on stdout; what was not learned, and why, on stderr."""
     for one in found:
-        if one.why_not:
-            messages.note(f"{one.floor.gate} {one.floor.metric} not learned: {one.why_not}")
-    entries = [_entry(one.proposal) for one in found if one.proposal]
+        if one.refusal:
+            of_class = f" of {text}" if (text := _class(one.device_class)) != "-" else ""
+            messages.note(f"no floor for {one.floor.gate} {one.floor.metric}{of_class}: {_why_not(one)}")
+    entries = [_entry(baseline) for one in found for baseline in (one.proposal, one.expected) if baseline]
     if entries:
         out.print_text(yaml.safe_dump({"gates_baselines_site": entries}, sort_keys=False, allow_unicode=True).rstrip())
         messages.note("nothing has changed: put what you accept into group_vars of the profile")
@@ -56,21 +66,45 @@ def _entry(baseline: Baseline) -> dict[str, Any]:
 def _document(one: Learned) -> dict[str, Any]:
     return {
         "floor": _entry(one.floor),
+        "class": asdict(one.device_class),
         "nodes": dict(one.nodes),
         "median": one.median,
         "spread": one.spread,
         "learned": _entry(one.proposal) if one.proposal else None,
-        "why_not": one.why_not,
+        "expected": _entry(one.expected) if one.expected else None,
+        "refusal": one.refusal.value if one.refusal else None,
+        "clusters": [asdict(cluster) for cluster in one.clusters],
     }
+
+
+def _why_not(one: Learned) -> str:
+    """Why no floor is proposed, in words."""
+    if one.refusal is Refusal.TWO_CLUSTERS:
+        lower, upper = one.clusters
+        both = f"{_cluster(lower, one.floor.unit)}, and {_cluster(upper, one.floor.unit)}"
+        return f"the class is two: {both}; repair the lower ones, or give them a profile of their own"
+    return _WHY_NOT[one.refusal].format(nodes=len(one.nodes), least=LEAST_NODES, floor=_value(one.floor)) if one.refusal else "-"
+
+
+def _cluster(cluster: Cluster, unit: str) -> str:
+    names = ", ".join(cluster.nodes[:_NAMES]) + (f" and {len(cluster.nodes) - _NAMES} more" if len(cluster.nodes) > _NAMES else "")
+    return f"{len(cluster.nodes)} nodes around {limit_text(cluster.centre)} {unit} ({names})"
+
+
+def _class(device_class: DeviceClass) -> str:
+    """`NVIDIA H100 80GB HBM3, 400 Gb/s, 2.17.6`, as far as it is known."""
+    rates = "/".join(f"{rate:g}" for rate in device_class.rates_gbps)
+    words = (device_class.gpu_model, f"{rates} Gb/s" if rates else "", device_class.tool_version)
+    return ", ".join(word for word in words if word) or "-"
 
 
 def _value(baseline: Baseline) -> str:
     return f"{limit_text(baseline.limit)} {baseline.unit}"
 
 
-def _floor_row(floor: Baseline) -> tuple[str, ...]:
-    spread = "-" if floor.spread is None else f"{100 * floor.spread:.1f} %"
-    return floor.gate, floor.metric, _value(floor), str(floor.n or "-"), spread, floor.date, floor.expires or "-", floor.source
+def _floor_row(one: Baseline) -> tuple[str, ...]:
+    spread = "-" if one.spread is None else f"{100 * one.spread:.1f} %"
+    return one.gate, one.metric, str(one.kind), _value(one), str(one.n or "-"), spread, one.date, one.expires or "-", one.source
 
 
 def _measured_row(one: Learned) -> tuple[str, ...]:
@@ -78,4 +112,13 @@ def _measured_row(one: Learned) -> tuple[str, ...]:
         ("-", "-", "-") if not one.nodes else (limit_text(min(one.nodes.values())), limit_text(one.median), f"{100 * one.spread:.1f} %")
     )
     learned = _value(one.proposal) if one.proposal else "-"
-    return one.floor.gate, one.floor.metric, _value(one.floor), str(len(one.nodes)), *figures, learned, one.why_not or "-"
+    return (
+        one.floor.gate,
+        one.floor.metric,
+        _class(one.device_class),
+        _value(one.floor),
+        str(len(one.nodes)),
+        *figures,
+        learned,
+        _why_not(one),
+    )

@@ -6,14 +6,27 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.store import Store
-from clusterctl.core.gates.learning import Learned, learn_floors
+from clusterctl.core.gates.learning import learn_floors
 from clusterctl.core.gates.subject import subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.adapters.config import Config
+    from clusterctl.model.gate_result import Baseline
+    from clusterctl.model.learned import Learned
     from clusterctl.model.node import Node
+
+
+def declared_baselines(nodes: Sequence[Node]) -> tuple[Baseline, ...]:
+    """The baselines of the nodes' profiles, each once, by gate and metric.
+
+    Raises:
+        GatesInvalidError: a profile is invalid, or one of its baselines has expired.
+    """
+    today = datetime.now(UTC).date()
+    found = {repr(b): b for node in nodes for b in subject_of(node, today).profile.baselines}
+    return tuple(sorted(found.values(), key=lambda b: (b.figure, b.kind, b.value)))
 
 
 def learn_baselines(config: Config, nodes: Sequence[Node]) -> tuple[Learned, ...]:

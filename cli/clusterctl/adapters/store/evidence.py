@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.level import Level
 
-_GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint", "boot_id")
+_GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint", "boot_id", "op", "tool_version")
 
 
 class EvidenceRepository(Repository):
@@ -229,6 +229,7 @@ def _gate_values(result: GateResult) -> dict[str, Any]:
         "value": result.value,
         "limit": result.limit,
         "unit": result.unit,
+        "size_bytes": result.size_bytes,
         "observed": result.observed.value if result.observed else None,
     }
 
@@ -244,5 +245,6 @@ def _gate(row: Row[Any]) -> GateResult:
         value=row.value,
         limit=row.limit,
         unit=row.unit or "",
+        size_bytes=row.size_bytes,
         observed=Outcome(row.observed) if row.observed else None,
     )

@@ -8,7 +8,7 @@ A lease has no foreign keys, because it can be acquired before its node is regis
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import JSON, BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
 metadata = MetaData(
     naming_convention={
@@ -165,6 +165,9 @@ gate_results = Table(
     Column("boot_id", SHORT_TEXT, nullable=False, server_default=""),
     Column("level", SHORT_TEXT, nullable=False, server_default=""),
     Column("observed", SHORT_TEXT),
+    Column("op", Text, nullable=False, server_default=""),
+    Column("size_bytes", BigInteger),
+    Column("tool_version", Text, nullable=False, server_default=""),
     Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_gate_results_node_id", "node", "id"),

@@ -266,7 +266,7 @@ class GroupGate(Gate[G]):
         return (GateResult(self.name, record.node, Outcome.COULD_NOT_RUN, reading.rule, detail=detail, reason=reading.reason),)
 
     def _for_member(self, record: RawRecord, member: str, verdict: GateResult, suspects: Sequence[str]) -> GateResult:
-        result = replace(verdict, node=member, peers=record.peers, simulated=record.simulated)
+        result = replace(verdict, node=member, peers=record.peers, simulated=record.simulated, tool_version=record.tool_version)
         if verdict.outcome is Outcome.FAIL:
             return self._group_failed(result, sorted(record.peers), suspects)
         if verdict.outcome is Outcome.COULD_NOT_RUN:

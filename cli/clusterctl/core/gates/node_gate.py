@@ -52,7 +52,9 @@ class NodeGate(Gate[S]):
         results: list[GateResult] = []
         for subject in evidence.judged:
             for record in (r for r in evidence.records if r.node == subject.name):
-                results += [replace(r, simulated=record.simulated) for r in self._results(subject, record)]
+                results += [
+                    replace(r, simulated=record.simulated, tool_version=record.tool_version) for r in self._results(subject, record)
+                ]
         return tuple(results)
 
     def _results(self, subject: Subject, record: RawRecord) -> Sequence[GateResult]:

@@ -12,7 +12,7 @@ from clusterctl.core.gates.judging.attribution import Graph
 from clusterctl.core.gates.judging.links import links_of, lost_links
 from clusterctl.core.gates.judging.pair_findings import PairFindings, findings_of
 from clusterctl.core.gates.judging.pair_verdicts import device_result
-from clusterctl.core.gates.judging.peers import classes_of
+from clusterctl.core.gates.judging.peers import classes_of, versions_of
 from clusterctl.core.gates.judging.shared_faults import DevicePlaces
 from clusterctl.core.gates.planning.pair_steps import PairPlanner
 from clusterctl.core.gates.planning.second_stage import SecondStage
@@ -127,7 +127,7 @@ class PairGate(Gate[P]):
         rails = {(s.name, h.name): h.rail for s in evidence.subjects.values() for h in s.hcas}
         known = [link for link in (*links, *lost) if link.one in rails and link.other in rails]
         topology = DevicePlaces({s.name: s.node.place for s in evidence.subjects.values()}, rails)
-        return findings_of(Graph(known, trusted), topology, classes_of(rails, evidence))
+        return findings_of(Graph(known, trusted), topology, classes_of(rails, evidence), versions_of(evidence))
 
     def _steps(self, planner: PairPlanner, planned: Iterator[tuple[str, GateStep]], obstacles: Mapping[str, Obstacle]) -> GateSteps:
         steps: dict[str, list[GateStep]] = {}

@@ -85,6 +85,8 @@ def _above(node: str, baseline: Baseline, samples: Sequence[Sample]) -> tuple[Ga
             value=top.value,
             limit=baseline.value,
             unit=baseline.unit,
+            op=baseline.op,
+            size_bytes=baseline.size_bytes,
         ),
     )
 
@@ -100,6 +102,8 @@ def _against_floor(node: str, baseline: Baseline, samples: Sequence[Sample]) -> 
         source=baseline.source,
         limit=baseline.limit,
         unit=baseline.unit,
+        op=baseline.op,
+        size_bytes=baseline.size_bytes,
     )
     if not samples:
         at = f" at {baseline.size_bytes} bytes" if baseline.size_bytes else ""

@@ -25,6 +25,7 @@ class PairFindings:
     Attributes:
         behind: device -> the shared part that explains why it is low; `nodes` and `paths` likewise, of whole nodes and of paths between leaves.
         standings: device -> its best meeting among those of its class: a collision spoils one, a slow device all.
+        versions: device -> version of the tool that measured it.
     """
 
     graph: Graph
@@ -33,6 +34,7 @@ class PairFindings:
     nodes: Mapping[End, SharedFault]
     paths: Mapping[End, SharedFault]
     standings: Mapping[End, Standing]
+    versions: Mapping[End, str]
 
     def rail(self, end: End) -> int:
         """The rail of a device."""
@@ -60,8 +62,8 @@ class PairFindings:
         return self.graph.proven(end) and (end in self.graph.cleared or not self.graph.low_with_most(end))
 
 
-def findings_of(graph: Graph, topology: DevicePlaces, classes: Mapping[End, Hashable]) -> PairFindings:
-    """The findings of some links; `classes`: device -> what makes it comparable with others."""
+def findings_of(graph: Graph, topology: DevicePlaces, classes: Mapping[End, Hashable], versions: Mapping[End, str]) -> PairFindings:
+    """The findings of some links; `classes`: device -> what makes it comparable with others; `versions`: of its tool."""
     measured = {end: graph.of(end, LinkState.OK, LinkState.LOW) for end in graph.ends}
     best = {end: max(link.value for link in links) for end, links in measured.items() if links}
     shared = shared_faults(graph, topology)
@@ -69,4 +71,4 @@ def findings_of(graph: Graph, topology: DevicePlaces, classes: Mapping[End, Hash
     def of(*parts: SharedPart) -> dict[End, SharedFault]:
         return {end: fault for fault in shared if fault.part in parts for end in fault.ends}
 
-    return PairFindings(graph, topology, of(*_SWITCHES), of(SharedPart.NODE), of(SharedPart.PATH), standings(best, classes))
+    return PairFindings(graph, topology, of(*_SWITCHES), of(SharedPart.NODE), of(SharedPart.PATH), standings(best, classes), versions)

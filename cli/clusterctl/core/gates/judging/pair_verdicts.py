@@ -44,6 +44,8 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
         simulated=simulated,
         limit=measured.floor if measured else None,
         unit=gate.unit,
+        op=gate.operation(subject.profile.settings_of(gate)),
+        tool_version=findings.versions.get(end, ""),
     )
     if fault := findings.behind.get(end):
         return _behind(gate, graph, blank, hca, fault)

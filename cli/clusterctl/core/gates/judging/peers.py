@@ -161,9 +161,14 @@ def _compared(result: GateResult, standing: Standing, expected: Baseline | None)
     return replace(result, outcome=standing.outcome, rule="peers", reason=GateReason.BELOW_PEERS, detail=text, hint=hint)
 
 
+def versions_of(evidence: Evidence) -> dict[tuple[str, str], str]:
+    """(node, device) -> version of the tool that measured it."""
+    return {(r.node, r.device): r.tool_version for r in evidence.records}
+
+
 def classes_of(ends: Iterable[tuple[str, str]], evidence: Evidence) -> dict[tuple[str, str], Hashable]:
     """The class of each device of pairs: equal GPU model, line rate and version of the tool."""
-    versions = {(r.node, r.device): r.tool_version for r in evidence.records}
+    versions = versions_of(evidence)
     rates = {(s.name, h.name): h.rate_gbps for s in evidence.subjects.values() for h in s.hcas}
     models = {s.name: gpu_model_of(s.node) for s in evidence.subjects.values()}
     return {end: (models[end[0]], rates[end], versions.get(end, "")) for end in ends}
