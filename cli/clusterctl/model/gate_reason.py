@@ -52,7 +52,7 @@ class GateReason(StrEnum):
     BELOW_FLOOR = "below_floor"
     # At its floor, and far below equal devices.
     BELOW_PEERS = "below_peers"
-    # All devices of its class are below what their baseline expects.
+    # Of a class as a whole, not of a node: its median is below what its baseline expects.
     CLASS_SLOW = "class_slow"
     ABOVE_CEILING = "above_ceiling"
     NO_BASELINE = "no_baseline"

@@ -15,7 +15,7 @@ from clusterctl.core.gates.judging.peers import Standing, by_peers, standings
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
-from support.gates import NODE_FLOOR, TODAY, gates, meeting, nccl, node, record
+from support.gates import TODAY, meeting, nccl, node, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,17 +110,3 @@ def test_an_hca_at_361_among_392_fails_and_a_collision_does_not() -> None:
     assert (found["n3"].outcome, found["n3"].reason, found["n3"].value) == (Outcome.FAIL, GateReason.BELOW_PEERS, 361.0)
     assert {r.outcome for n, r in found.items() if n != "n3"} == {Outcome.PASS}
     assert "reseat or replace the cable" in found["n3"].hint
-
-
-def test_a_class_that_is_slow_as_a_whole_warns_and_fails_nobody() -> None:
-    expected = {**NODE_FLOOR, "kind": "expected", "value": 540.0}
-    declared = gates(gates_baselines=[*gates()["gates_baselines"], expected])
-    subjects = [subject_of(node(f"n{i}", declared=declared), TODAY) for i in range(12)]
-
-    def judged(busbw: float) -> set[tuple[Outcome, GateReason | None]]:
-        records = [record("nccl_node", s.name, nccl(busbw + i / 10)) for i, s in enumerate(subjects)]
-        found = judge(subjects, records, level="standard", gates=["nccl_node"])
-        return {(r.outcome, r.reason) for r in found if r.metric == "busbw"}
-
-    assert judged(500.0) == {(Outcome.WARN, GateReason.CLASS_SLOW)}
-    assert judged(535.0) == {(Outcome.PASS, None)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.judging.judge import judge, not_passed
+from clusterctl.core.gates.judging.slow_classes import slow_classes
 from clusterctl.core.gates.planning.coverage import coverage
 from clusterctl.core.gates.planning.gate_plan import SECOND, GatePlan, part_name, plan_again, plan_gates, plan_search
 from clusterctl.core.gates.planning.group_steps import ALL, REST, search_rung
@@ -117,6 +118,7 @@ def run_burnin(
             records = (*records, *measure(search, rundir, config, part, on_event, earlier=records))
         results = judge(subjects, records, level=burnin.level, gates=burnin.gates, impossible=impossible)
     rundir.write_json("gates/results.json", {"schema_version": 1, "results": [asdict(r) for r in results]})
+    rundir.write_json("gates/slow_classes.json", {"schema_version": 1, "slow": [asdict(c) for c in slow_classes(subjects, results)]})
     return results
 
 

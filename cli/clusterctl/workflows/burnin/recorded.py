@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.store import Store
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.level import Level
     from clusterctl.model.node import Node
+    from clusterctl.model.slow_class import SlowClass
 
 _VERB = "burnin"
 
@@ -34,11 +35,13 @@ class BurninRun:
 
     Attributes:
         notes: what it found of burn-ins before it.
+        slow: classes that are slow as a whole; they change no verdict on a node.
     """
 
     rundir: RunDir
     notes: tuple[str, ...] = ()
     results: tuple[GateResult, ...] = field(default=())
+    slow: tuple[SlowClass, ...] = ()
 
     @property
     def code(self) -> ExitCode:
@@ -81,7 +84,10 @@ def burnin_run(
             judged = {n.name for n in nodes}
             store.save_gate_results(recorded.rundir.id, [r for r in run.results if r.node in judged], level)
             bad = sorted({r.node for r in run.results if r.outcome not in GOOD})
-            recorded.code, recorded.summary = run.code, {"nodes": len(judged), "not_passed": bad}
+            recorded.code, recorded.summary = (
+                run.code,
+                {"nodes": len(judged), "not_passed": bad, "slow_classes": [asdict(c) for c in run.slow]},
+            )
 
 
 def _close_killed(store: Store, names: Collection[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
+from clusterctl.core.gates.judging.slow_classes import class_text, slow_classes
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.core.overrides import overridden
 from clusterctl.model.errors import UsageProblemError
@@ -200,7 +201,11 @@ def _context(
 
     def burn_in(nodes: Sequence[Node], partners: Sequence[Node], on_event: Callable[[TaskEvent], None]) -> Sequence[GateResult]:
         site = replace(config, inventory=request.inventory)
-        return run_burnin(_together(selected, nodes, partners), rundir, site, options.level, on_event=on_event)
+        subjects = _together(selected, nodes, partners)
+        results = run_burnin(subjects, rundir, site, options.level, on_event=on_event)
+        for slow in slow_classes(subjects, results):
+            listener.notify(Note(f"warning: {class_text(slow)}"))
+        return results
 
     def alone(nodes: Sequence[Node], partners: Sequence[Node]) -> Mapping[str, str]:
         return nodes_alone(_together(selected, nodes, partners), options.level)

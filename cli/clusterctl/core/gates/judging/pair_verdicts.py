@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.judging.attribution import End, Graph, Link, LinkState
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.judging.missing_evidence import hint_for, most_important
-from clusterctl.core.gates.judging.peers import LEAST_PEERS, expected_of, slow_class
+from clusterctl.core.gates.judging.peers import LEAST_PEERS
 from clusterctl.core.gates.judging.shared_faults import SharedFault, SharedPart
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.pair_gate import PairGate
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import Baseline
 
 _PAIR = 2
 
@@ -62,7 +61,7 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
         passed = replace(blank, outcome=Outcome.PASS, found=found, value=lowest, detail=_seen(end, good, links))
         if low:
             passed = _collision(gate, passed, hca, low, findings.paths.get(end))
-        return _among_peers(gate, findings, passed, hca, expected_of(subject, gate.name, gate.metric))
+        return _among_peers(gate, findings, passed, hca)
     if broken or graph.of(end, LinkState.BROKEN):
         return _not_measured(gate, graph, blank, broken or graph.of(end, LinkState.BROKEN), broken or links)
     detail = "was measured only with HCAs that are at fault themselves" if measured else "met no other HCA of its rail"
@@ -104,14 +103,12 @@ def _collision(gate: PairGate[Any], passed: GateResult, hca: Hca, low: Sequence[
     )
 
 
-def _among_peers(gate: PairGate[Any], findings: PairFindings, passed: GateResult, hca: Hca, expected: Baseline | None) -> GateResult:
+def _among_peers(gate: PairGate[Any], findings: PairFindings, passed: GateResult, hca: Hca) -> GateResult:
     """At its floor with everybody, and in its best meeting still far below devices of its class."""
     end = (passed.node, hca.name)
     standing = findings.standings[end]
     text = standing.text(gate.unit)
     if standing.outcome is Outcome.PASS:
-        if expected and passed.outcome is Outcome.PASS and standing.is_slow_class(expected):
-            return slow_class(passed, standing, expected)
         return replace(passed, detail=f"{passed.detail}; {text}") if standing.peers < LEAST_PEERS else passed
     best = standing.median * (1 - standing.below)
     again = _again(gate, findings.graph, end)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import BaselineKind, GateResult, Outcome
+from clusterctl.model.gate_result import GateResult, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
-    from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import Baseline
+    from clusterctl.model.gate_result import Figure
 
 K = TypeVar("K")
 
@@ -57,36 +56,11 @@ class Standing:
                 return outcome
         return Outcome.PASS
 
-    def is_slow_class(self, expected: Baseline | None) -> bool:
-        """Whether the class as a whole is below what its baseline expects of it."""
-        return self.peers >= self.least and expected is not None and self.median < expected.value * (1 - WARN[1])
-
     def text(self, unit: str) -> str:
         """For people."""
         if self.peers < self.least:
             return f"judged by its floor only: {self.peers} of its class were measured, a comparison takes {self.least}"
         return f"{100 * self.below:.1f} % below the median of its {self.peers} peers, {limit_text(self.median)} {unit} (z {self.z:.1f})"
-
-
-def expected_of(subject: Subject, gate: str, metric: str) -> Baseline | None:
-    """What a profile expects of a good node, where it says so for people."""
-    entries = [
-        b for b in subject.profile.for_gate(gate) if b.metric == metric and b.kind is BaselineKind.EXPECTED and not b.tolerance_percent
-    ]
-    return max(entries, key=lambda b: b.value, default=None)
-
-
-def slow_class(result: GateResult, standing: Standing, expected: Baseline) -> GateResult:
-    """A pass among peers that are all slow: nothing on this node, but something that all of them share."""
-    below = f"{100 * (1 - standing.median / expected.value):.1f} % below the expected {limit_text(expected.value)} {expected.unit} ({expected.source})"
-    return replace(
-        result,
-        outcome=Outcome.WARN,
-        rule="peers",
-        reason=GateReason.CLASS_SLOW,
-        detail=f"the whole class is slow: the median of its {standing.peers} peers, {limit_text(standing.median)} {expected.unit}, is {below}; {result.detail}",
-        hint=f"look at what all share, not at {result.node}: firmware, driver, settings, switches; compare with `clusterctl baseline diff {result.node}`",
-    )
 
 
 def spread_of(values: Sequence[float], middle: float) -> float:
@@ -115,23 +89,22 @@ def standings(values: Mapping[K, float], classes: Mapping[K, Hashable], least: i
 def by_peers(results: Sequence[GateResult], evidence: Evidence) -> Iterator[GateResult]:
     """The results of a node gate: what reaches its floor and is too low among equal nodes fails or warns, and a pass says where there were too few.
 
-    Equal are nodes with the same GPU model and version of the tool; a figure is that of one floor, and of a node its lowest.
+    Equal are nodes with the same GPU model and version of the tool; and of a node its lowest value counts.
     """
     versions: dict[str, str] = {}
     for record in evidence.records:
         versions.setdefault(record.node, record.tool_version)
     measured = [r for r in results if _is_comparable(r, evidence)]
-    values: dict[tuple[object, ...], float] = {}
-    classes: dict[tuple[object, ...], Hashable] = {}
+    values: dict[tuple[str, Figure], float] = {}
+    classes: dict[tuple[str, Figure], Hashable] = {}
     for result in measured:
-        figure, key = _figure(result), (result.node, *_figure(result))
+        key = (result.node, result.figure)
         values[key] = min(values.get(key, result.value or 0.0), result.value or 0.0)
-        classes[key] = (figure, gpu_model_of(evidence.subjects[result.node].node), versions.get(result.node, ""))
+        classes[key] = (result.figure, gpu_model_of(evidence.subjects[result.node].node), versions.get(result.node, ""))
     found = standings(values, classes)
     for result in results:
         if _is_comparable(result, evidence):
-            expected = expected_of(evidence.subjects[result.node], result.gate, result.metric)
-            yield _compared(result, found[result.node, *_figure(result)], expected)
+            yield _compared(result, found[result.node, result.figure])
         else:
             yield result
 
@@ -145,17 +118,11 @@ def _is_comparable(result: GateResult, evidence: Evidence) -> bool:
     )
 
 
-def _figure(result: GateResult) -> tuple[object, ...]:
-    return (result.metric, result.unit, result.limit, result.source)
-
-
-def _compared(result: GateResult, standing: Standing, expected: Baseline | None) -> GateResult:
+def _compared(result: GateResult, standing: Standing) -> GateResult:
     if result.outcome is not Outcome.PASS:
         return result
     text = "; ".join(filter(None, (result.detail, standing.text(result.unit))))
     if standing.outcome is Outcome.PASS:
-        if expected and standing.is_slow_class(expected):
-            return slow_class(result, standing, expected)
         return replace(result, detail=text) if standing.peers < LEAST_PEERS else result
     hint = f"compare driver, firmware, clocks, power and temperature of {result.node} with a peer; then `clusterctl burnin {result.node} --gates {result.gate}`"
     return replace(result, outcome=standing.outcome, rule="peers", reason=GateReason.BELOW_PEERS, detail=text, hint=hint)
