@@ -83,7 +83,7 @@ def night_of(fleet: Fleet, subjects: Sequence[Subject], run: str) -> Night:
     """Both stages of a run and their verdicts."""
     first = plan_gates(subjects, "standard", _GATES, seed=run)
     records = records_of(fleet, first, run)
-    second = plan_again(subjects, records, "standard", _GATES, run)
+    second = plan_again(subjects, records, "standard", _GATES, seed=run)
     records += records_of(fleet, second, f"{run}-again")
     rounds = {s.round for plan in (first, second) for own in plan.steps.values() for s in own}
     retests = _meetings(second)

@@ -67,7 +67,7 @@ def command(
         for text in run.notes:
             messages.note(text)
         with burnin_progress(names, level) as on_event:
-            run.results = run_burnin(subjects, run.rundir, config, level, gates=only, on_event=on_event)
+            run.results = run_burnin(subjects, run.rundir, config, level, gates=only, usual=run.usual, on_event=on_event)
         run.slow = slow_classes(subjects, run.results)
     header = read_header(run.rundir.path)
     body = {"run": run.rundir.id, "directory": str(run.rundir.path), "level": level, "gates": list(header.gates)}

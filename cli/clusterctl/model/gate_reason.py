@@ -52,6 +52,8 @@ class GateReason(StrEnum):
     BELOW_FLOOR = "below_floor"
     # At its floor, and far below equal devices.
     BELOW_PEERS = "below_peers"
+    # Far below what the device itself read in earlier runs.
+    BELOW_HISTORY = "below_history"
     # Of a class as a whole, not of a node: its median is below what its baseline expects.
     CLASS_SLOW = "class_slow"
     ABOVE_CEILING = "above_ceiling"

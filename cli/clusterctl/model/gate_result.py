@@ -179,6 +179,7 @@ class GateResult:
         boot_id: the boot of the node in which it was seen, as the kernel names it; empty where the gate does not say.
         op, size_bytes: operation and message size of the figure; empty and None where its baseline names none.
         tool_version: of the tool that measured it; empty where it is not known.
+        best: of a device that was measured with several others, what it read with the best of them; None where `value` is all.
     """
 
     gate: str
@@ -203,6 +204,12 @@ class GateResult:
     op: str = ""
     size_bytes: int | None = None
     tool_version: str = ""
+    best: float | None = None
+
+    @property
+    def own_value(self) -> float | None:
+        """What the device itself can do, as far as it was seen: a collision, or a slower partner, spoils one meeting and not the best."""
+        return self.value if self.best is None else self.best
 
     @property
     def figure(self) -> Figure:

@@ -10,6 +10,7 @@ import yaml
 
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.raw_records import read_all, read_header
+from clusterctl.adapters.usual_values import read_usual
 from clusterctl.core.gates.judging.judge import judge
 from clusterctl.core.gates.judging.slow_classes import slow_classes
 from clusterctl.core.gates.registry import gate_named, gate_names
@@ -58,7 +59,7 @@ def judge_stored(
         nodes = [_with_baselines(n, entries) for n in nodes]
     today = datetime.now(UTC).date()
     subjects = [subject_of(n, today, partner=n.name in header.partners) for n in nodes]
-    results = judge(subjects, records, level=header.level, gates=header.gates, impossible=header.impossible)
+    results = judge(subjects, records, level=header.level, gates=header.gates, impossible=header.impossible, usual=read_usual(directory))
     chosen = tuple(r for r in results if gate in ("", r.gate))
     return Rejudged(header, header.nodes, chosen, slow_classes(subjects, chosen))
 

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.run_directory import RunDir
+from clusterctl.core.gates.judging.own_history import usual_values
 from clusterctl.core.gates.planning.gate_plan import plan_again, plan_gates
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.node import Place
+from clusterctl.model.own_history import PastResult
 from clusterctl.workflows.burnin import measure
 from clusterctl.workflows.burnin import measure_and_judge as burnin
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
@@ -98,7 +100,7 @@ def test_only_suspects_and_their_partners_are_measured_again() -> None:
     subjects = fleet.subjects()
     gates_run = ("rdma_pair", "load_errors")
     records = records_of(fleet, plan_gates(subjects, "standard", ("rdma_pair",), seed="r"), "r")
-    plan = plan_again(subjects, records, "standard", gates_run, "r")
+    plan = plan_again(subjects, records, "standard", gates_run, seed="r")
     assert len(plan.busy) <= 6
     assert {"n3", "n20"} < set(plan.busy)
     pairs = [s for own in plan.steps.values() for s in own if s.gate == "rdma_pair"]
@@ -127,3 +129,27 @@ def test_agents_measure_the_suspects_again(tmp_path: Path, monkeypatch: pytest.M
     assert "n4" in pairs.plays[1]
     assert {"round0", "round1", "round2", "again3"} <= pairs.rounds
     assert set(judge_stored(rundir.path, None).results) == set(found)
+
+
+@pytest.mark.slow
+def test_agents_repeat_what_is_far_below_its_own_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = SimulatedPairs(tmp_path, {"n4": 375.0})
+    monkeypatch.setattr(measure, "run_playbook", pairs.play)
+    monkeypatch.setattr(burnin, "_today", lambda: TODAY)
+    declared = gates(gates_settings={"rdma_pair": {"duration_s": 1, "timeout_s": 30, "base_port": 21500}})
+    some = [
+        replace(node(f"n{i}", rails=1, declared=declared, host=address_of(f"n{i}")), place=Place(leaf=f"leaf{i % 2}")) for i in range(1, 9)
+    ]
+    config = Config(tmp_path, (), tmp_path)
+    rundirs = [RunDir.create(tmp_path, name) for name in ("first", "second")]
+    first = run_burnin(subjects_of(some), rundirs[0], config, "standard", gates=["rdma_pair"])
+    assert {r.outcome for r in first} == {Outcome.PASS}
+    assert len(pairs.plays) == 1, "without a history nothing is repeated"
+    usual = usual_values([PastResult(replace(r, best=392.0), f"r{i}", "") for i in range(5) for r in first if r.value is not None])
+    found = run_burnin(subjects_of(some), rundirs[1], config, "standard", gates=["rdma_pair"], usual=usual)
+    low = [r for r in found if r.outcome is not Outcome.PASS]
+    assert [(r.node, r.outcome, r.reason) for r in low] == [("n4", Outcome.WARN, GateReason.BELOW_HISTORY)]
+    assert "375 Gb/s is 4.3 % below its own average of the last 5 runs, 392 Gb/s, also when it was repeated" in low[0].detail
+    assert len(pairs.plays) == 3
+    assert "n4" in pairs.plays[2]
+    assert set(judge_stored(rundirs[1].path, None).results) == set(found)

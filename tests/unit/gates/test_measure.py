@@ -13,7 +13,8 @@ from clusterctl.adapters.run_directory import RunDir
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.gate_reason import GateReason
-from clusterctl.model.gate_result import Outcome, RawRecord, gates_exit_code
+from clusterctl.model.gate_result import Figure, Outcome, RawRecord, gates_exit_code
+from clusterctl.model.own_history import HistoryKey
 from clusterctl.model.playbook_result import HostOutcome, HostStatus, PlaybookResult, PlaybookStatus, TaskFailure
 from clusterctl.workflows.burnin import measure
 from clusterctl.workflows.burnin import measure_and_judge as burnin
@@ -54,6 +55,7 @@ class Fleet:
         self.slow: dict[tuple[str, str], float] = {}
         self.lost: dict[str, HostStatus] = {}
         self.weak: dict[str, float] = {}
+        self.repeated: dict[str, float] = {}
         self.snapshots: dict[tuple[str, str], str] = {}
         self.spoil: Callable[[str], str] = lambda lines: lines
         self.status = PlaybookStatus.COMPLETED
@@ -86,7 +88,8 @@ class Fleet:
         elif step["gate"] == "load_errors":
             text = self.snapshots.get((name, step["name"]), snapshot(STEPS.index(step["name"])))
         elif step["gate"] == "nccl_node":
-            text = nccl(self.weak.get(name, 477.0))
+            own = self.repeated if step["name"] == "again" else self.weak
+            text = nccl(own.get(name, 477.0))
         elif step["name"].startswith("ranks"):
             text = rank_document(name, GPUS * self.group.index(name), GPUS, GPUS * len(self.group))
         else:
@@ -309,3 +312,40 @@ def test_why_a_node_brought_nothing_is_told() -> None:
 @pytest.mark.parametrize("line", ["", "null", "[]", '{"gate": 1}', '{"gate": "x", "unknown": 1}', '{"argv": "x"}', "{" * 50])
 def test_lines_that_are_no_records_are_left_out(line: str) -> None:
     assert read_records(line) == ()
+
+
+def usual_busbw(name: str, average: float) -> dict[HistoryKey, float]:
+    return {HistoryKey(name, "", Figure("nccl_node", "busbw", "GB/s"), "", simulated=True): average}
+
+
+@pytest.mark.parametrize(("again", "outcome"), [(479.0, Outcome.PASS), (465.0, Outcome.WARN)])
+def test_what_is_far_below_its_own_history_is_repeated_once_in_the_same_burn_in(
+    fleet: Fleet, rundir: RunDir, tmp_path: Path, again: float, outcome: Outcome
+) -> None:
+    fleet.weak, fleet.repeated = {"n2": 464.0}, {"n2": again}
+    usual = {**usual_busbw("n1", 480.0), **usual_busbw("n2", 480.0)}
+    results = run_burnin(subjects_of(nodes(3, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node"], usual=usual)
+    assert [play.nodes for play in fleet.plays] == [("n1", "n2", "n3"), ("n2",)]
+    found = next(r for r in results if r.node == "n2" and r.metric == "busbw")
+    assert (found.outcome, found.value) == (outcome, again)
+    assert {r.outcome for r in results if r is not found} == {Outcome.PASS}
+    assert gates_exit_code(results) is ExitCode.OK
+    steps = [r.step for r in read_all(rundir.path) if (r.gate, r.node) == ("nccl_node", "n2")]
+    assert steps == ["solo", "again"]
+    assert set(judge_stored(rundir.path, None).results) == set(results), "an old run is judged by what was known then"
+
+
+def test_damaged_averages_of_a_run_are_an_error(fleet: Fleet, rundir: RunDir, tmp_path: Path) -> None:
+    run_burnin(subjects_of(nodes(2, rails=1)), rundir, config(tmp_path), "standard", gates=["nccl_node"])
+    file = rundir.path / "gates" / "usual_values.json"
+    assert json.loads(file.read_text()) == {"schema_version": 1, "usual": []}
+    for text, why in (
+        ("{", "damaged"),
+        ('{"schema_version": 1, "usual": [{}]}', "damaged"),
+        ('{"schema_version": 2, "usual": []}', "schema_version 2"),
+    ):
+        file.write_text(text)
+        with pytest.raises(ConfigError, match=why):
+            judge_stored(rundir.path, None)
+    file.unlink()
+    assert judge_stored(rundir.path, None).results

@@ -119,3 +119,19 @@ def test_the_runs_of_what_is_returned_are_told(store: Store) -> None:
     bring(store, NAME, State.PROVISIONING)
     assert (store.validated_in(NAME, current=True), store.measured_in(NAME, current=True)) == ("", ())
     assert (store.validated_in(NAME), store.measured_in(NAME)) == (RUN, (LATER,))
+
+
+def test_past_values_are_returned_oldest_first_with_their_runs_and_no_more_than_history_needs(store: Store) -> None:
+    figure = {"metric": "busbw", "unit": "GB/s", "op": "all_reduce", "size_bytes": 17179869184, "tool_version": "2.17.6", "device": ""}
+    good = replace(a_result(), **figure)  # type: ignore[arg-type]
+    for number in range(30):
+        store.save_gate_results(RUN if number < 15 else LATER, [replace(good, value=400.0 + number)])
+    other = [replace(good, value=1.0, outcome=Outcome.FAIL), replace(good, value=2.0, rule="growth"), replace(good, value=None)]
+    store.save_gate_results(LATER, [*other, replace(good, value=3.0, node="r12-n02")])
+    found = store.past_results([NAME])
+    assert [p.result.value for p in found] == [400.0 + number for number in range(10, 30)]
+    assert [p.run_id for p in found] == [RUN] * 5 + [LATER] * 15
+    assert all(p.run_at for p in found)
+    assert found[0].result == replace(good, value=410.0)
+    assert [p.result.value for p in store.past_results(["r12-n02", "r12-n99"])] == [3.0]
+    assert store.past_results([]) == ()

@@ -16,6 +16,7 @@ from clusterctl.core.admission.standing import Measured, counting
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
+from clusterctl.model.own_history import LAST_RUNS, VALUE_RULES, PastResult
 from clusterctl.model.records import Unanswered
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from clusterctl.model.level import Level
 
+# A run has a result for each floor of a figure.
+_PAST = 4 * LAST_RUNS
 _GATE_TEXT = ("gate", "rule", "metric", "expected", "found", "device", "source", "detail", "hint", "boot_id", "op", "tool_version")
 
 
@@ -116,6 +119,21 @@ class EvidenceRepository(Repository):
             if run_id is not None:
                 query = query.where(t.gate_results.c.run_id == run_id)
             return counting([Measured(_gate(r), r.batch) for r in connection.execute(query)])
+
+    def past_results(self, nodes: Iterable[str]) -> tuple[PastResult, ...]:
+        """The newest results with a measured value, oldest first: enough for the last five runs of each figure of each device."""
+        g = t.gate_results
+        found: list[PastResult] = []
+        figure = (g.c.node, g.c.gate, g.c.metric, g.c.device, g.c.op, g.c.size_bytes, g.c.tool_version)
+        newest_first = func.row_number().over(partition_by=figure, order_by=g.c.id.desc()).label("number")
+        good = g.c.outcome.in_([Outcome.PASS.value, Outcome.WARN.value])
+        for part in slices(nodes):
+            of_nodes = select(g, newest_first).where(g.c.node.in_(part), g.c.value.is_not(None), good, g.c.rule.in_(VALUE_RULES))
+            inner = of_nodes.subquery()
+            query = select(inner, t.runs.c.started_at).join(t.runs, t.runs.c.id == inner.c.run_id).where(inner.c.number <= _PAST)
+            with reading(self._engine) as connection:
+                found += [PastResult(_gate(row), row.run_id, row.started_at) for row in connection.execute(query.order_by(inner.c.id))]
+        return tuple(found)
 
     def measured_levels(self, node: str) -> frozenset[str]:
         """The levels at which the newest current results of each gate of a node were measured; the empty text where it was not recorded."""
@@ -230,6 +248,7 @@ def _gate_values(result: GateResult) -> dict[str, Any]:
         "limit": result.limit,
         "unit": result.unit,
         "size_bytes": result.size_bytes,
+        "best": result.best,
         "observed": result.observed.value if result.observed else None,
     }
 
@@ -246,5 +265,6 @@ def _gate(row: Row[Any]) -> GateResult:
         limit=row.limit,
         unit=row.unit or "",
         size_bytes=row.size_bytes,
+        best=row.best,
         observed=Outcome(row.observed) if row.observed else None,
     )

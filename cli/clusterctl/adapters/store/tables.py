@@ -168,6 +168,7 @@ gate_results = Table(
     Column("op", Text, nullable=False, server_default=""),
     Column("size_bytes", BigInteger),
     Column("tool_version", Text, nullable=False, server_default=""),
+    Column("best", Float),
     Column("spec_digest", SHORT_TEXT, nullable=False),
     Column("epoch", Integer, nullable=False),
     Index("ix_gate_results_node_id", "node", "id"),

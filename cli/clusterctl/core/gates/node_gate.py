@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from clusterctl.core.gates.gate import Gate, S, Scope
 from clusterctl.core.gates.judging.limits import compare_with_limits
 from clusterctl.core.gates.judging.missing_evidence import with_hint
+from clusterctl.core.gates.judging.own_history import is_low, with_repeats
 from clusterctl.core.gates.judging.reading import Reading, gate_raised, not_run, read_record
-from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
+from clusterctl.core.gates.planning.step import AGAIN, GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.gate_reason import GateReason
 
@@ -48,14 +49,28 @@ class NodeGate(Gate[S]):
         return GateSteps({s.name: (self._step(s, level, batch),) for s in subjects})
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """Each node by its own records."""
+        """Each node by its own records, that of a repeat among them."""
         results: list[GateResult] = []
         for subject in evidence.judged:
-            for record in (r for r in evidence.records if r.node == subject.name):
-                results += [
-                    replace(r, simulated=record.simulated, tool_version=record.tool_version) for r in self._results(subject, record)
+            own = [r for r in evidence.records if r.node == subject.name]
+            first, again = (
+                [
+                    replace(result, simulated=record.simulated, tool_version=record.tool_version)
+                    for record in own
+                    if (record.step == AGAIN) is is_repeat
+                    for result in self._results(subject, record)
                 ]
+                for is_repeat in (False, True)
+            )
+            results += with_repeats(first, again)
         return tuple(results)
+
+    def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
+        """The same step once more on the nodes that are far below their own earlier runs."""
+        low = {r.node for r in self.judge(evidence) if is_low(r, evidence.usual)} if evidence.usual else set()
+        taking = [s for s in subjects if s.name in low]
+        batch = next(batches) if taking else 0
+        return GateSteps({s.name: (replace(self._step(s, evidence.level, batch), name=AGAIN),) for s in taking})
 
     def _results(self, subject: Subject, record: RawRecord) -> Sequence[GateResult]:
         reading = read_record(self, record)

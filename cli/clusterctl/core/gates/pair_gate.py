@@ -10,6 +10,7 @@ from pydantic import Field
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.attribution import Graph
 from clusterctl.core.gates.judging.links import links_of, lost_links
+from clusterctl.core.gates.judging.own_history import against_history
 from clusterctl.core.gates.judging.pair_findings import PairFindings, findings_of
 from clusterctl.core.gates.judging.pair_verdicts import device_result
 from clusterctl.core.gates.judging.peers import classes_of, versions_of
@@ -99,10 +100,14 @@ class PairGate(Gate[P]):
         return self._steps(planner, planner.steps(batches, seed), obstacles)
 
     def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int], seed: str) -> GateSteps:
-        """The second stage: the devices that the first left without a proof, each with two different proven partners; none where there is nothing to find out."""
+        """The second stage: the devices that the first left without a proof, and those far below their own earlier runs, each with two different proven partners.
+
+        None where there is nothing to find out.
+        """
         findings = self._findings(evidence)
-        suspects = {end: findings.rail(end) for end in findings.to_measure_again()}
-        proven = {end: findings.rail(end) for end in findings.good_partners()}
+        low = self._below_history(evidence)
+        suspects = {end: findings.rail(end) for end in (*findings.to_measure_again(), *low)}
+        proven = {end: findings.rail(end) for end in findings.good_partners() if end not in low}
         leaves = {s.name: s.node.place.switch for s in subjects}
         met = {frozenset((r.node, r.peer)) for r in evidence.records}
         rounds = SecondStage(_by_node(suspects), _by_node(proven), leaves, met).rounds(seed)
@@ -118,7 +123,12 @@ class PairGate(Gate[P]):
         findings = self._findings(evidence)
         simulated = any(r.simulated for r in evidence.records)
         judged = [s for s in evidence.judged if s.name in taking]
-        return tuple(device_result(self, findings, s, h, len(taking), simulated=simulated) for s in judged for h in s.hcas)
+        verdicts = (device_result(self, findings, s, h, len(taking), simulated=simulated) for s in judged for h in s.hcas)
+        return tuple(against_history(v, evidence.usual, repeated=findings.was_repeated((v.node, v.device))) for v in verdicts)
+
+    def _below_history(self, evidence: Evidence) -> tuple[End, ...]:
+        """The devices that pass and are far below their own earlier runs."""
+        return tuple((r.node, r.device) for r in (self.judge(evidence) if evidence.usual else ()) if r.reason is GateReason.BELOW_HISTORY)
 
     def _findings(self, evidence: Evidence) -> PairFindings:
         trusted = [s.name for s in evidence.subjects.values() if s.partner]

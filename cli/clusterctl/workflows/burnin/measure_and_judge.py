@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.usual_values import USUAL_FILE, usual_document
 from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.judging.judge import judge, not_passed
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.planning.step import Obstacle
     from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.node import Node
+    from clusterctl.model.own_history import HistoryKey
     from clusterctl.model.task_event import TaskEvent
 
 
@@ -81,11 +83,12 @@ def run_burnin(
     level: str,
     *,
     gates: Sequence[str] | None = None,
+    usual: Mapping[HistoryKey, float] | None = None,
     on_event: Callable[[TaskEvent], None] | None = None,
 ) -> tuple[GateResult, ...]:
-    """Measure the subjects at `level`, all its gates or only `gates`, and judge those that are no partners.
+    """Measure the subjects at `level`, all its gates or only `gates`, and judge those that are no partners; `usual`: what devices read in earlier runs.
 
-    Node and pair gates come first; pairs in two stages, of which the second measures the suspects of the first with proven partners. A group gate then runs over the nodes that passed them (and the partners), so that a bad
+    Node and pair gates come first; pairs in two stages, of which the second measures the suspects of the first with proven partners, and repeats what is far below `usual`. A group gate then runs over the nodes that passed them (and the partners), so that a bad
     node does not spoil it for the others; where a group is bad, it is searched for the nodes at fault, and the others are measured again without them. Raw records, plans and results are in the run directory afterwards, whatever happens.
 
     Raises:
@@ -98,11 +101,12 @@ def run_burnin(
     early = tuple(g for g in burnin.gates if g not in late)
     frames = tuple(g for g in gate_names(Scope.BURN_IN) if g in burnin.gates)
     plan = plan_gates(subjects, burnin.level, early, seed=rundir.id)
+    rundir.write_json(USUAL_FILE, usual_document(usual or {}))
     burnin.write_header(plan, plan.impossible)
     records: tuple[RawRecord, ...] = measure(plan, rundir, config, BurnInPart.NODES, on_event)
-    again = plan_again(subjects, records, burnin.level, early, rundir.id)
+    again = plan_again(subjects, records, burnin.level, early, seed=rundir.id, usual=usual)
     records = (*records, *measure(again, rundir, config, part_name(BurnInPart.NODES, SECOND), on_event, earlier=records))
-    results = judge(subjects, records, level=burnin.level, gates=early, impossible=plan.impossible)
+    results = judge(subjects, records, level=burnin.level, gates=early, impossible=plan.impossible, usual=usual)
     impossible = dict(plan.impossible)
     for rung in _rungs(subjects, results, late, burnin.level):
         taking = _taking(subjects, results, records, late, rung)
@@ -116,7 +120,7 @@ def run_burnin(
                 break
             part = part_name(BurnInPart.GROUP, search_rung(rung, number))
             records = (*records, *measure(search, rundir, config, part, on_event, earlier=records))
-        results = judge(subjects, records, level=burnin.level, gates=burnin.gates, impossible=impossible)
+        results = judge(subjects, records, level=burnin.level, gates=burnin.gates, impossible=impossible, usual=usual)
     rundir.write_json("gates/results.json", {"schema_version": 1, "results": [asdict(r) for r in results]})
     rundir.write_json("gates/slow_classes.json", {"schema_version": 1, "slow": [asdict(c) for c in slow_classes(subjects, results)]})
     return results

@@ -13,17 +13,19 @@ from clusterctl.model.gate_result import gates_exit_code
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
 from clusterctl.workflows.lease import leases_on
+from clusterctl.workflows.own_history import usual_of
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.level import Level
     from clusterctl.model.node import Node
+    from clusterctl.model.own_history import HistoryKey
     from clusterctl.model.slow_class import SlowClass
 
 _VERB = "burnin"
@@ -35,11 +37,13 @@ class BurninRun:
 
     Attributes:
         notes: what it found of burn-ins before it.
+        usual: what the nodes read in earlier runs.
         slow: classes that are slow as a whole; they change no verdict on a node.
     """
 
     rundir: RunDir
     notes: tuple[str, ...] = ()
+    usual: Mapping[HistoryKey, float] = field(default_factory=dict)
     results: tuple[GateResult, ...] = field(default=())
     slow: tuple[SlowClass, ...] = ()
 
@@ -79,7 +83,7 @@ def burnin_run(
         )
         with recorded_run(store, start) as recorded:
             store.register(everyone)
-            run = BurninRun(recorded.rundir, _close_killed(store, names))
+            run = BurninRun(recorded.rundir, _close_killed(store, names), usual_of(store, [n.name for n in nodes]))
             yield run
             judged = {n.name for n in nodes}
             store.save_gate_results(recorded.rundir.id, [r for r in run.results if r.node in judged], level)

@@ -28,6 +28,7 @@ from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
 from clusterctl.workflows.lease import leases_on
 from clusterctl.workflows.lemons import due_of
+from clusterctl.workflows.own_history import usual_of
 from clusterctl.workflows.parts import read_all_parts
 from clusterctl.workflows.power.run_power import switch_nodes
 from clusterctl.workflows.power.switch import PowerLimits
@@ -202,7 +203,8 @@ def _context(
     def burn_in(nodes: Sequence[Node], partners: Sequence[Node], on_event: Callable[[TaskEvent], None]) -> Sequence[GateResult]:
         site = replace(config, inventory=request.inventory)
         subjects = _together(selected, nodes, partners)
-        results = run_burnin(subjects, rundir, site, options.level, on_event=on_event)
+        usual = usual_of(store, [n.name for n in nodes])
+        results = run_burnin(subjects, rundir, site, options.level, usual=usual, on_event=on_event)
         for slow in slow_classes(subjects, results):
             listener.notify(Note(f"warning: {class_text(slow)}"))
         return results

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import RawRecord
     from clusterctl.model.level import Level
+    from clusterctl.model.own_history import HistoryKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Evidence:
         records: those of this gate, always in the same order.
         failed_before: node -> the first gate of an earlier scope that it did not pass.
         group_gates: the gates of this judgement in which all nodes run together.
+        usual: what a device read in earlier runs, on average.
     """
 
     subjects: Mapping[str, Subject]
@@ -31,6 +33,7 @@ class Evidence:
     level: Level
     failed_before: Mapping[str, str] = field(default_factory=dict)
     group_gates: frozenset[str] = frozenset()
+    usual: Mapping[HistoryKey, float] = field(default_factory=dict)
 
     @property
     def judged(self) -> tuple[Subject, ...]:

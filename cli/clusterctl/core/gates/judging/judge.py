@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.gate import Gate, Scope
 from clusterctl.core.gates.judging.evidence import Evidence
 from clusterctl.core.gates.judging.missing_evidence import hint_for
+from clusterctl.core.gates.judging.own_history import against_history
 from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import gate_raised
 from clusterctl.core.gates.judging.reboots import by_reboots
+from clusterctl.core.gates.planning.step import AGAIN
 from clusterctl.core.gates.registry import all_gates, gate_named
 from clusterctl.core.observe import observe_results
 from clusterctl.model.gate_reason import GateReason
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import RawRecord
     from clusterctl.model.level import Level
+    from clusterctl.model.own_history import HistoryKey
 
 _ORDER = {Outcome.FAIL: 0, Outcome.COULD_NOT_RUN: 1, Outcome.WARN: 2, Outcome.PASS: 3}
 
@@ -35,11 +38,12 @@ def judge(
     level: Level,
     gates: Sequence[str],
     impossible: Mapping[tuple[str, str], Obstacle] | None = None,
+    usual: Mapping[HistoryKey, float] | None = None,
 ) -> tuple[GateResult, ...]:
     """Judge `gates` on every subject that is no partner.
 
     Every (gate, node) that the node's profile declares at `level` gets at least one result: without evidence it could not run.
-    `impossible` names the gates that could not even be planned on a node.
+    `impossible` names the gates that could not even be planned on a node, `usual` what devices read in earlier runs.
 
     Raises:
         ConfigError: a gate is unknown.
@@ -54,7 +58,7 @@ def judge(
         failed_before = not_passed(results)
         for gate in (g for g in all_gates() if g in chosen and g.scope is scope):
             declared = [s.name for s in judged if gate.name in s.profile.levels[level]]
-            evidence = Evidence(known, [r for r in ordered if r.gate == gate.name], level, failed_before, groups)
+            evidence = Evidence(known, [r for r in ordered if r.gate == gate.name], level, failed_before, groups, usual or {})
             own = [r for r in _results_of(gate, evidence) if r.node in declared]
             missing = sorted(set(declared) - {r.node for r in own})
             every = [*own, *(_without_evidence(gate, n, impossible or {}, failed_before) for n in missing)]
@@ -79,7 +83,14 @@ def _results_of(gate: Gate[Any], evidence: Evidence) -> Sequence[GateResult]:
             GateResult(gate.name, n, Outcome.COULD_NOT_RUN, "complete", detail=detail, hint=hint_for(gate, reason, n), reason=reason)
             for n in nodes
         ]
-    return tuple(by_peers(results, evidence)) if gate.scope is Scope.NODE else results
+    return tuple(_by_others(results, evidence)) if gate.scope is Scope.NODE else results
+
+
+def _by_others(results: Sequence[GateResult], evidence: Evidence) -> Iterator[GateResult]:
+    """Against equal nodes of the run, then against the node's own past."""
+    repeated = {r.node for r in evidence.records if r.step == AGAIN}
+    for result in by_peers(results, evidence):
+        yield against_history(result, evidence.usual, repeated=result.node in repeated)
 
 
 def _checked(gate: Gate[Any], result: object) -> GateResult:

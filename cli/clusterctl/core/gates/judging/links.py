@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.core.gates.judging.attribution import End, Link, LinkState
 from clusterctl.core.gates.judging.limits import applicable, floors, limit_text
 from clusterctl.core.gates.judging.reading import read_record
-from clusterctl.core.gates.planning.pair_steps import AGAIN, TURNS
+from clusterctl.core.gates.planning.pair_steps import TURNS
 from clusterctl.core.gates.planning.schedule import everybody_meets
+from clusterctl.core.gates.planning.step import AGAIN
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
 from clusterctl.model.gate_result import BaselineKind

@@ -40,6 +40,10 @@ class PairFindings:
         """The rail of a device."""
         return self.topology.rails[end]
 
+    def was_repeated(self, end: End) -> bool:
+        """Whether a device was measured in the second stage, for its own sake."""
+        return any(link.suspect == end for link in self.graph.of(end, LinkState.OK, LinkState.LOW))
+
     def to_measure_again(self) -> tuple[End, ...]:
         """The suspects that no shared part explains."""
         return tuple(end for end in self.graph.suspects() if end not in self.behind)

@@ -58,7 +58,8 @@ def device_result(gate: PairGate[Any], findings: PairFindings, subject: Subject,
     if good and not broken and end not in graph.dead:
         lowest = min(link.value for link in good)
         found = f"{limit_text(lowest)} {gate.unit}"
-        passed = replace(blank, outcome=Outcome.PASS, found=found, value=lowest, detail=_seen(end, good, links))
+        best = max(link.value for link in good)
+        passed = replace(blank, outcome=Outcome.PASS, found=found, value=lowest, best=best, detail=_seen(end, good, links))
         if low:
             passed = _collision(gate, passed, hca, low, findings.paths.get(end))
         return _among_peers(gate, findings, passed, hca)

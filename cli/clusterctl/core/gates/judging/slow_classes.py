@@ -35,12 +35,12 @@ def slow_classes(subjects: Sequence[Subject], results: Sequence[GateResult]) -> 
     known = {s.name: s for s in subjects}
     members: dict[tuple[Figure, DeviceClass], dict[tuple[str, str], GateResult]] = {}
     for result in results:
-        if result.value is None or result.reason is GateReason.ABOVE_CEILING or result.node not in known:
+        if result.own_value is None or result.reason is GateReason.ABOVE_CEILING or result.node not in known:
             continue
         if gate_named(result.gate).scope in (Scope.NODE, Scope.PAIR):
             own = members.setdefault((result.figure, _class_of(known[result.node], result)), {})
             lowest = own.get((result.node, result.device))
-            if lowest is None or result.value < (lowest.value or 0.0):
+            if lowest is None or result.own_value < (lowest.own_value or 0.0):
                 own[result.node, result.device] = result
     found = (_slow(device_class, tuple(own.values()), known) for (_, device_class), own in sorted(members.items(), key=lambda m: m[0]))
     return tuple(one for one in found if one)
@@ -86,7 +86,7 @@ def _slow(device_class: DeviceClass, own: Sequence[GateResult], known: dict[str,
     if len(own) < LEAST_PEERS or not entries:
         return None
     expected = min(entries, key=lambda b: b.value)
-    values = [r.value or 0.0 for r in own]
+    values = [r.own_value or 0.0 for r in own]
     middle = median(values)
     error = _error(spread_of(values, middle), len(values))
     learned = _error(expected.spread * expected.value, expected.n) if expected.spread and expected.n else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.gate_class import raised_while_planned
 from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.judging.evidence import Evidence
+from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.pair_gate import PairGate
 from clusterctl.core.gates.planning.devices import gpu_vendor_of
 from clusterctl.core.gates.planning.group_steps import REST, search_rung
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import RawRecord
     from clusterctl.model.level import Level
+    from clusterctl.model.own_history import HistoryKey
 
 # The second stage of the part of nodes and pairs.
 SECOND = "again"
@@ -132,18 +134,40 @@ def _steps_of(gate: Gate[Any], taking: Sequence[Subject], level: Level, batches:
         raise raised_while_planned(gate, e) from e
 
 
-def plan_again(subjects: Sequence[Subject], records: Sequence[RawRecord], level: Level, gates: Sequence[str], seed: str) -> GatePlan:
-    """Plan the second stage of the pair gates from the records of the first: only suspects and their partners run something. It ends with its own snapshots.
+def plan_again(
+    subjects: Sequence[Subject],
+    records: Sequence[RawRecord],
+    level: Level,
+    gates: Sequence[str],
+    *,
+    seed: str,
+    usual: Mapping[HistoryKey, float] | None = None,
+) -> GatePlan:
+    """Plan what is measured again, from the records of the first stage. It ends with its own snapshots.
+
+    Gates of pairs: suspects with proven partners. Gates of pairs and of nodes: what is far below `usual`, the device's own earlier runs.
 
     Raises:
         ConfigError: as `plan_gates`.
     """
     planned: list[GateSteps] = []
     batches = count()
-    for gate, taking, evidence in _measured(subjects, records, level, gates):
+    for gate, taking, measured in _measured(subjects, records, level, gates):
+        evidence = replace(measured, usual=usual or {})
         if isinstance(gate, PairGate):
             planned.append(gate.plan_again(taking, evidence, batches, seed))
+        elif isinstance(gate, NodeGate):
+            planned.append(_repeats(gate, taking, evidence, batches))
     return _further(subjects, level, gates, planned, batches, part=part_name(BurnInPart.NODES, SECOND))
+
+
+def _repeats(gate: NodeGate[Any], taking: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
+    try:
+        return gate.plan_again(taking, evidence, batches)
+    except ClusterctlError:
+        raise
+    except Exception as e:  # the code of a site's gate may raise anything
+        raise raised_while_planned(gate, e) from e
 
 
 def plan_search(

@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core.gates.planning.schedule import matchings, number_of_rounds
-from clusterctl.core.gates.planning.step import GateStep, Side
+from clusterctl.core.gates.planning.step import AGAIN, GateStep, Side
 from clusterctl.core.gates.settings import at_level
 from clusterctl.model.errors import ConfigError
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _LAST_PORT = 65535
 # The turns of a meeting: what is the server in one is the client in the other, so that each end sends and receives.
 TURNS = ("turn1", "turn2")
-# The stages of a pair gate, as its steps are named: everybody, then suspects with proven partners.
-FIRST, AGAIN = "round", "again"
+# The first stage of a pair gate, as its steps are named: everybody.
+FIRST = "round"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_reason import GateReason
 
 
+# What is measured once more: the step of a node by itself, and the rounds of suspects with proven partners.
+AGAIN = "again"
+
+
 class Side(StrEnum):
     """A server is started before its client and waits for it; a solo step has no counterpart.
 

@@ -1,4 +1,4 @@
-"""What the value of a gate result is a figure of, beside its metric: operation, message size, version of the tool."""
+"""What the value of a gate result is a figure of, beside its metric: operation, message size, version of the tool, and the best of several."""
 
 from __future__ import annotations
 
@@ -13,3 +13,4 @@ def upgrade() -> None:
     op.add_column("gate_results", sa.Column("op", sa.Text(), nullable=False, server_default=""))
     op.add_column("gate_results", sa.Column("size_bytes", sa.BigInteger()))
     op.add_column("gate_results", sa.Column("tool_version", sa.Text(), nullable=False, server_default=""))
+    op.add_column("gate_results", sa.Column("best", sa.Float()))
