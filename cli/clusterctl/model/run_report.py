@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult, RawRecord
     from clusterctl.model.part import Part
     from clusterctl.model.records import NodeRecord, RunRow, TransitionRow
+    from clusterctl.model.slow_class import SlowClass
     from clusterctl.model.state import State
 
 _ORDER = (Outcome.FAIL, Outcome.COULD_NOT_RUN, Outcome.WARN, Outcome.WAIVED, Outcome.PASS, Outcome.NOT_APPLICABLE)
@@ -85,6 +86,7 @@ class RunReport:
         records: the raw records of its gates, or of the runs whose measurements still count.
         no_records: why there are none; empty where there are.
         records_of: the runs that wrote `records`; empty where this run did.
+        slow: classes that were slow as a whole in this run.
     """
 
     run: RunRow
@@ -95,6 +97,7 @@ class RunReport:
     records: tuple[RawRecord, ...] = ()
     no_records: str = ""
     records_of: tuple[str, ...] = ()
+    slow: tuple[SlowClass, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

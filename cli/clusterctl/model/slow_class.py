@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from clusterctl.model.gate_reason import GateReason
-
-if TYPE_CHECKING:
-    from clusterctl.model.learned import DeviceClass
+from clusterctl.model.learned import DeviceClass  # noqa: TC001 pydantic evaluates the annotations
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from clusterctl.model.state import State
 if TYPE_CHECKING:
     from clusterctl.model.records import RunRow
     from clusterctl.model.run_report import EvidenceLink
+    from clusterctl.model.slow_class import SlowClass
     from clusterctl.report.alike import AlikeRows
     from clusterctl.report.details import PageData
     from clusterctl.report.margins import Margin
@@ -106,6 +107,7 @@ class Page:
         failures: what holds nodes back or failed, worst first; a few for the same nodes.
         more_failures: the others of these nodes.
         warnings: what is only shown: warnings, and nodes taken out on purpose.
+        slow: classes that were slow as a whole.
         heatmap_of: the earlier runs that measured the heatmap; empty where this run did.
         data: what is drawn on demand.
     """
@@ -117,6 +119,7 @@ class Page:
     failures: tuple[AlikeRows, ...]
     more_failures: tuple[AlikeRows, ...]
     warnings: tuple[AlikeRows, ...]
+    slow: tuple[SlowClass, ...]
     heatmap: Heatmap
     heatmap_of: tuple[str, ...]
     links: tuple[EvidenceLink, ...]

@@ -55,6 +55,7 @@ def page_of(report: RunReport) -> Page:
         failures=failures,
         more_failures=more,
         warnings=tuple(p for p in problems if p.first.outcome in GOOD),
+        slow=report.slow,
         heatmap=heat,
         heatmap_of=report.records_of,
         links=report.links,

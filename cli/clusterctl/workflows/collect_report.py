@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock, raw_records
+from clusterctl.adapters.slow_classes_file import read_slow
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.records import RunStatus
 from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection, RunReport
@@ -57,6 +58,7 @@ def collect(store: Store, run: RunRow, page_folder: Path) -> RunReport:
         records=records,
         no_records=no_records,
         records_of=records_of,
+        slow=read_slow(Path(run.directory)),
     )
 
 

@@ -16,8 +16,12 @@ import pytest
 from clusterctl.adapters import processes
 from clusterctl.adapters import raw_records as rawfile
 from clusterctl.adapters.run_directory import RunDir
+from clusterctl.adapters.slow_classes_file import slow_document
+from clusterctl.model.errors import ConfigError
+from clusterctl.model.learned import DeviceClass
 from clusterctl.model.records import RunStatus
 from clusterctl.model.run_report import Earlier
+from clusterctl.model.slow_class import SlowClass
 from clusterctl.model.state import State
 from clusterctl.report import heatmap
 from clusterctl.report.page import page_of, render_page
@@ -250,3 +254,19 @@ def test_floors_of_the_heatmap_are_the_limits_of_the_results(rack: tuple[Store, 
 
 def test_no_records_no_heatmap() -> None:
     assert heatmap.build_heatmap([], []).problem == "no pair was measured in this run"
+
+
+def test_a_class_that_is_slow_as_a_whole_is_shown_once(rack: tuple[Store, RunRow]) -> None:
+    slow = SlowClass(
+        "nccl_node", "busbw", "GB/s", "", None, DeviceClass("NVIDIA H100", (), "2.17.6"), NAMES, 6, 500.0, 540.0, HOSTILE, -20.0
+    )
+    file = Path(rack[1].directory) / "gates" / "slow_classes.json"
+    file.write_text(json.dumps(slow_document([slow])))
+    assert report_of(rack).slow == (slow,)
+    html = render_page(report_of(rack))
+    for words in ("the whole group is slow", "500.0 GB/s, median of 6 values on 6 nodes", "540.0 GB/s", "NVIDIA H100, 2.17.6"):
+        assert html.count(words) == 1
+    assert "alert(1)</script>" not in html
+    file.write_text('{"schema_version": 1}')
+    with pytest.raises(ConfigError, match="damaged"):
+        report_of(rack)

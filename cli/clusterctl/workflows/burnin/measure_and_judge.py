@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from itertools import count
 from typing import TYPE_CHECKING
 
+from clusterctl.adapters.slow_classes_file import SLOW_FILE, slow_document
 from clusterctl.adapters.usual_values import USUAL_FILE, usual_document
 from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.group_gate import GroupGate
@@ -122,7 +123,7 @@ def run_burnin(
             records = (*records, *measure(search, rundir, config, part, on_event, earlier=records))
         results = judge(subjects, records, level=burnin.level, gates=burnin.gates, impossible=impossible, usual=usual)
     rundir.write_json("gates/results.json", {"schema_version": 1, "results": [asdict(r) for r in results]})
-    rundir.write_json("gates/slow_classes.json", {"schema_version": 1, "slow": [asdict(c) for c in slow_classes(subjects, results)]})
+    rundir.write_json(SLOW_FILE, slow_document(slow_classes(subjects, results)))
     return results
 
 
