@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import Baseline
 
 
-class Refusal(StrEnum):
+class NotLearned(StrEnum):
     """Why no floor is proposed."""
 
     NO_VALUES = "no_values"
@@ -66,5 +66,5 @@ class Learned:
     spread: float = 0.0
     proposal: Baseline | None = None
     expected: Baseline | None = None
-    refusal: Refusal | None = None
+    refusal: NotLearned | None = None
     clusters: tuple[Cluster, ...] = ()

@@ -9,7 +9,7 @@ import yaml
 
 from clusterctl.core.gates.judging.limits import limit_text
 from clusterctl.core.gates.learning import LEAST_NODES
-from clusterctl.model.learned import Refusal
+from clusterctl.model.learned import NotLearned
 from clusterctl.terminal import messages, out
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ _IN_FORCE = ("GATE", "METRIC", "KIND", "VALUE", "N", "SPREAD", "DATE", "EXPIRES"
 _MEASURED = ("GATE", "METRIC", "CLASS", "FLOOR", "NODES", "LOWEST", "MEDIAN", "SPREAD", "LEARNED", "WHY NOT")
 _NAMES = 4
 _WHY_NOT = {
-    Refusal.NO_VALUES: "no node of the class has passed the gate",
-    Refusal.FEW_NODES: "{nodes} nodes passed, {least} are needed",
-    Refusal.FLOOR_AS_HIGH: "the floor in force is as high: {floor}",
-    Refusal.LOWER_CLASS: "another class with this floor supports a lower one only, and it holds for all: give the class a profile of its own",
+    NotLearned.NO_VALUES: "no node of the class has passed the gate",
+    NotLearned.FEW_NODES: "{nodes} nodes passed, {least} are needed",
+    NotLearned.FLOOR_AS_HIGH: "the floor in force is as high: {floor}",
+    NotLearned.LOWER_CLASS: "another class with this floor supports a lower one only, and it holds for all: give the class a profile of its own",
 }
 
 
@@ -79,7 +79,7 @@ def _document(one: Learned) -> dict[str, Any]:
 
 def _why_not(one: Learned) -> str:
     """Why no floor is proposed, in words."""
-    if one.refusal is Refusal.TWO_CLUSTERS:
+    if one.refusal is NotLearned.TWO_CLUSTERS:
         lower, upper = one.clusters
         both = f"{_cluster(lower, one.floor.unit)}, and {_cluster(upper, one.floor.unit)}"
         return f"the class is two: {both}; repair the lower ones, or give them a profile of their own"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clusterctl.core.gates.learning import learn_floors
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_result import BaselineKind, GateResult, Outcome
-from clusterctl.model.learned import DeviceClass, Learned, Refusal
+from clusterctl.model.learned import DeviceClass, Learned, NotLearned
 from clusterctl.terminal import baselines as view
 from support.gates import RDMA_FLOOR, TODAY, gates, node
 
@@ -60,16 +60,16 @@ def test_nineteen_nodes_are_no_class() -> None:
     found = learned([392.0] * 19)
     assert found.proposal is None
     assert found.expected is None
-    assert found.refusal is Refusal.FEW_NODES
+    assert found.refusal is NotLearned.FEW_NODES
 
 
 def test_nodes_that_do_not_pass_teach_nothing() -> None:
-    assert learned([392.0] * 30, Outcome.FAIL).refusal is Refusal.NO_VALUES
+    assert learned([392.0] * 30, Outcome.FAIL).refusal is NotLearned.NO_VALUES
 
 
 def test_two_clusters_are_refused_and_both_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     found = learned([392.0] * 25 + [371.0, 370.0, 372.0])
-    assert (found.proposal, found.expected, found.refusal) == (None, None, Refusal.TWO_CLUSTERS)
+    assert (found.proposal, found.expected, found.refusal) == (None, None, NotLearned.TWO_CLUSTERS)
     assert [(len(c.nodes), c.centre) for c in found.clusters] == [(3, 371.0), (25, 392.0)]
     assert found.clusters[0].nodes == ("n25", "n26", "n27")
     view.proposals([found])
@@ -80,7 +80,7 @@ def test_two_clusters_are_refused_and_both_are_shown(capsys: pytest.CaptureFixtu
 
 def test_what_the_class_reads_is_learned_beside_its_floor_even_where_that_is_as_high() -> None:
     found = learned([364.0] * 24)
-    assert (found.proposal, found.refusal) == (None, Refusal.FLOOR_AS_HIGH)
+    assert (found.proposal, found.refusal) == (None, NotLearned.FLOOR_AS_HIGH)
     assert found.expected is not None
     assert (found.expected.kind, found.expected.value, found.expected.n, found.expected.spread) == (BaselineKind.EXPECTED, 364.0, 24, 0.005)
     assert found.expected.versions == {"perftest": "6.0"}
@@ -93,15 +93,15 @@ def test_versions_of_a_tool_are_classes_of_their_own_and_the_lowest_floor_holds_
     assert (lower.device_class, upper.device_class) == (DeviceClass("", (400.0,), "6.0"), DeviceClass("", (400.0,), "6.1"))
     assert lower.proposal is not None
     assert lower.proposal.value == 368.6
-    assert (upper.proposal, upper.refusal) == (None, Refusal.LOWER_CLASS)
+    assert (upper.proposal, upper.refusal) == (None, NotLearned.LOWER_CLASS)
     alone = learned_of(fast | {f"c{i}": result(f"c{i}", 388.0, version="6.0") for i in range(41, 60)})
-    assert [(one.refusal, len(one.nodes)) for one in alone] == [(Refusal.FEW_NODES, 19), (None, 20)]
+    assert [(one.refusal, len(one.nodes)) for one in alone] == [(NotLearned.FEW_NODES, 19), (None, 20)]
 
 
 def test_the_highest_floor_in_force_counts_and_a_ceiling_is_no_floor() -> None:
     results = {f"n{i}": result(f"n{i}", 392.0) for i in range(1, 25)}
     (above,) = learned_of(results, {**RDMA_FLOOR, "value": 380.0})
-    assert (above.floor.limit, above.refusal) == (380.0, Refusal.FLOOR_AS_HIGH)
+    assert (above.floor.limit, above.refusal) == (380.0, NotLearned.FLOOR_AS_HIGH)
     (capped,) = learned_of(results, {**RDMA_FLOOR, "kind": "ceiling", "value": 365.0})
     assert capped.proposal is not None
     assert capped.expected is not None
@@ -111,7 +111,7 @@ def test_the_highest_floor_in_force_counts_and_a_ceiling_is_no_floor() -> None:
 def test_a_value_of_another_operation_is_none_of_a_floor() -> None:
     results = {f"n{i}": result(f"n{i}", 392.0) for i in range(1, 25)}
     other = learned_of(results, {**RDMA_FLOOR, "op": "ib_read_bw"})
-    assert {one.floor.op: one.refusal for one in other} == {"": None, "ib_read_bw": Refusal.NO_VALUES}
+    assert {one.floor.op: one.refusal for one in other} == {"": None, "ib_read_bw": NotLearned.NO_VALUES}
 
 
 @given(st.lists(st.floats(365, 399), min_size=20, max_size=60))

@@ -16,7 +16,7 @@ from clusterctl.core.gates.planning.devices import gpu_model_of
 from clusterctl.core.gates.registry import gate_named
 from clusterctl.core.gates.two_clusters import two_clusters
 from clusterctl.model.gate_result import Baseline, BaselineKind, Figure, GateResult
-from clusterctl.model.learned import DeviceClass, Learned, Refusal
+from clusterctl.model.learned import DeviceClass, Learned, NotLearned
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def learn_floors(subjects: Sequence[Subject], results: Mapping[str, Sequence[Gat
     for entry, having in declared.values():
         measured = [one for s in having if (one := _measured(entry, s, results.get(s.name, ()))) is not None]
         classes = [_learned(entry, name, own, today) for name, own in _by_class(measured)]
-        found += _lowest_for_all(classes) or [Learned(entry, DeviceClass(), {}, refusal=Refusal.NO_VALUES)]
+        found += _lowest_for_all(classes) or [Learned(entry, DeviceClass(), {}, refusal=NotLearned.NO_VALUES)]
     return tuple(found)
 
 
@@ -103,9 +103,9 @@ def _learned(entry: Baseline, device_class: DeviceClass, measured: Sequence[_Mea
     spread = spread_of(list(values.values()), middle)
     found = Learned(entry, device_class, values, middle, spread / middle)
     if len(values) < LEAST_NODES:
-        return replace(found, refusal=Refusal.FEW_NODES)
+        return replace(found, refusal=NotLearned.FEW_NODES)
     if clusters := two_clusters(values):
-        return replace(found, refusal=Refusal.TWO_CLUSTERS, clusters=clusters)
+        return replace(found, refusal=NotLearned.TWO_CLUSTERS, clusters=clusters)
     label = "simulated: " if any(one.simulated for one in measured) else ""
     source = f"{label}clusterctl baseline learn: median {limit_text(middle)} of {len(values)} nodes"
     most = min((one.most for one in measured if one.most is not None), default=middle)
@@ -126,7 +126,7 @@ def _learned(entry: Baseline, device_class: DeviceClass, measured: Sequence[_Mea
     )
     value = _tenth_below(min(_SHARE * middle, middle - _SPREADS * spread, most))
     if value <= entry.limit:
-        return replace(found, expected=expected, refusal=Refusal.FLOOR_AS_HIGH)
+        return replace(found, expected=expected, refusal=NotLearned.FLOOR_AS_HIGH)
     proposal = replace(expected, kind=BaselineKind.FLOOR, value=value, source=f"{source}; above {entry.source}")
     return replace(found, expected=expected, proposal=proposal)
 
@@ -139,6 +139,6 @@ def _tenth_below(value: float) -> float:
 def _lowest_for_all(classes: Sequence[Learned]) -> list[Learned]:
     """A floor holds for every node of a profile, so of several classes only the lowest proposal stands."""
     lowest = min((c.proposal.value for c in classes if c.proposal), default=0.0)
-    if any(c.refusal is Refusal.FLOOR_AS_HIGH for c in classes):
+    if any(c.refusal is NotLearned.FLOOR_AS_HIGH for c in classes):
         lowest = 0.0
-    return [replace(c, proposal=None, refusal=Refusal.LOWER_CLASS) if c.proposal and c.proposal.value > lowest else c for c in classes]
+    return [replace(c, proposal=None, refusal=NotLearned.LOWER_CLASS) if c.proposal and c.proposal.value > lowest else c for c in classes]
