@@ -47,7 +47,7 @@ def command(
     """
     from clusterctl.adapters.inventory.load import load_nodes  # noqa: PLC0415
     from clusterctl.adapters.raw_records import read_header  # noqa: PLC0415
-    from clusterctl.core.gates.judging.slow_classes import slow_classes  # noqa: PLC0415
+    from clusterctl.core.gates.judging.group_findings import group_findings  # noqa: PLC0415
     from clusterctl.terminal import gates as view  # noqa: PLC0415
     from clusterctl.terminal.live import burnin_progress  # noqa: PLC0415
     from clusterctl.workflows.burnin.measure_and_judge import level_named, require_in_level, run_burnin, subjects_of  # noqa: PLC0415 `--help` must not pay for it
@@ -68,10 +68,10 @@ def command(
             messages.note(text)
         with burnin_progress(names, level) as on_event:
             run.results = run_burnin(subjects, run.rundir, config, level, gates=only, usual=run.usual, on_event=on_event)
-        run.slow = slow_classes(subjects, run.results)
+        run.group = group_findings(subjects, run.results)
     header = read_header(run.rundir.path)
     body = {"run": run.rundir.id, "directory": str(run.rundir.path), "level": level, "gates": list(header.gates)}
     view.show_results(
-        "burnin", output, {**body, "pair_coverage": header.pair_coverage}, run.results, [n.name for n in nodes], slow=run.slow
+        "burnin", output, {**body, "pair_coverage": header.pair_coverage}, run.results, [n.name for n in nodes], group=run.group
     )
     return int(run.code)

@@ -50,5 +50,5 @@ def command(
     again = judge_stored(directory, load, gate=gate, baselines=baselines)
     header = again.header
     body = {"run": directory.name, "directory": str(directory), "level": header.level, "gates": [gate] if gate else list(header.gates)}
-    view.show_results("judge", output, {**body, "pair_coverage": header.pair_coverage}, again.results, again.nodes, slow=again.slow)
+    view.show_results("judge", output, {**body, "pair_coverage": header.pair_coverage}, again.results, again.nodes, group=again.group)
     return int(gates_exit_code(again.results))

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.core.gates.judging.slow_classes import class_text
+from clusterctl.core.gates.judging.group_findings import group_texts
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.group_findings import GroupFindings
 from clusterctl.terminal import out
 from clusterctl.terminal.findings import one_line
 from clusterctl.terminal.safe_text import printable
@@ -18,24 +19,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterctl.model.gate_result import GateResult
-    from clusterctl.model.slow_class import SlowClass
 
 _WORDS = {Outcome.FAIL: "failed", Outcome.COULD_NOT_RUN: "could not run", Outcome.PASS: "passed", Outcome.WARN: "warned"}
 
+_NO_GROUP = GroupFindings()
+
 
 def show_results(
-    kind: str, output: str, body: Mapping[str, Any], results: Sequence[GateResult], nodes: Sequence[str], *, slow: Sequence[SlowClass] = ()
+    kind: str,
+    output: str,
+    body: Mapping[str, Any],
+    results: Sequence[GateResult],
+    nodes: Sequence[str],
+    *,
+    group: GroupFindings = _NO_GROUP,
 ) -> None:
-    """Print verdicts: as a document of `kind` with `body` ahead of the nodes, or as text; `slow`: classes that are slow as a whole."""
+    """Print verdicts: as a document of `kind` with `body` ahead of the nodes, or as text."""
     if output != "table":
-        out.emit(output, kind, {**body, "slow_classes": [asdict(c) for c in slow], "nodes": by_node(results, nodes)})
+        out.emit(output, kind, {**body, **asdict(group), "nodes": by_node(results, nodes)})
         return
     bad = [r for r in results if r.outcome not in GOOD]
     unreachable = [r for r in bad if r.reason is GateReason.NODE_UNREACHABLE]
     lines = [line for r in bad if r.reason is not GateReason.NODE_UNREACHABLE for line in result_lines(r)]
     lines += unreachable_lines(unreachable)
     lines += [line for r in results if r.outcome is Outcome.WARN for line in result_lines(r)]
-    lines += [printable(f"warning: {class_text(c)}") for c in slow]
+    lines += [printable(f"warning: {text}") for text in group_texts(group)]
     coverage = body.get("pair_coverage")
     if coverage:
         lines.append(coverage_line(coverage))

@@ -11,8 +11,8 @@ import yaml
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.raw_records import read_all, read_header
 from clusterctl.adapters.usual_values import read_usual
+from clusterctl.core.gates.judging.group_findings import group_findings
 from clusterctl.core.gates.judging.judge import judge
-from clusterctl.core.gates.judging.slow_classes import slow_classes
 from clusterctl.core.gates.registry import gate_named, gate_names
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.errors import ConfigError
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.planning.header import Header
     from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.group_findings import GroupFindings
     from clusterctl.model.node import Node
-    from clusterctl.model.slow_class import SlowClass
 
 
 @dataclass(frozen=True, slots=True)
 class Rejudged:
-    """The verdicts on a stored run: on its nodes, and on classes that are slow as a whole."""
+    """The verdicts on a stored run: on its nodes, and on groups of them."""
 
     header: Header
     nodes: tuple[str, ...]
     results: tuple[GateResult, ...]
-    slow: tuple[SlowClass, ...]
+    group: GroupFindings
 
 
 def judge_stored(
@@ -61,7 +61,7 @@ def judge_stored(
     subjects = [subject_of(n, today, partner=n.name in header.partners) for n in nodes]
     results = judge(subjects, records, level=header.level, gates=header.gates, impossible=header.impossible, usual=read_usual(directory))
     chosen = tuple(r for r in results if gate in ("", r.gate))
-    return Rejudged(header, header.nodes, chosen, slow_classes(subjects, chosen))
+    return Rejudged(header, header.nodes, chosen, group_findings(subjects, chosen))
 
 
 def _today(header: Header, load: Callable[[str], Sequence[Node]]) -> Sequence[Node]:

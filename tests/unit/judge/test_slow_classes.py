@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 import yaml
 from hypothesis import given
@@ -15,8 +17,11 @@ from clusterctl.core.gates.judging.slow_classes import class_text, slow_classes
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.group_findings import GroupFindings
+from clusterctl.model.version_skew import VersionNodes, VersionSkew
 from clusterctl.terminal.gates import show_results
 from support.gates import CASES, GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, meeting, nccl, node, record
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +55,7 @@ def test_no_node_of_a_slow_class_is_warned_and_the_group_says_what_is_slow(capsy
     text = class_text(slow)
     assert "the median of 12 values on 12 nodes, 500 GB/s, is 7.4 % below the expected 540 GB/s (the first rack; z -" in text
     assert slow.reason is GateReason.CLASS_SLOW
-    show_results("burnin", "table", {"run": "r", "directory": "d"}, results, list(slow.nodes), slow=[slow])
+    show_results("burnin", "table", {"run": "r", "directory": "d"}, results, list(slow.nodes), group=GroupFindings((slow,)))
     printed = " ".join(capsys.readouterr().out.split())
     assert f"warning: {text}" in printed
     assert "12 nodes: 12 passed, 0 did not" in printed
@@ -73,3 +78,14 @@ def test_the_hcas_of_pairs_are_a_class_by_their_line_rate() -> None:
 def test_a_class_whose_median_is_expected_is_never_slow(busbw: list[float]) -> None:
     found, _ = judged(busbw, {"value": sorted(busbw)[len(busbw) // 2 - 1] / 1.001})
     assert found == ()
+
+
+def test_results_of_groups_are_what_the_schema_says(capsys: pytest.CaptureFixture[str]) -> None:
+    slow, results = judged([500.0] * 12, {"value": 540.0})
+    skew = VersionSkew("su1", "nccl_node", "nccl_tests", (VersionNodes("2.17.6", ("n1", "n2")), VersionNodes("2.13.8", ("n3",))))
+    body = {"run": "r", "directory": "d", "level": "standard", "gates": ["nccl_node"], "pair_coverage": None}
+    show_results("burnin", "json", body, results, ["n1"], group=GroupFindings(tuple(slow), (skew,)))
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, json.loads((ROOT / "docs" / "reference" / "schemas" / "judge.schema.json").read_text(encoding="utf-8")))
+    assert document["slow_classes"][0]["median"] == 500.0
+    assert document["version_skews"][0]["versions"][1]["nodes"] == ["n3"]

@@ -10,6 +10,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.gate_result import gates_exit_code
+from clusterctl.model.group_findings import GroupFindings
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
 from clusterctl.workflows.lease import leases_on
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from clusterctl.model.level import Level
     from clusterctl.model.node import Node
     from clusterctl.model.own_history import HistoryKey
-    from clusterctl.model.slow_class import SlowClass
 
 _VERB = "burnin"
 
@@ -38,14 +38,14 @@ class BurninRun:
     Attributes:
         notes: what it found of burn-ins before it.
         usual: what the nodes read in earlier runs.
-        slow: classes that are slow as a whole; they change no verdict on a node.
+        group: what is of groups of nodes.
     """
 
     rundir: RunDir
     notes: tuple[str, ...] = ()
     usual: Mapping[HistoryKey, float] = field(default_factory=dict)
     results: tuple[GateResult, ...] = field(default=())
-    slow: tuple[SlowClass, ...] = ()
+    group: GroupFindings = GroupFindings()  # noqa: RUF009 frozen
 
     @property
     def code(self) -> ExitCode:
@@ -88,10 +88,7 @@ def burnin_run(
             judged = {n.name for n in nodes}
             store.save_gate_results(recorded.rundir.id, [r for r in run.results if r.node in judged], level)
             bad = sorted({r.node for r in run.results if r.outcome not in GOOD})
-            recorded.code, recorded.summary = (
-                run.code,
-                {"nodes": len(judged), "not_passed": bad, "slow_classes": [asdict(c) for c in run.slow]},
-            )
+            recorded.code, recorded.summary = run.code, {"nodes": len(judged), "not_passed": bad, **asdict(run.group)}
 
 
 def _close_killed(store: Store, names: Collection[str]) -> tuple[str, ...]:

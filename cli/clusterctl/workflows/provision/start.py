@@ -17,7 +17,7 @@ from clusterctl.adapters.store import Store
 from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.adapters.validators import ValidationSettings, validate
 from clusterctl.adapters.versions import versions
-from clusterctl.core.gates.judging.slow_classes import class_text, slow_classes
+from clusterctl.core.gates.judging.group_findings import group_findings, group_texts
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.core.overrides import overridden
 from clusterctl.model.errors import UsageProblemError
@@ -205,8 +205,8 @@ def _context(
         subjects = _together(selected, nodes, partners)
         usual = usual_of(store, [n.name for n in nodes])
         results = run_burnin(subjects, rundir, site, options.level, usual=usual, on_event=on_event)
-        for slow in slow_classes(subjects, results):
-            listener.notify(Note(f"warning: {class_text(slow)}"))
+        for text in group_texts(group_findings(subjects, results)):
+            listener.notify(Note(f"warning: {text}"))
         return results
 
     def alone(nodes: Sequence[Node], partners: Sequence[Node]) -> Mapping[str, str]:

@@ -1,0 +1,50 @@
+"""Versions of tools that differ between the nodes of a scalable unit. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates.registry import gate_named
+from clusterctl.model.version_skew import VersionNodes, VersionSkew
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.gate_result import GateResult
+
+_SHOWN = 4
+
+
+def version_skews(subjects: Sequence[Subject], results: Sequence[GateResult]) -> tuple[VersionSkew, ...]:
+    """For each gate and scalable unit whose results name more than one version of the tool, which nodes have which.
+
+    Nodes with different versions are classes of their own, so without this a rack that was half updated is judged by its floors only.
+    """
+    units = {s.name: s.node.place.su for s in subjects}
+    found: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for result in results:
+        if result.tool_version and result.node in units:
+            versions = found.setdefault((result.gate, units[result.node]), {})
+            versions.setdefault(result.tool_version, set()).add(result.node)
+    return tuple(
+        VersionSkew(unit, gate, gate_named(gate).tool, _most_first(versions))
+        for (gate, unit), versions in sorted(found.items())
+        if len(versions) > 1
+    )
+
+
+def skew_text(one: VersionSkew) -> str:
+    """For people: the versions with their nodes, and what to do."""
+    versions = "; ".join(f"{v.version} on {_names(v.nodes)}" for v in one.versions)
+    where = f" in scalable unit {one.unit}" if one.unit else ""
+    return f"{one.gate} was measured with different versions of {one.tool}{where}, so these nodes are not compared with each other: {versions}; install one version, then burn in again"
+
+
+def _most_first(versions: dict[str, set[str]]) -> tuple[VersionNodes, ...]:
+    order = sorted(versions, key=lambda version: (-len(versions[version]), version))
+    return tuple(VersionNodes(version, tuple(sorted(versions[version]))) for version in order)
+
+
+def _names(nodes: Sequence[str]) -> str:
+    return ", ".join(nodes) if len(nodes) <= _SHOWN else f"{', '.join(nodes[:_SHOWN])} and {len(nodes) - _SHOWN} more"
