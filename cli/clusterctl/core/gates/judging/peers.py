@@ -89,7 +89,7 @@ def standings(values: Mapping[K, float], classes: Mapping[K, Hashable], least: i
 def by_peers(results: Sequence[GateResult], evidence: Evidence) -> Iterator[GateResult]:
     """The results of a node gate: what reaches its floor and is too low among equal nodes fails or warns, and a pass says where there were too few.
 
-    Equal are nodes with the same GPU model and version of the tool; and of a node its lowest value counts.
+    Equal are nodes with the same GPU model and version of the tool. Of a node its lowest value counts.
     """
     versions: dict[str, str] = {}
     for record in evidence.records:
