@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterctl.core.redact import MASK, Redactor
+from clusterctl.core.redact import _NAMED, _SECRET_NAME, MASK, Redactor
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,20 @@ def test_values_of_secret_keys_are_masked(text: str) -> None:
 )
 def test_other_text_is_unchanged(text: str) -> None:
     assert Redactor()(text) == text
+
+
+ODD_LETTERS = {"s": "\u017f", "k": "\u212a", "i": "\u0131"}
+
+
+@given(st.data())
+def test_no_way_to_write_the_name_of_a_secret_escapes(data: st.DataObject) -> None:
+    """Also letters that match without regard to case and are no other case of it in ASCII."""
+    name = data.draw(st.from_regex(_SECRET_NAME, fullmatch=True))
+    written = "".join(data.draw(st.sampled_from([c, c.upper(), ODD_LETTERS.get(c.lower(), c)])) for c in name)
+    text = f"{data.draw(st.text(max_size=9))}\n_{written}=hunter2\n"
+    expected = _NAMED.sub(lambda m: (m.group(1) or m.group(3)) + MASK, text)
+    assert Redactor()(text) == expected
+    assert "hunter2" not in expected
 
 
 def test_values_of_secret_environment_variables_are_masked_everywhere() -> None:

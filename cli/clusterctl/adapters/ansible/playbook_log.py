@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from clusterctl.adapters.ansible import events
 from clusterctl.adapters.ansible.tally import Tally
-from clusterctl.model.task_event import TaskStatus
+from clusterctl.model.task_event import TaskEvent, TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from clusterctl.core.redact import Redactor
-    from clusterctl.model.task_event import TaskEvent
 
 _LAST_LINES = 10
 
@@ -68,7 +67,10 @@ class PlaybookLog:
         task = replace(task, task=self._redact(task.task), diff=self._redact(task.diff), message=self._redact(task.message))
         self.tally.add(task)
         if task.status is not TaskStatus.STARTED:
-            self._record.write(json.dumps(asdict(task), ensure_ascii=False) + "\n")
+            fields = {
+                name: getattr(task, name) for name in TaskEvent.__slots__
+            }  # asdict takes ten times as long, for every task of every node
+            self._record.write(json.dumps(fields, ensure_ascii=False) + "\n")
         if self._on_event:
             self._on_event(task)
 
