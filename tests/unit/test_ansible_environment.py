@@ -39,6 +39,19 @@ def test_settings_of_the_user_take_precedence() -> None:
     assert ansible_env.minimal_environment({}, CONTENT)["ANSIBLE_CONFIG"] == str(Path("ansible.cfg").absolute())
 
 
+def test_callbacks_of_a_sites_own_configuration_stay_enabled(tmp_path: Path) -> None:
+    """Ansible reads variables before files: ours would switch off what an ansible.cfg enables."""
+    name = "ANSIBLE_CALLBACKS_ENABLED"
+    (tmp_path / "mine.cfg").write_text("[defaults]\ncallbacks_enabled = ansible.posix.profile_tasks\n")
+    assert ansible_env.minimal_environment({}, CONTENT)[name] == "clusterctl.gpu.preload"
+    assert name not in ansible_env.minimal_environment({"ANSIBLE_CONFIG": str(tmp_path / "mine.cfg")}, CONTENT)
+    assert ansible_env.minimal_environment({name: "timer"}, CONTENT)[name] == "timer"
+    assert ansible_env.minimal_environment({}, tmp_path)[name] == "clusterctl.gpu.preload"
+    Path("ansible.cfg").touch()
+    assert name not in ansible_env.minimal_environment({}, CONTENT)
+    assert ansible_env.minimal_environment({}, Path.cwd())[name] == "clusterctl.gpu.preload", "ours, in a checkout"
+
+
 @pytest.mark.parametrize(("given", "expected"), [({}, "C.UTF-8"), ({"LANG": "C"}, "C.UTF-8"), ({"LANG": "de_DE.UTF-8"}, None)])
 def test_ansible_gets_a_utf8_locale(given: dict[str, str], expected: str | None) -> None:
     assert ansible_env.minimal_environment(given, CONTENT).get("LC_ALL") == expected

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterctl.model.own_history import VALUE_RULES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -34,10 +36,10 @@ class Margin:
 
 
 def lowest_margin(results: Iterable[GateResult]) -> Margin | None:
-    """The lowest margin of the results that a floor judged; None where there is none."""
+    """The lowest margin of the results that have a floor, whichever rule judged them; None where there is none."""
     found = [
         Margin((r.value / r.limit - 1) * 100, " ".join(w for w in (r.gate, r.metric, r.device) if w))
         for r in results
-        if r.rule == "floor" and r.value is not None and r.limit and r.limit > 0
+        if r.rule in VALUE_RULES and r.value is not None and r.limit and r.limit > 0
     ]
     return min(found, key=lambda m: (m.percent, m.what), default=None)

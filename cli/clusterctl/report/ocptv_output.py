@@ -61,11 +61,11 @@ def output_lines(report: RunReport, test_run: NodeTestRun) -> Iterator[str]:
 
 def _artifacts(report: RunReport, test_run: NodeTestRun) -> Iterator[OutputArtifact]:
     ended_at = report.run.finished_at or report.made_at
-    told: list[OutputArtifact] = []
+    collected: list[OutputArtifact] = []
     for one in _before_the_end(report, test_run, ended_at):
-        told.append(one)
+        collected.append(one)
         yield one
-    yield OutputArtifact(_end(report, [t.message for t in told]), ended_at)
+    yield OutputArtifact(_end(report, [t.message for t in collected]), ended_at)
 
 
 def _before_the_end(report: RunReport, test_run: NodeTestRun, ended_at: str) -> Iterator[OutputArtifact]:
@@ -118,12 +118,12 @@ def _start(report: RunReport, test_run: NodeTestRun, hardware: NodeHardware, *, 
 def _step(step_id: str, name: str, span: tuple[str, str], messages: Iterable[StepMessage]) -> Iterator[OutputArtifact]:
     began_at, ended_at = span
     yield OutputArtifact(TestStepStart(name), began_at, step_id)
-    told = tuple(messages)
-    for message in told:
+    collected = tuple(messages)
+    for message in collected:
         yield OutputArtifact(message, ended_at, step_id)
-    if any(isinstance(m, TestError) for m in told):
+    if any(isinstance(m, TestError) for m in collected):
         status = TestStatus.ERROR
-    elif all(isinstance(m, LogLine) and m.severity is LogSeverity.INFO for m in told):
+    elif all(isinstance(m, LogLine) and m.severity is LogSeverity.INFO for m in collected):
         status = TestStatus.SKIP  # nothing of it applies to the node
     else:
         status = TestStatus.COMPLETE
@@ -134,16 +134,16 @@ def _times(span: GateSpan | None, otherwise: str) -> tuple[str, str]:
     return (span.began_at, span.ended_at) if span else (otherwise, otherwise)
 
 
-def _end(report: RunReport, told: Sequence[object]) -> TestRunEnd:
+def _end(report: RunReport, collected: Sequence[object]) -> TestRunEnd:
     """A failure is one, whatever else could not run; nothing passes that was not tested to the end."""
-    diagnoses = [m.type for m in told if isinstance(m, Diagnosis)]
+    diagnoses = [m.type for m in collected if isinstance(m, Diagnosis)]
     if DiagnosisType.FAIL in diagnoses:
         return TestRunEnd(TestStatus.COMPLETE, TestResult.FAIL)
     if report.run.status is RunStatus.INTERRUPTED:
         return TestRunEnd(TestStatus.SKIP, TestResult.NOT_APPLICABLE)
-    if report.run.status is not RunStatus.DONE or any(isinstance(m, TestError) for m in told):
+    if report.run.status is not RunStatus.DONE or any(isinstance(m, TestError) for m in collected):
         return TestRunEnd(TestStatus.ERROR, TestResult.NOT_APPLICABLE)
-    if any(isinstance(m, Diagnosis | Measurement) for m in told):
+    if any(isinstance(m, Diagnosis | Measurement) for m in collected):
         return TestRunEnd(TestStatus.COMPLETE, TestResult.PASS)
     return TestRunEnd(TestStatus.SKIP, TestResult.NOT_APPLICABLE)
 

@@ -85,5 +85,5 @@ def _log(outcome: Outcome, text: str) -> LogLine:
 
 def _text(what: str, one: GateResult | Finding, **more: str) -> str:
     """For people: everything that is known, each with its name."""
-    told = {"expected": one.expected, "found": one.found, **more, "next": "" if one.outcome in QUIET else one.hint}
-    return "; ".join([what, *(f"{name} {text}" for name, text in told.items() if text)])
+    known = {"expected": one.expected, "found": one.found, **more, "next": "" if one.outcome in QUIET else one.hint}
+    return "; ".join([what, *(f"{name} {text}" for name, text in known.items() if text)])

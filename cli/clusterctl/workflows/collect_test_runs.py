@@ -1,4 +1,4 @@
-"""Collects, for each node of a run, what its test run is told from."""
+"""Collects, for each node of a run, what its test run is written from."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from clusterctl.core.comparison.compare_runs import compare_runs
 from clusterctl.core.comparison.result_pairs import paired
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.own_history import VALUE_RULES
 from clusterctl.model.part import Part
 from clusterctl.model.records import RunStatus
 from clusterctl.model.run_comparison import ComparisonDocument, NodeEvidence, RunChange, RunEvidence
@@ -103,6 +104,7 @@ BAD = a_result(Outcome.FAIL)
         ([measured(0.0)], [measured(5.0)], [RunChange.SAME]),
         ([measured(2.0, rule="growth")], [measured(1.0, rule="growth")], [RunChange.SAME]),
         ([measured(200.0, unit="GB/s")], [measured(100.0)], [RunChange.SAME]),
+        *(([measured(200.0)], [measured(190.0, rule=rule)], [RunChange.LOWER]) for rule in VALUE_RULES),
     ],
 )
 def test_outcomes_decide_first(before: list[GateResult], after: list[GateResult], found: list[RunChange]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clusterctl import report as report_package
+from clusterctl.model.own_history import VALUE_RULES
 from clusterctl.model.run_report import Earlier
 from clusterctl.model.state import State
 from clusterctl.report.margins import lowest_margin
@@ -43,6 +44,13 @@ def test_the_margin_is_the_distance_from_the_floor(value: float, text: str, leve
     margin = lowest_margin([replace(a_result(), value=value), replace(a_result(), value=400.0)])
     assert margin is not None
     assert (margin.text, margin.level) == (text, level)
+
+
+@pytest.mark.parametrize("rule", VALUE_RULES)
+def test_a_value_that_another_rule_judged_keeps_its_distance_from_the_floor(rule: str) -> None:
+    margin = lowest_margin([replace(a_result(), value=190.0, rule=rule)])
+    assert margin is not None
+    assert margin.text == "+6 %"
 
 
 @pytest.mark.parametrize("change", [{"value": None}, {"limit": None}, {"limit": 0.0}, {"rule": "ceiling"}])

@@ -36,13 +36,15 @@ def minimal_environment(environment: Mapping[str, str], content: Path) -> dict[s
 
 def added_settings(environment: Mapping[str, str], content: Path) -> dict[str, str]:
     """The Ansible settings that the content of clusterctl and of the site needs, except those that `environment` already has."""
-    own_config = Path("ansible.cfg").absolute()
+    own_config, ours = Path("ansible.cfg").absolute(), content / "ansible.cfg"
+    config = environment.get("ANSIBLE_CONFIG") or str(own_config if own_config.is_file() else ours)
     needed = {
-        "ANSIBLE_CONFIG": str(own_config if own_config.is_file() else content / "ansible.cfg"),
+        "ANSIBLE_CONFIG": config,
         "ANSIBLE_ROLES_PATH": ":".join(str(d) for d in (*site_content().role_dirs, content / "roles")),
         "ANSIBLE_HOST_KEY_CHECKING": "True",
-        "ANSIBLE_CALLBACKS_ENABLED": "clusterctl.gpu.preload",
     }
+    if Path(config).resolve() == ours.resolve():  # the variable would switch off the callbacks that another file enables
+        needed["ANSIBLE_CALLBACKS_ENABLED"] = "clusterctl.gpu.preload"
     return {name: value for name, value in needed.items() if name not in environment}
 
 

@@ -44,10 +44,12 @@ def compare_runs(before: RunEvidence, after: RunEvidence) -> ComparisonDocument:
         )
         for name, (one, other) in own.items()
     )
-    return ComparisonDocument(_told(before), _told(after), tuple(_changed_versions(before.run.versions, after.run.versions)), nodes)
+    return ComparisonDocument(
+        _compared_run(before), _compared_run(after), tuple(_changed_versions(before.run.versions, after.run.versions)), nodes
+    )
 
 
-def _told(evidence: RunEvidence) -> ComparedRun:
+def _compared_run(evidence: RunEvidence) -> ComparedRun:
     run = evidence.run
     return ComparedRun(run.id, run.verb, run.target, run.started_at, evidence.status)
 

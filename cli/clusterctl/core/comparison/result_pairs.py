@@ -7,6 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.judging.peers import LEAST_PEERS, LEAST_SPREAD, TO_SIGMA
+from clusterctl.model.own_history import VALUE_RULES
 from clusterctl.model.run_comparison import ComparedResult, ResultPair, RunChange
 from clusterctl_validators.finding import GOOD
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     Pair = tuple[GateResult | None, GateResult | None]
 
-# Results whose value is a rate of the hardware; of the others (counted errors, ranks) no noise is known.
-_RATES = frozenset({"floor", "peers"})
+# Of other results (counted errors, ranks) no noise is known.
+_RATES = frozenset(VALUE_RULES)
 # A modified z-score beyond it is an outlier (Iglewicz and Hoaglin, 1993).
 _OUTLIER = 3.5
 
