@@ -22,10 +22,11 @@ from clusterctl.model.trouble_counts import TroubleCounts
 from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.admit_again import admit_now
 from clusterctl.workflows.lemons import due_of
-from clusterctl.workflows.provision.context import RunContext, Services
+from clusterctl.workflows.provision.context import RunContext
 from clusterctl.workflows.provision.flow import provision
 from clusterctl.workflows.provision.request import ProvisionRequest
 from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT
+from clusterctl.workflows.provision.services import Services
 from clusterctl.workflows.reconcile import reconcile
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.validate import read_only_run

@@ -72,7 +72,7 @@ def test_leases_that_stay_are_noticed(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_another_end_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = prepare("fresh", tmp_path, SqliteFiles())
-    monkeypatch.setattr(flow, "quarantine_unrepairable", lambda context, _plan: context.active.clear())
+    monkeypatch.setattr(flow, "quarantine_unrepairable", lambda context, _known: context.begin(()))
     found = Score()
     play(scenario, 1, found)
     assert found.divergent_final_states

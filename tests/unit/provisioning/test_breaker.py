@@ -72,7 +72,7 @@ def test_a_look_says_what_would_be_refused(world: World, bad: tuple[str, ...], f
     world.bad = {name: {"kernel"} for name in bad}
     with Store.open(world.url) as store:
         context = world.context(store, RunDir("plan", world.state_dir), [node(n) for n in world.names], ProvisionOptions(force=force))
-        warn(context, check_nodes(context))
+        warn(context, check_nodes(context).plan)
     assert [p.text for p in world.progress if isinstance(p, Note)] == told
     assert world.members() == {N1, N2, N3}
 
@@ -122,10 +122,10 @@ def test_the_site_says_how_much_may_leave(world: World) -> None:
     with Store.open(world.url) as store:
         context = world.context(store, RunDir("plan", world.state_dir), nodes, ProvisionOptions())
         context.limits = PoolLimits(Breaker(limit_percent=70))
-        warn(context, check_nodes(context))
+        warn(context, check_nodes(context).plan)
         assert not [p for p in world.progress if isinstance(p, Note) and "refused" in p.text]
         context.limits = PoolLimits(Breaker(limit_percent=60))
-        warn(context, check_nodes(context))
+        warn(context, check_nodes(context).plan)
     assert any(isinstance(p, Note) and "more than 60 %" in p.text for p in world.progress)
 
 

@@ -15,6 +15,7 @@ from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.power import PowerAction
 from clusterctl.model.provision import Note, ProvisionOptions
 from clusterctl.workflows.provision import start
+from clusterctl.workflows.provision.knowledge import Knowledge
 from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest
 from clusterctl.workflows.provision.start import plan_provision, run_provision
 from support.gates import node
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusterctl.model.node import Node
-    from clusterctl.model.plan import Plan
     from clusterctl.workflows.power.switch import PowerLimits
     from clusterctl.workflows.provision.context import RunContext
 
@@ -75,9 +75,9 @@ def test_power_cycles_of_a_run_keep_the_sites_budget(tmp_path: Path, monkeypatch
         asked.append(([f"{n.name} {accesses[n.name]}" for n in nodes], action, limits.budget, limits.force))
         return ()
 
-    def check(context: RunContext) -> Plan:
+    def check(context: RunContext) -> Knowledge:
         context.services.power_cycle(context.nodes)
-        return make_plan((), ProvisionOptions(), read_traits(()))
+        return Knowledge(make_plan((), ProvisionOptions(), read_traits(())), {})
 
     monkeypatch.setattr(start, "switch_nodes", switch)
     monkeypatch.setattr(start, "load_bmcs", lambda _layers, names, *, vault_ids: dict.fromkeys(names, f"bmc {vault_ids}"))

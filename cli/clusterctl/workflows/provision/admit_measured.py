@@ -10,19 +10,21 @@ from clusterctl.workflows.admit import stored_evidence
 from clusterctl.workflows.provision.decide import decide_and_admit
 
 if TYPE_CHECKING:
-    from clusterctl.model.plan import Plan
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.knowledge import Knowledge
 
 
-def admit_measured(context: RunContext, plan: Plan) -> None:
+def admit_measured(context: RunContext, known: Knowledge) -> Knowledge:
     """Decide again, on what is stored and the findings of this run; what is no longer enough is quarantined."""
+    plan = known.plan
     if not plan.to_admit:
-        return
+        return known
     context.notify(PhaseStarted(Phase.ADMIT, tuple(p.node for p in plan.to_admit), "measured before"))
     store = context.services.store
     for p in plan.to_admit:
-        store.save_findings(context.run_id, context.findings[p.node])
+        store.save_findings(context.run_id, known.findings[p.node])
         results = store.gate_results(p.node, current=True)
-        context.gate_results += results
-        evidence = stored_evidence(store, p.node, context.findings[p.node], results)
+        known = known.measured(results)
+        evidence = stored_evidence(store, p.node, known.findings[p.node], results)
         decide_and_admit(context, p.node, evidence, p.state, HostOutcome(p.node, HostStatus.OK))
+    return known

@@ -21,37 +21,39 @@ from clusterctl.workflows.provision.run_roles import run_parts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from clusterctl.model.plan import NodePlan
     from clusterctl.model.playbook_result import PlaybookResult
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.knowledge import Knowledge
 
 OUT_OF_POOL = ("-e", OUT_OF_POOL_VARIABLE)
 
 
-def un_admit(context: RunContext) -> None:
+def un_admit(context: RunContext, plans: Mapping[str, NodePlan]) -> None:
     """Take every node out of the pool, wait for what still runs there, and record that it is being changed, before anything touches it."""
     pool = context.services.pool
     for name in tuple(context.active):
         try:
-            take_out(pool, name, _why(context, name))
+            take_out(pool, name, _why(context, plans[name]))
         except PoolStateUnknownError as e:
             reason = Reason(ReasonKind.REFUSED, str(e), hint=e.hint)
-            context.end(name, context.plans[name].state, e.exit_code, str(e), (reason,))
+            context.end(name, plans[name].state, e.exit_code, str(e), (reason,))
             continue
         context.services.store.end_doubt(name)
-        if context.plans[name].state is State.ADMITTED:
-            context.move(name, State.DRAINED, Phase.APPLY, _why(context, name))
+        if plans[name].state is State.ADMITTED:
+            context.move(name, State.DRAINED, Phase.APPLY, _why(context, plans[name]))
     for name, jobs in vacate(pool, tuple(context.active), lambda found: _tell(context, found)).items():
-        plan, what = context.plans[name], f"still in use: {jobs}"
+        plan, what = plans[name], f"still in use: {jobs}"
         state = State.DRAINED if plan.state is State.ADMITTED else plan.state
         hint = "it is out of the pool and was not touched; run the same command again when they have ended"
         context.end(name, state, ExitCode.CHANGES_PENDING, what, (Reason(ReasonKind.REFUSED, what, hint=hint),))
     for name in tuple(context.active):
-        context.move(name, State.PROVISIONING, Phase.APPLY, _why(context, name))
+        context.move(name, State.PROVISIONING, Phase.APPLY, _why(context, plans[name]))
 
 
-def _why(context: RunContext, name: str) -> str:
+def _why(context: RunContext, plan: NodePlan) -> str:
     given = f" ({context.options.reason})" if context.options.reason else ""
-    return f"provisioning: {context.plans[name].why}{given}"
+    return f"provisioning: {plan.why}{given}"
 
 
 def _tell(context: RunContext, found: Mapping[str, str]) -> None:
@@ -66,17 +68,19 @@ def by_roles(needed: Mapping[str, tuple[str, ...]]) -> dict[tuple[str, ...], tup
     return {roles: tuple(names) for roles, names in groups.items()}
 
 
-def apply(context: RunContext) -> None:
+def apply(context: RunContext, known: Knowledge) -> Knowledge:
     """Run the roles that have something to do; a node on which one fails is quarantined."""
-    for roles, names in by_roles({n: context.left.get(n, context.plans[n].roles) for n in context.active}).items():
+    plans, left = known.plans, known.changes.left
+    for roles, names in by_roles({n: left.get(n, plans[n].roles) for n in context.active}).items():
         if roles:
-            run_roles(context, roles, names, Phase.APPLY)
+            known = run_roles(context, known, roles, names, Phase.APPLY)
+    untouched = [n for n in context.active if n not in known.changes.outcomes]
     for name in tuple(context.active):
-        context.applied.setdefault(name, HostOutcome(name, HostStatus.OK))
         context.move(name, State.PROVISIONED, Phase.APPLY)
+    return known.changed(known.changes.merge(HostOutcome(n, HostStatus.OK) for n in untouched))
 
 
-def run_roles(context: RunContext, roles: tuple[str, ...], names: tuple[str, ...], step: Phase) -> None:
+def run_roles(context: RunContext, known: Knowledge, roles: tuple[str, ...], names: tuple[str, ...], step: Phase) -> Knowledge:
     """Run these roles on these nodes, which are out of the pool; a node on which one fails is quarantined."""
     context.notify(PhaseStarted(step, names, ", ".join(roles), roles))
     options = context.options
@@ -90,11 +94,10 @@ def run_roles(context: RunContext, roles: tuple[str, ...], names: tuple[str, ...
         extra_args=(*options.ansible_args, *OUT_OF_POOL),
         verbosity=options.verbosity,
     )
-    outcome = run_parts(context, request, step)
-    for name in names:
-        context.merge(outcome.hosts[name])
-        if outcome.hosts[name].status is not HostStatus.OK:
-            context.quarantine(name, step, failed(context, outcome.playbooks[name], name))
+    outcome = run_parts(context, known.findings, request, step)
+    for name in (n for n in names if outcome.hosts[n].status is not HostStatus.OK):
+        context.quarantine(name, step, failed(context, outcome.playbooks[name], name))
+    return known.changed(known.changes.merge(outcome.hosts[n] for n in names))
 
 
 def failed(context: RunContext, run: PlaybookResult, name: str) -> tuple[Reason, ...]:

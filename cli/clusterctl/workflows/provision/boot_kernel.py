@@ -6,7 +6,6 @@ One node of a class boots a new kernel alone: one that does not start costs this
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.core.declared_kernel import bring_kernels, first_of_classes, kernel_class, may_run_another_kernel, split_at_kernel
@@ -19,7 +18,9 @@ from clusterctl.workflows.provision.reboot import forbidden, reboot_nodes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from clusterctl.model.plan import NodePlan
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.knowledge import Knowledge
 
 # GPUs and links need drivers and settings that later roles bring.
 _WITHOUT_DEVICES = ("-e", "reboot_wait_devices=false")
@@ -27,43 +28,43 @@ _WITHOUT_DEVICES = ("-e", "reboot_wait_devices=false")
 _PROVEN = ("-e", "reboot_kernel_proven=true")
 
 
-def boot_declared_kernel(context: RunContext) -> None:
+def boot_declared_kernel(context: RunContext, known: Knowledge) -> Knowledge:
     """Apply the roles up to the one that declares the kernel and reboot, where another kernel runs; the other roles are left to be applied."""
-    for roles, names in by_roles({n: context.plans[n].roles for n in context.active if _differs(context, n)}).items():
+    differing = {n: plan.roles for n, plan in known.plans.items() if n in context.active and _differs(context, known, plan)}
+    for roles, names in by_roles(differing).items():
         first, rest = split_at_kernel(roles, context.services.traits)
-        run_roles(context, first, names, Phase.APPLY)
-        for name in (n for n in names if n in context.active):
-            again = tuple(r for r in first if r in context.applied[name].apply_again)
-            context.left[name] = (*again, *rest)
-    pending = {n: context.applied[n].reboot_required for n in context.active if _requires_boot(context, n)}
+        known = run_roles(context, known, first, names, Phase.APPLY)
+        outcomes = known.changes.outcomes
+        left = {n: (*(r for r in first if r in outcomes[n].apply_again), *rest) for n in names if n in context.active}
+        known = known.changed(known.changes.leave(left))
+    pending = {n: roles for n, roles in known.changes.pending(context.active).items() if bring_kernels(roles, context.services.traits)}
     if not context.options.reboot:
         forbidden(context, pending)
-        return
-    firsts = _firsts(context, pending)
+        return known
+    firsts = _firsts(context, known, pending)
     alone = {n: pending[n] for n in pending if firsts.get(n) == n}
     for name in alone:
         waiting = sum(first == name for first in firsts.values()) - 1
         if waiting:
             context.notify(Note(f"{name} boots {_release(context, name)} alone; {waiting} more of its class follow when it came back"))
-    _boot(context, alone)
+    known = _boot(context, known, alone)
     others = {n: pending[n] for n in pending if n not in alone}
     for name in (n for n in others if n in firsts and firsts[n] not in context.active):
         _leave_as_it_is(context, name, firsts[name])
-    _boot(context, {n: others[n] for n in others if n in context.active}, _PROVEN)
+    return _boot(context, known, {n: others[n] for n in others if n in context.active}, _PROVEN)
 
 
-def _firsts(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def _firsts(context: RunContext, known: Knowledge, pending: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     booting = [n for n in context.nodes if n.name in pending]
     others = [n for n in context.nodes if n.name not in pending]
-    return first_of_classes(booting, others, context.findings, context.services.traits)
+    return first_of_classes(booting, others, known.findings, context.services.traits)
 
 
-def _boot(context: RunContext, pending: Mapping[str, tuple[str, ...]], extra: tuple[str, ...] = ()) -> None:
-    for name, reasons in reboot_nodes(context, pending, (*_WITHOUT_DEVICES, *extra)).items():
+def _boot(context: RunContext, known: Knowledge, pending: Mapping[str, tuple[str, ...]], extra: tuple[str, ...] = ()) -> Knowledge:
+    for name, reasons in reboot_nodes(context, known.changes, pending, (*_WITHOUT_DEVICES, *extra)).items():
         context.quarantine(name, Phase.REBOOT, reasons)
-    for name in (n for n in pending if n in context.active):
-        context.rebooted[name] = pending[name]
-        context.applied[name] = replace(context.applied[name], reboot_required=())
+    booted = {n: roles for n, roles in pending.items() if n in context.active}
+    return known.changed(known.changes.rebooting(booted).settled(booted))
 
 
 def _leave_as_it_is(context: RunContext, name: str, first: str) -> None:
@@ -77,10 +78,6 @@ def _release(context: RunContext, name: str) -> str:
     return kernel_class(context.candidates[name].node, context.services.traits)[0]
 
 
-def _differs(context: RunContext, name: str) -> bool:
+def _differs(context: RunContext, known: Knowledge, plan: NodePlan) -> bool:
     traits = context.services.traits
-    return bring_kernels(context.plans[name].roles, traits) and may_run_another_kernel(context.findings[name], traits)
-
-
-def _requires_boot(context: RunContext, name: str) -> bool:
-    return name in context.applied and bring_kernels(context.applied[name].reboot_required, context.services.traits)
+    return bring_kernels(plan.roles, traits) and may_run_another_kernel(known.findings[plan.node], traits)

@@ -12,6 +12,7 @@ from clusterctl.core.ansible_series import oldest_node_python
 from clusterctl.core.plan import PlanInput, make_plan, needs_history, was_measured
 from clusterctl.model.provision import Phase, PhaseStarted
 from clusterctl.model.state import State
+from clusterctl.workflows.provision.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
-    from clusterctl.model.plan import Plan
     from clusterctl.model.records import NodeRecord
     from clusterctl.model.trouble import TroubleRecord
     from clusterctl.workflows.provision.context import RunContext
 
 
-def check_nodes(context: RunContext) -> Plan:
+def check_nodes(context: RunContext) -> Knowledge:
     """Validate every node and decide what to do with it.
 
     Raises:
@@ -33,14 +33,13 @@ def check_nodes(context: RunContext) -> Plan:
     """
     nodes = context.nodes
     context.notify(PhaseStarted(Phase.CHECK, tuple(n.name for n in nodes)))
-    context.findings = {f.node: f for f in context.services.validate(nodes)}
+    findings = {f.node: f for f in context.services.validate(nodes)}
     due = {name: c.due for name, c in context.candidates.items() if c.due}
-    inputs = plan_inputs(context.services.store, nodes, context.findings, lambda node: context.candidates[node.name].gates, due)
+    inputs = plan_inputs(context.services.store, nodes, findings, lambda node: context.candidates[node.name].gates, due)
     plan = make_plan(inputs, context.options, context.services.traits)
     if context.request.saved_plan:
         context.request.saved_plan.require_unchanged(plan, {n.name: n.spec.digest for n in nodes})
-    context.plans = {p.node: p for p in plan.nodes}
-    return plan
+    return Knowledge(plan, findings, context.partners)
 
 
 def _recorded_gates(store: Store, record: NodeRecord) -> frozenset[str]:

@@ -20,16 +20,18 @@ if TYPE_CHECKING:
     from clusterctl.model.gate_result import GateResult
     from clusterctl.model.verdict import NodeVerdict
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.knowledge import Knowledge
 
 
-def admit_nodes(context: RunContext) -> None:
+def admit_nodes(context: RunContext, known: Knowledge) -> Knowledge:
     """Admit or quarantine every node that is still active."""
     context.notify(PhaseStarted(Phase.ADMIT, tuple(context.active)))
     digests = context.rundir.digests()
     for name in tuple(context.active):
-        found = context.findings.get(name)
-        evidence = AdmissionEvidence(found, context.gate_results, (context.rundir,), digests) if found else None
-        decide_and_admit(context, name, evidence, State.VALIDATED, context.applied.get(name))
+        found = known.findings.get(name)
+        evidence = AdmissionEvidence(found, known.gate_results, (context.rundir,), digests) if found else None
+        decide_and_admit(context, name, evidence, State.VALIDATED, known.changes.outcomes.get(name))
+    return known
 
 
 def decide_and_admit(context: RunContext, name: str, evidence: AdmissionEvidence | None, state: State, outcome: HostOutcome | None) -> None:
@@ -41,10 +43,11 @@ def decide_and_admit(context: RunContext, name: str, evidence: AdmissionEvidence
         context.quarantine(name, Phase.ADMIT, verdict.reasons)
 
 
-def return_to_pool(context: RunContext, name: str) -> None:
+def return_to_pool(context: RunContext, findings: NodeFindings) -> None:
     """Decide anew on an admitted node that is not in the pool: on all of its checks and on what was measured. It enters, or is drained."""
+    name = findings.node
     results = context.services.store.gate_results(name, current=True)
-    verdict = _verdict(context, name, context.findings[name], results, HostOutcome(name, HostStatus.OK))
+    verdict = _verdict(context, name, findings, results, HostOutcome(name, HostStatus.OK))
     if not verdict.admit:
         if context.move(
             name, State.DRAINED, Phase.CHECK, f"not in the pool, and not proven good: {verdict.summary}", verdict.reasons[0].kind

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.core.lifecycle import IN_PROGRESS
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.plan import Plan
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.knowledge import Knowledge
 
 _DOING = "provisioning"
 _STEPS = (
@@ -45,59 +46,62 @@ def provision(context: RunContext, confirm: Callable[[Plan], bool]) -> Provision
         PoolError: circuit breaker or maintenance windows forbid it, and `force` is not given; no node was touched.
         KeyboardInterrupt: after the state of all nodes was recorded.
     """
-    plan = with_partners(context, check_nodes(context))
+    known = with_partners(context, check_nodes(context))
+    plan = known.plan
     _require_headroom(context, plan)
-    leave(context, plan)
+    leave(context, known)
     if (plan.leaving_pool or plan.to_admit) and not confirm(plan):
-        return ProvisionResult(context.run_id, (), time.monotonic() - context.started, declined=True)
+        return ProvisionResult(context.run_id, (), context.duration_s, declined=True)
     _require_headroom(context, plan)  # again: others may have drained nodes before the plan was confirmed
-    context.active = list(plan.leaving_pool)
+    context.begin(plan.leaving_pool)
     phase = Phase.ADMIT
     try:
-        admit_measured(context, plan)
+        known = admit_measured(context, known)
         phase = Phase.APPLY
-        plan = with_admitted(context, plan)
-        un_admit(context)
-        quarantine_unrepairable(context, plan)
+        known = with_admitted(context, known)
+        un_admit(context, known.plans)
+        quarantine_unrepairable(context, known)
         for current, step in _STEPS:
             if context.active:
                 phase = current
                 _require_leases(context)
-                step(context)
+                known = step(context, known)
     except BaseException as e:
         _record_stop(context, phase, e)
         raise
-    return finish(context)
+    return finish(context, known)
 
 
-def leave(context: RunContext, plan: Plan) -> None:
+def leave(context: RunContext, known: Knowledge) -> None:
     """End the nodes that are left as they are: save their findings, and decide anew on an admitted node that is missing in the pool."""
-    members = context.services.pool.members()
+    plan, members = known.plan, context.services.pool.members()
     for p in plan.nodes:
         if p.node in plan.leaving_pool or p.action is PlannedAction.ADMIT:
             continue
-        context.services.store.save_findings(context.run_id, context.findings[p.node])
+        context.services.store.save_findings(context.run_id, known.findings[p.node])
         if p.state is State.ADMITTED and p.action is PlannedAction.LEAVE and p.node not in members:
-            return_to_pool(context, p.node)
+            return_to_pool(context, known.findings[p.node])
             continue
         reason = p.reasons[0].text if p.reasons else ""
         context.end(p.node, p.state, p.exit_code, reason, p.reasons)
 
 
-def quarantine_unrepairable(context: RunContext, plan: Plan) -> None:
+def quarantine_unrepairable(context: RunContext, known: Knowledge) -> None:
     """Quarantine the nodes on which a check fails that no role can repair, with the findings that show it; those that could not leave the pool have ended."""
-    for p in (p for p in plan.to_quarantine if p.node in context.active):
-        context.services.store.save_findings(context.run_id, context.findings[p.node])
+    for p in (p for p in known.plan.to_quarantine if p.node in context.active):
+        context.services.store.save_findings(context.run_id, known.findings[p.node])
         context.quarantine(p.node, Phase.CHECK, p.reasons)
 
 
-def finish(context: RunContext) -> ProvisionResult:
+def finish(context: RunContext, known: Knowledge) -> ProvisionResult:
     """The result; also written to the run directory."""
     order = {name: i for i, name in enumerate(context.candidates)}
-    nodes = tuple(sorted(context.results.values(), key=lambda r: order[r.node]))
+    outcomes = known.changes.outcomes
+    ended = (replace(r, changed=outcomes[r.node].changed) if r.node in outcomes else r for r in context.results.values())
+    nodes = tuple(sorted(ended, key=lambda r: order[r.node]))
     counts = Counter(n.state.value for n in nodes)
-    simulated = any(r.simulated for r in context.gate_results) or any(p.simulated for p in context.plans.values())
-    result = ProvisionResult(context.run_id, nodes, time.monotonic() - context.started, simulated=simulated, counts=dict(counts))
+    simulated = any(r.simulated for r in known.gate_results) or any(p.simulated for p in known.plan.nodes)
+    result = ProvisionResult(context.run_id, nodes, context.duration_s, simulated=simulated, counts=dict(counts))
     states = {n.node: n.state.value for n in nodes}
     context.rundir.write_json("result.json", {"exit_code": int(result.exit_code), **context.summary(result), "nodes": states})
     return result

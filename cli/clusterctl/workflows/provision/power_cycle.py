@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.knowledge import Changes, Knowledge
 
 _WAIT_S = 1800
 
 
-def bring_cold_settings(context: RunContext) -> list[Node]:
+def bring_cold_settings(context: RunContext, known: Knowledge) -> list[Node]:
     """Power-cycle the rebooted nodes that lack a stored setting of a role that required the reboot. Returns them, to be validated again."""
     waiting = []
-    for name in (n for n in context.active if n not in context.power_cycled):
-        found = context.findings.get(name)
-        roles = context.rebooted.get(name, ())
+    for name in (n for n in context.active if n not in known.changes.power_cycled):
+        found = known.findings.get(name)
+        roles = known.changes.rebooted.get(name, ())
         checks = _awaiting(context, found, roles) if found and found.status is NodeStatus.OK else ()
         if checks:
             more = f" and {len(checks) - 1} more" if len(checks) > 1 else ""
@@ -46,43 +47,43 @@ def _awaiting(context: RunContext, found: NodeFindings, roles: Collection[str]) 
     return cold_settings.awaiting_power_cycle(found.findings, roles, context.services.traits)
 
 
-def can_be_cycled(context: RunContext, name: str, roles: Collection[str]) -> bool:
+def can_be_cycled(context: RunContext, changes: Changes, name: str, roles: Collection[str]) -> bool:
     """Whether a power cycle may bring what these roles wait for, and the node has a BMC to ask for it."""
     waits = cold_settings.may_wait(roles, context.services.traits)
-    return bool(waits and context.candidates[name].node.bmc_url and name not in context.power_cycled)
+    return bool(waits and context.candidates[name].node.bmc_url and name not in changes.power_cycled)
 
 
-def may_lack_links(context: RunContext, name: str) -> bool:
+def may_lack_links(context: RunContext, changes: Changes, name: str) -> bool:
     """Whether the links of a node may be down only because an adapter did not take its link type: its role reads that back, and a power cycle cures it."""
-    again = context.applied[name].apply_again
-    return cold_settings.links_may_wait(again, context.services.traits) and can_be_cycled(context, name, again)
+    again = changes.outcomes[name].apply_again
+    return cold_settings.links_may_wait(again, context.services.traits) and can_be_cycled(context, changes, name, again)
 
 
-def cycle_or_give_up(context: RunContext, names: Sequence[str]) -> tuple[str, ...]:
+def cycle_or_give_up(context: RunContext, changes: Changes, names: Sequence[str]) -> tuple[str, ...]:
     """Power-cycle nodes on which stored settings are still not in force after a reboot; one that cannot have that, or had it, is quarantined."""
-    able = [n for n in names if can_be_cycled(context, n, context.applied[n].reboot_required)]
+    able = [n for n in names if can_be_cycled(context, changes, n, changes.outcomes[n].reboot_required)]
     for name in able:
-        context.notify(Note(f"{name}: the reboot did not bring {_listed(context, name)}"))
+        context.notify(Note(f"{name}: the reboot did not bring {_listed(changes, name)}"))
     cycled = power_cycle(context, able)
     for name in (n for n in names if n not in cycled and n in context.active):
-        give_up(context, name)
+        give_up(context, changes, name)
     return cycled
 
 
-def give_up(context: RunContext, name: str) -> None:
+def give_up(context: RunContext, changes: Changes, name: str) -> None:
     """Quarantine a node on which stored settings are not in force."""
-    if name in context.power_cycled:
+    if name in changes.power_cycled:
         after, hint = "a power cycle", "take all power from it, standby power included, or declare the value that the device keeps"
     elif context.candidates[name].node.bmc_url:
         after, hint = "a reboot", f"`clusterctl bmc {name}` shows whether its BMC answers; then run `clusterctl provision {name}` again"
     else:
         after, hint = "a reboot", f"it has no bmc_url: power-cycle it by hand, then run `clusterctl provision {name}` again"
-    text = f"stored, but not in force after {after}: {_listed(context, name)}"
+    text = f"stored, but not in force after {after}: {_listed(changes, name)}"
     context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=hint),))
 
 
-def _listed(context: RunContext, name: str) -> str:
-    first, *others = context.applied[name].waiting
+def _listed(changes: Changes, name: str) -> str:
+    first, *others = changes.outcomes[name].waiting
     return first + (f" and {len(others)} more" if others else "")
 
 
@@ -137,5 +138,4 @@ def _wait_for_devices(context: RunContext, names: tuple[str, ...]) -> tuple[str,
     for name in names:
         if outcome.hosts[name].status is not HostStatus.OK:
             context.quarantine(name, Phase.REBOOT, failed(context, outcome, name))
-    context.power_cycled.update(names)
     return tuple(n for n in names if n in context.active)

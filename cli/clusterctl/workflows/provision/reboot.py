@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.ansible.runner import PlaybookRequest
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.knowledge import Changes, Knowledge
 
 
 # A kernel that no selected role has brought is not booted in passing.
@@ -27,50 +27,53 @@ _MOST = 3
 _TURN_S = 3600
 
 
-def reboot(context: RunContext) -> None:
+def reboot(context: RunContext, known: Knowledge) -> Knowledge:
     """Reboot the nodes that require it; with --no-reboot they are quarantined, because they do not run what is declared.
 
     A role that must run again after the reboot (to read stored settings back, to write the children of a preset) may require another one.
     That is a power cycle where the role found settings that the reboot did not bring, and the last one where the node has a BMC.
     """
     for number in range(_MOST):
-        pending = _pending(context)
+        pending = known.changes.pending(context.active)
         if not pending:
-            break
+            return known
         if not context.options.reboot:
             forbidden(context, pending)
-            return
-        for name, roles in pending.items():
-            context.rebooted[name] = tuple(dict.fromkeys((*context.rebooted.get(name, ()), *roles)))
-        waiting = [n for n in pending if number and _waits(context, n)]
-        last = [n for n, roles in pending.items() if number == _MOST - 1 and n not in waiting and can_be_cycled(context, n, roles)]
-        cycled = (*cycle_or_give_up(context, waiting), *power_cycle(context, last))
-        warm = {n: roles for n, roles in pending.items() if n not in cycled and n in context.active}
-        failures = reboot_nodes(context, warm, _SAME_KERNEL)
-        again = {n: context.applied[n].apply_again for n in pending if n in context.active and context.applied[n].apply_again}
-        for name in (n for n in pending if n in context.active and n not in again):
-            context.applied[name] = replace(context.applied[name], reboot_required=())
-        for roles in dict.fromkeys(again.values()):
-            run_roles(context, roles, tuple(n for n in again if again[n] == roles), Phase.REBOOT)
-        for name in (n for n in failures if n in context.active and not _waits(context, n)):
-            context.quarantine(name, Phase.REBOOT, failures[name])
-    for name, roles in _pending(context).items():
-        if _waits(context, name):
-            give_up(context, name)
+            return known
+        known = _reboot_once(context, known, pending, number)
+    changes = known.changes
+    for name, roles in changes.pending(context.active).items():
+        if _waits(changes, name):
+            give_up(context, changes, name)
             continue
         text = f"still requires a reboot after {_MOST} of them ({', '.join(roles)})"
         context.quarantine(
             name, Phase.REBOOT, (Reason(ReasonKind.ROLE_FAILED, text, hint=f"Ansible's full output: {context.rundir.path}/ansible"),)
         )
+    return known
 
 
-def _pending(context: RunContext) -> dict[str, tuple[str, ...]]:
-    return {n: context.applied[n].reboot_required for n in context.active if n in context.applied and context.applied[n].reboot_required}
+def _reboot_once(context: RunContext, known: Knowledge, pending: Mapping[str, tuple[str, ...]], number: int) -> Knowledge:
+    """Reboot or power-cycle the nodes, then run the roles that must run again."""
+    changes = known.changes.rebooting(pending)
+    waiting = [n for n in pending if number and _waits(changes, n)]
+    last = [n for n, roles in pending.items() if number == _MOST - 1 and n not in waiting and can_be_cycled(context, changes, n, roles)]
+    cycled = (*cycle_or_give_up(context, changes, waiting), *power_cycle(context, last))
+    changes = changes.cycled(cycled)
+    warm = {n: roles for n, roles in pending.items() if n not in cycled and n in context.active}
+    failures = reboot_nodes(context, changes, warm, _SAME_KERNEL)
+    again = {n: changes.outcomes[n].apply_again for n in pending if n in context.active and changes.outcomes[n].apply_again}
+    known = known.changed(changes.settled(n for n in pending if n in context.active and n not in again))
+    for roles in dict.fromkeys(again.values()):
+        known = run_roles(context, known, roles, tuple(n for n in again if again[n] == roles), Phase.REBOOT)
+    for name in (n for n in failures if n in context.active and not _waits(known.changes, n)):
+        context.quarantine(name, Phase.REBOOT, failures[name])
+    return known
 
 
-def _waits(context: RunContext, name: str) -> bool:
+def _waits(changes: Changes, name: str) -> bool:
     """Whether the last run of its roles found settings that a reset has yet to bring."""
-    return bool(context.applied[name].waiting and context.applied[name].reboot_required)
+    return bool(changes.outcomes[name].waiting and changes.outcomes[name].reboot_required)
 
 
 def forbidden(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> None:
@@ -81,7 +84,9 @@ def forbidden(context: RunContext, pending: Mapping[str, tuple[str, ...]]) -> No
         context.quarantine(name, Phase.REBOOT, (Reason(ReasonKind.CHECKS_MISSING, text, hint=hint),), ExitCode.CHANGES_PENDING)
 
 
-def reboot_nodes(context: RunContext, pending: Mapping[str, tuple[str, ...]], extra: tuple[str, ...] = ()) -> dict[str, tuple[Reason, ...]]:
+def reboot_nodes(
+    context: RunContext, changes: Changes, pending: Mapping[str, tuple[str, ...]], extra: tuple[str, ...] = ()
+) -> dict[str, tuple[Reason, ...]]:
     """Reboot nodes; `pending`: node -> roles that require it, `extra`: more arguments for Ansible.
 
     Returns why it failed on nodes whose links may be down for want of a power cycle; the others that fail are quarantined.
@@ -102,7 +107,7 @@ def reboot_nodes(context: RunContext, pending: Mapping[str, tuple[str, ...]], ex
     failures = {}
     for name in (n for n in names if outcome.hosts[n].status is not HostStatus.OK):
         reasons = failed(context, outcome, name)
-        if outcome.hosts[name].status is HostStatus.FAILED and may_lack_links(context, name):
+        if outcome.hosts[name].status is HostStatus.FAILED and may_lack_links(context, changes, name):
             failures[name] = reasons
         else:
             context.quarantine(name, Phase.REBOOT, reasons)

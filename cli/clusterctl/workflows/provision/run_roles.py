@@ -11,14 +11,15 @@ from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.provision import Note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clusterctl.adapters.ansible.playbook_request import PlaybookRequest
+    from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
-    from clusterctl.model.plan import Plan
     from clusterctl.model.playbook_result import HostOutcome, PlaybookResult
     from clusterctl.model.provision import Phase
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.knowledge import Knowledge
 
 
 @dataclass(slots=True)
@@ -51,13 +52,13 @@ def joined(first: HostOutcome, then: HostOutcome) -> HostOutcome:
     )
 
 
-def report_where(context: RunContext, plan: Plan) -> None:
+def report_where(context: RunContext, known: Knowledge) -> None:
     """Report where the roles of a plan would run, and why not on the node."""
     on_node = context.services.on_node
-    planned = [p.node for p in plan.nodes if p.roles]
+    planned = [p.node for p in known.plan.nodes if p.roles]
     if on_node is None or not planned:
         return
-    problems = on_node.problems([context.candidates[n].node for n in planned], context.findings)
+    problems = on_node.problems([context.candidates[n].node for n in planned], known.findings)
     here = sum(not why for why in problems.values())
     reasons = Counter(why for why in problems.values() if why)
     texts = [f"on the node itself: {here}"] if here else []
@@ -65,10 +66,10 @@ def report_where(context: RunContext, plan: Plan) -> None:
     context.notify(Note(f"where roles would run, by number of nodes: {'; '.join(texts)}"))
 
 
-def run_parts(context: RunContext, request: PlaybookRequest, step: Phase) -> RolesRun:
+def run_parts(context: RunContext, findings: Mapping[str, NodeFindings], request: PlaybookRequest, step: Phase) -> RolesRun:
     """Run the roles of `request` on its nodes. A node that cannot run Ansible itself is changed from the controller, and the run says why."""
     on_node, run = context.services.on_node, RolesRun()
-    problems = dict.fromkeys(request.nodes, "") if on_node is None else on_node.problems(_nodes(context, request), context.findings)
+    problems = dict.fromkeys(request.nodes, "") if on_node is None else on_node.problems(_nodes(context, request), findings)
     here = [n for n in request.nodes if on_node is None or problems[n]]
     for name in (n for n in here if problems[n]):
         context.notify(Note(f"{name}: roles run from the controller, because {problems[name]}"))

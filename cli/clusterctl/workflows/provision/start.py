@@ -35,13 +35,14 @@ from clusterctl.workflows.power.switch import PowerLimits
 from clusterctl.workflows.provision.ansible_words import extra_vars_of
 from clusterctl.workflows.provision.apply_on_nodes import ApplyOnNodes
 from clusterctl.workflows.provision.check import check_nodes
-from clusterctl.workflows.provision.context import RunContext, Services
+from clusterctl.workflows.provision.context import RunContext
 from clusterctl.workflows.provision.flow import provision, warn
 from clusterctl.workflows.provision.neighbours import hold, neighbour_names, nodes_alone
 from clusterctl.workflows.provision.partners import with_partners
 from clusterctl.workflows.provision.query_progress import QueryProgress
 from clusterctl.workflows.provision.resume import INTERRUPTED, RESUME_HINT, resumed, save_request, take_over
 from clusterctl.workflows.provision.run_roles import report_where
+from clusterctl.workflows.provision.services import Services
 from clusterctl.workflows.reconcile import reconcile
 from clusterctl.workflows.run import RunStart, recorded_run
 from clusterctl.workflows.target_filter import without_absent_nodes
@@ -80,8 +81,7 @@ def run_provision(config: Config, request: ProvisionRequest, listener: ProgressL
         with recorded_run(store, start) as run:
             store.register([*(c.node for c in selected.candidates.values()), *selected.partners])
             save_request(run.rundir, selected.request, target)
-            context = _context(config, store, selected, run.rundir, listener, held=True)
-            context.lease_lost = run.lease_lost.is_set
+            context = _context(config, store, selected, run.rundir, listener, lease_lost=run.lease_lost.is_set)
             result = provision(context, listener.confirm)
             run.code, run.summary = result.exit_code, context.summary(result)
         return result
@@ -92,10 +92,10 @@ def plan_provision(config: Config, request: ProvisionRequest, listener: Progress
     with Store.open(config.store_url) as store:
         selected = _select(config, request, store, listener)
         context = _context(config, store, selected, RunDir("plan", config.state_dir), listener)
-        plan = with_partners(context, check_nodes(context))
-        warn(context, plan)
-        report_where(context, plan)
-        return plan
+        known = with_partners(context, check_nodes(context))
+        warn(context, known.plan)
+        report_where(context, known)
+        return known.plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,15 @@ def _on_node(config: Config, request: ProvisionRequest, rundir: RunDir, listener
 
 
 def _context(
-    config: Config, store: Store, selected: _Selected, rundir: RunDir, listener: ProgressListener, *, held: bool = False
+    config: Config,
+    store: Store,
+    selected: _Selected,
+    rundir: RunDir,
+    listener: ProgressListener,
+    *,
+    lease_lost: Callable[[], bool] | None = None,
 ) -> RunContext:
+    """`lease_lost`: None where nothing is changed, so nothing is held."""
     request = selected.request
     options = request.options
 
@@ -214,7 +221,7 @@ def _context(
 
     def neighbours(nodes: Sequence[Node], excluded: Sequence[str]) -> Sequence[Node]:
         names = neighbour_names(store, nodes, excluded, config.auto_partners, rundir.id)
-        if not names or (held and not hold(store, names, rundir.id, config.operator)):
+        if not names or (lease_lost and not hold(store, names, rundir.id, config.operator)):
             return ()
         return load_nodes(request.inventory, ",".join(names), vault_ids=request.vault_ids)
 
@@ -253,6 +260,7 @@ def _context(
         rundir,
         selected.candidates,
         listener.notify,
+        lease_lost or (lambda: False),
         partners=selected.partners,
         reboot_budget=config.reboot_budget,
         limits=config.limits,

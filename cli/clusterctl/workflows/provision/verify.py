@@ -14,36 +14,40 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterctl.workflows.provision.context import RunContext
+    from clusterctl.workflows.provision.knowledge import Knowledge
 
 
-def verify_nodes(context: RunContext) -> None:
+def verify_nodes(context: RunContext, known: Knowledge) -> Knowledge:
     """Validate the nodes that were changed, keep the first findings of the others, and quarantine those that are not as declared.
 
     A setting that is stored and that the reboot did not bring gets a power cycle before it is judged.
     """
-    changed = [n for n in context.active_nodes() if context.plans[n.name].roles]
+    plans = known.plans
+    changed = [n for n in context.active_nodes() if plans[n.name].roles]
     # What only a whole rack can show needs the findings of the nodes that were not changed, too.
-    _save(context, [n for n in context.active if not context.plans[n].roles])
+    _save(context, known, [n for n in context.active if not plans[n].roles])
     if changed:
         context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in changed)))
-        context.findings |= {f.node: f for f in context.services.validate(changed)}
-        cycled = bring_cold_settings(context)
+        known = known.found(context.services.validate(changed))
+        cycled = bring_cold_settings(context, known)
         if cycled:
             context.notify(PhaseStarted(Phase.VERIFY, tuple(n.name for n in cycled), "after the power cycle"))
-            context.findings |= {f.node: f for f in context.services.validate(cycled)}
-        _save(context, [n.name for n in changed])
+            known = known.found(context.services.validate(cycled))
+            known = known.changed(known.changes.cycled([n.name for n in cycled]))
+        _save(context, known, [n.name for n in changed])
     for node in context.active_nodes():
         reasons = configuration_reasons(
             node.name,
             expected_roles=tuple(node.spec.roles),
-            findings=context.findings.get(node.name),
-            outcome=context.applied.get(node.name),
+            findings=known.findings.get(node.name),
+            outcome=known.changes.outcomes.get(node.name),
         )
         if reasons:
             context.quarantine(node.name, Phase.VERIFY, reasons)
         else:
             context.move(node.name, State.VALIDATED, Phase.VERIFY)
     _record_parts(context)
+    return known
 
 
 def _record_parts(context: RunContext) -> None:
@@ -56,5 +60,5 @@ def _record_parts(context: RunContext) -> None:
         context.notify(Note(f"{replaced.node}: {replaced.text}"))
 
 
-def _save(context: RunContext, names: Sequence[str]) -> None:
-    context.services.store.save_findings(context.run_id, *(context.findings[n] for n in names if n in context.findings))
+def _save(context: RunContext, known: Knowledge, names: Sequence[str]) -> None:
+    context.services.store.save_findings(context.run_id, *(known.findings[n] for n in names if n in known.findings))
