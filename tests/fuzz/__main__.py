@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from multiprocessing import Pool
 from pathlib import Path
 from random import Random
@@ -45,9 +46,12 @@ def main() -> int:
     """Run. Returns 0 if nothing was found."""
     args = _arguments()
     began = time.monotonic()
-    targets = len(all_targets())
-    each = -(-args.inputs // targets)
-    jobs = [(t, args.seed, first, min(_CHUNK, each - first)) for t in range(targets) for first in range(0, each, _CHUNK)]
+    targets = [number for number, target in enumerate(all_targets()) if fnmatch(target.name, args.only)]
+    if not targets:
+        print(f"no target is named {args.only!r}: {', '.join(t.name for t in all_targets())}", file=sys.stderr)
+        return 2
+    each = -(-args.inputs // len(targets))
+    jobs = [(t, args.seed, first, min(_CHUNK, each - first)) for t in targets for first in range(0, each, _CHUNK)]
     total = Tally()
     with Pool(args.processes) as pool:
         for number, part in enumerate(pool.imap_unordered(_run, jobs), 1):
@@ -106,6 +110,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--inputs", type=int, default=1_000_000, help="number of inputs, spread evenly over the targets")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same inputs")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="targets whose name matches, for example 'judge *'")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "fuzz.json")
     return parser.parse_args()
