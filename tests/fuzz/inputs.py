@@ -6,7 +6,6 @@ The oracle: an answer is used, or refused by an error of clusterctl. A node that
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
 from contextlib import suppress
@@ -160,9 +159,7 @@ def _plan(text: str) -> str:
 
 
 def _config(text: str) -> str:
-    folder = Path(tempfile.gettempdir()) / f"clusterctl-fuzz-{os.getpid()}"
-    folder.mkdir(exist_ok=True)
-    (folder / "clusterctl.yml").write_bytes(text.encode(errors="surrogatepass"))
-    with suppress(ClusterctlError):
-        check_pool(read_config(start=folder).pool)
+    with tempfile.TemporaryDirectory(prefix="clusterctl-fuzz-") as folder, suppress(ClusterctlError):
+        (Path(folder) / "clusterctl.yml").write_bytes(text.encode(errors="surrogatepass"))
+        check_pool(read_config(start=Path(folder)).pool)
     return ""

@@ -57,12 +57,13 @@ def test_only_listed_files_are_writable(folder: Path) -> None:
     for name in ("a1", "a2", "b"):
         (folder / name).mkdir()
     mounts = Path("/proc/self/mountinfo").read_text()
+    in_tmp = Path("/tmp") / folder.name
     script = """
 print(read_only_view.enter([sys.argv[2] + "/a*", sys.argv[2] + "/absent"]))
 print([tried(sys.argv[2] + f) for f in ("/a1/x", "/a2/x", "/b/x", "/x")])
-print([tried(f) for f in ("/etc/x", "/proc/sys/vm/swappiness", "/dev/null", "/tmp/x")])
+print([tried(f) for f in ("/etc/x", "/proc/sys/vm/swappiness", "/dev/null", sys.argv[3])])
 """
-    view, named, others = child(script, str(folder))
+    view, named, others = child(script, str(folder), str(in_tmp))
     assert view == f"read-only (except {folder}/a*)"
     refused = "Read-only file system"
     assert named == str(["written", "written", refused, refused])
@@ -70,7 +71,7 @@ print([tried(f) for f in ("/etc/x", "/proc/sys/vm/swappiness", "/dev/null", "/tm
     tmp = refused if ROOT.is_relative_to("/tmp") else "written"
     assert others == str([refused, refused, "written", tmp])
     assert Path("/proc/self/mountinfo").read_text() == mounts, "mounts outside are unchanged"
-    assert not Path("/tmp/x").exists()
+    assert not in_tmp.exists()
 
 
 @pytest.mark.usefixtures("enforced")
