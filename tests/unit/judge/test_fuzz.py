@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,18 @@ def test_a_crash_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     tally = fuzz._run((0, 1, 0, 2))
     assert tally.crashes == 2
     assert tally.problems[0]["problem"] == "KeyError: 'time'"
+
+
+def test_a_reader_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(_text: str) -> str:
+        while True:
+            with suppress(Exception):
+                len(_text)
+
+    monkeypatch.setattr(fuzz, "_LONGEST_S", 0.1)
+    monkeypatch.setattr(fuzz, "all_targets", lambda: [Target("reader", ["x"], endless)])
+    tally = fuzz._run((0, 1, 0, 2))
+    assert (tally.slow, tally.crashes, tally.problems[0]["problem"]) == (2, 0, "took 0.1 s, and was ended")
 
 
 @pytest.mark.parametrize("mutator", MUTATORS, ids=lambda m: m.__name__)

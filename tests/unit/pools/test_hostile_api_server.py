@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clusterctl.adapters.deadline import within
+from clusterctl.adapters.pools import kubernetes_api
 from clusterctl.adapters.pools.kubernetes_api import KubernetesApi
 from clusterctl.model.errors import PoolError
 from support.hostile_server import HostileServer
@@ -67,6 +69,32 @@ def test_one_byte_each_fifth_of_a_second_is_not_waited_for(tmp_path: Path) -> No
         with pytest.raises(PoolError, match="no whole answer within 1 s"):
             api(tmp_path, server, 1.0).nodes("")
         assert time.monotonic() - start < 10
+
+
+def page(position: str) -> bytes:
+    return json.dumps({"items": [{"metadata": {"name": "n1"}, "spec": {}, "status": {}}], "metadata": {"continue": position}}).encode()
+
+
+def test_pages_that_lead_back_to_an_earlier_one_are_not_read_for_ever(tmp_path: Path) -> None:
+    with (
+        HostileServer(tmp_path, [whole(page("again"))]) as server,
+        pytest.raises(PoolError, match="its pages form a loop at 'again'") as caught,
+    ):
+        api(tmp_path, server).nodes("")
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(("pages", "seconds", "told"), [(5, 60.0, "more than 5 pages"), (10**9, 0.2, "more pages than it sends in time")])
+def test_pages_without_an_end_are_not_read_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int, seconds: float, told: str
+) -> None:
+    monkeypatch.setattr(kubernetes_api, "_MOST_PAGES", pages)
+    monkeypatch.setattr(kubernetes_api, "_LIST_LIMITS", seconds / 5.0)
+    with HostileServer(tmp_path, [b""]) as server:
+        found, numbers = api(tmp_path, server), count()
+        monkeypatch.setattr(found, "_call", lambda *_args, **_words: json.loads(page(str(next(numbers)))))
+        with pytest.raises(PoolError, match=told):
+            found.nodes("")
 
 
 def test_a_call_within_its_limit_returns_or_raises_as_it_is() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ from clusterctl.adapters.pools.kubernetes_nodes import Patch
 _GONE, _CONFLICT, _TOO_MANY, _SERVER = 404, 409, 429, 500
 _TRIES = 8
 _PAGE = 500
+# 500,000 nodes or pods; and a list may take ten times as long as one page
+_MOST_PAGES = 1000
+_LIST_LIMITS = 10
 
 
 class KubernetesApi:
@@ -103,8 +107,10 @@ class KubernetesApi:
         return self._eviction_version
 
     def _list(self, call: Callable[..., Any], **words: Any) -> list[dict[str, Any]]:
+        """Whatever a server names as the next page: no page is read twice, and the list ends."""
         found: list[dict[str, Any]] = []
-        position = ""
+        position, read = "", {""}
+        until = time.monotonic() + _LIST_LIMITS * self._timeout_s
         while True:
             more: dict[str, Any] = {"_continue": position} if position else {}
             page = self._call(call, limit=_PAGE, **more, **words)
@@ -113,6 +119,11 @@ class KubernetesApi:
                 position = str(page["metadata"].get("continue") or "")
             if not position:
                 return found
+            if position in read or len(read) >= _MOST_PAGES or time.monotonic() > until:
+                raise PoolUnreachableError(
+                    detail=_endless(position, loop=position in read), hint="`kubectl get nodes` shows whether it ends there"
+                )
+            read.add(position)
 
     def _call(self, call: Callable[..., Any], *args: Any, absent_is_none: bool = False, **words: Any) -> Any:
         """The JSON that one request is answered with, within `timeout_s` for the whole exchange: the client's own limit starts again with each byte."""
@@ -127,6 +138,15 @@ class KubernetesApi:
             raise PoolUnreachableError(detail=f"the API server of Kubernetes does not answer: {e}", hint=hint) from e
         with _well_formed():
             return dict(json.loads(data).items())
+
+
+def _endless(position: str, *, loop: bool) -> str:
+    how = (
+        f"its pages form a loop at {position[:80]!r}"
+        if loop
+        else f"it has more than {_MOST_PAGES} pages, or more pages than it sends in time"
+    )
+    return f"the API server of Kubernetes sends a list without an end: {how}"
 
 
 @contextmanager
