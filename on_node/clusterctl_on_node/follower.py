@@ -18,7 +18,7 @@ EXIT_GONE = 98
 ATTENDED = "attended"
 READ = "read"
 END = b'{"clusterctl_end": '
-_POLL_S = 0.1
+_POLL_S = 0.25
 _KEEPALIVE_S = 10.0
 _START_S = 30.0
 _CHUNK = 1 << 16
@@ -61,15 +61,11 @@ def _copy(events: int) -> bool:
     out, quiet_since = sys.stdout.buffer, time.monotonic()
     while True:
         data = os.read(events, _CHUNK)
-        if data:
-            out.write(data)
+        if data or time.monotonic() - quiet_since > _KEEPALIVE_S:
+            out.write(data or b"\n")
             out.flush()
             quiet_since = time.monotonic()
-            continue
-        if time.monotonic() - quiet_since > _KEEPALIVE_S:
-            out.write(b"\n")
-            out.flush()
-            quiet_since = time.monotonic()
-        readable, _, _ = select.select([0], [], [], _POLL_S)
+        # A pause after each piece: the controller pays for every packet, and events come one by one.
+        readable, _, _ = select.select([0], [], [], 0 if len(data) == _CHUNK else _POLL_S)
         if readable:
             return bool(os.read(0, _CHUNK))

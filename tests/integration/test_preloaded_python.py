@@ -119,6 +119,7 @@ def results(tmp_path: Path, connection: str) -> list[Any]:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert (folder / "python").is_dir() == (connection == "preloaded"), "the short way was used"
+    assert "Skipping plugin" not in done.stdout + done.stderr
     for socket in (folder / "python").glob("usr*"):
         socket.unlink()  # ends the server
     found: list[Any] = json.loads((folder / "out").read_text())
@@ -127,10 +128,10 @@ def results(tmp_path: Path, connection: str) -> list[Any]:
 
 def plugins(tmp_path: Path) -> Path:
     """The folder of plug-ins as it is on a node: with the program that they start."""
-    folder = tmp_path / "plugins"
-    folder.mkdir(exist_ok=True)
-    for source in (PROGRAM / "connection" / "preloaded.py", PROGRAM / "preloaded_python.py"):
-        (folder / source.name).write_bytes(source.read_bytes())
+    folder = tmp_path / "plugins" / "connection"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "preloaded.py").write_bytes((PROGRAM / "connection" / "preloaded.py").read_bytes())
+    (folder.parent / "preloaded_python.py").write_bytes((PROGRAM / "preloaded_python.py").read_bytes())
     return folder
 
 

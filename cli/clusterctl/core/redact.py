@@ -42,6 +42,8 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """`text` without secrets."""
+        if not text:
+            return text
         for value in self.values:
             text = text.replace(value, MASK)
         folded = text.casefold()

@@ -72,7 +72,8 @@ def _connected(python: str) -> socket.socket | None:
 def _start(python: str, path: Path) -> socket.socket | None:
     if path.with_suffix(".failed").exists():
         return None
-    server = Path(__file__).with_name("preloaded_python.py")
+    # Not beside this file: Ansible takes every file in a folder of plug-ins for one, and warns.
+    server = Path(__file__).parents[1] / "preloaded_python.py"
     nothing: Any = subprocess.DEVNULL
     argv = [python, "-B", str(server), str(path), os.environ["CLUSTERCTL_PRELOADED_LIB"]]
     started = subprocess.Popen(argv, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd=Path.home())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clusterctl.model.task_event import HostStats, TaskEvent, TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 REBOOT_SUFFIX = "_reboot_required"
 AGAIN_SUFFIX = "_apply_again"
@@ -54,6 +54,7 @@ def parse_event(event: Mapping[str, Any]) -> TaskEvent | None:
     result = data.get("res")
     res: dict[str, Any] = result if isinstance(result, dict) else {}
     failed = status in (TaskStatus.FAILED, TaskStatus.UNREACHABLE)
+    facts = _facts(res)
     return TaskEvent(
         node=str(data["host"]),
         role=str(data.get("role") or ""),
@@ -65,9 +66,9 @@ def parse_event(event: Mapping[str, Any]) -> TaskEvent | None:
         diff=_diff(res),
         message=_message(res) if failed else "",
         duration_s=float(data.get("duration") or 0.0),
-        reboot={role: _is_true(value) for role, value in _facts(res, REBOOT_SUFFIX)},
-        again={role: _is_true(value) for role, value in _facts(res, AGAIN_SUFFIX)},
-        waiting={role: _texts(value) for role, value in _facts(res, WAITING_SUFFIX)},
+        reboot={role: _is_true(value) for role, value in _of_roles(facts, REBOOT_SUFFIX)},
+        again={role: _is_true(value) for role, value in _of_roles(facts, AGAIN_SUFFIX)},
+        waiting={role: _texts(value) for role, value in _of_roles(facts, WAITING_SUFFIX)},
     )
 
 
@@ -94,15 +95,15 @@ def _results(res: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [res, *(i for i in items if isinstance(i, dict))] if isinstance(items, list) else [res]
 
 
-def _facts(res: Mapping[str, Any], suffix: str) -> Iterator[tuple[str, object]]:
+def _facts(res: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """Name and value of each fact that the task set."""
+    found = (one.get("ansible_facts") for one in _results(res))
+    return [(str(name), value) for facts in found if isinstance(facts, dict) for name, value in facts.items()]
+
+
+def _of_roles(facts: Iterable[tuple[str, object]], suffix: str) -> Iterator[tuple[str, object]]:
     """Role and value of each fact `<role><suffix>`."""
-    for one in _results(res):
-        facts = one.get("ansible_facts")
-        if not isinstance(facts, dict):
-            continue
-        for name, value in facts.items():
-            if str(name).endswith(suffix):
-                yield str(name).removesuffix(suffix), value
+    return ((name.removesuffix(suffix), value) for name, value in facts if name.endswith(suffix))
 
 
 def _is_true(value: object) -> bool:

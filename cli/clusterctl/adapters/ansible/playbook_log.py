@@ -64,7 +64,7 @@ class PlaybookLog:
         task = events.parse_event(event)
         if task is None:
             return
-        task = replace(task, task=self._redact(task.task), diff=self._redact(task.diff), message=self._redact(task.message))
+        task = self._masked(task)
         self.tally.add(task)
         if task.status is not TaskStatus.STARTED:
             # Not asdict, which copies what is in the fields, for every task of every node.
@@ -72,6 +72,11 @@ class PlaybookLog:
             self._record.write(json.dumps(fields, ensure_ascii=False) + "\n")
         if self._on_event:
             self._on_event(task)
+
+    def _masked(self, task: TaskEvent) -> TaskEvent:
+        """Without secrets. Nearly every task is the same without, and a copy of each costs more than to look for them."""
+        shown = self._redact(task.task), self._redact(task.diff), self._redact(task.message)
+        return task if shown == (task.task, task.diff, task.message) else replace(task, task=shown[0], diff=shown[1], message=shown[2])
 
     def _file(self, name: str) -> IO[str]:
         if name not in self._logs:

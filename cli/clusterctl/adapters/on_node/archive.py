@@ -45,7 +45,7 @@ def members() -> dict[str, bytes]:
     content = f"{PAYLOAD}/content"
     found = {f"{PROGRAM}/{p.name}": p.read_bytes() for p in _program_dir().glob("*.py")}
     found |= {f"{content}/connection/{p.name}": p.read_bytes() for p in (_program_dir() / "connection").glob("*.py")}
-    found[f"{content}/connection/preloaded_python.py"] = found[f"{PROGRAM}/preloaded_python.py"]
+    found[f"{content}/preloaded_python.py"] = found[f"{PROGRAM}/preloaded_python.py"]
     for name in _DISTRIBUTIONS:
         found |= {f"{PAYLOAD}/lib/{path}": data for path, data in _distribution(name)}
     root = content_dir()

@@ -1,0 +1,22 @@
+"""What a node gets to run Ansible by itself."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from clusterctl.adapters.on_node import archive
+
+MEMBERS = archive.members()
+
+
+def test_every_file_in_a_folder_of_plug_ins_is_one() -> None:
+    """Ansible loads each of them, and warns of one that is none."""
+    folder = PurePosixPath("payload/content/connection")
+    files = {PurePosixPath(name).name: content for name, content in MEMBERS.items() if PurePosixPath(name).parent == folder}
+    assert list(files) == ["preloaded.py"]
+    assert all(b"class Connection(" in content for content in files.values())
+
+
+def test_the_program_that_forks_modules_is_where_the_plug_in_looks_for_it() -> None:
+    assert b'parents[1] / "preloaded_python.py"' in MEMBERS["payload/content/connection/preloaded.py"]
+    assert MEMBERS["payload/content/preloaded_python.py"] == MEMBERS["clusterctl_on_node/preloaded_python.py"]
