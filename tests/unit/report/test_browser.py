@@ -174,6 +174,7 @@ def test_what_a_node_says_is_drawn_as_text(chromium: Browser, folder: Path) -> N
     page.on("console", lambda message: heard.append(message.text))
     page.goto(file.as_uri())
     page.locator('.rack a[href="#r012-n04"]').click()
+    assert drawn(page) == ["r012-n04"]
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     page.wait_for_selector("details.node[open] .line")
     assert "</script>" in page.locator("details.node[open] .reason").inner_text()
