@@ -42,6 +42,7 @@ VERBS: dict[str, str] = {
     "status": "Show the state of nodes.",
     "history": "Show the history of one node.",
     "report": "Write the HTML page of a run.",
+    "serve": "Show the record in a browser and over a JSON API; it only reads.",
     "completion": "Print the shell completion script.",
 }
 

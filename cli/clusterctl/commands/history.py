@@ -47,20 +47,11 @@ def _show_story(config: Config, node: str, limit: int, output: str) -> None:
     from clusterctl.adapters.store import Store  # noqa: PLC0415
     from clusterctl.core.recorded_target import match  # noqa: PLC0415
     from clusterctl.terminal import history as view  # noqa: PLC0415
+    from clusterctl.workflows.node_story import node_story  # noqa: PLC0415
 
     with Store.open_to_read(config.store_url) as store:
         found = match(store.nodes(), node)
         if len(found) != 1:
             raise UsageProblemError(detail=f"{node} is {len(found)} nodes; history shows one", hint=f"for example {found[0].name}")
-        name = found[0].name
-        story = view.Story(
-            node=found[0],
-            transitions=store.history(name),
-            runs=store.runs(limit, node=name),
-            unfinished=frozenset(r.id for r in store.unfinished_runs()),
-            findings=store.findings(name),
-            gate_results=store.gate_results(name),
-            admissions=store.admissions(name),
-            replaced_parts=tuple(r for r in store.parts([name]) if r.ended_run),
-        )
+        story = node_story(store, found[0], limit)
     view.show_history(story, output)

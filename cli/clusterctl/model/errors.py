@@ -200,6 +200,22 @@ class RunDirectoryGoneError(ClusterctlError):
     exit_code = ExitCode.UNEXPECTED
 
 
+class ExtraMissingError(ClusterctlError):
+    """A verb needs packages that an extra of clusterctl brings."""
+
+    template = "{package} is not installed"
+    hint_template = "pip install 'clusterctl[{extra}]'"
+    exit_code = ExitCode.CONFIG
+
+
+class ListenError(ClusterctlError):
+    """The address or socket that was named cannot be listened on."""
+
+    template = "cannot listen on {where}: {detail}"
+    hint_template = "{hint}"
+    exit_code = ExitCode.CONFIG
+
+
 class InterruptedRunError(ClusterctlError):
     """Ctrl-C, a signal or a time limit ended the run."""
 

@@ -29,11 +29,11 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 @cache
-def environment() -> Environment:
-    """Templates that escape everything and make control characters visible."""
+def environment(*folders: Path) -> Environment:
+    """Templates that escape everything and make control characters visible: those in `folders`, and those of the report."""
     made = Environment(
         autoescape=True,
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader([*folders, _TEMPLATES]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

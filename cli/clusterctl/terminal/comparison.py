@@ -13,7 +13,7 @@ from clusterctl.terminal.names import counted, fold_names
 from clusterctl.terminal.safe_text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from clusterctl.model.run_comparison import ChangedVersion, ComparedNode, ComparedResult, ComparisonDocument, ResultPair
 
@@ -31,25 +31,29 @@ def show_comparison(found: ComparisonDocument, output: str) -> None:
     for word, run in (("before", found.before), ("after", found.after)):
         said = f"{run.id}  {run.verb} {run.target}  {timestamps.short(run.started_at)}  {run.status}"
         out.print_text(f"{word + ':':8}{printable(said)}")
-    _print_table(_RESULTS, [row for n in found.nodes for row in _result_rows(n)])
-    _print_table(
-        _CHECKS,
-        [
-            (n.name, c.check, _answer(c.before, c.found_before), _answer(c.after, c.found_after), _word(c.change))
-            for n in found.nodes
-            for c in n.checks
-        ],
-    )
-    _print_table(_PARTS, [(n.name, p.name or p.kind, p.before or "none", p.after or "none") for n in found.nodes for p in n.parts])
+    for columns, rows in comparison_tables(found):
+        if rows:
+            out.print_text("")
+            out.table(columns, rows)
+    out.print_text("\n" + comparison_summary(found))
+
+
+def comparison_tables(found: ComparisonDocument) -> tuple[tuple[Sequence[str], Sequence[Sequence[str]]], ...]:
+    """(columns, rows) of what changed: results, checks, parts, versions."""
     versions = [_version_row("all", v) for v in found.versions]
-    _print_table(_VERSIONS, [*versions, *(_version_row(n.name, v) for n in found.nodes for v in n.versions)])
-    out.print_text("\n" + _summary(found))
-
-
-def _print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    if rows:
-        out.print_text("")
-        out.table(columns, rows)
+    return (
+        (_RESULTS, [row for n in found.nodes for row in _result_rows(n)]),
+        (
+            _CHECKS,
+            [
+                (n.name, c.check, _answer(c.before, c.found_before), _answer(c.after, c.found_after), _word(c.change))
+                for n in found.nodes
+                for c in n.checks
+            ],
+        ),
+        (_PARTS, [(n.name, p.name or p.kind, p.before or "none", p.after or "none") for n in found.nodes for p in n.parts]),
+        (_VERSIONS, [*versions, *(_version_row(n.name, v) for n in found.nodes for v in n.versions)]),
+    )
 
 
 def _result_rows(node: ComparedNode) -> Iterator[tuple[str, ...]]:
@@ -97,7 +101,8 @@ def _word(change: RunChange) -> str:
     return change.value.replace("_", " ")
 
 
-def _summary(found: ComparisonDocument) -> str:
+def comparison_summary(found: ComparisonDocument) -> str:
+    """How much changed, in a sentence."""
     changes = Counter(p.change for n in found.nodes for p in n.results) + Counter(c.change for n in found.nodes for c in n.checks)
     told = [f"{_word(c)}: {changes[c]}" for c in RunChange if changes[c] and c is not RunChange.SAME]
     same = f"{counted(changes[RunChange.SAME], 'result')} the same or within noise"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core import timestamps
 from clusterctl.core.admission.decide import gate_text
-from clusterctl.model.records import RunStatus
 from clusterctl.terminal import out
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.states import badge
@@ -20,22 +19,9 @@ if TYPE_CHECKING:
 
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.node_story import Story
     from clusterctl.model.part import PartRow
-    from clusterctl.model.records import AdmissionRecord, NodeRecord, RunRow, TransitionRow
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """Everything recorded of a node; `findings` and `gate_results` are the newest."""
-
-    node: NodeRecord
-    transitions: Sequence[TransitionRow]
-    runs: Sequence[RunRow]
-    unfinished: frozenset[str]
-    findings: NodeFindings | None
-    gate_results: Sequence[GateResult]
-    admissions: Sequence[AdmissionRecord]
-    replaced_parts: Sequence[PartRow] = ()
+    from clusterctl.model.records import RunRow, TransitionRow
 
 
 def show_history(story: Story, output: str) -> None:
@@ -93,11 +79,7 @@ def history_body(story: Story) -> dict[str, Any]:
 
 def _run_json(run: RunRow, story: Story) -> dict[str, Any]:
     names = ("id", "verb", "target", "operator", "started_at", "finished_at", "exit_code", "directory")
-    return {n: getattr(run, n) for n in names} | {"status": _status(run, story)}
-
-
-def _status(run: RunRow, story: Story) -> str:
-    return "unfinished" if run.status is RunStatus.RUNNING and run.id in story.unfinished else run.status.value
+    return {n: getattr(run, n) for n in names} | {"status": story.status_of(run)}
 
 
 def _findings_json(findings: NodeFindings | None) -> dict[str, Any] | None:
@@ -154,7 +136,7 @@ def _step(step: TransitionRow) -> str:
 
 def _run(run: RunRow, story: Story) -> str:
     ended = "" if run.exit_code is None else f", exit {run.exit_code}"
-    return f"{timestamps.short(run.started_at)}  {run.id}  {run.verb} {run.target}  by {run.operator}: {_status(run, story)}{ended}"
+    return f"{timestamps.short(run.started_at)}  {run.id}  {run.verb} {run.target}  by {run.operator}: {story.status_of(run)}{ended}"
 
 
 def _findings(findings: NodeFindings | None) -> Iterator[str]:

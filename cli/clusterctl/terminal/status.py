@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict, fields
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core import timestamps
+from clusterctl.core.capacity import capacity_of
 from clusterctl.core.lifecycle import MAY_BE_SILENT
+from clusterctl.core.node_summary import node_summary
+from clusterctl.model.node_summary import NodeSummary
 from clusterctl.model.rack_condition import RackCondition
 from clusterctl.model.state import State
 from clusterctl.terminal import out
@@ -26,6 +30,9 @@ _MANY = 200
 # The other conditions follow from the counts beside them.
 _SHOWN = frozenset({RackCondition.DEGRADED, RackCondition.MAINTENANCE})
 
+# not `asdict`, which copies every value: at thousands of nodes that takes longer than all else
+_SUMMARY = tuple(f.name for f in fields(NodeSummary))
+
 
 def show_status(overview: Overview, output: str) -> None:
     """Print it."""
@@ -41,7 +48,7 @@ def status_body(overview: Overview) -> dict[str, Any]:
     counts = Counter(n.state for n in overview.nodes)
     return {
         "summary": {s.value: counts[s] for s in State if counts[s]},
-        "counts": _counts(overview),
+        "counts": asdict(capacity_of(overview)),
         "racks": [{"name": r.name, "condition": r.condition.value, "admitted": r.admitted, "nodes": r.nodes} for r in overview.racks],
         "nodes": [
             node_json(n) | {"held_by": _held(held.get(n.name)), "unanswered": _unanswered(overview.unanswered.get(n.name))}
@@ -62,30 +69,10 @@ def status_body(overview: Overview) -> dict[str, Any]:
     }
 
 
-def _counts(overview: Overview) -> dict[str, int | None]:
-    """Capacity for those who poll it. Which nodes run jobs is known to the scheduler, not to the record."""
-    here = [n for n in overview.nodes if n.state is not State.RETIRED]
-    healthy = [n for n in here if n.state is State.ADMITTED and n.name not in overview.unanswered]
-    reserved = [n for n in here if n.owner or n.name in overview.held]
-    return {"delivered": len(here), "healthy": len(healthy), "reserved": len(reserved), "in_use": None}
-
-
 def node_json(node: NodeRecord) -> dict[str, Any]:
     """A node as every document shows it."""
-    return {
-        "name": node.name,
-        "state": node.state.value,
-        "reason": node.reason,
-        "owner": node.owner,
-        "since": node.since,
-        "rack": node.rack,
-        "slot": node.slot,
-        "profile": node.profile,
-        "spec_digest": node.spec_digest,
-        "declared_digest": node.declared_digest,
-        "spec_moved_on": node.spec_moved_on,
-        "last_run": node.last_run,
-    }
+    summary = node_summary(node)
+    return {name: getattr(summary, name) for name in _SUMMARY}
 
 
 def _held(lease: Lease | None) -> dict[str, str] | None:

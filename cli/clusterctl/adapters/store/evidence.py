@@ -120,15 +120,19 @@ class EvidenceRepository(Repository):
                 query = query.where(t.gate_results.c.run_id == run_id)
             return counting([Measured(_gate(r), r.batch) for r in connection.execute(query)])
 
-    def past_results(self, nodes: Iterable[str]) -> tuple[PastResult, ...]:
-        """The newest results with a measured value, oldest first: enough for the last five runs of each figure of each device."""
+    def past_results(self, nodes: Iterable[str], *, bad_ones: bool = False) -> tuple[PastResult, ...]:
+        """The newest results with a measured value, oldest first: enough for the last five runs of each figure of each device.
+
+        Only good results, unless `bad_ones`.
+        """
         g = t.gate_results
         found: list[PastResult] = []
         figure = (g.c.node, g.c.gate, g.c.metric, g.c.device, g.c.op, g.c.size_bytes, g.c.tool_version)
         newest_first = func.row_number().over(partition_by=figure, order_by=g.c.id.desc()).label("number")
-        good = g.c.outcome.in_([Outcome.PASS.value, Outcome.WARN.value])
+        outcomes = (Outcome.PASS, Outcome.WARN, *((Outcome.FAIL,) if bad_ones else ()))
+        shown = g.c.outcome.in_([o.value for o in outcomes])
         for part in slices(nodes):
-            of_nodes = select(g, newest_first).where(g.c.node.in_(part), g.c.value.is_not(None), good, g.c.rule.in_(VALUE_RULES))
+            of_nodes = select(g, newest_first).where(g.c.node.in_(part), g.c.value.is_not(None), shown, g.c.rule.in_(VALUE_RULES))
             inner = of_nodes.subquery()
             query = select(inner, t.runs.c.started_at).join(t.runs, t.runs.c.id == inner.c.run_id).where(inner.c.number <= _PAST)
             with reading(self._engine) as connection:

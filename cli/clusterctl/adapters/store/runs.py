@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from clusterctl.adapters import processes
 from clusterctl.adapters.store import tables as t
@@ -94,6 +94,19 @@ class RunRepository(Repository):
             return tuple(
                 r for r in self._open_runs(connection) if r.holder and processes.is_dead(r.holder, r.started_at, expiry.get(r.id, ""), now)
             )
+
+    def runs_in_progress(self) -> tuple[RunRow, ...]:
+        """Runs without a recorded end whose process may be at work; oldest first."""
+        dead = {r.id for r in self.unfinished_runs()}
+        with reading(self._engine) as connection:
+            return tuple(r for r in self._open_runs(connection) if r.id not in dead)
+
+    def phase_counts(self, run_id: str) -> dict[str, int]:
+        """Phase -> how many nodes of a run are in it; the empty phase for those that it has not begun with."""
+        c = t.run_nodes.c
+        query = select(c.phase, func.count().label("number")).where(c.run_id == run_id).group_by(c.phase).order_by(c.phase)
+        with reading(self._engine) as connection:
+            return {row.phase: row.number for row in connection.execute(query)}
 
     def _open_runs(self, connection: Connection) -> tuple[RunRow, ...]:
         rows = connection.execute(

@@ -1,0 +1,40 @@
+"""What a device of a node measured over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterctl.model.gate_result import Outcome  # noqa: TC001 pydantic reads the annotations
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPoint:
+    """One value; `at` is when its run started, `outcome` how it was judged then, `simulated`: it comes from a lab, not from hardware."""
+
+    run_id: str
+    at: str
+    value: float
+    outcome: Outcome
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementSeries:
+    """Values of one figure of one device, oldest first, which can be compared with each other.
+
+    Attributes:
+        device: empty where the value is of the whole node.
+        op, size_bytes: operation and message size; empty and null where the figure has none.
+        tool_version: of the tool that measured it; empty where it is not known.
+        limit: the floor of the newest value, in `unit`; null where it has none.
+    """
+
+    gate: str
+    metric: str
+    device: str
+    unit: str
+    op: str
+    size_bytes: int | None
+    tool_version: str
+    limit: float | None
+    points: tuple[MeasuredPoint, ...]

@@ -1,0 +1,35 @@
+"""A node as every document shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterctl.model.state import State  # noqa: TC001 pydantic reads the annotations
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSummary:
+    """The state of a node.
+
+    Attributes:
+        reason: why it is in this state.
+        owner: the person who took it out; empty = nobody.
+        since: when it entered its state.
+        spec_digest: the declared state that was last applied.
+        declared_digest: the declared state when a run last read the inventory.
+        spec_moved_on: whether the two differ.
+        last_run: the last run that included it.
+    """
+
+    name: str
+    state: State
+    reason: str
+    owner: str
+    since: str
+    rack: str
+    slot: int
+    profile: str
+    spec_digest: str
+    declared_digest: str
+    spec_moved_on: bool
+    last_run: str

@@ -1,0 +1,47 @@
+"""Where the web view gets results from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clusterctl.model.browsed import NodePage, RunPage
+    from clusterctl.model.overview import Overview
+    from clusterctl.model.part import PartRow
+    from clusterctl.model.records import RunRow
+    from clusterctl.model.run_comparison import ComparisonDocument
+    from clusterctl.model.web_documents import RunProgress
+
+
+class Source(Protocol):
+    """Reads the record; `workflows.browse.Browser` does. Threads share it."""
+
+    def fleet(self) -> Overview:
+        """All nodes."""
+        ...
+
+    def parts(self, names: Iterable[str]) -> Sequence[PartRow]:
+        """The parts of these nodes."""
+        ...
+
+    def node(self, name: str) -> NodePage:
+        """A node by its exact name."""
+        ...
+
+    def runs(self) -> tuple[Sequence[RunRow], frozenset[str]]:
+        """The newest runs, and the ids of those whose process is gone."""
+        ...
+
+    def run(self, run_id: str) -> RunPage:
+        """A run by its id, a unique prefix of it, or `last`."""
+        ...
+
+    def comparison(self, before: str, after: str) -> ComparisonDocument:
+        """The second run against the first."""
+        ...
+
+    def progress(self) -> tuple[RunProgress, ...]:
+        """The runs in progress."""
+        ...
