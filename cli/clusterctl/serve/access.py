@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from clusterctl.model.errors import UsageProblemError
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Network = IPv4Network | IPv6Network
 # A word can be guessed; 16 random characters of base64 are 96 bits.
 _LEAST_TOKEN = 16
+# [address] or name, and a port
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:]+)\]|([^\s:\[\]@/]+))(?::[0-9]+)?")
 
 
 class Denial(StrEnum):
@@ -138,8 +140,11 @@ def _is_proxy(peer: str | None, proxies: Sequence[Network]) -> bool:
 
 
 def _is_own_host(host: str) -> bool:
+    named = _HOST.fullmatch(host)
+    if named is None:
+        return False
+    name = named[1] or named[2]
     try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or ip_address(name).is_loopback
+        return name.lower() == "localhost" or ip_address(name).is_loopback
     except ValueError:
         return False

@@ -77,7 +77,15 @@ def _fleet(source: Source, *, condition: RackCondition | None, offset: int) -> d
     racks = [r for r in fleet.racks if condition in (None, r.condition)]
     conditions = {c: sum(r.condition is c for r in fleet.racks) for c in RackCondition}
     shown = racks[offset : offset + _RACKS]
-    return {"fleet": fleet, "racks": shown, "total": len(racks), "offset": offset, "condition": condition, "conditions": conditions}
+    return {
+        "fleet": fleet,
+        "racks": shown,
+        "total": len(racks),
+        "offset": offset,
+        "step": _RACKS,
+        "condition": condition,
+        "conditions": conditions,
+    }
 
 
 def _rack(source: Source, *, name: str) -> dict[str, Any]:
@@ -98,7 +106,7 @@ def _runs(source: Source) -> dict[str, Any]:
 
 def _run(source: Source, *, run: str, offset: int) -> dict[str, Any]:
     found = one_run(source, run=run)
-    return {"found": found, "nodes": found.nodes[offset : offset + _ROWS], "offset": offset, "total": len(found.nodes)}
+    return {"found": found, "nodes": found.nodes[offset : offset + _ROWS], "offset": offset, "step": _ROWS, "total": len(found.nodes)}
 
 
 def _compare(source: Source, *, before: str, after: str) -> dict[str, Any]:

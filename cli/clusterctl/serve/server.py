@@ -9,6 +9,7 @@ import socket
 import stat
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -17,8 +18,7 @@ from clusterctl.model.errors import ListenError
 from clusterctl.serve.app import web_app
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from pathlib import Path
+    from collections.abc import Callable, Generator
     from types import FrameType
 
     from clusterctl.serve.access import Access
@@ -92,10 +92,16 @@ def _refused(where: str, error: OSError) -> ListenError:
 class _Stoppable(uvicorn.Server):
     """A server that ends at SIGINT and SIGTERM, and remembers which it was; a second one ends it at once."""
 
-    def __init__(self, config: uvicorn.Config, stop: threading.Event) -> None:
+    def __init__(self, config: uvicorn.Config, stop: threading.Event, on_start: Callable[[], None]) -> None:
         super().__init__(config)
         self.stop = stop
+        self.on_start = on_start
         self.stopped_by: signal.Signals | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's; from now on requests are answered and signals end it well."""
+        await super().startup(sockets=sockets)
+        self.on_start()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -114,9 +120,10 @@ class _Stoppable(uvicorn.Server):
         self.stop.set()
 
 
-def serve_until_stopped(source: Source, access: Access, listening: socket.socket) -> signal.Signals | None:
+def serve_until_stopped(source: Source, access: Access, listening: socket.socket, on_start: Callable[[], None]) -> signal.Signals | None:
     """Answer requests until a signal ends it; returns which one."""
     stop = threading.Event()
+    path = listening.getsockname() if listening.family == socket.AF_UNIX else ""
     config = uvicorn.Config(
         web_app(source, access, stop.is_set),
         access_log=False,
@@ -130,6 +137,10 @@ def serve_until_stopped(source: Source, access: Access, listening: socket.socket
         timeout_graceful_shutdown=_STOP_WITHIN_S,
         ws="none",
     )
-    server = _Stoppable(config, stop)
-    server.run(sockets=[listening])
+    server = _Stoppable(config, stop, on_start)
+    try:
+        server.run(sockets=[listening])
+    finally:
+        if path:
+            Path(path).unlink(missing_ok=True)
     return server.stopped_by

@@ -1,0 +1,112 @@
+"""The OpenAPI document is true: every answer to every request that it allows matches the schema that it names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from clusterctl.serve.api import BASE, ENDPOINTS
+from clusterctl.serve.openapi import openapi_document
+from clusterctl.serve.progress_events import EVENTS_PATH
+from support.asgi import Answer, ask
+from support.web_site import BAD, FIRST, LONELY, NODE, SECOND, SILENT, app_of, write_site
+
+if TYPE_CHECKING:
+    from clusterctl.serve.guard import Guard
+
+DOCUMENT = openapi_document("0.1.0")
+OPERATIONS = [(path, one["get"]) for path, one in DOCUMENT["paths"].items() if path != EVENTS_PATH]
+WORDS = st.sampled_from(
+    [
+        NODE,
+        BAD,
+        SILENT,
+        LONELY,
+        FIRST,
+        SECOND,
+        "last",
+        "rack_12",
+        "rack_13",
+        "",
+        "x",
+        "-1",
+        "0",
+        "1",
+        "1000",
+        "admitted",
+        "2026-03-14",
+        "a/b",
+        "é",
+        "%00",
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Guard:
+    folder = tmp_path_factory.mktemp("site")
+    write_site(folder, "<\x1b'\"\u202e")
+    return app_of(folder)
+
+
+def problems(operation: dict[str, Any], answer: Answer) -> list[str]:
+    said = operation["responses"].get(str(answer.status))
+    if said is None:
+        return [f"status {answer.status} is not in the document: {answer.text}"]
+    schema = {**said["content"]["application/json"]["schema"], "components": DOCUMENT["components"]}
+    return [f"{e.json_path}: {e.message}" for e in Draft202012Validator(schema).iter_errors(answer.json())]
+
+
+def test_every_endpoint_and_every_class_is_in_the_document() -> None:
+    assert set(DOCUMENT["paths"]) == {BASE + e.path for e in ENDPOINTS} | {EVENTS_PATH}
+    for schema in DOCUMENT["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+    assert {"ListedNode", "FleetDocument", "ProblemDocument", "ComparisonDocument"} <= set(DOCUMENT["components"]["schemas"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_an_answer_matches_the_schema_of_its_status(app: Guard, data: st.DataObject) -> None:
+    path, operation = data.draw(st.sampled_from(OPERATIONS))
+    query = []
+    for parameter in operation["parameters"]:
+        if parameter["in"] == "path":
+            path = path.replace("{" + parameter["name"] + "}", quote(data.draw(WORDS), safe=""))
+        elif parameter["required"] or data.draw(st.booleans()):
+            query.append((parameter["name"], data.draw(WORDS)))
+    assert problems(operation, ask(app, f"{path}?{urlencode(query)}")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("/fleet", "/fleet"),
+        ("/nodes", "/nodes"),
+        ("/nodes/{name}", f"/nodes/{NODE}"),
+        ("/nodes/{name}", f"/nodes/{BAD}"),
+        ("/racks/{name}", "/racks/rack_12"),
+        ("/runs", "/runs"),
+        ("/runs/{run}", "/runs/last"),
+        ("/comparison", f"/comparison?before={FIRST}&after={SECOND}"),
+        ("/progress", "/progress"),
+    ],
+)
+def test_what_is_recorded_is_answered_with_its_document(app: Guard, path: str, target: str) -> None:
+    answer = ask(app, BASE + target)
+    assert answer.status == 200
+    assert problems(DOCUMENT["paths"][BASE + path]["get"], answer) == []
+
+
+def test_a_wrong_answer_does_not_match(app: Guard) -> None:
+    answer = ask(app, f"{BASE}/fleet")
+    answer.body = answer.body.replace(b'"delivered":4', b'"delivered":"4"').replace(b'"without_rack"', b'"other"')
+    assert len(problems(DOCUMENT["paths"][f"{BASE}/fleet"]["get"], answer)) >= 3
+
+
+def test_the_document_is_served(app: Guard) -> None:
+    assert ask(app, "/openapi.json").json() == {**DOCUMENT, "info": ask(app, "/openapi.json").json()["info"]}
