@@ -6,6 +6,7 @@ uv=$(command -v uv || echo build/uv/bin/uv)
 plain=(--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -q)
 common=(--universal --python-version 3.11 "${plain[@]}")
 "$uv" pip compile "${common[@]}" pyproject.toml -o requirements/runtime.txt
+"$uv" pip compile "${common[@]}" pyproject.toml --extra serve -c requirements/runtime.txt -o requirements/serve.txt
 "$uv" pip compile "${common[@]}" pyproject.toml --extra dev --extra collections -o requirements/dev.txt
 echo uv | "$uv" pip compile "${common[@]}" - -o requirements/uv.txt
 # what travels to nodes: one version of each for every Python, nothing but what is listed
