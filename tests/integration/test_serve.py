@@ -40,9 +40,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(site: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+def serving(site: Path, *words: str, program: tuple[str, ...] = ("-m", "clusterctl")) -> Iterator[subprocess.Popen[str]]:
     """The command, once it says that it serves."""
-    command = [sys.executable, "-m", "clusterctl", "serve", *words]
+    command = [sys.executable, *program, "serve", *words]
     process = subprocess.Popen(command, cwd=site, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ})
     try:
         assert process.stderr is not None
@@ -83,6 +83,23 @@ def test_it_answers_on_loopback_and_ctrl_c_ends_it_with_a_stream_open(site: Path
 
 def test_sigterm_ends_it_with_0_and_says_nothing(site: Path) -> None:
     with serving(site, "--port", str(free_port())) as process:
+        assert ended(process, signal.SIGTERM)[:2] == (0, "")
+
+
+SLOW = """
+import time
+from clusterctl import main
+from clusterctl.workflows.browse import Browser
+Browser.runs = lambda self: (time.sleep(6), ((), frozenset()))[1]
+main.run()
+"""
+
+
+def test_a_page_that_takes_long_does_not_spoil_the_end(site: Path) -> None:
+    port = free_port()
+    with serving(site, "--port", str(port), program=("-c", SLOW)) as process, socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"GET /api/v1/runs HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        time.sleep(1)
         assert ended(process, signal.SIGTERM)[:2] == (0, "")
 
 

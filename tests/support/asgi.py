@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -40,8 +41,9 @@ def ask(
     headers: Sequence[tuple[str, str]] | Mapping[str, str] = (),
     peer: str | None = "127.0.0.1",
     host: bool = True,
+    raises: bool = True,
 ) -> Answer:
-    """The answer to one request; `peer` None comes over a Unix socket, `host` adds the name of this machine."""
+    """The answer to one request; `peer` None comes over a Unix socket, `host` adds the name of this machine. What the application raises is raised, unless `raises` is false."""
     path, _, query = target.partition("?")
     sent = [*(headers.items() if hasattr(headers, "items") else headers), *([OWN_HOST] if host else [])]
     scope: Scope = {
@@ -70,5 +72,6 @@ def ask(
         else:
             answer.body += message.get("body", b"")
 
-    asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]
+    with contextlib.nullcontext() if raises else contextlib.suppress(Exception):
+        asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]
     return answer

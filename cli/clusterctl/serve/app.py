@@ -44,18 +44,25 @@ def routed(source: Source, stopping: Callable[[], bool]) -> Starlette:
         Route(OPENAPI_PATH, lambda _request: JSONResponse(openapi), name="openapi"),
         *page_routes(source),
     ]
-    return Starlette(routes=routes, exception_handlers={ClusterctlError: _failed, HTTPException: _unrouted})
+    return Starlette(routes=routes, exception_handlers={ClusterctlError: _failed, HTTPException: _unrouted, Exception: _unexpected})
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    hint = error.hint if isinstance(error, ClusterctlError) else ""
-    status = http_status(error) if isinstance(error, ClusterctlError) else 500
-    return _answer(request, status, str(error), hint)
+    if not isinstance(error, ClusterctlError):  # Starlette's type of handlers is wider than what it gives them
+        raise error
+    return _answer(request, http_status(error), str(error), error.hint)
+
+
+def _unexpected(request: Request, error: Exception) -> Response:
+    return _answer(
+        request, 500, f"unexpected {type(error).__name__}", "the terminal or the journal of the server has the traceback: report it"
+    )
 
 
 def _unrouted(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    return _answer(request, status, f"{request.url.path}: there is nothing here", f"{OPENAPI_PATH} lists what there is")
+    if not isinstance(error, HTTPException):
+        raise error
+    return _answer(request, error.status_code, f"{request.url.path}: there is nothing here", f"{OPENAPI_PATH} lists what there is")
 
 
 def _answer(request: Request, status: int, detail: str, hint: str) -> Response:

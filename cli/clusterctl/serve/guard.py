@@ -55,8 +55,11 @@ class Guard:
         why = denial(self._access, scope["headers"], client[0] if client else None)
         if why:
             status, detail, hint = _WHY[why]
-            asked = {"WWW-Authenticate": 'Bearer realm="clusterctl", Basic realm="clusterctl"'} if why is Denial.NO_TOKEN else {}
-            await problem(status, detail, hint, asked)(scope, receive, with_headers)
+            answer = problem(status, detail, hint)
+            # in lines of their own: Chromium knows the first scheme of a line only
+            for scheme in ("Bearer", "Basic") if why is Denial.NO_TOKEN else ():
+                answer.headers.append("WWW-Authenticate", f'{scheme} realm="clusterctl"')
+            await answer(scope, receive, with_headers)
         elif scope["method"] not in READING:
             hint = "it only reads; change nodes with `clusterctl`"
             await problem(405, f"{scope['method']} is not possible", hint, {"Allow": ", ".join(READING)})(scope, receive, with_headers)

@@ -47,7 +47,7 @@ def page_routes(source: Source) -> Iterator[Route]:
     )
     for path, name, read, parameters in pages:
         yield Route(path, _handler(source, name, read, parameters), name=f"page:{name}")
-    style = own_file("style.css") + (_TEMPLATES / "web.css").read_text(encoding="utf-8")
+    style = str(own_file("style.css")) + (_TEMPLATES / "web.css").read_text(encoding="utf-8")
     script = (_TEMPLATES / "progress.js").read_text(encoding="utf-8")
     yield Route("/style.css", lambda _request: Response(style, media_type="text/css"), name="page:style")
     yield Route("/progress.js", lambda _request: Response(script, media_type="text/javascript"), name="page:script")

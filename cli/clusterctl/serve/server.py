@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import signal
 import socket
@@ -118,6 +119,7 @@ class _Stoppable(uvicorn.Server):
         self.should_exit = True
         self.stopped_by = self.stopped_by or signal.Signals(number)
         self.stop.set()
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # that a request was cut off at the end is no error
 
 
 def serve_until_stopped(source: Source, access: Access, listening: socket.socket, on_start: Callable[[], None]) -> signal.Signals | None:

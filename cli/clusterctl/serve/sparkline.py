@@ -14,6 +14,7 @@ _EDGE = 3
 def sparkline(series: MeasurementSeries) -> tuple[str, float | None]:
     """(points of a polyline, height of the floor or None), in a box of `WIDTH` x `HEIGHT`; floor and values share one scale."""
     values = [p.value for p in series.points]
+    values = values * 2 if len(values) == 1 else values  # a line of one point would not be seen
     limits = [] if series.limit is None else [series.limit]
     low, high = min(values + limits), max(values + limits)
     span = (high - low) or 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -159,7 +159,9 @@ def test_a_page_loads_nothing_from_elsewhere_and_needs_no_inline_code(app: Guard
         text = ask(app, path).text
         assert re.findall(r"""(?:src|href|action)="(?!/(?!/)|#)[^"]*""", text) == [], path
         assert re.search(r"<style|<script(?! src)|\son\w+=|\sstyle=", text) is None, path
-    assert "url(" not in ask(app, "/style.css").text
+    style = ask(app, "/style.css").text
+    assert "url(" not in style
+    assert "&gt;" not in style, "style is no HTML"
     assert "//" not in re.sub(r"^//.*$", "", ask(app, "/progress.js").text, flags=re.MULTILINE)
 
 
@@ -244,3 +246,18 @@ def test_the_head_of_a_stream_ends(app: Guard) -> None:
     answer = ask(app, EVENTS_PATH, method="HEAD")
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("text/event-stream")
+
+
+def test_an_unexpected_error_is_500_without_its_text(folder: Path) -> None:
+    class Broken(Browser):
+        def runs(self) -> NoReturn:
+            raise RuntimeError("a secret")
+
+    app = web_app(Broken(store_url(folder)), LOOPBACK)
+    for path in ("/runs", f"{BASE}/runs"):
+        with pytest.raises(RuntimeError):  # Starlette answers, and raises it again for the log
+            ask(app, path)
+        answer = ask(app, path, raises=False)
+        assert answer.status == 500
+        assert "a secret" not in answer.text
+        assert "unexpected RuntimeError" in answer.text
