@@ -42,6 +42,27 @@ BROKEN_WORDS = """
 }
 """
 
+# WCAG 2.1, 1.4.3: 4.5 to 1 for text; colours are read back through a canvas, which knows every way to write them.
+FAINT = """
+() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgb = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const light = (c) => c.slice(0, 3).map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const found = new Map();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode()); ) {
+    const element = node.parentElement;
+    if (!node.data.trim() || !element.checkVisibility() || element.closest("script,template")) continue;
+    let back = element;
+    while (back && rgb(getComputedStyle(back).backgroundColor)[3] < 255) back = back.parentElement;
+    const colours = [getComputedStyle(element).color, back ? getComputedStyle(back).backgroundColor : "white"];
+    const [a, b] = colours.map(c => light(rgb(c))).sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.set(colours.join(" on "), `${element.className}: ${node.data.slice(0, 20)} ${((a + 0.05) / (b + 0.05)).toFixed(1)} ${colours.join(" on ")}`);
+  }
+  return [...found.values()].slice(0, 10);
+}
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Width:

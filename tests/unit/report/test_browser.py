@@ -12,7 +12,7 @@ from clusterctl.report import drift_page
 from clusterctl.report.page import render_page
 from pages.__main__ import unmet
 from pages.goals import GOALS, WIDTHS, Goal
-from pages.measure import BROKEN_WORDS, measure, opened
+from pages.measure import BROKEN_WORDS, FAINT, measure, opened
 from support.big_report import big_report, recorded_findings
 from support.browser import MISSING, browser, program
 from unit.drift.test_outputs import NOW as DRIFT_AT
@@ -137,7 +137,7 @@ def test_text_can_be_read_in_the_dark(chromium: Browser, folder: Path, width: in
     page.locator(".places a").first.click()
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     page.wait_for_selector("td")
-    assert page.evaluate(_FAINT) == []
+    assert page.evaluate(FAINT) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -145,7 +145,7 @@ def test_text_can_be_read_in_the_light(chromium: Browser, folder: Path, width: i
     page = opened(chromium, written(folder, 72), width)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     page.wait_for_selector("td")
-    assert page.evaluate(_FAINT) == []
+    assert page.evaluate(FAINT) == []
 
 
 def test_on_paper_the_failures_and_the_opened_node_are_there_on_white(chromium: Browser, folder: Path) -> None:
@@ -195,25 +195,3 @@ def test_the_page_of_a_drift_run_fits_every_width(chromium: Browser, folder: Pat
 def drawn(page: Page) -> list[str]:
     page.wait_for_selector("details.node[open] .body")
     return sorted(page.evaluate("[...document.querySelectorAll('details.node[open]')].map(n => n.dataset.node)"))
-
-
-# WCAG 2.1, 1.4.3: 4.5 to 1 for text; colours are read back through a canvas, which knows every way to write them.
-_FAINT = """
-() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgb = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
-  const light = (c) => c.slice(0, 3).map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const found = new Map();
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node; (node = walker.nextNode()); ) {
-    const element = node.parentElement;
-    if (!node.data.trim() || !element.checkVisibility() || element.closest("script,template")) continue;
-    let back = element;
-    while (back && rgb(getComputedStyle(back).backgroundColor)[3] < 255) back = back.parentElement;
-    const colours = [getComputedStyle(element).color, back ? getComputedStyle(back).backgroundColor : "white"];
-    const [a, b] = colours.map(c => light(rgb(c))).sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) found.set(colours.join(" on "), `${element.className}: ${node.data.slice(0, 20)} ${((a + 0.05) / (b + 0.05)).toFixed(1)} ${colours.join(" on ")}`);
-  }
-  return [...found.values()].slice(0, 10);
-}
-"""

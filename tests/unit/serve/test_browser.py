@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 import uvicorn
 
-from pages.measure import BROKEN_WORDS
+from clusterctl.adapters.store import Store
+from pages.measure import BROKEN_WORDS, FAINT
 from support.browser import MISSING, browser, program
 from support.web_site import BAD, FIRST, NODE, SECOND, app_of, store_url, write_site
-from unit.report.test_browser import _FAINT
+from unit.serve.test_access import BY_TOKEN, TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from clusterctl.serve.guard import Guard
-
-from clusterctl.adapters.store import Store
-from unit.serve.test_access import BY_TOKEN, TOKEN
 
 pytestmark = pytest.mark.skipif(program() is None, reason=MISSING)
 PATHS = (
@@ -81,17 +79,17 @@ def address(folder: Path) -> Iterator[str]:
 @pytest.mark.parametrize("width", [390, 1280])
 def test_pages_fit_and_can_be_read(chromium: Browser, address: str, width: int, scheme: str) -> None:
     context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme="dark" if scheme == "dark" else "light")
+    said: list[str] = []
+    context.on("weberror", lambda error: said.append(str(error.error)))
+    context.on("console", lambda message: said.append(message.text))
     for path in PATHS:
         page = context.new_page()
-        said: list[str] = []
-        page.on("pageerror", lambda error, said=said: said.append(str(error)))  # type: ignore[misc]
-        page.on("console", lambda message, said=said: said.append(message.text))  # type: ignore[misc]
         page.goto(address + path)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
         assert page.evaluate(BROKEN_WORDS) == [], path
-        assert page.evaluate(_FAINT) == [], path
-        assert [s for s in said if "404" not in s] == [], path
+        assert page.evaluate(FAINT) == [], path
         page.close()
+    assert [s for s in said if "404" not in s] == []
     context.close()
 
 

@@ -15,7 +15,7 @@ from support.stores import a_node, a_run, fresh
 from support.web_site import FIRST, store_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pytest
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clusterctl.model.web_documents import RunProgress
 
 
-def events_of(source: Browser, steps: list[Callable[[], object]]) -> list[bytes]:
+def events_of(source: Browser, steps: Sequence[Callable[[], object]]) -> list[bytes]:
     """The events while each step is done after one more look."""
     waiting = list(steps)
     looks = 0
