@@ -8,7 +8,7 @@ import hmac
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from clusterctl.model.errors import UsageProblemError
@@ -136,6 +136,8 @@ def _is_proxy(peer: str | None, proxies: Sequence[Network]) -> bool:
         address = ip_address(peer)
     except ValueError:
         return False
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
     return any(address in n for n in proxies) if proxies else address.is_loopback
 
 

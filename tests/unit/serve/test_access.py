@@ -98,6 +98,13 @@ def test_of_two_headers_none_counts() -> None:
     assert denial(BY_TOKEN, wire([("authorization", f"Bearer {TOKEN}")] * 2), "127.0.0.1") is not None
 
 
+def test_a_proxy_is_known_on_a_socket_of_both_families() -> None:
+    """There, Linux gives the address of an IPv4 peer as ::ffff:10.0.0.1."""
+    sent = wire([("x-remote-user", "alice")])
+    assert denial(BY_PROXY, sent, "::ffff:10.0.0.1") is None
+    assert denial(BY_PROXY, sent, "::ffff:10.0.0.9") is not None
+
+
 def test_a_proxy_on_this_machine_needs_no_address() -> None:
     for peer, lets_in in ((None, True), ("127.0.0.1", True), ("::1", True), ("10.0.0.1", False)):
         assert (denial(BY_LOCAL_PROXY, wire([("x-remote-user", "alice")]), peer) is None) == lets_in, peer
