@@ -4,7 +4,10 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MOLECULE_GLOB := molecule/*/molecule.yml
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
+# Two run at a time: with the longest last, one would run alone.
+LONGEST := node os
 SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
+SCENARIOS := $(LONGEST) $(filter-out $(LONGEST),$(SCENARIOS))
 
 .PHONY: help setup tools demo demo-down test lint resolve unit integration e2e molecule newest acceptance mutation chaos drill fuzz culprits faults recorded cross-check pools pages bench docs lock generate wheel clean
 
