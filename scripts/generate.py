@@ -16,6 +16,7 @@ GENERATORS = (
     "configuration_table.py",
     "document_schemas.py",
     "assumptions.py",
+    "filter_docs.py",
 )
 
 

@@ -9,7 +9,12 @@ from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bi
 
 
 def firmware_problems(entries: list[dict[str, Any]], pins: list[dict[str, Any]]) -> list[str]:
-    """Differences from the pins, one line per component; a pin that matches no component is a difference too."""
+    """Differences from the pins, one line per component; a pin that matches no component is a difference too.
+
+    Args:
+        entries: the machine's firmware inventory: Redfish resources SoftwareInventory with `Id` and `Version`.
+        pins: rows of bios_firmware_pins: `name`, `ids` (globs), `version` or `minimum`.
+    """
     problems = []
     for pin in pins:
         found = [e for e in entries if any(fnmatchcase(str(e.get("Id", "")), glob) for glob in pin["ids"])]

@@ -12,12 +12,23 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def build_file(build: Mapping[str, Any], arch: str) -> str:
-    """The file name of a built package; another commit is another file."""
+    """The file name of a built package; another commit is another file.
+
+    Args:
+        build: a row of gpu_tools_builds: `name`, `version`, `commit`.
+        arch: the architecture as Debian names it, such as amd64.
+    """
     return f"{build['name']}_{build['version'].rpartition(':')[2]}_{build['commit'][:12]}_{arch}.deb"
 
 
 def build_errors(builds: Sequence[Mapping[str, Any]], packages: Sequence[Mapping[str, Any]], family: str) -> list[str]:
-    """The reasons to refuse these builds, one line each."""
+    """The reasons to refuse these builds, one line each.
+
+    Args:
+        builds: rows of gpu_tools_builds.
+        packages: rows of gpu_tools_packages.
+        family: os_family as Ansible reports it.
+    """
     declared = {p["name"]: p["version"] for p in packages}
     names = [b["name"] for b in builds]
     errors = [f"{name} is built twice" for name in sorted({n for n in names if names.count(n) > 1})]

@@ -22,7 +22,13 @@ _ON_THE_NODE = {
 
 
 def container_errors(container: Mapping[str, Any], packages: Sequence[Mapping[str, Any]], toolkit: str) -> list[str]:
-    """The reasons to refuse this container, one line each; `toolkit`: the version of the NVIDIA container toolkit."""
+    """The reasons to refuse this container, one line each; `toolkit`: the version of the NVIDIA container toolkit.
+
+    Args:
+        container: gpu_tools_container: `runtime`, `image`, `programs`; empty for none.
+        packages: rows of gpu_tools_packages.
+        toolkit: the declared version of the NVIDIA container toolkit; empty for none.
+    """
     if not container:
         return []
     names = [p["name"] for p in container.get("programs") or []]
@@ -57,7 +63,12 @@ def _mpi_errors(names: Sequence[str]) -> list[str]:
 
 
 def runtime_error(runtime: str, answer: str) -> str:
-    """Why the installed runtime cannot be used; `answer`: what `--version` printed, empty if it is not installed."""
+    """Why the installed runtime cannot be used; `answer`: what `--version` printed, empty if it is not installed.
+
+    Args:
+        runtime: `docker` or `podman`.
+        answer: what `--version` printed, empty if it is not installed.
+    """
     found = re.search(r"version (\d+)\.(\d+)", answer)
     if not found:
         package = {"docker": "docker.io"}.get(runtime, runtime)

@@ -60,7 +60,7 @@ def misplaced(hcas: Sequence[Mapping[str, Any]], text: str) -> list[str]:
     Args:
         hcas: rows of hardware_hcas. `pci` decides; without it, `gpu`: the adapter must be behind the PCIe switch of this GPU. A row with neither has no
             declared place.
-        text: as for `places`.
+        text: what roles/shared/tasks/hca_places.yml reads on the node.
     """
     found = places(text)
     return [line for hca in hcas for line in (_at_address(hca, found) if hca.get("pci") else _beside_gpu(hca, found))]

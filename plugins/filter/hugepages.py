@@ -11,7 +11,13 @@ _KEYS = ("default_hugepagesz", "hugepagesz", "hugepages")
 
 
 def words(pages: list[dict[str, Any]], on_cmdline: bool, default_size: str) -> list[str]:
-    """The parameters for the command line: the total of each size of which there are pages; the kernel spreads it over the nodes."""
+    """The parameters for the command line: the total of each size of which there are pages; the kernel spreads it over the nodes.
+
+    Args:
+        pages: rows of hugepages_pages: `size`, `count`.
+        on_cmdline: whether pages are reserved on the command line.
+        default_size: the default page size such as 1G; empty for the kernel's own.
+    """
     result = [f"default_hugepagesz={default_size}"] if default_size else []
     for size in sorted({p["size"] for p in pages if int(p["count"])}) if on_cmdline else ():
         result += [f"hugepagesz={size}", f"hugepages={sum(int(p['count']) for p in pages if p['size'] == size)}"]
@@ -19,12 +25,21 @@ def words(pages: list[dict[str, Any]], on_cmdline: bool, default_size: str) -> l
 
 
 def own_words(cmdline: str) -> list[str]:
-    """The parameters of a command line that belong to this role; their order matters."""
+    """The parameters of a command line that belong to this role; their order matters.
+
+    Args:
+        cmdline: a kernel command line.
+    """
     return [word for word in cmdline.split() if word.partition("=")[0] in _KEYS]
 
 
 def boot_differences(text: str, declared: list[str]) -> list[str]:
-    """How the normal boot entries differ from the declared words; `text` is grub.cfg or the output of `grubby --info=ALL`."""
+    """How the normal boot entries differ from the declared words; `text` is grub.cfg or the output of `grubby --info=ALL`.
+
+    Args:
+        text: grub.cfg, or the output of `grubby --info=ALL`.
+        declared: the declared words of this role, in order.
+    """
     entries = unattended(parse_menu(text))
     if not entries:
         return ["the boot menu has no entry that starts a kernel"]

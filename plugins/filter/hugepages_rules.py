@@ -59,7 +59,11 @@ def _mounts(mounts: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
 
 
 def problem_lines(variables: Mapping[str, Any]) -> list[str]:
-    """The contradictions as lines, for the role."""
+    """The contradictions as lines, for the role.
+
+    Args:
+        variables: hugepages_pages and hugepages_mounts by name.
+    """
     return [f"{where}: {what}" for where, what in contradictions(variables)]
 
 

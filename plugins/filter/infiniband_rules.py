@@ -91,12 +91,20 @@ def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def problem_lines(variables: Mapping[str, Any]) -> list[str]:
-    """The contradictions as lines, for the role."""
+    """The contradictions as lines, for the role.
+
+    Args:
+        variables: the role's variables by name.
+    """
     return [f"{where}: {what}" for where, what in contradictions(variables)]
 
 
 def settings(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings file of the script on the node, with the types that it expects."""
+    """The settings file of the script on the node, with the types that it expects.
+
+    Args:
+        variables: infiniband_ports and infiniband_ipoib by name.
+    """
     ports = [{"device": p["device"], "port": int(p.get("port", 1))} for p in variables["infiniband_ports"]]
     blank = {"port": 1, "interface": "", "mode": "datagram", "mtu": 4092, "address": ""}
     ipoib = [{**blank, **row, "port": int(row.get("port", 1)), "mtu": int(row.get("mtu", 4092))} for row in variables["infiniband_ipoib"]]

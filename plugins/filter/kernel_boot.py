@@ -19,7 +19,12 @@ _HUGEPAGES = {"hugepages", "hugepagesz", "default_hugepagesz"}
 
 
 def cmdline_errors(declared: dict[str, Any], consoles: list[str] | None = None) -> list[str]:
-    """Errors in kernel_cmdline and kernel_console, one line per parameter."""
+    """Errors in kernel_cmdline and kernel_console, one line per parameter.
+
+    Args:
+        declared: kernel_cmdline.
+        consoles: kernel_console.
+    """
     errors = [
         f"kernel_console: {c!r} is empty or contains blanks, quotes or shell characters" for c in consoles or [] if not _VALUE.fullmatch(c)
     ]
@@ -44,17 +49,30 @@ def cmdline_errors(declared: dict[str, Any], consoles: list[str] | None = None) 
 
 
 def cmdline_words(declared: dict[str, Any]) -> list[str]:
-    """The words to append to a command line."""
+    """The words to append to a command line.
+
+    Args:
+        declared: as for `boot_differences`.
+    """
     return [name if item is None else f"{name}={item}" for name, value in declared.items() for item in declared_values(value)]
 
 
 def cmdline_pattern(name: str) -> str:
-    """A parameter's name as a shell pattern that matches all its spellings."""
+    """A parameter's name as a shell pattern that matches all its spellings.
+
+    Args:
+        name: the parameter's name; the kernel takes `-` and `_` as equal in it.
+    """
     return re.sub(r"[-_]", "[-_]", name)
 
 
 def cmdline_differences(cmdline: str, declared: dict[str, Any]) -> list[str]:
-    """How a command line differs from the declared one; repeating an equal value is no difference."""
+    """How a command line differs from the declared one; repeating an equal value is no difference.
+
+    Args:
+        cmdline: a kernel command line.
+        declared: as for `boot_differences`.
+    """
     found = parse_canonical(cmdline)
     differences = []
     for name, value in declared.items():
@@ -66,7 +84,12 @@ def cmdline_differences(cmdline: str, declared: dict[str, Any]) -> list[str]:
 
 
 def boot_differences(text: str, declared: dict[str, Any]) -> list[str]:
-    """How the boot entries differ from what is declared; `text` is grub.cfg or the output of `grubby --info=ALL`."""
+    """How the boot entries differ from what is declared; `text` is grub.cfg or the output of `grubby --info=ALL`.
+
+    Args:
+        text: grub.cfg, or the output of `grubby --info=ALL`.
+        declared: parameter -> value: a flag (true or false), a number, text, or a list of these.
+    """
     normal = grub.unattended(grub.parse_menu(text))
     if not normal:
         return ["the boot menu has no entry that starts a kernel"]
@@ -81,23 +104,40 @@ def _repeated(args: str, declared: dict[str, Any]) -> list[str]:
 
 
 def module_name(name: str) -> str:
-    """The name of a module below /sys/module."""
+    """The name of a module below /sys/module.
+
+    Args:
+        name: a module's name, with `-` or `_`.
+    """
     return name.replace("-", "_")
 
 
 def builtin_modules(listing: str) -> list[str]:
-    """The names in a modules.builtin file."""
+    """The names in a modules.builtin file.
+
+    Args:
+        listing: the text of the file.
+    """
     return [module_name(re.sub(r"\.ko.*$", "", line.rsplit("/", 1)[-1])) for line in listing.split()]
 
 
 def option_files(options: dict[str, dict[str, Any]]) -> list[str]:
-    """The files of options of loaded modules; /dev/null is added because grep prints file names only for two or more files."""
+    """The files of options of loaded modules; /dev/null is added because grep prints file names only for two or more files.
+
+    Args:
+        options: kernel_module_options: module -> option -> value.
+    """
     files = [f"/sys/module/{module_name(m)}/parameters/{module_name(o)}" for m, given in options.items() for o in given]
     return [*files, "/dev/null"] if files else []
 
 
 def option_differences(lines: list[str], options: dict[str, dict[str, Any]]) -> list[str]:
-    """Options of loaded modules that differ; lines are `path:value`. A module without a file is not loaded or does not expose the option."""
+    """Options of loaded modules that differ; lines are `path:value`. A module without a file is not loaded or does not expose the option.
+
+    Args:
+        lines: what `grep` printed for the files of `option_files`: `path:value`.
+        options: kernel_module_options: module -> option -> value.
+    """
     found = dict(line.split(":", 1) for line in lines)
     pairs = [(f"/sys/module/{module_name(m)}/parameters/{module_name(o)}", v) for m, given in options.items() for o, v in given.items()]
     return [

@@ -65,7 +65,11 @@ def owners(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], addre
 
 
 def lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """`mlx5_0: ens10np0 is configured by /etc/netplan/50-cloud-init.yaml, line 5 (netplan, DHCP)`."""
+    """The stanzas as lines: which interface of which device, file and line, manager, and what is wrong with it.
+
+    Args:
+        found: what `owners` found.
+    """
     what = {True: "DHCP", False: "without the declared address"}
     return [
         f"{f['device']}: {f['interface']} is configured by {f['file']}, line {f['line']} ({f['manager']}, {what[f['dhcp']]})" for f in found
@@ -73,7 +77,13 @@ def lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def still_managed(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], addresses: Mapping[str, str]) -> list[str]:
-    """The interfaces of rails that a running manager still has; the next boot changes that."""
+    """The interfaces of rails that a running manager still has; the next boot changes that.
+
+    Args:
+        document: as for `owners`.
+        rows: as for `owners`.
+        addresses: as for `owners`.
+    """
     return [
         interface
         for row in rows
@@ -100,7 +110,14 @@ def our_files(name: str) -> dict[str, str]:
 def takeover_texts(
     document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], addresses: Mapping[str, str], name: str
 ) -> dict[str, str]:
-    """Path -> content of the files of a takeover; empty where none is needed. The interfaces are named by PCI address: a change of the link type renames them."""
+    """Path -> content of the files of a takeover; empty where none is needed. The interfaces are named by PCI address: a change of the link type renames them.
+
+    Args:
+        document: as for `owners`.
+        rows: as for `owners`.
+        addresses: as for `owners`.
+        name: as for `owners`.
+    """
     header = f"# Written by clusterctl, role {name}; changes are overwritten. The role configures these interfaces, nothing else does.\n"
     pci, paths = pci_addresses(document, rows, addresses), our_files(name)
     network = "[Match]\n" + "".join(f"Path=pci-{a}\n" for a in pci) + "\n[Link]\nUnmanaged=yes\n"

@@ -74,17 +74,28 @@ def _subnet_manager_errors(modes: Mapping[str, Any], version: str, facts: Mappin
 
 
 def gsp_parameter(declared: str) -> dict[str, int]:
-    """The module parameter for `enabled` and `disabled`; none for the driver's default."""
+    """The module parameter for `enabled` and `disabled`; none for the driver's default.
+
+    Args:
+        declared: nvidia_driver_gsp_firmware: `enabled`, `disabled` or empty.
+    """
     return {_GSP: int(declared == "enabled")} if declared else {}
 
 
 def gpu_fields(_: str) -> str:
-    """The fields that `gpu_modes` reads."""
+    """The fields that `gpu_modes` reads.
+
+    Args:
+        _: not used: a filter needs an input.
+    """
     return ",".join(_FIELDS.values())
 
 
 def gpu_modes(text: str) -> list[dict[str, str]]:
     """One row per GPU of `nvidia-smi --query-gpu` without header and units; a value is empty if the GPU does not support it.
+
+    Args:
+        text: what `nvidia-smi` printed.
 
     Raises:
         UnreadableGpuError: a line has a different number of columns.
@@ -94,7 +105,12 @@ def gpu_modes(text: str) -> list[dict[str, str]]:
 
 
 def power_errors(gpus: Sequence[Mapping[str, str]], limit_w: int) -> list[str]:
-    """GPUs whose board does not allow this limit or does not report its range; none for 0."""
+    """GPUs whose board does not allow this limit or does not report its range; none for 0.
+
+    Args:
+        gpus: rows of `gpu_modes`.
+        limit_w: the declared power limit in W; 0 means not managed.
+    """
     ranges = [(g["index"], g["power_min_w"], g["power_max_w"]) for g in gpus if limit_w]
     return [
         f"GPU {index} allows {lowest or '?'} to {highest or '?'} W, not {limit_w} W"
@@ -104,17 +120,32 @@ def power_errors(gpus: Sequence[Mapping[str, str]], limit_w: int) -> list[str]:
 
 
 def other_power(gpus: Sequence[Mapping[str, str]], limit_w: int) -> list[str]:
-    """Indices of the GPUs with a different limit; none for 0."""
+    """Indices of the GPUs with a different limit; none for 0.
+
+    Args:
+        gpus: rows of `gpu_modes`.
+        limit_w: the declared power limit in W; 0 means not managed.
+    """
     return [g["index"] for g in gpus if limit_w and g["power_w"] and float(g["power_w"]) != limit_w]
 
 
 def other_pending_ecc(gpus: Sequence[Mapping[str, str]], declared: str) -> list[str]:
-    """Indices of the GPUs with a different ECC mode after the next boot; none for ""."""
+    """Indices of the GPUs with a different ECC mode after the next boot; none for "".
+
+    Args:
+        gpus: rows of `gpu_modes`.
+        declared: nvidia_driver_ecc: `enabled`, `disabled` or empty.
+    """
     return [g["index"] for g in gpus if declared and g["ecc_pending"] and g["ecc_pending"].lower() != declared]
 
 
 def other_modes(gpus: Sequence[Mapping[str, str]], declared: Mapping[str, Any]) -> list[str]:
-    """Indices of the GPUs that are in a different MIG or ECC mode. A GPU without MIG counts as disabled."""
+    """Indices of the GPUs that are in a different MIG or ECC mode. A GPU without MIG counts as disabled.
+
+    Args:
+        gpus: rows of `gpu_modes`.
+        declared: `mig` and `ecc`; empty means not managed.
+    """
     mig, ecc = declared["mig"], declared["ecc"]
     return [g["index"] for g in gpus if (mig and (g["mig"].lower() or "disabled") != mig) or (ecc and g["ecc"].lower() != ecc)]
 

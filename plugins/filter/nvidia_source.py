@@ -62,7 +62,12 @@ def installed_of_other_source(source: str, packages: Sequence[Mapping[str, str]]
 
 
 def module_packages(packages: Sequence[Mapping[str, str]], family: str) -> list[str]:
-    """The declared packages that bring or build the kernel module, as the package manager of `family` (`Debian`, `RedHat`) is given name and version."""
+    """The declared packages that bring or build the kernel module, as the package manager of `family` (`Debian`, `RedHat`) is given name and version.
+
+    Args:
+        packages: `name` and `version` of each package.
+        family: os_family as Ansible reports it: `Debian` or `RedHat`.
+    """
     return [p["name"] + _JOINED[family] + p["version"] for p in packages if _MODULE.match(p["name"])]
 
 

@@ -124,7 +124,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def loaded_module(text: str) -> dict[str, str]:
-    """Version and flavour of the loaded module from /proc/driver/nvidia/version; both empty if none is loaded."""
+    """Version and flavour of the loaded module from /proc/driver/nvidia/version; both empty if none is loaded.
+
+    Args:
+        text: the text of the file; empty if it does not exist.
+    """
     try:
         loaded = parse_version(text)
     except UnreadableModuleError:
@@ -133,14 +137,23 @@ def loaded_module(text: str) -> dict[str, str]:
 
 
 def parameter_differences(declared: Mapping[str, Any], text: str) -> list[str]:
-    """Declared parameters that /proc/driver/nvidia/params lists with another value or not at all."""
+    """Declared parameters that /proc/driver/nvidia/params lists with another value or not at all.
+
+    Args:
+        declared: parameter -> value.
+        text: the text of /proc/driver/nvidia/params.
+    """
     running = parse_parameters(text)
     listed = {name: next((running[n] for n in listed_names(name) if n in running), None) for name in declared}
     return [f"{name}={value}, running {listed[name]}" for name, value in as_written(declared).items() if listed[name] != value]
 
 
 def modprobe_options(declared: Mapping[str, Any]) -> str:
-    """The `options nvidia` line, with text in double quotes."""
+    """The `options nvidia` line, with text in double quotes.
+
+    Args:
+        declared: parameter -> value.
+    """
     words = [
         f'{name}="{value}"' if isinstance(declared[name], str) and not value.isdigit() else f"{name}={value}"
         for name, value in as_written(declared).items()

@@ -133,12 +133,21 @@ def _others(v: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def problem_lines(variables: Mapping[str, Any]) -> list[str]:
-    """The contradictions as lines, for the role."""
+    """The contradictions as lines, for the role.
+
+    Args:
+        variables: the role's variables by name.
+    """
     return [f"{where}: {what}" for where, what in contradictions(variables)]
 
 
 def runs_with_others(output: str, members: Sequence[str]) -> bool:
-    """Whether `nvidia-imex-ctl -N -j` lists members other than the declared ones; false if it lists none."""
+    """Whether `nvidia-imex-ctl -N -j` lists members other than the declared ones; false if it lists none.
+
+    Args:
+        output: what `nvidia-imex-ctl -N -j` printed.
+        members: nvlink_domain_members.
+    """
     try:
         hosts = [str(node["host"]) for node in json.loads(output)["nodes"].values()]
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -58,7 +58,13 @@ def name_errors(declared: Sequence[str], scheme: str, addresses: Mapping[str, st
 
 
 def managed(declared: Sequence[str], addresses: Mapping[str, str], sysfs: Mapping[str, Any]) -> dict[str, Any]:
-    """Declared device -> its row of `sysfs`: the device at its PCI address, whatever its name is now, or of its name where none is declared."""
+    """Declared device -> its row of `sysfs`: the device at its PCI address, whatever its name is now, or of its name where none is declared.
+
+    Args:
+        declared: names of `ofed_devices`.
+        addresses: `ofed_device_addresses`: name -> PCI address.
+        sysfs: the result of ofed_sysfs.
+    """
     devices = sysfs["devices"]
     at = {d["address"]: d for d in devices.values()}
     found = {d: at.get(addresses[d]) if d in addresses else devices.get(d) for d in declared}
@@ -83,13 +89,26 @@ def awaited(declared: Sequence[str], scheme: str, sysfs: Mapping[str, Any], addr
 
 
 def absent(declared: Sequence[str], addresses: Mapping[str, str], sysfs: Mapping[str, Any], waiting: Sequence[str]) -> list[str]:
-    """Declared devices that neither exist nor wait for their names, with their PCI address where it is declared."""
+    """Declared devices that neither exist nor wait for their names, with their PCI address where it is declared.
+
+    Args:
+        declared: names of `ofed_devices`.
+        addresses: `ofed_device_addresses`: name -> PCI address.
+        sysfs: the result of ofed_sysfs.
+        waiting: the devices that wait for their names, from `awaited`.
+    """
     known = [*managed(declared, addresses, sysfs), *waiting]
     return [f"{d} at {addresses[d]}" if d in addresses else d for d in declared if d not in known]
 
 
 def names_now(named: Sequence[str], addresses: Mapping[str, str], sysfs: Mapping[str, Any]) -> list[str]:
-    """These devices by the names that they have now."""
+    """These devices by the names that they have now.
+
+    Args:
+        named: names of `ofed_devices`.
+        addresses: `ofed_device_addresses`: name -> PCI address.
+        sysfs: the result of ofed_sysfs.
+    """
     at = {d["address"]: n for n, d in sysfs["devices"].items()}
     return [at.get(addresses.get(d, ""), d) for d in named]
 

@@ -21,7 +21,11 @@ def _rows(text: str) -> dict[str, mlxconfig.Parameter]:
 
 
 def refused(answers: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The answers, as Ansible registers them, to queries that the tool refused because of a parameter."""
+    """The answers, as Ansible registers them, to queries that the tool refused because of a parameter.
+
+    Args:
+        answers: registered results of `mlxconfig` in a loop.
+    """
     return [a for a in answers if not a.get("skipped") and mlxconfig.refused_parameter(_printed(a))]
 
 
@@ -78,7 +82,12 @@ def plan(declared: Mapping[str, Any], text: str, link_layer: str = "") -> dict[s
 
 
 def pending(answer: Mapping[str, str], declared: Mapping[str, Any]) -> list[str]:
-    """Parameters of a device, of which `answer` has `text` and `link_layer`, that a reset applies or reveals."""
+    """Parameters of a device, of which `answer` has `text` and `link_layer`, that a reset applies or reveals.
+
+    Args:
+        answer: `text` and `link_layer` of a device.
+        declared: parameter -> value.
+    """
     changes = plan(declared, answer["text"], answer["link_layer"])
     return [*changes["reset"], *changes["waiting"]]
 
@@ -103,6 +112,10 @@ def waiting(answers: Sequence[Mapping[str, str]], declared: Mapping[str, Any]) -
     """Declared values that are stored and not in force, of all devices, for people. After a reset: what it did not bring.
 
     NVIDIA asks for a power cycle then (mstflint issue 1191): an adapter keeps power through a warm reboot.
+
+    Args:
+        answers: `address`, `text`, `link_layer` of each device.
+        declared: parameter -> value.
     """
     result = []
     for answer in answers:

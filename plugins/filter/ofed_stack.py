@@ -74,7 +74,13 @@ def _package_errors(stack: Mapping[str, str], packages: Sequence[Mapping[str, st
 
 
 def adapter_errors(stack: Mapping[str, str], adapters: Mapping[str, str], catalogue: Mapping[str, Any]) -> list[str]:
-    """Adapters of the node (PCI address -> device id of vendor 15b3) that the stack does not support, one line each."""
+    """Adapters of the node (PCI address -> device id of vendor 15b3) that the stack does not support, one line each.
+
+    Args:
+        stack: `flavour`, `version` of the role.
+        adapters: PCI address -> device id of vendor 15b3.
+        catalogue: the facts of `network_stacks`; without them nothing is refused.
+    """
     if not catalogue or stack["flavour"] == "inbox":
         return []
     supported = catalogue[stack["flavour"]][_series(stack["version"])]["adapters"]
@@ -90,7 +96,12 @@ def adapter_errors(stack: Mapping[str, str], adapters: Mapping[str, str], catalo
 
 
 def setting_errors(devices: Sequence[str], settings: Mapping[str, Any]) -> list[str]:
-    """Invalid settings of the adapters, one line each. `settings`: `firmware`, `mlxconfig`, `max_read_request_bytes`."""
+    """Invalid settings of the adapters, one line each. `settings`: `firmware`, `mlxconfig`, `max_read_request_bytes`.
+
+    Args:
+        devices: names of `ofed_devices`.
+        settings: `firmware`, `mlxconfig`, `max_read_request_bytes` of the role.
+    """
     errors = [f"ofed_devices: {d} is declared twice" for d in sorted({d for d in devices if list(devices).count(d) > 1})]
     size = settings["max_read_request_bytes"]
     if size not in (0, 128, 256, 512, 1024, 2048, 4096):
@@ -108,7 +119,12 @@ def setting_errors(devices: Sequence[str], settings: Mapping[str, Any]) -> list[
 
 
 def firmware_differences(declared: Sequence[Mapping[str, str]], devices: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Devices with other firmware than declared for their board, one line each. `devices`: name -> `psid`, `firmware`."""
+    """Devices with other firmware than declared for their board, one line each. `devices`: name -> `psid`, `firmware`.
+
+    Args:
+        declared: rows of ofed_firmware: `psid`, `version`.
+        devices: name -> `psid`, `firmware`.
+    """
     versions = {f["psid"]: f["version"] for f in declared}
     lines = []
     for name, device in devices.items():
@@ -121,6 +137,9 @@ def firmware_differences(declared: Sequence[Mapping[str, str]], devices: Mapping
 
 def sysfs(text: str) -> dict[str, Any]:
     """Parse `path:content` and `path -> target` lines of sysfs.
+
+    Args:
+        text: the lines that the role reads on the node.
 
     Returns:
         adapters: PCI address -> device id, only network functions of NVIDIA.

@@ -33,7 +33,11 @@ _OWN = "90-clusterctl.conf"
 
 
 def sysctl_errors(declared: dict[str, Any]) -> list[str]:
-    """Errors in os_tuning_sysctl, one line per setting."""
+    """Errors in os_tuning_sysctl, one line per setting.
+
+    Args:
+        declared: os_tuning_sysctl: setting -> value.
+    """
     errors = []
     for key, value in declared.items():
         where = f"os_tuning_sysctl.{key}"
@@ -53,7 +57,12 @@ def sysctl_errors(declared: dict[str, Any]) -> list[str]:
 
 
 def limit_errors(limits: list[dict[str, Any]], systemd: dict[str, Any]) -> list[str]:
-    """Errors in the limits; types and choices are checked before."""
+    """Errors in the limits; types and choices are checked before.
+
+    Args:
+        limits: rows of os_tuning_limits.
+        systemd: os_tuning_systemd_limits: limit -> value.
+    """
     errors = [
         f"os_tuning_limits[{i}].value: {limit['value']!r} is neither a number nor unlimited"
         for i, limit in enumerate(limits)
@@ -74,7 +83,11 @@ def limit_errors(limits: list[dict[str, Any]], systemd: dict[str, Any]) -> list[
 
 
 def sysctl_lines(values: dict[str, Any]) -> list[str]:
-    """`key = value` with single blanks, as sysctl(8) prints them."""
+    """`key = value` with single blanks, as sysctl(8) prints them.
+
+    Args:
+        values: setting -> value.
+    """
     return [f"{dotted(key)} = {' '.join(str(value).split())}" for key, value in values.items()]
 
 
@@ -85,7 +98,12 @@ def dotted(key: str) -> str:
 
 
 def sysctl_conflicts(grepped: list[str], declared: dict[str, Any]) -> list[dict[str, str]]:
-    """Conflicting assignments in files that are read after the role's; `grepped` has `path:line`."""
+    """Conflicting assignments in files that are read after the role's; `grepped` has `path:line`.
+
+    Args:
+        grepped: lines of `grep` over the settings files: `path:line`.
+        declared: os_tuning_sysctl: setting -> value.
+    """
     own = {dotted(key): " ".join(str(value).split()) for key, value in declared.items()}
     conflicts = []
     for text in grepped:
@@ -103,34 +121,64 @@ def _is_later(path: str) -> bool:
 
 
 def unit_states(shown: str, names: list[str]) -> dict[str, dict[str, str]]:
-    """The blocks of `systemctl show -p LoadState,ActiveState,UnitFileState`, one per name in the order of `names`."""
+    """The blocks of `systemctl show -p LoadState,ActiveState,UnitFileState`, one per name in the order of `names`.
+
+    Args:
+        shown: what `systemctl` printed.
+        names: the units that it was asked for.
+    """
     blocks = shown.strip().split("\n\n")
     properties = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks]
     return dict(zip(names, properties, strict=True)) if names else {}
 
 
 def units_to_start(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Those of `names` that do not run or are not enabled."""
+    """Those of `names` that do not run or are not enabled.
+
+    Args:
+        states: unit -> properties, from `unit_states`.
+        names: units.
+    """
     return [n for n in names if states[n]["ActiveState"] != "active" or not states[n]["UnitFileState"].startswith("enabled")]
 
 
 def units_running(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Those of `names` that run and have a unit file."""
+    """Those of `names` that run and have a unit file.
+
+    Args:
+        states: unit -> properties, from `unit_states`.
+        names: units.
+    """
     return [n for n in names if _runs(states[n]) and not _orphaned(states[n])]
 
 
 def units_orphaned(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Those of `names` that run without a unit file; Ansible's module does not find such a service."""
+    """Those of `names` that run without a unit file; Ansible's module does not find such a service.
+
+    Args:
+        states: unit -> properties, from `unit_states`.
+        names: units.
+    """
     return [n for n in names if _orphaned(states[n])]
 
 
 def units_to_stop(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Those of `names` that have a unit file, and run or start at boot."""
+    """Those of `names` that have a unit file, and run or start at boot.
+
+    Args:
+        states: unit -> properties, from `unit_states`.
+        names: units.
+    """
     return [n for n in names if (_runs(states[n]) and not _orphaned(states[n])) or states[n]["UnitFileState"].startswith("enabled")]
 
 
 def units_to_mask(states: dict[str, dict[str, str]], names: list[str]) -> list[str]:
-    """Those of `names` that are not masked."""
+    """Those of `names` that are not masked.
+
+    Args:
+        states: unit -> properties, from `unit_states`.
+        names: units.
+    """
     return [n for n in names if states[n]["UnitFileState"] != "masked"]
 
 

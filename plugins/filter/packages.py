@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 
 def package_differences(packages: Sequence[Mapping[str, str]], text: str) -> list[dict[str, str]]:
-    """Declared packages that are absent or of another version; `found` is empty where none is installed."""
+    """Declared packages that are absent or of another version; `found` is empty where none is installed.
+
+    Args:
+        packages: `name` and `version` of each declared package.
+        text: the package list.
+    """
     found: dict[str, list[str]] = {}
     for name, package in dpkg_rows(text):
         if package.installed:
@@ -23,13 +28,24 @@ def package_differences(packages: Sequence[Mapping[str, str]], text: str) -> lis
 
 
 def package_hold_changes(packages: Sequence[Mapping[str, str]], text: str, hold: bool) -> list[str]:
-    """The names of declared packages that must be held, or whose hold must be removed."""
+    """The names of declared packages that must be held, or whose hold must be removed.
+
+    Args:
+        packages: `name` of each declared package.
+        text: the package list.
+        hold: whether they are to be held.
+    """
     held = {name for name, package in dpkg_rows(text) if package.installed and package.held}
     return [p["name"] for p in packages if (p["name"] in held) != hold]
 
 
 def packages_named(text: str, pattern: str) -> list[str]:
-    """`name version` of every installed package whose name the regular expression matches from its start."""
+    """`name version` of every installed package whose name the regular expression matches from its start.
+
+    Args:
+        text: the package list.
+        pattern: a regular expression of Python.
+    """
     return [f"{name} {package.version}" for name, package in dpkg_rows(text) if package.installed and re.match(pattern, name)]
 
 

@@ -146,7 +146,12 @@ def _is_own_route(route: Mapping[str, Any], tables: set[str], rows: Sequence[Map
 
 
 def refusals(found: Sequence[Mapping[str, str]], changes: Sequence[str] | None = None) -> list[str]:
-    """The uses as text; with `changes`, which start with a device, only those of devices that one of them names."""
+    """The uses as text; with `changes`, which start with a device, only those of devices that one of them names.
+
+    Args:
+        found: what `uses` found.
+        changes: lines that start with a device, which is to change; none: all of `found`.
+    """
     named = {line.split(maxsplit=1)[0] for line in changes or [] if line.strip()}
     return [f"{use['device']}: {use['reason']}" for use in found if changes is None or use["device"] in named]
 

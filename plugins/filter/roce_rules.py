@@ -167,12 +167,20 @@ def _list(priorities: Any) -> str:
 
 
 def problem_lines(variables: Mapping[str, Any]) -> list[str]:
-    """The contradictions as lines, for the role."""
+    """The contradictions as lines, for the role.
+
+    Args:
+        variables: the role's variables by name.
+    """
     return [f"{where}: {what}" for where, what in contradictions(variables)]
 
 
 def settings(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings file of the script on the node, with the types that it expects."""
+    """The settings file of the script on the node, with the types that it expects.
+
+    Args:
+        variables: the role's variables by name.
+    """
     blank: dict[str, Any] = {"port": 1, "interface": "", "address": "", "gateway": ""}
     typed: dict[str, Any] = {name: int(variables[f"roce_{name}"]) for name in _NUMBERS}
     typed |= {name: [int(n) for n in variables[f"roce_{name}"]] for name in _LISTS}

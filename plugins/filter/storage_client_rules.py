@@ -30,7 +30,11 @@ def contradictions(variables: Mapping[str, Any]) -> list[Problem]:
 
 
 def problem_lines(variables: Mapping[str, Any]) -> list[str]:
-    """The contradictions as lines, for the role."""
+    """The contradictions as lines, for the role.
+
+    Args:
+        variables: the role's variables, and hugepages_pages, by name.
+    """
     return [f"{where}: {what}" for where, what in contradictions(variables)]
 
 

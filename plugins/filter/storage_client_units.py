@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 
 def settings(declared: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings file of the script, from the role's variables."""
+    """The settings file of the script, from the role's variables.
+
+    Args:
+        declared: storage_client_mounts, storage_client_module_parameters and storage_client_tunables by name.
+    """
     modules = declared["storage_client_module_parameters"]
     return {
         "mounts": [complete(mount) for mount in declared["storage_client_mounts"]],
@@ -26,7 +30,11 @@ def running(value: object) -> str:
 
 
 def parameter(value: object) -> str:
-    """A module parameter in modprobe syntax."""
+    """A module parameter in modprobe syntax.
+
+    Args:
+        value: the declared value: a number, a boolean or text.
+    """
     text = running(value)
     return f'"{text}"' if " " in text else text
 

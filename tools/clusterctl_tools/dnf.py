@@ -38,7 +38,11 @@ def repolist_argv() -> List[str]:
 
 
 def distribution_repositories(repolist: str) -> List[str]:
-    """The ids of the distribution's repositories in the output of `dnf repolist`: those named after BaseOS or AppStream, in order."""
+    """The ids of the distribution's repositories in the output of `dnf repolist`: those named after BaseOS or AppStream, in order.
+
+    Args:
+        repolist: what `dnf repolist` printed.
+    """
     first = [line.split()[0] for line in repolist.splitlines() if line.split()]
     return [word for word in first if _DISTRIBUTION.match(word)]
 
@@ -47,6 +51,9 @@ def kernel_set(package: str) -> List[str]:
     """The packages of the kernel that `package` belongs to; empty if it is none of EL's.
 
     Each must be locked: an update of kernel-core installs another kernel whether or not the package kernel is locked.
+
+    Args:
+        package: the declared package, such as kernel or kernel-core.
     """
     found = re.match(r"^(kernel(?:-rt|-64k)?)(?:-core)?$", package)
     return [found.group(1) + part for part in _KERNEL_PARTS] if found else []
@@ -57,6 +64,10 @@ def stale_locks(locklist: str, declared: Dict[str, str]) -> List[str]:
 
     The plug-in hides all versions but the locked ones, so with such an entry dnf finds no declared version to install (Red Hat bug 2013332).
     Entries that start with `!`, which exclude a version, are not among them.
+
+    Args:
+        locklist: what `dnf versionlock list` printed.
+        declared: package -> version.
     """
     result = []
     for entry in (line.strip() for line in locklist.splitlines()):

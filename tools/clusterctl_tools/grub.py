@@ -117,7 +117,11 @@ def entry_of_release(grub_cfg: str, release: str) -> str:
 
 
 def starts_saved_entry(grub_cfg: str) -> bool:
-    """Whether the menu was made with GRUB_DEFAULT=saved."""
+    """Whether the menu was made with GRUB_DEFAULT=saved.
+
+    Args:
+        grub_cfg: the text of grub.cfg.
+    """
     chosen = _DEFAULT.search(grub_cfg)
     return bool(chosen and chosen.group(1) == _SAVED)
 

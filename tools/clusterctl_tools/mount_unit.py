@@ -16,7 +16,11 @@ _FSTYPES = {
 
 
 def unit_name(path: str) -> str:
-    r"""`/mnt/a-b` is `mnt-a\x2db.mount`, as from `systemd-escape --path --suffix=mount` (systemd.unit(5), string escaping)."""
+    r"""`/mnt/a-b` is `mnt-a\x2db.mount`, as from `systemd-escape --path --suffix=mount` (systemd.unit(5), string escaping).
+
+    Args:
+        path: the mount point.
+    """
     name = "-".join(re.sub(r"[^A-Za-z0-9:_.]", _escape, part) for part in path.split("/") if part)
     return re.sub(r"^\.", _escape, name or "-") + ".mount"
 

@@ -1,0 +1,77 @@
+"""`ansible-doc` knows each filter of the collection, and what each of its parameters means."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from jinja2 import Environment
+
+from support.filters import filter_plugin
+from support.roles import COLLECTIONS, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    f"clusterctl.gpu.{name}": function
+    for p in sorted((ROOT / "plugins" / "filter").glob("*.py"))
+    for name, function in filter_plugin(p.stem).FilterModule().filters().items()
+}
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One call for all: each start of ansible-doc takes seconds."""
+    home: Path = tmp_path_factory.mktemp("ansible")
+    env = {
+        "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+        "ANSIBLE_HOME": str(home),
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "LC_ALL": "C.UTF-8",
+    }
+    words = [sys.executable, "-m", "ansible.cli.doc", "-t", "filter", "-j", *FILTERS]
+    answer = subprocess.run(words, env=env, cwd=home, check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def test_each_filter_is_known(known: dict[str, Any]) -> None:
+    assert set(FILTERS) - set(known) == set()
+
+
+def test_each_parameter_is_described(known: dict[str, Any]) -> None:
+    wrong = []
+    for name, function in FILTERS.items():
+        first, *others = inspect.signature(function).parameters
+        options = known[name]["doc"]["options"]
+        optional = {p.name for p in inspect.signature(function).parameters.values() if p.default is not inspect.Parameter.empty}
+        if set(options) != {"_input", *others} or known[name]["doc"].get("positional", "") != ", ".join(others):
+            wrong.append(f"{name}: {first}, {others}: documented {sorted(options)}")
+        wrong += [f"{name}.{o}: no description" for o, about in options.items() if not "".join(about["description"]).strip()]
+        wrong += [f"{name}.{o}: required" for o, about in options.items() if about.get("required", False) != (o not in optional)]
+    assert wrong == []
+
+
+def test_each_result_is_described_and_typed(known: dict[str, Any]) -> None:
+    results = {name: known[name]["return"]["_value"] for name in FILTERS}
+    assert [n for n, value in results.items() if not "".join(value["description"]).strip() or not value["type"]] == []
+
+
+def test_each_example_is_yaml_with_an_expression_of_the_filter(known: dict[str, Any]) -> None:
+    jinja = Environment(autoescape=True)
+    for name in FILTERS:
+        value = yaml.safe_load(known[name]["examples"])["result"]
+        jinja.parse(value)
+        assert name in value
+
+
+def test_no_markup_is_left_open(known: dict[str, Any]) -> None:
+    assert [name for name in FILTERS if "`" in json.dumps(known[name]["doc"])] == []
