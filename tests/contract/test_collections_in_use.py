@@ -1,0 +1,59 @@
+"""The collections that galaxy.yml and requirements.yml name are those that roles and playbooks use: no more, no fewer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from support.roles import ROOT
+
+PLUGIN = re.compile(r"([a-z_]\w*\.[a-z_]\w*)\.[a-z_]\w*")
+# filters, tests, and plug-ins named in a string: `| a.b.c`, `is a.b.c`, query('a.b.c')
+IN_EXPRESSION = re.compile(rf"(?:\|\s*|\bis (?:not )?|\w\(\s*['\"]){PLUGIN.pattern}")
+OWN = {"ansible.builtin", "clusterctl.gpu"}
+FILES = [
+    p
+    for top in ("roles", "playbooks", "molecule", "lab")
+    for p in sorted((ROOT / top).rglob("*"))
+    if p.suffix in {".yml", ".j2"} and p.is_file()
+]
+
+
+def modules(node: Any) -> Iterator[str]:
+    """The keys of all mappings in lists: of tasks, one is the module. A mapping that is a value, such as one of kernel settings, is no task."""
+    children = node.values() if isinstance(node, Mapping) else node if isinstance(node, list) else ()
+    for child in children:
+        if isinstance(node, list) and isinstance(child, Mapping):
+            yield from map(str, child)
+        yield from modules(child)
+
+
+def used() -> set[str]:
+    found: set[str] = set()
+    for file in FILES:
+        text = file.read_text()
+        found |= set(IN_EXPRESSION.findall(text))
+        if file.suffix == ".yml":
+            found |= {m[1] for key in modules(yaml.safe_load(text)) if (m := PLUGIN.fullmatch(key))}
+    return found
+
+
+def test_the_search_finds_modules_and_expressions() -> None:
+    assert set(IN_EXPRESSION.findall("{{ x | a.b.c }} {{ y is d.e.f }} {{ query('g.h.i', 1) }} {{ z.stat.exists }}")) == {
+        "a.b",
+        "d.e",
+        "g.h",
+    }
+    assert used() >= OWN
+
+
+def test_galaxy_declares_the_collections_in_use() -> None:
+    assert set(yaml.safe_load((ROOT / "galaxy.yml").read_text())["dependencies"]) == used() - OWN
+
+
+def test_requirements_install_the_collections_in_use() -> None:
+    wanted = yaml.safe_load((ROOT / "requirements.yml").read_text())["collections"]
+    assert {c["name"] for c in wanted} == used() - OWN
