@@ -15,6 +15,7 @@ from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.pools.slurm import SlurmPool
 from clusterctl.adapters.pools.vacating import Vacating
 from clusterctl.core import timestamps
+from clusterctl.core.switch_tree import hostlist
 from clusterctl.model.errors import ConfigError, JobsRunError, PoolError, PoolUnreachableError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.power import PowerAction
@@ -331,3 +332,12 @@ def test_a_controller_that_is_down_admits_nothing(slurm: Slurm, tmp_path: Path) 
     slurm.wait(lambda: slurm.state(N1) == {"IDLE", "DRAIN"}, "the drain, which slurmctld kept")
     assert {n.state for n in world.run().nodes} == {State.ADMITTED}, "the same command again"
     assert {N1, N2} <= pool.members()
+
+
+def test_jobs_avoid_the_nodes_that_report_excludes(slurm: Slurm) -> None:
+    excluded = hostlist([N1, N2, N4])
+    assert excluded == "r12-n[01-02,04]"
+    words = ("sbatch", "--test-only", "--nodes=1", "--wrap=true")
+    assert f"on nodes {N3} in" in slurm.run(*words, f"--exclude={excluded}")
+    assert "on nodes" in slurm.run(*words, "--exclude=")  # where all nodes pass, `report --hosts exclude` prints nothing
+    assert "on nodes" not in slurm.run(*words, f"--exclude={hostlist([*NODES, ABSENT])}", check=False)

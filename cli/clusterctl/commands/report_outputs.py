@@ -6,14 +6,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.run_directory import write_atomically, write_parts_atomically
-from clusterctl.model.errors import UsageProblemError
+from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.terminal import messages
 from clusterctl.terminal.out import print_lines, print_text
-from clusterctl.workflows.collect_report import collect
+from clusterctl.workflows.collect_report import REPORTABLE, collect, node_sections
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from clusterctl.adapters.store import Store
+    from clusterctl.model.hosts_of_run import HostsOfRun
     from clusterctl.model.records import RunRow
+
+
+def check_folders(files: Mapping[str, Path | None]) -> None:
+    """Refuse a file whose folder does not exist, before anything is collected.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    for option, path in files.items():
+        if path and not path.absolute().parent.is_dir():
+            raise ConfigError(detail=f"{path.absolute().parent} is no directory", hint=f"choose another file for {option}")
 
 
 def write_page(store: Store, row: RunRow, out: Path | None) -> None:
@@ -43,6 +57,15 @@ def write_test_runs(store: Store, row: RunRow, out: Path | None) -> None:
         write_parts_atomically(out, lines)
     else:
         print_lines(lines)
+
+
+def print_hosts(store: Store, row: RunRow, wanted: HostsOfRun) -> None:
+    """Names for pipes: one node per line, or one line for Slurm; nothing where there is none."""
+    from clusterctl.core.run_hosts import hosts_of_run  # noqa: PLC0415
+
+    if row.verb not in REPORTABLE:
+        raise UsageProblemError(detail=f"run {row.id} ({row.verb}) judged no nodes", hint=f"--hosts is for {', '.join(sorted(REPORTABLE))}")
+    print_lines(f"{line}\n" for line in hosts_of_run(row, node_sections(store, row, {}), wanted))
 
 
 def write_bundle(store: Store, row: RunRow, bundle: Path) -> None:

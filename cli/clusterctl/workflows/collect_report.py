@@ -14,7 +14,7 @@ from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection, RunR
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from clusterctl.adapters.store import Store
     from clusterctl.model.findings import NodeFindings
@@ -43,11 +43,10 @@ def collect(store: Store, run: RunRow, page_folder: Path) -> RunReport:
     Nodes are shown as the run left them. Where it gathered no evidence of its own, what still
     counts of earlier evidence is shown, else the newest, with the run that gathered it.
     """
-    names = [n.node for n in store.run_nodes(run.id)]
     files = _files(Path(run.directory))
     links = _links(files, Path(run.directory), page_folder)
     unfinished = run.id in {r.id for r in store.unfinished_runs()}
-    sections = tuple(_section(store, run, record, links) for record in store.nodes(names))
+    sections = tuple(node_sections(store, run, links))
     records, no_records, records_of = _records(store, run, files, sections)
     return RunReport(
         run=run,
@@ -60,6 +59,12 @@ def collect(store: Store, run: RunRow, page_folder: Path) -> RunReport:
         records_of=records_of,
         slow=read_slow(Path(run.directory)),
     )
+
+
+def node_sections(store: Store, run: RunRow, links: Mapping[str, Sequence[EvidenceLink]]) -> Iterator[NodeSection]:
+    """The nodes of a run as it left them, by rack and slot, with what it found and its `links` by node."""
+    names = [n.node for n in store.run_nodes(run.id)]
+    return (_section(store, run, record, links) for record in store.nodes(names))
 
 
 def _section(store: Store, run: RunRow, record: NodeRecord, links: Mapping[str, Sequence[EvidenceLink]]) -> NodeSection:

@@ -1,0 +1,13 @@
+"""The lists of nodes that a run can be asked for."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class HostsOfRun(StrEnum):
+    """`exclude` has the failing nodes, for Slurm's option of that name."""
+
+    PASSING = "passing"
+    FAILING = "failing"
+    EXCLUDE = "exclude"
