@@ -29,7 +29,7 @@ COMMENTED = (
         "inventory/common",
         "roles",
     ),
-    *("tools/clusterctl_tools", "validators/clusterctl_validators", "cli/clusterctl", "plugins"),
+    *("tools/clusterctl_tools", "validators/clusterctl_validators", "cli/clusterctl", "plugins", "contrib"),
 )
 _MARK = re.compile(r"\b(assumed|not confirmed)\b", re.IGNORECASE)
 HEAD = """<!-- Written by scripts/assumptions.py. -->

@@ -46,7 +46,7 @@ def command(
     RUN as OCP Test & Validation 2.0 output, a test run for each node.
     """
     from clusterctl.adapters.store import Store  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.commands import report_outputs  # noqa: PLC0415
+    from clusterctl.commands import report_outputs, report_printed  # noqa: PLC0415
     from clusterctl.workflows.collect_report import chosen_run  # noqa: PLC0415
 
     named = ctx.get_parameter_source("run") is not ParameterSource.DEFAULT
@@ -61,11 +61,11 @@ def command(
     report_outputs.check_folders({"--out": out, "--bundle": bundle})
     with Store.open_to_read(load_config(ctx, gates=False).store_url) as store:
         if compare:
-            report_outputs.print_comparison(store, *compare, output=output or "table")
+            report_printed.print_comparison(store, *compare, output=output or "table")
         elif bundle:
             report_outputs.write_bundle(store, chosen_run(store, run), bundle)
         elif hosts:
-            report_outputs.print_hosts(store, chosen_run(store, run), HostsOfRun(hosts))
+            report_printed.print_hosts(store, chosen_run(store, run), HostsOfRun(hosts))
         elif output == "ocptv":
             report_outputs.write_test_runs(store, chosen_run(store, run), out)
         else:

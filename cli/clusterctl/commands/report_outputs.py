@@ -1,4 +1,4 @@
-"""What `clusterctl report` writes and prints."""
+"""What `clusterctl report` writes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from clusterctl.adapters.run_directory import write_atomically, write_parts_atom
 from clusterctl.model.errors import ConfigError, UsageProblemError
 from clusterctl.terminal import messages
 from clusterctl.terminal.out import print_lines, print_text
-from clusterctl.workflows.collect_report import REPORTABLE, collect, node_sections
+from clusterctl.workflows.collect_report import collect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clusterctl.adapters.store import Store
-    from clusterctl.model.hosts_of_run import HostsOfRun
     from clusterctl.model.records import RunRow
 
 
@@ -59,15 +58,6 @@ def write_test_runs(store: Store, row: RunRow, out: Path | None) -> None:
         print_lines(lines)
 
 
-def print_hosts(store: Store, row: RunRow, wanted: HostsOfRun) -> None:
-    """Names for pipes: one node per line, or one line for Slurm; nothing where there is none."""
-    from clusterctl.core.run_hosts import hosts_of_run  # noqa: PLC0415
-
-    if row.verb not in REPORTABLE:
-        raise UsageProblemError(detail=f"run {row.id} ({row.verb}) judged no nodes", hint=f"--hosts is for {', '.join(sorted(REPORTABLE))}")
-    print_lines(f"{line}\n" for line in hosts_of_run(row, node_sections(store, row, {}), wanted))
-
-
 def write_bundle(store: Store, row: RunRow, bundle: Path) -> None:
     """The archive with page and evidence; prints its path."""
     from clusterctl.adapters.run_bundle import write_archive  # noqa: PLC0415
@@ -85,11 +75,3 @@ def write_bundle(store: Store, row: RunRow, bundle: Path) -> None:
     for name in files.left_out:
         messages.note(f"left out: {name} holds the secret of a plan")
     print_text(str(path))
-
-
-def print_comparison(store: Store, before: str, after: str, *, output: str) -> None:
-    """What changed from one run to another."""
-    from clusterctl.terminal.comparison import show_comparison  # noqa: PLC0415
-    from clusterctl.workflows.compare_two_runs import compare_two_runs  # noqa: PLC0415
-
-    show_comparison(compare_two_runs(store, before, after), output)

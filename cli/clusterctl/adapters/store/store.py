@@ -12,6 +12,7 @@ from clusterctl.adapters.store.drift import DriftRepository
 from clusterctl.adapters.store.engine import connect, connect_to_read
 from clusterctl.adapters.store.evidence import EvidenceRepository
 from clusterctl.adapters.store.leases import LeaseRepository
+from clusterctl.adapters.store.measured_outcomes import OutcomeRepository
 from clusterctl.adapters.store.members import MemberRepository
 from clusterctl.adapters.store.nodes import NodeRepository
 from clusterctl.adapters.store.observations import ObservationRepository
@@ -32,6 +33,7 @@ class Store(
     TransitionRepository,
     RunRepository,
     EvidenceRepository,
+    OutcomeRepository,
     AdmissionRepository,
     LeaseRepository,
     MemberRepository,

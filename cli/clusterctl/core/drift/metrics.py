@@ -1,4 +1,4 @@
-"""The report as Prometheus metrics, for node exporter's textfile collector. The only import of prometheus_client. Names and bounded labels, no text."""
+"""The report as Prometheus metrics, for node exporter's textfile collector. Names and bounded labels, no text."""
 
 from __future__ import annotations
 

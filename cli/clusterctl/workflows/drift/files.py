@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters import clock
+from clusterctl.adapters.metrics_file import replace_metrics
 from clusterctl.core.drift import metrics
 from clusterctl.model.drift import DriftReport
 
@@ -42,12 +42,4 @@ def write_files(
         rundir.write_text(name, content)
     rundir.write_text("drift.prom", text)
     if textfile:
-        _replace(textfile, text)
-
-
-def _replace(file: Path, text: str) -> None:
-    """In one step: the collector must never read half a file."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.chmod(0o644)
-    draft.replace(file)
+        replace_metrics(textfile, text)
