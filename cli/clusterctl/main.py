@@ -43,6 +43,7 @@ VERBS: dict[str, str] = {
     "history": "Show the history of one node.",
     "report": "Write the HTML page of a run.",
     "serve": "Show the record in a browser and over a JSON API; it only reads.",
+    "events": "Send what happened to webhooks and commands.",
     "completion": "Print the shell completion script.",
 }
 

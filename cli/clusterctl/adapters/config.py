@@ -18,6 +18,7 @@ from clusterctl.core.breaker import Breaker
 from clusterctl.core.lemons.lemon_limits import limits_of
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import ConfigError
+from clusterctl.model.event_settings import EventSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "clusterctl.yml"
 _NO_LIMITS = PoolLimits()
+_NO_EVENTS = EventSettings()
 _MOST_BRACKETS = 1000
 
 
@@ -68,6 +70,7 @@ class Config:
         apply: where Ansible runs: on the nodes themselves where that is possible ("node"), or on the controller ("ssh").
         given_limits: `lemon_limits` as written.
         cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
+        events: who is told what happens.
     """
 
     root: Path
@@ -86,6 +89,7 @@ class Config:
     limits: PoolLimits = _NO_LIMITS
     apply: str = APPLY_ON_NODE
     given_limits: Mapping[str, int] = field(default_factory=dict)
+    events: EventSettings = _NO_EVENTS
 
     @property
     def plugins(self) -> Path:
@@ -138,6 +142,7 @@ def read_config(inventory: tuple[str, ...] = (), state_dir: str | None = None, s
         apply=given.text("apply"),
         auto_partners=int(given.text("auto_partners")),
         given_limits=given.counts("lemon_limits"),
+        events=_events(given.data, file),
         limits=PoolLimits(Breaker(given.number("breaker_percent"), 60 * given.number("breaker_minutes")), _windows(given.data, file)),
     )
 
@@ -184,6 +189,14 @@ def _windows(data: Mapping[str, object], file: Path | None) -> MaintenanceWindow
     from clusterctl.adapters.maintenance_windows import read_windows  # noqa: PLC0415 time zones are for sites with windows
 
     return read_windows(data["maintenance_windows"], lambda path, message, hint: invalid_key(file, path, message, hint))
+
+
+def _events(data: Mapping[str, object], file: Path | None) -> EventSettings:
+    if "events" not in data:
+        return _NO_EVENTS
+    from clusterctl.adapters.event_settings import read_event_settings  # noqa: PLC0415 only for sites with receivers
+
+    return read_event_settings(data["events"], lambda path, message, hint: invalid_key(file, path, message, hint))
 
 
 def _whoami() -> str:

@@ -106,6 +106,25 @@ def _any(_value: object) -> str:
 _TEXT = {"type": "string", "minLength": 1}
 _TEXTS = {"type": "array", "items": _TEXT}
 _COUNT = {"type": "integer", "minimum": 0}
+_WORDS = {**_TEXTS, "minItems": 1}
+_RECEIVER = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["name"],
+    "properties": {
+        **dict.fromkeys(("name", "webhook", "webhook_env", "token_env"), _TEXT),
+        **dict.fromkeys(("command", "types"), _WORDS),
+        "timeout_s": {"type": "number", "exclusiveMinimum": 0, "maximum": 60},
+        "attempts": {"type": "integer", "minimum": 1, "maximum": 10},
+    },
+    "oneOf": [{"required": [way]} for way in ("webhook", "webhook_env", "command")],
+}
+_EVENTS = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["receivers"],
+    "properties": {"source": {"type": "string"}, "receivers": {"type": "array", "items": _RECEIVER}},
+}
 _PERCENT_HINT = "write 25 for a quarter of the pool, 10 for ten minutes"
 
 KEYS = (
@@ -243,6 +262,15 @@ KEYS = (
         "what is left out keeps its default, 0 = no limit",
         (),
         f"`{{{', '.join(f'{name}: {number}' for name, number in DEFAULTS.items())}}}`",
+    ),
+    Key(
+        "events",
+        _EVENTS,
+        _any,  # its parts have errors of their own
+        "write events: {receivers: [{name: pager, webhook: https://pager.example.org/hook}]}",
+        "who is told what happens, by webhook or command: see [events](../how-to/events.md)",
+        (),
+        "none",
     ),
     Key(
         "cpu_quota_percent",

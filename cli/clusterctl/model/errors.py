@@ -192,6 +192,14 @@ class StoreError(ClusterctlError):
     exit_code = ExitCode.UNEXPECTED
 
 
+class EventsBusyError(ClusterctlError):
+    """Another process sends events now."""
+
+    template = "another process sends the events of {folder}"
+    hint_template = "one `clusterctl events` is enough; it sends what is new, too"
+    exit_code = ExitCode.CONFIG
+
+
 class RunDirectoryGoneError(ClusterctlError):
     """The raw records of a run were deleted, or lost with the controller's disk."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select
 
@@ -12,7 +12,10 @@ from clusterctl.adapters.store.repository import Repository, storable_text
 from clusterctl.model.records import BreakerEvent, BreakerEventKind
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
+
+
+_COLUMNS = select(t.breaker_events.c.at, t.breaker_events.c.kind, t.breaker_events.c.operator, t.breaker_events.c.reason)
 
 
 class BreakerRepository(Repository):
@@ -37,12 +40,19 @@ class BreakerRepository(Repository):
         with reading(self._engine) as connection:
             return _events(connection, limit)
 
+    def breaker_events_since(self, moment: str) -> tuple[BreakerEvent, ...]:
+        """The events at or after a moment, oldest first."""
+        with reading(self._engine) as connection:
+            return _rows(connection, _COLUMNS.where(t.breaker_events.c.at >= moment).order_by(t.breaker_events.c.id))
+
     def _add(self, connection: Connection, kind: BreakerEventKind, operator: str, reason: str) -> None:
         row = {"at": self._clock(), "kind": kind.value, "operator": operator, "reason": storable_text(reason)}
         connection.execute(insert(t.breaker_events).values(**row))
 
 
 def _events(connection: Connection, limit: int) -> tuple[BreakerEvent, ...]:
-    events = t.breaker_events.c
-    query = select(events.at, events.kind, events.operator, events.reason).order_by(events.id.desc()).limit(limit)
+    return _rows(connection, _COLUMNS.order_by(t.breaker_events.c.id.desc()).limit(limit))
+
+
+def _rows(connection: Connection, query: Select[Any]) -> tuple[BreakerEvent, ...]:
     return tuple(BreakerEvent(at, BreakerEventKind(kind), operator, reason) for at, kind, operator, reason in connection.execute(query))

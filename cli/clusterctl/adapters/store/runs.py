@@ -86,6 +86,12 @@ class RunRepository(Repository):
         with reading(self._engine) as connection:
             return tuple(self._row(r) for r in connection.execute(query))
 
+    def ended_since(self, moment: str) -> tuple[RunRow, ...]:
+        """The runs that ended at or after a moment, in the order of their ends."""
+        query = select(t.runs).where(t.runs.c.finished_at >= moment).order_by(t.runs.c.finished_at, t.runs.c.id)
+        with reading(self._engine) as connection:
+            return tuple(self._row(r) for r in connection.execute(query))
+
     def unfinished_runs(self) -> tuple[RunRow, ...]:
         """Runs without a recorded end whose process has ended (killed, or its host rebooted); oldest first."""
         now = self._clock()

@@ -93,6 +93,12 @@ class TransitionRepository(Repository):
             rows = connection.execute(select(t.transitions).where(t.transitions.c.node == name).order_by(t.transitions.c.id))
             return tuple(transition_row(r) for r in rows)
 
+    def transitions_since(self, moment: str) -> tuple[TransitionRow, ...]:
+        """The transitions of all nodes at or after a moment, oldest first."""
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(t.transitions).where(t.transitions.c.at >= moment).order_by(t.transitions.c.id))
+            return tuple(transition_row(r) for r in rows)
+
     def nodes_in_progress(self, run_id: str) -> tuple[str, ...]:
         """The nodes whose last transition was made by this run and whose state is still one of work in progress, by name."""
         newest = select(func.max(t.transitions.c.id)).group_by(t.transitions.c.node)
