@@ -81,7 +81,7 @@ def test_only_prometheus_metrics_import_its_client() -> None:
         for p in (CLI / "clusterctl").rglob("*.py")
         if "import prometheus_client" in p.read_text() or "from prometheus_client" in p.read_text()
     ]
-    assert [p.relative_to(CLI).as_posix() for p in files] == ["clusterctl/core/drift/metrics.py"]
+    assert [p.relative_to(CLI).as_posix() for p in files] == ["clusterctl/core/metrics_text.py"]
 
 
 def test_a_drift_run_uses_ansible_only_to_run_the_bundle() -> None:

@@ -6,8 +6,7 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Gauge, generate_latest
-
+from clusterctl.core.metrics_text import MetricsText
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.run_report import WORST_FIRST
 from clusterctl.model.state import State
@@ -21,11 +20,8 @@ _BAD = frozenset({Outcome.FAIL, Outcome.COULD_NOT_RUN})
 
 def fleet_textfile(figures: FleetFigures, target: str, *, made_at_s: float) -> str:
     """Prometheus exposition format. Every state, action and outcome has a sample, so that alert rules see zero instead of no data."""
-    registry = CollectorRegistry()
-
-    def gauge(name: str, text: str, *labels: str) -> Gauge:
-        return Gauge(f"clusterctl_{name}", text, ("target", *labels), registry=registry)
-
+    metrics = MetricsText()
+    gauge = metrics.gauge
     overview = figures.overview
     gauge("fleet_updated_timestamp_seconds", "When this file was written.").labels(target).set(made_at_s)
     states = Counter(n.state for n in overview.nodes)
@@ -44,7 +40,14 @@ def fleet_textfile(figures: FleetFigures, target: str, *, made_at_s: float) -> s
     gauge("breaker_open", "1 while the circuit breaker lets nothing leave the pool.").labels(target).set(int(figures.breaker_open))
     of_gate = gauge("gate_nodes", "Nodes by the worst outcome of their newest measurement of a gate.", "gate", "outcome")
     bad = gauge("node_gate_bad", "1 where the newest measurement of a gate on a node failed or could not run.", "node", "gate", "outcome")
-    _gates(figures, target, of_gate, bad)
+    worst = _worst_outcomes(figures)
+    counts = Counter((gate, outcome) for (gate, _), outcome in worst.items())
+    for gate in sorted({gate for gate, _ in worst}):
+        for outcome in Outcome:
+            of_gate.labels(target, gate, outcome.value).set(counts[gate, outcome])
+    for (gate, name), outcome in worst.items():
+        if outcome in _BAD:
+            bad.labels(target, name, gate, outcome.value).set(1)
     actions = Counter(r.next_action for r in figures.lemons)
     lemons = gauge("lemons", "Serials over a limit of lemon_limits, by what is due.", "action")
     for action in LemonAction:
@@ -52,19 +55,13 @@ def fleet_textfile(figures: FleetFigures, target: str, *, made_at_s: float) -> s
     score = gauge("lemon_score", "Count / limit of each serial over a limit; 1 is the limit.", "node", "kind", "part", "serial")
     for record in figures.lemons:
         score.labels(target, record.node, record.kind, record.name, record.serial).set(record.score)
-    text: str = generate_latest(registry).decode()
-    return text
+    return metrics.render()
 
 
-def _gates(figures: FleetFigures, target: str, nodes: Gauge, bad: Gauge) -> None:
+def _worst_outcomes(figures: FleetFigures) -> dict[tuple[str, str], Outcome]:
+    """(gate, node) -> the worst outcome of its devices."""
     worst: dict[tuple[str, str], Outcome] = {}
     for one in figures.measured:
         key = (one.gate, one.node)
         worst[key] = min(worst.get(key, one.outcome), one.outcome, key=WORST_FIRST.__getitem__)
-    counts = Counter((gate, outcome) for (gate, _), outcome in worst.items())
-    for gate in sorted({gate for gate, _ in worst}):
-        for outcome in Outcome:
-            nodes.labels(target, gate, outcome.value).set(counts[gate, outcome])
-    for (gate, node), outcome in worst.items():
-        if outcome in _BAD:
-            bad.labels(target, node, gate, outcome.value).set(1)
+    return worst

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Gauge, generate_latest
-
+from clusterctl.core.metrics_text import MetricsText
 from clusterctl.model.drift import DriftKind
 from clusterctl_validators.finding import Severity
 
@@ -16,11 +15,8 @@ if TYPE_CHECKING:
 
 def textfile(report: DriftReport, target: str, *, ended_at_s: float, duration_s: float) -> str:
     """Prometheus exposition format. Every kind and severity has a sample, so that alert rules see zero instead of no data."""
-    registry = CollectorRegistry()
-
-    def gauge(name: str, text: str, *labels: str) -> Gauge:
-        return Gauge(f"clusterctl_drift_{name}", text, ("target", *labels), registry=registry)
-
+    metrics = MetricsText("drift_")
+    gauge = metrics.gauge
     gauge("last_run_timestamp_seconds", "When the last drift run ended.").labels(target).set(ended_at_s)
     gauge("run_duration_seconds", "Wall time of the last drift run.").labels(target).set(duration_s)
     gauge("nodes", "Nodes that the last drift run asked.").labels(target).set(len(report.nodes))
@@ -37,5 +33,4 @@ def textfile(report: DriftReport, target: str, *, ended_at_s: float, duration_s:
     of_lost = gauge("node_lost", "1 for each node that gave no findings, and how.", "node", "status")
     for one in report.lost:
         of_lost.labels(target, one.node, one.status.value).set(1)
-    text: str = generate_latest(registry).decode()
-    return text
+    return metrics.render()
