@@ -79,6 +79,12 @@ drift_policy: critical=drain
 operator: ada
 maintenance_windows: ["Sat 02:00-06:00 Europe/Berlin"]
 """
+EVENTS = """events:
+  source: https://clusterctl.example.org/site-1
+  receivers:
+    - {name: pager, webhook: "https://pager.example.org:8443/hook?a=1", token_env: PAGER, types: ["clusterctl.node.*"], timeout_s: 2.5, attempts: 3}
+    - {name: log, command: [logger, -t, clusterctl]}
+"""
 
 
 def input_targets() -> list[tuple[str, list[str], Callable[[str], str]]]:
@@ -90,7 +96,7 @@ def input_targets() -> list[tuple[str, list[str], Callable[[str], str]]]:
         ("input API server", NODES, _api_server),
         ("input scontrol", [SLURM, SLURM + SLURM.replace(NAME, "r12-n02")], _scontrol),
         ("input plan", [PLAN], _plan),
-        ("input config", [CONFIG], _config),
+        ("input config", [CONFIG, EVENTS], _config),
     ]
 
 
