@@ -20,3 +20,11 @@ def test_every_file_in_a_folder_of_plug_ins_is_one() -> None:
 def test_the_program_that_forks_modules_is_where_the_plug_in_looks_for_it() -> None:
     assert b'parents[1] / "preloaded_python.py"' in MEMBERS["payload/content/connection/preloaded.py"]
     assert MEMBERS["payload/content/preloaded_python.py"] == MEMBERS["clusterctl_on_node/preloaded_python.py"]
+
+
+def test_filters_travel_without_their_documentation() -> None:
+    """Nothing on a node reads it."""
+    folder = "payload/content/playbooks/collections/ansible_collections/clusterctl/gpu/plugins/filter/"
+    names = {name.removeprefix(folder) for name in MEMBERS if name.startswith(folder)}
+    assert "ofed_names.py" in names
+    assert [n for n in names if n.endswith(".yml")] == []
