@@ -140,11 +140,22 @@ def test_a_cordon_after_ours_is_told_from_ours(kube: Kube, tmp_path: Path) -> No
 
 def test_taints_of_others_that_come_meanwhile_stay(kube: Kube, pool: KubernetesPool) -> None:
     pool.remove(N1, "provisioning")
+    other = {"key": "example.com/team", "value": "a", "effect": "NoSchedule"}
+    taints = kube.node(N1)["spec"]["taints"]
+    kube.patch(f"/api/v1/nodes/{N1}", {"spec": {"taints": [other, *taints]}})
+    assert pool.admit(N1, "admitted by ada")
+    assert kube.node(N1)["spec"]["taints"] == [other, GPU]
+
+
+def test_a_node_that_nvsentinel_quarantines_meanwhile_stays_out(kube: Kube, pool: KubernetesPool) -> None:
+    pool.remove(N1, "provisioning")
     xid = {"key": "nvsentinel.nvidia.com/gpu-xid-error", "value": "true", "effect": "NoSchedule"}
     taints = kube.node(N1)["spec"]["taints"]
     kube.patch(f"/api/v1/nodes/{N1}", {"spec": {"taints": [xid, *taints]}})
+    with pytest.raises(PoolError, match=r"quarantine of another controller: nvsentinel\.nvidia\.com/gpu-xid-error"):
+        pool.admit(N1, "admitted by ada")
+    kube.patch(f"/api/v1/nodes/{N1}", {"spec": {"taints": taints}})
     assert pool.admit(N1, "admitted by ada")
-    assert kube.node(N1)["spec"]["taints"] == [xid, GPU]
 
 
 def test_a_change_of_others_in_between_is_not_lost(kube: Kube, pool: KubernetesPool) -> None:

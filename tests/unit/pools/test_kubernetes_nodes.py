@@ -11,12 +11,13 @@ import pytest
 
 from clusterctl.adapters.pools import loader
 from clusterctl.adapters.pools.kubernetes import KubernetesPool, KubernetesSettings
-from clusterctl.adapters.pools.kubernetes_nodes import keeps_node_busy, read_node, taking_in, taking_out
+from clusterctl.adapters.pools.kubernetes_nodes import KubernetesNode, Patch, keeps_node_busy, read_node, taking_in, taking_out
 from clusterctl.model.errors import PoolError
 from support.roles import ROOT
 from support.stores import fresh
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from clusterctl.adapters.pools.kubernetes_api import KubernetesApi
@@ -49,6 +50,68 @@ def test_in_undoes_what_out_did_and_nothing_else(spec: dict[str, Any], cordon: b
     back = after(out, taking_in(read_node(out)))
     assert back["spec"] == {"taints": [], **spec}
     assert read_node(back).is_cordoned_by_others is bool(spec.get("unschedulable"))
+
+
+@dataclass
+class OneNode:
+    """An API server with one node."""
+
+    found: dict[str, Any]
+    statuses: int = 0
+
+    def node(self, _name: str) -> KubernetesNode:
+        return read_node(self.found)
+
+    def change(self, _name: str, patch: Callable[[KubernetesNode], Patch | None]) -> bool:
+        wanted = patch(read_node(self.found))
+        self.found = after(self.found, wanted) if wanted else self.found
+        return wanted is not None
+
+    def set_status(self, _name: str, _patch: Patch) -> None:
+        self.statuses += 1
+
+
+READY = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+VALIDATION = "nvsentinel.nvidia.com/validation-pending"
+QUARANTINES: list[tuple[dict[str, Any], dict[str, str], str]] = [
+    ({}, {"quarantineHealthEvent": '{"id": 7}'}, "quarantineHealthEvent"),
+    ({"taints": [GPU, {"key": VALIDATION, "effect": "NoSchedule"}]}, {}, VALIDATION),
+    ({"taints": [{"key": VALIDATION, "effect": "NoExecute"}]}, {"quarantineHealthEvent": "x"}, f"{VALIDATION}, quarantineHealthEvent"),
+]
+
+
+@pytest.mark.parametrize("cordon", [True, False])
+@pytest.mark.parametrize(("spec", "annotations", "marks"), QUARANTINES, ids=[q[2] for q in QUARANTINES])
+def test_a_node_in_the_quarantine_of_another_controller_is_not_ours_to_admit(
+    spec: dict[str, Any], annotations: dict[str, str], marks: str, cordon: bool
+) -> None:
+    """Also where we took it out first: that controller would take our uncordoning for the end of its repair."""
+    before = node(**spec) | READY
+    before["metadata"]["annotations"] = annotations
+    out = after(before, taking_out(read_node(before), "clusterctl: x", NOW, cordon=cordon)) | READY
+    for found in (before, out):
+        api = OneNode(found)
+        pool = KubernetesPool(KubernetesSettings(), cast("KubernetesApi", api))
+        with pytest.raises(PoolError, match=f"n1 is in the quarantine of another controller: {marks}") as caught:
+            pool.admit("n1", "x")
+        assert caught.value.hint
+        assert (api.found, api.statuses) == (found, 0), "nothing was changed"
+        assert KubernetesPool(KubernetesSettings(quarantine_marks=()), cast("KubernetesApi", OneNode(found))).admit("n1", "x")
+
+
+@pytest.mark.parametrize(
+    ("spec", "annotations"),
+    [
+        ({"taints": [GPU]}, {}),
+        ({}, {"quarantineHealthEvent": "", "quarantinedNodeUncordonedManually": "True"}),
+        ({"taints": [{"key": VALIDATION, "effect": "PreferNoSchedule"}]}, {}),
+    ],
+    ids=["a taint of all GPU nodes", "a quarantine that has ended", "a taint that keeps no pod away"],
+)
+def test_what_is_no_quarantine_keeps_no_node_out(spec: dict[str, Any], annotations: dict[str, str]) -> None:
+    before = node(**spec) | READY
+    before["metadata"]["annotations"] = annotations
+    assert KubernetesPool(KubernetesSettings(), cast("KubernetesApi", OneNode(before))).admit("n1", "x")
 
 
 @pytest.mark.parametrize(

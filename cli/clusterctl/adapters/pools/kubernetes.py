@@ -43,6 +43,8 @@ class KubernetesSettings(PoolSettings):
         evict: `provision` and `drain --wait` evict pods that have a controller; otherwise they only wait for them.
         timeout_s: how long one request may take.
         wait_minutes: how long `provision` and `drain --wait` wait for pods.
+        quarantine_marks: patterns of the taints and annotations by which another controller says that a node is in its quarantine. The default is
+            NVSentinel's (fault-quarantine/pkg/common of NVIDIA/NVSentinel; the taint of its validation of new nodes).
     """
 
     kubeconfig: str = ""
@@ -52,6 +54,7 @@ class KubernetesSettings(PoolSettings):
     evict: bool = True
     timeout_s: float = Field(default=30.0, gt=0)
     wait_minutes: float = Field(default=30.0, ge=0)
+    quarantine_marks: tuple[str, ...] = ("quarantineHealthEvent", "nvsentinel.nvidia.com/*")
 
 
 class KubernetesPool:
@@ -72,7 +75,10 @@ class KubernetesPool:
         return cls(settings, KubernetesApi(settings.kubeconfig, settings.context, settings.timeout_s))
 
     def admit(self, node: str, reason: str) -> bool:
-        """See `Pool.admit`. A node whose kubelet is not ready is refused, and stays out."""
+        """See `Pool.admit`. A node whose kubelet is not ready is refused, and stays out.
+
+        So is one in the quarantine of another controller: it would take our uncordoning for an operator's, and end the repair (NVSentinel does).
+        """
         if self._api.node(node) is None:
             raise PoolError(detail=f"Kubernetes does not know the node {node}", hint="join it to the cluster: its kubelet registers it")
 
@@ -84,7 +90,15 @@ class KubernetesPool:
                 )
             if not present.ready:
                 raise _NotReadyError(detail=f"the kubelet of {node} is not ready", hint=f"`kubectl describe node {node}` shows why")
-            return None if present.takes_pods and ADMITTED in present.labels else taking_in(present)
+            if present.takes_pods and ADMITTED in present.labels:
+                return None
+            marks = present.quarantine_of_others(self._settings.quarantine_marks)
+            if marks:
+                raise PoolError(
+                    detail=f"{node} is in the quarantine of another controller: {', '.join(marks)}",
+                    hint="end it there, or change quarantine_marks of `pool:` in clusterctl.yml; then run the same command again",
+                )
+            return taking_in(present)
 
         try:
             changed = self._api.change(node, patch)

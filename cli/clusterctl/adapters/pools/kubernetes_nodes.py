@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 TAINT = "clusterctl/out-of-pool"
 ADMITTED = "clusterctl/admitted"
@@ -11,6 +15,7 @@ CORDONED = "clusterctl/cordoned"
 REASON = "clusterctl/reason"
 SINCE = "clusterctl/since"
 CONDITION = "ClusterctlAdmitted"
+_KEEP_AWAY = frozenset({"NoSchedule", "NoExecute"})
 Patch = dict[str, Any]
 
 
@@ -41,6 +46,12 @@ class KubernetesNode:
     def is_cordoned_by_others(self) -> bool:
         """Whether somebody else cordoned it."""
         return self.unschedulable and CORDONED not in self.annotations
+
+    def quarantine_of_others(self, marks: Collection[str]) -> tuple[str, ...]:
+        """The taints that keep pods away, and the annotations, that match a pattern of `marks`: another controller holds the node in quarantine."""
+        taints = (str(t["key"]) for t in self.taints if t.get("effect") in _KEEP_AWAY and t["key"] != TAINT)
+        found = (*taints, *(name for name, value in self.annotations.items() if value))
+        return tuple(dict.fromkeys(n for n in found if any(fnmatchcase(n, mark) for mark in marks)))
 
     @property
     def takes_pods(self) -> bool:
