@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.core.finding_hint import named_hint
 from clusterctl.core.lifecycle import IN_PROGRESS, next_action
 from clusterctl.model.findings import NodeStatus, status_hint
 from clusterctl.model.gate_result import Outcome
@@ -87,7 +88,7 @@ def _check_row(finding: Finding, node: str, run: str) -> EvidenceRow:
         expected=finding.expected,
         found=finding.found,
         detail=finding.reason,
-        hint="" if finding.outcome in QUIET else finding.hint,
+        hint="" if finding.outcome in QUIET else named_hint(finding, node),
         run=run,
     )
 

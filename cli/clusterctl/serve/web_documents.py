@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from clusterctl.core.capacity import capacity_of, is_healthy
+from clusterctl.core.finding_hint import named_hint
 from clusterctl.core.node_summary import node_summary
 from clusterctl.core.recorded_parts import recorded_parts
 from clusterctl.model.node_story import shown_status
@@ -123,7 +124,8 @@ def _findings(found: NodeFindings | None) -> NewestFindings | None:
     if found is None:
         return None
     counts: Mapping[str, int] = Counter(f.outcome.value for f in found.findings)
-    return NewestFindings(found.status.value, found.detail, dict(counts), tuple(f for f in found.findings if f.outcome not in GOOD))
+    bad = (replace(f, hint=named_hint(f, found.node)) for f in found.findings if f.outcome not in GOOD)
+    return NewestFindings(found.status.value, found.detail, dict(counts), tuple(bad))
 
 
 def run_summary(run: RunRow, unfinished: Collection[str]) -> RunSummary:

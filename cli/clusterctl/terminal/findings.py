@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from clusterctl.core.finding_hint import named_hint
 from clusterctl.model.findings import NodeStatus, status_hints
 from clusterctl.terminal import out
 from clusterctl.terminal.safe_text import printable
@@ -62,7 +63,7 @@ def _node(result: NodeFindings, hints: Mapping[str, str]) -> Iterator[str]:
     if bad:
         yield f"{result.node}  {len(bad)} of {len(result.findings)} checks"
         yield from _holder(result)
-    for hint, findings in groupby(bad, key=lambda f: f.hint):
+    for hint, findings in groupby(bad, key=lambda f: named_hint(f, result.node)):
         for finding in findings:
             yield f"    {finding.severity.value:<8}  {finding.check}  {_WORDS[finding.outcome]}: {said(finding)}"
         if hint:
@@ -115,7 +116,7 @@ def _node_json(result: NodeFindings) -> dict[str, Any]:
         "view": result.view,
         "cpu_quota": result.cpu_quota,
         "held_by": result.held_by,
-        "findings": [f.to_json() for f in result.findings],
+        "findings": [{**f.to_json(), "hint": named_hint(f, result.node)} for f in result.findings],
     }
 
 
@@ -156,4 +157,4 @@ def _case(suite: ET.Element, node: str, finding: Finding) -> None:
             ET.SubElement(case, tag).text = f"warning: {message}"
             return
         result = ET.SubElement(case, tag, type=finding.severity.value, message=message)
-        result.text = finding.hint or None
+        result.text = named_hint(finding, node) or None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.core import timestamps
 from clusterctl.core.admission.decide import gate_text
+from clusterctl.core.finding_hint import named_hint
 from clusterctl.terminal import out
 from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.states import badge
@@ -151,7 +152,7 @@ def _findings(findings: NodeFindings | None) -> Iterator[str]:
                 f"{f.outcome.value} {f.check}: expected {f.expected}, found {f.found or 'nothing'}{f': {f.reason}' if f.reason else ''}"
             )
             if f.hint:
-                yield f"  hint: {printable(f.hint)}"
+                yield f"  hint: {printable(named_hint(f, findings.node))}"
 
 
 def _gates(results: Sequence[GateResult]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterctl.core.finding_hint import named_hint
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.playbook_result import HostStatus
 from clusterctl.model.state import State
@@ -106,19 +107,23 @@ def _apply(outcome: HostOutcome | None, node: str) -> Iterator[Reason]:
 
 
 def _checks(findings: NodeFindings | None, severities: set[Severity]) -> Iterator[Reason]:
-    for finding in findings.findings if findings else ():
+    for finding, hint in _hinted(findings):
         if finding.outcome not in GOOD and finding.severity in severities:
             kind = K.CHECK_FAILED if finding.outcome is Outcome.FAIL else K.CHECK_COULD_NOT_RUN
-            yield Reason(kind, _finding_text(finding), hint=finding.hint)
+            yield Reason(kind, _finding_text(finding), hint=hint)
 
 
 def _warnings(findings: NodeFindings | None, results: Iterable[GateResult]) -> Iterator[Reason]:
-    for finding in findings.findings if findings else ():
+    for finding, hint in _hinted(findings):
         if finding.outcome is Outcome.WARN:
-            yield Reason(K.CHECK_WARNED, _finding_text(finding), hint=finding.hint)
+            yield Reason(K.CHECK_WARNED, _finding_text(finding), hint=hint)
     for result in results:
         if result.outcome is Outcome.WARN:
             yield Reason(K.GATE_WARNED, gate_text(result), device=result.device, hint=result.hint)
+
+
+def _hinted(findings: NodeFindings | None) -> Iterator[tuple[Finding, str]]:
+    return ((f, named_hint(f, findings.node)) for f in findings.findings) if findings else iter(())
 
 
 def _finding_text(finding: Finding) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from clusterctl.core.finding_hint import named_hint
 from clusterctl.model.drift import Deviation, DriftKind, DriftReport, Lost
 from clusterctl.model.findings import NodeStatus
 from clusterctl_validators.finding import GOOD, Outcome
@@ -56,4 +57,6 @@ def _deviations(result: NodeFindings, known: Known, digest: str) -> Iterator[Dev
             before = known.then.get(f.check)
             then = before.expected if before and before.expected != f.expected else ""
             found = f.found or f.reason
-            yield Deviation(result.node, f.check, f.role, kind_of(f, known, digest), f.severity, f.expected, found, f.hint, then)
+            yield Deviation(
+                result.node, f.check, f.role, kind_of(f, known, digest), f.severity, f.expected, found, named_hint(f, result.node), then
+            )
