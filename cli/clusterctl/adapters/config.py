@@ -70,7 +70,7 @@ class Config:
         apply: where Ansible runs: on the nodes themselves where that is possible ("node"), or on the controller ("ssh").
         given_limits: `lemon_limits` as written.
         cpu_quota_percent: what the checks of a node may take of it, in percent of one core; 0 = no quota.
-        events: who is told what happens.
+        events: the receivers of events.
     """
 
     root: Path

@@ -73,7 +73,7 @@ def _count(what: str) -> Callable[[object], str]:
 def _share(most: float) -> Callable[[object], str]:
     def problem(value: object) -> str:
         good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most
-        return "" if good else f"{value!r} is no number above 0 and up to {most}"
+        return "" if good else f"{value!r} is not a number above 0 and up to {most}"
 
     return problem
 
@@ -268,7 +268,7 @@ KEYS = (
         _EVENTS,
         _any,  # its parts have errors of their own
         "write events: {receivers: [{name: pager, webhook: https://pager.example.org/hook}]}",
-        "who is told what happens, by webhook or command: see [events](../how-to/events.md)",
+        "receivers of events, by webhook or command: see [events](../how-to/events.md)",
         (),
         "none",
     ),

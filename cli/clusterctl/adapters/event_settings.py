@@ -31,7 +31,7 @@ def read_event_settings(value: object, invalid: Callable[[str, str, str], Config
         raise invalid("events", "is not a mapping of receivers (a list) and source", _HINT)
     source = value.get("source", "")
     if not isinstance(source, str) or re.search(r"\s", source):
-        raise invalid("events.source", f"{source!r} is no URI", "write source: https://clusterctl.example.org/site-1")
+        raise invalid("events.source", f"{source!r} is not a URI", "write source: https://clusterctl.example.org/site-1")
     receivers = tuple(_receiver(item, i + 1, invalid) for i, item in enumerate(value["receivers"]))
     names = [r.name for r in receivers]
     for name in names:
@@ -59,7 +59,7 @@ def _problems(item: Mapping[str, Any]) -> list[str]:
     ways = [k for k in ("webhook", "webhook_env", "command") if k in item]
     found = [] if len(ways) == 1 else ["needs one of webhook, webhook_env and command"]
     if not isinstance(item.get("name"), str) or not _NAME.fullmatch(item["name"]):
-        found.append(f"name: {item.get('name')!r} is no name of letters, digits, dots and dashes")
+        found.append(f"name: {item.get('name')!r} is not a name of letters, digits, dots and dashes")
     if "webhook" in item and (problem := _url_problem(item["webhook"])):
         found.append(f"webhook: {problem}")
     # what stands in place of a variable's name may be the secret itself, so no message shows it
@@ -72,7 +72,7 @@ def _problems(item: Mapping[str, Any]) -> list[str]:
         number = item.get(key, 1)
         whole = key == "attempts" and not isinstance(number, int)
         if isinstance(number, bool) or not isinstance(number, int | float) or whole or not 0 < number <= most:
-            found.append(f"{key}: {number!r} is no number above 0 and up to {most}")
+            found.append(f"{key}: {number!r} is not a number above 0 and up to {most}")
     return found
 
 
@@ -85,7 +85,7 @@ def _url_problem(url: object) -> str:
         parts = urlsplit(url) if isinstance(url, str) else None
         good = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return "is no URL"
+        return "is not a URL"
     if not good or parts is None or re.search(r"\s", str(url)):
-        return "is no URL that starts with http:// or https://"
+        return "is not a URL that starts with http:// or https://"
     return "has a password; name a variable with the whole URL in webhook_env" if parts.username or parts.password else ""

@@ -62,5 +62,5 @@ def _token(file: Path | None) -> str | None:
     try:
         return read_given_text(file).strip()
     except (OSError, UnicodeDecodeError) as e:
-        detail = (e.strerror or str(e)) if isinstance(e, OSError) else "it is no text"
+        detail = (e.strerror or str(e)) if isinstance(e, OSError) else "it is not text"
         raise ConfigError(detail=f"--token-file {file}: {detail}", hint="name a file that this user can read, with the token in it") from e

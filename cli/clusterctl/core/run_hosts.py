@@ -1,4 +1,4 @@
-"""Which nodes of a run are good: the lists that `report --hosts` prints. Pure, and fail closed: what a run does not show to be good is not."""
+"""The nodes of a run that are good: the lists that `report --hosts` prints. Pure. A node that the run does not show to be good is failing."""
 
 from __future__ import annotations
 

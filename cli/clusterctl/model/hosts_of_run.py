@@ -1,4 +1,4 @@
-"""The lists of nodes that a run can be asked for."""
+"""The lists of nodes that `report --hosts` prints."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from clusterctl_validators.finding import Finding  # noqa: TC001
 
 @dataclass(frozen=True, slots=True)
 class ProblemDocument:
-    """Why there is no answer; `hint` is what to do next, and may be empty."""
+    """Why there is no answer; `hint` is the next action, and may be empty."""
 
     detail: str
     hint: str

@@ -36,10 +36,10 @@ class Access:
     """What a request must bring.
 
     Attributes:
-        token: as a bearer token, or as the password that a browser asks for; empty = none is asked for.
+        token: as a bearer token, or as the password in a browser; empty = none is required.
         header: of a reverse proxy that has proven who asks; lower case; empty = no proxy is believed.
         proxies: the addresses from which the header is believed; empty = loopback addresses and the Unix socket.
-        needs_own_host: neither is asked for, so the name that was asked for must be one of this machine: a page of elsewhere
+        needs_own_host: neither is required, so the requested host name must be one of this machine: a page from elsewhere
             could have its own name resolved to 127.0.0.1 (DNS rebinding).
     """
 
@@ -60,7 +60,7 @@ def is_loopback(address: str) -> bool:
     try:
         return ip_address(address).is_loopback
     except ValueError as e:
-        raise UsageProblemError(detail=f"--bind {address}: no IP address", hint="for example 127.0.0.1, ::1 or 10.0.0.5") from e
+        raise UsageProblemError(detail=f"--bind {address}: not an IP address", hint="for example 127.0.0.1, ::1 or 10.0.0.5") from e
 
 
 def access_of(*, address: str, token: str | None, header: str, proxies: Sequence[str]) -> Access:
@@ -71,7 +71,7 @@ def access_of(*, address: str, token: str | None, header: str, proxies: Sequence
     """
     networks = tuple(_network(p) for p in proxies)
     if networks and not header:
-        raise UsageProblemError(detail="--proxy without --trust-header", hint="name the header in which the proxy tells who asks")
+        raise UsageProblemError(detail="--proxy without --trust-header", hint="name the header in which the proxy names the user")
     if token is not None and len(token) < _LEAST_TOKEN:
         hint = "write 32 random characters into it: openssl rand -hex 16"
         raise UsageProblemError(detail=f"the token has {len(token)} characters, at least {_LEAST_TOKEN} are needed", hint=hint)
@@ -119,7 +119,7 @@ def _only(headers: Iterable[tuple[str, str]], name: str) -> str:
 
 def _is_token(authorization: str, token: str) -> bool:
     scheme, _, given = authorization.partition(" ")
-    if scheme.lower() == "basic":  # the only way in which a browser asks for it
+    if scheme.lower() == "basic":  # the only way in which a browser sends it
         try:
             given = base64.b64decode(given.strip(), validate=True).decode("latin-1").partition(":")[2]
         except binascii.Error:

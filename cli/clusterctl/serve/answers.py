@@ -47,5 +47,5 @@ def problem(status: int, detail: str, hint: str = "", headers: Mapping[str, str]
 
 
 def http_status(error: ClusterctlError) -> int:
-    """The status of an answer that tells of an error."""
+    """The status of an answer that reports an error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 503)

@@ -25,11 +25,11 @@ HEADERS = {
 }
 _WHY = {
     Denial.NO_TOKEN: (401, "the token is missing or wrong", "send it as `Authorization: Bearer TOKEN`; in a browser as the password"),
-    Denial.NO_USER: (403, "the request does not come from the reverse proxy, or tells no user", "ask through the reverse proxy"),
+    Denial.NO_USER: (403, "the request does not come from the reverse proxy, or names no user", "send it through the reverse proxy"),
     Denial.OTHER_HOST: (
         403,
         "this name is not one of this machine",
-        "ask for http://localhost or http://127.0.0.1; for other names start it with --token-file",
+        "open http://localhost or http://127.0.0.1; for other names start it with --token-file",
     ),
 }
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clusterctl.serve.parameters import Parameter
 
 _REFERENCE = "#/components/schemas/{model}"
-_PROBLEMS = {"401": "the token is missing or wrong", "403": "who asks is not known", "503": "the record cannot be read now"}
+_PROBLEMS = {"401": "the token is missing or wrong", "403": "the user is not known", "503": "the record cannot be read now"}
 
 
 def openapi_document(version: str) -> dict[str, Any]:

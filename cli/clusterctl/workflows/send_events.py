@@ -64,7 +64,7 @@ def send_events(config: Config, *, replay: bool = False, sleep: Callable[[float]
     """One pass: first the dead letters, if they are to be replayed, then what is new.
 
     Raises:
-        EventsBusyError: another process is at it.
+        EventsBusyError: another process sends them.
         StoreError: the record or the state directory cannot be used.
     """
     spool, post = EventSpool(config.state_dir / "events"), _Post(sleep)

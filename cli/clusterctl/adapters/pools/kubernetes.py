@@ -77,7 +77,7 @@ class KubernetesPool:
     def admit(self, node: str, reason: str) -> bool:
         """See `Pool.admit`. A node whose kubelet is not ready is refused, and stays out.
 
-        So is one in the quarantine of another controller: it would take our uncordoning for an operator's, and end the repair (NVSentinel does).
+        So is one in the quarantine of another controller: it would take our uncordoning for an operator's, and end the repair (NVSentinel, docs/cancelling-breakfix.md).
         """
         if self._api.node(node) is None:
             raise PoolError(detail=f"Kubernetes does not know the node {node}", hint="join it to the cluster: its kubelet registers it")
