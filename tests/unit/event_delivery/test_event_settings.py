@@ -31,7 +31,7 @@ BAD = (
     ("{receivers: [{name: a}]}", "needs one of webhook, webhook_env and command"),
     ("{receivers: [{name: a, webhook: 'http://x', command: [y]}]}", "needs one of"),
     ("{receivers: [{name: a, webhook: 'http://x', url: 'http://x'}]}", "url: unknown key"),
-    ("{receivers: [{webhook: 'http://x'}]}", "name: None is no name"),
+    ("{receivers: [{webhook: 'http://x'}]}", "name: None is not a name"),
     ("{receivers: [{name: a, webhook: 'ftp://x'}]}", "is not a URL that starts with http"),
     ("{receivers: [{name: a, webhook: 'http://'}]}", "is not a URL that starts with http"),
     ("{receivers: [{name: a, webhook: 'http://[x'}]}", "is not a URL"),
@@ -77,7 +77,7 @@ def test_what_is_wrong_is_named_with_file_and_line(tmp_path: Path, value: str, s
     assert found.value.hint
 
 
-@pytest.mark.parametrize("value", [v for v, said in BAD if "name: None is no name" not in said and "nan" not in v])
+@pytest.mark.parametrize("value", [v for v, said in BAD if "name: None is not a name" not in said and "nan" not in v])
 def test_the_schema_refuses_it_too(value: str) -> None:
     text_only = ("ftp://", "'http://'", "[x'", "token_env: KEY")  # a schema does not look into texts
     assert SCHEMA.is_valid(yaml.safe_load(f"events: {value}")) is any(t in value for t in text_only)
