@@ -57,6 +57,7 @@ class FilterModule:
         return {
             "dnf_distribution_repositories": dnf.distribution_repositories,
             "dnf_kernel_set": dnf.kernel_set,
+            "dnf_lock_changes": dnf.lock_changes,
             "dnf_stale_locks": dnf.stale_locks,
             "package_differences": package_differences,
             "package_hold_changes": package_hold_changes,

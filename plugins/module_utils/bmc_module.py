@@ -19,6 +19,8 @@ _OPTIONS: dict[str, Any] = {
     "validate_certs": {"type": "bool", "default": True},
     "ca_path": {"type": "path"},
     "timeout": {"type": "int", "default": 60},
+}
+WRITING_OPTIONS: dict[str, Any] = {
     "system": {"type": "str", "default": ""},
     "apply": {"type": "bool", "default": False},
     "record_dir": {"type": "path"},

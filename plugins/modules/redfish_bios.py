@@ -11,7 +11,7 @@ from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_plan import OK
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_record import Record
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_registry import Registry
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_service import Service, ServiceError, open_service
-from ansible_collections.clusterctl.gpu.plugins.module_utils.bmc_module import open_bmc, run_module
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bmc_module import WRITING_OPTIONS, open_bmc, run_module
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.bios import same
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.redfish import Redfish, RefusedError
 
@@ -168,6 +168,7 @@ def main() -> None:
     run_module(
         run,
         {
+            **WRITING_OPTIONS,
             "vendor": {"type": "str", "default": ""},
             "attributes": {"type": "dict", "default": {}},
             "overrides": {"type": "dict", "default": {}},

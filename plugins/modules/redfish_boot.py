@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ansible_collections.clusterctl.gpu.plugins.module_utils.bios_record import Record
-from ansible_collections.clusterctl.gpu.plugins.module_utils.bmc_module import open_bmc, run_module
+from ansible_collections.clusterctl.gpu.plugins.module_utils.bmc_module import WRITING_OPTIONS, open_bmc, run_module
 from ansible_collections.clusterctl.gpu.plugins.module_utils.clusterctl_tools.boot_order import (
     BootOrderError,
     declared_order,
@@ -182,6 +182,7 @@ def main() -> None:
     run_module(
         run,
         {
+            **WRITING_OPTIONS,
             "order": {"type": "list", "elements": "str", "default": []},
             "disk_once": {"type": "bool", "default": False},
         },

@@ -75,7 +75,7 @@ def unit_dangers(task: dict[str, Any]) -> list[str]:
             name = str(options["name"])
             if PROTECTED.search(name) or ("{{" in name and name not in BY_VARIABLE):
                 return [f"{options['state']}: {name}"]
-    return ["unloads a module"] if (task.get("community.general.modprobe") or {}).get("state") == "absent" else []
+    return []
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ansible_collections
+import sys
 
 from support.roles import COLLECTIONS
-
-_FOLDER = str(COLLECTIONS / "ansible_collections")
 
 
 def use_collection() -> None:
     """Make `ansible_collections.clusterctl.gpu` importable."""
-    if _FOLDER not in ansible_collections.__path__:
-        ansible_collections.__path__.append(_FOLDER)
+    if str(COLLECTIONS) not in sys.path:
+        sys.path.append(str(COLLECTIONS))

@@ -70,7 +70,7 @@ def test_missing_parts_have_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file = tmp_path / "afile"
     file.write_text("")
     found = checks(Config(root=tmp_path, inventory=(tmp_path / "nosuch",), state_dir=file / "state"))
-    for name in ("ansible-core", "collection community.general", "node packages", "ssh", "podman", "state directory", "inventory"):
+    for name in ("ansible-core", "node packages", "ssh", "podman", "state directory", "inventory"):
         assert not found[name].ok, name
         assert found[name].hint, name
     assert not found["podman"].required
@@ -85,14 +85,6 @@ def test_a_pool_that_is_not_installed_is_reported(tmp_path: Path) -> None:
     assert found.found == "no pool backend is called 'pbs'"
     assert "install the package that offers 'pbs'" in found.hint
     assert "pool.partition: unknown key" in checks(replace(site, pool=PoolDeclaration("local", {"partition": "x"})))["pool"].found
-
-
-def test_collections_are_found_in_the_path_of_ansible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "ansible_collections" / "community" / "general"
-    folder.mkdir(parents=True)
-    (folder / "MANIFEST.json").write_text(json.dumps({"collection_info": {"version": "9.9.9"}}))
-    monkeypatch.setenv("ANSIBLE_COLLECTIONS_PATH", f"/nowhere:{tmp_path}")
-    assert checks(config(tmp_path))["collection community.general"].found == "9.9.9"
 
 
 def test_the_exit_code_is_3_if_something_required_is_missing(

@@ -77,6 +77,18 @@ def stale_locks(locklist: str, declared: Dict[str, str]) -> List[str]:
     return result
 
 
+def lock_changes(locklist: str, entries: List[str], *, hold: bool) -> List[str]:
+    """The `entries` that `dnf versionlock list` lacks, in order; to unlock, those that it has.
+
+    Args:
+        locklist: what `dnf versionlock list` printed.
+        entries: as `dnf versionlock add --raw` stores them.
+        hold: they are to be locked; false: unlocked.
+    """
+    locked = {line.strip() for line in locklist.splitlines()}
+    return [entry for entry in entries if (entry in locked) != hold]
+
+
 def _without_epoch(version: str) -> str:
     return re.sub(r"^\d+:", "", version)
 

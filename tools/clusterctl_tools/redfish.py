@@ -12,6 +12,7 @@ import socket
 import ssl
 import time
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from http.client import HTTPException, HTTPSConnection
 from threading import Event, Timer
 from typing import Any, Callable, Dict, Iterator, List, Mapping
@@ -301,6 +302,32 @@ def entries(get: Get, path: str) -> Iterator[Resource]:
 def members(get: Get, path: str) -> Iterator[str]:
     """The paths in a collection, from all of its pages. Raises BmcError as `entries`."""
     yield from (str(m["@odata.id"]) for m in entries(get, path) if m.get("@odata.id"))
+
+
+def firmware_versions(get: Get, root: Mapping[str, Any], globs: List[str]) -> Dict[str, str]:
+    """The versions in the firmware inventory as the BMC prints them, by component; of the named components only.
+
+    An HGX machine has a hundred components, and each needs a request.
+
+    Args:
+        get: reads a path of the service.
+        root: the service root.
+        globs: of the components' names, which end their paths.
+
+    Raises:
+        BmcError: the inventory cannot be read.
+    """
+    if not globs:
+        return {}
+    service = link(root, "UpdateService")
+    inventory = link(get(service), "FirmwareInventory") if service else ""
+    result = {}
+    for path in members(get, inventory):
+        name = path.rstrip("/").rsplit("/", 1)[-1]
+        if any(fnmatchcase(name, glob) for glob in globs):
+            component = get(local(path))
+            result[str(component.get("Id") or name)] = str(component.get("Version") or "")
+    return result
 
 
 def one_system(

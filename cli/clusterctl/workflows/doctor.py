@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
-import sysconfig
 import tempfile
 from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
 
-from clusterctl.adapters.ansible.content import content_dir
 from clusterctl.adapters.config_keys import APPLY_ON_NODE
 from clusterctl.adapters.inventory.load import list_hosts, load_nodes
 from clusterctl.adapters.node_packages import node_packages
@@ -41,7 +37,6 @@ def examine(config: Config) -> tuple[Check, ...]:
     return (
         _python(),
         _ansible(),
-        *_collections(),
         _node_packages(),
         _tool("ssh", "install the OpenSSH client: apt install openssh-client"),
         _tool("podman", "only the lab needs it: apt install podman", required=False),
@@ -69,15 +64,6 @@ def _ansible() -> Check:
     return Check("ansible-core", bool(oldest), f"{found} (nodes: Python {oldest} or later)" if oldest else found, hint)
 
 
-def _collections() -> Iterator[Check]:
-    wanted = yaml.safe_load((content_dir() / "requirements.yml").read_text(encoding="utf-8"))["collections"]
-    for item in wanted:
-        name, least = str(item["name"]), str(item["version"])
-        found = _collection_version(name)
-        hint = f"pip install 'clusterctl[collections]', or ansible-galaxy collection install {name}:{least}"
-        yield Check(f"collection {name}", found is not None, found or "missing", hint)
-
-
 def _node_packages() -> Check:
     try:
         packages = node_packages()
@@ -85,18 +71,6 @@ def _node_packages() -> Check:
     except ClusterctlError as e:
         return Check("node packages", ok=False, found=str(e), hint=e.hint)
     return Check("node packages", ok=True, found=", ".join(f"{p.name} {p.version}" for p in packages.locked()))
-
-
-def _collection_version(name: str) -> str | None:
-    configured = [p for p in os.environ.get("ANSIBLE_COLLECTIONS_PATH", "").split(os.pathsep) if p]
-    home = Path(os.environ.get("ANSIBLE_HOME", "~/.ansible")).expanduser()
-    roots = [*map(Path, configured), home / "collections", Path("/usr/share/ansible/collections"), Path(sysconfig.get_path("purelib"))]
-    for root in roots:
-        manifest = root / "ansible_collections" / Path(*name.split(".")) / "MANIFEST.json"
-        if manifest.is_file():
-            data: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8"))
-            return str(data["collection_info"]["version"])
-    return None
 
 
 def _tool(name: str, hint: str, *, required: bool = True) -> Check:

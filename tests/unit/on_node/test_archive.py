@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+
+import pytest
 
 from clusterctl.adapters.on_node import archive
 
@@ -28,3 +30,20 @@ def test_filters_travel_without_their_documentation() -> None:
     names = {name.removeprefix(folder) for name in MEMBERS if name.startswith(folder)}
     assert "ofed_names.py" in names
     assert [n for n in names if n.endswith(".yml")] == []
+
+
+@pytest.mark.parametrize("where", ["path", "home"])
+def test_a_collection_of_the_site_is_found_where_ansible_finds_it(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "collections" / "ansible_collections" / "example" / "site" / "plugins"
+    for name in ("modules/wanted.py", "modules/other.py", "module_utils/shared.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    monkeypatch.setenv("ANSIBLE_HOME", str(tmp_path if where == "home" else tmp_path / "none"))
+    monkeypatch.delenv("ANSIBLE_COLLECTIONS_PATH", raising=False)
+    if where == "path":
+        monkeypatch.setenv("ANSIBLE_COLLECTIONS_PATH", f"/nowhere:{tmp_path}/collections")
+    found = archive.collection_files([b"- example.site.wanted:\n    a: 1\n", b"msg: no.such.collection"])
+    assert {name for name, _ in found} == {
+        "ansible_collections/example/site/plugins/modules/wanted.py",
+        "ansible_collections/example/site/plugins/module_utils/shared.py",
+    }

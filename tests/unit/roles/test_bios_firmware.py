@@ -8,12 +8,12 @@ from support.filters import filter_plugin
 
 firmware = filter_plugin("bios_firmware")
 
-ENTRIES = [
-    {"Id": "BIOS", "Version": "BIOS Date: 08/04/2023 Ver 1.4"},
-    {"Id": "HGX_FW_GPU_SXM_1", "Version": "96.00.61.00.01"},
-    {"Id": "HGX_FW_GPU_SXM_2", "Version": "96.00.89.00.01"},
-    {"Id": "CPLD"},
-]
+VERSIONS = {
+    "BIOS": "BIOS Date: 08/04/2023 Ver 1.4",
+    "HGX_FW_GPU_SXM_1": "96.00.61.00.01",
+    "HGX_FW_GPU_SXM_2": "96.00.89.00.01",
+    "CPLD": "",
+}
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"ids": ["BIOS"], "version": "1.4"}, []),
     ({"ids": ["BIOS"], "version": "1.5"}, ["it: BIOS has version 1.4, expected 1.5"]),
@@ -31,4 +31,4 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("pin", "problems"), CASES)
 def test_an_inventory_is_compared_with_a_pin(pin: dict[str, Any], problems: list[str]) -> None:
-    assert firmware.firmware_problems(ENTRIES, [{"name": "it", **pin}]) == problems
+    assert firmware.firmware_problems(VERSIONS, [{"name": "it", **pin}]) == problems

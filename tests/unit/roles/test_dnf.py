@@ -86,3 +86,34 @@ def test_an_earlier_version_is_unlocked_before_the_declared_one_is_installed(tmp
     code, text, calls = apply(tmp_path, "shared", "unlock_RedHat", variables, {"versionlock list": locked})
     assert code == 0, text
     assert calls == ["dnf --quiet versionlock delete --raw kernel-5.14.0-427.el9"]
+
+
+LOCKED = "Last metadata expiration check: 0:01:02 ago\nnccl-2.27.3-1.el9\n!libnccl-2.0-1.el9"
+
+
+@pytest.mark.parametrize(
+    ("hold", "locked", "ran"),
+    [
+        (True, "", ["add --raw nccl-2.27.3-1.el9", "add --raw libnccl-2.27.3-1.el9"]),
+        (True, LOCKED, ["add --raw libnccl-2.27.3-1.el9"]),
+        (True, "nccl-2.27.3-1.el9\nlibnccl-2.27.3-1.el9", []),
+        (False, LOCKED, ["delete --raw nccl-2.27.3-1.el9"]),
+        (False, "nccl-0:2.27.3-1.el9.*", []),
+    ],
+)
+def test_packages_are_locked_one_by_one_and_once(hold: bool, locked: str, ran: list[str], tmp_path: Path) -> None:
+    packages = [{"name": n, "version": "2.27.3-1.el9"} for n in ("nccl", "libnccl")]
+    variables = {"shared_packages": packages, "shared_packages_hold": hold}
+    code, text, calls = apply(tmp_path, "shared", "hold_RedHat", variables, {"versionlock list": locked})
+    assert code == 0, text
+    assert calls == [f"dnf --quiet versionlock {words}" for words in ran]
+
+
+def test_check_mode_shows_the_locks_and_sets_none(tmp_path: Path) -> None:
+    variables = {"shared_packages": [{"name": "nccl", "version": "2.27.3-1.el9"}], "shared_packages_hold": True}
+    (tmp_path / "dnf").write_text('#!/bin/sh\ncase "$*" in\n  *list) exit 1 ;;\n  *) echo "dnf $*" >> "$LOG" ;;\nesac\n')
+    (tmp_path / "dnf").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LOG": str(tmp_path / "log")}
+    done = run_play(tmp_path, role_tasks("shared", "hold_RedHat"), "--check", variables=variables, environment=environment)
+    assert (done.code, done.changed, (tmp_path / "log").exists()) == (0, 1, False), done.output
+    assert "lock nccl-2.27.3-1.el9" in done.output

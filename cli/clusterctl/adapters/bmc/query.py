@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.bmc.host_power import BmcLimits, can_be_reset
 from clusterctl_tools.bios import bare_version, vendor_of
 from clusterctl_tools.boot_order import BootOrderError
 from clusterctl_tools.boot_place import boot_place
-from clusterctl_tools.redfish import ROOT, BmcError, Redfish, link, one_system, well_formed
+from clusterctl_tools.redfish import ROOT, BmcError, Redfish, firmware_versions, link, one_system, well_formed
 from clusterctl_validators.bmc_view import BmcView
 
 if TYPE_CHECKING:
@@ -37,7 +36,8 @@ def query_bmc(access: BmcAccess, role: str, variables: Mapping[str, Any]) -> Bmc
     vendor = str(variables.get(f"{role}_vendor") or "") or _vendor(client, root, system)
     current, pending = _attributes(client, system) if with_bios else ({}, {})
     pins = (variables.get(f"{role}_firmware_pins") or {}).get(vendor) or []
-    firmware = _firmware(client, root, [g for pin in pins for g in pin["ids"]])
+    versions = firmware_versions(client.get, root, [g for pin in pins for g in pin["ids"]])
+    firmware = {component: bare_version(version) for component, version in versions.items()}
     view = BmcView(vendor, current, pending, firmware, well_formed()(client.get))
     if not variables.get(f"{role}_boot_order"):
         return view
@@ -73,14 +73,3 @@ def _vendor(client: Redfish, root: dict[str, Any], system: dict[str, Any]) -> st
             if owner:
                 return owner
     return vendor_of([system.get("Manufacturer")])
-
-
-def _firmware(client: Redfish, root: dict[str, Any], globs: list[str]) -> dict[str, str]:
-    """The versions of the pinned components only, because an HGX machine has a hundred and each needs a request."""
-    if not globs:
-        return {}
-    service = link(root, "UpdateService")
-    inventory = link(client.get(service), "FirmwareInventory") if service else ""
-    paths = [p for p in client.members(inventory) if any(fnmatchcase(p.rsplit("/", 1)[-1], g) for g in globs)]
-    found = [client.get(p) for p in paths]
-    return {str(f.get("Id") or p.rsplit("/", 1)[-1]): bare_version(str(f.get("Version") or "")) for p, f in zip(paths, found, strict=True)}

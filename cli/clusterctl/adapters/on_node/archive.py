@@ -58,7 +58,7 @@ def members() -> dict[str, bytes]:
     found = {name: data for name, data in found.items() if not _FILTER_DOCUMENTS.match(name)}
     found[f"{content}/ansible.cfg"] = (root / "ansible.cfg").read_bytes()
     texts = [data for name, data in found.items() if name.startswith(content) and name.endswith((".yml", ".yaml"))]
-    found |= {f"{content}/collections/{path}": data for path, data in _collections(texts)}
+    found |= {f"{content}/collections/{path}": data for path, data in collection_files(texts)}
     return found
 
 
@@ -90,17 +90,28 @@ def _tree(folder: Path) -> Iterator[tuple[str, bytes]]:
                 yield str(path.relative_to(folder)), path.read_bytes()
 
 
-def _collections(texts: list[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Of collections that roles use: the plug-ins they name, and what modules of the collection share."""
+def _collection_roots() -> list[Path]:
+    """The folders of collections as Ansible searches them: its path, its defaults, and the `ansible` package."""
+    home = Path(os.environ.get("ANSIBLE_HOME", "~/.ansible")).expanduser()
+    declared = os.environ.get("ANSIBLE_COLLECTIONS_PATH", f"{home}/collections:/usr/share/ansible/collections").split(os.pathsep)
     spec = find_spec("ansible_collections")
-    places = [Path(p) for p in (spec.submodule_search_locations or ())] if spec else []
+    installed = (spec.submodule_search_locations or ()) if spec else ()
+    return [*(Path(p).expanduser() / "ansible_collections" for p in declared if p), *map(Path, installed)]
+
+
+def collection_files(texts: list[bytes]) -> Iterator[tuple[str, bytes]]:
+    """What a site's roles need of other collections: the plug-ins that their files name, and what the modules of a collection share.
+
+    Args:
+        texts: the task files of all roles.
+    """
     used: dict[tuple[str, str], set[str]] = {}
     for text in texts:
         for namespace, name, plugin in _FQCN.findall(text.decode(errors="replace")):
             if (namespace, name) not in _OWN:
                 used.setdefault((namespace, name), set()).add(plugin)
     for (namespace, name), plugins in sorted(used.items()):
-        folder = next((d for p in places if (d := p / namespace / name).is_dir()), None)
+        folder = next((d for p in _collection_roots() if (d := p / namespace / name).is_dir()), None)
         if folder is None:
             continue  # not a collection: a name with two dots
         wanted = [folder / f for f in ("MANIFEST.json", "galaxy.yml", "meta/runtime.yml")]
