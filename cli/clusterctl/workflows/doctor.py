@@ -8,9 +8,7 @@ import sys
 import tempfile
 from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
+from typing import TYPE_CHECKING
 
 from clusterctl.adapters.config_keys import APPLY_ON_NODE
 from clusterctl.adapters.inventory.load import list_hosts, load_nodes
@@ -28,6 +26,7 @@ from clusterctl.model.errors import ClusterctlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from clusterctl.adapters.config import Config
 
