@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.planning.gate_plan import GatePlan
     from clusterctl.core.gates.planning.step import GateStep
     from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.level import Level
     from faults.world import Rack
 
-LEVEL = "standard"
+LEVEL: Level = "standard"
 _AT = "2026-01-15T00:00:00+00:00"
 _VERSION = "as pinned"
 _SHORT_S = 5.0
 
 
-def burn_in(rack: Rack) -> tuple[GateResult, ...]:
-    """All gates of the level, both stages of pairs and the group, as `clusterctl burnin` measures and judges them."""
+def burn_in(rack: Rack, level: Level = LEVEL) -> tuple[GateResult, ...]:
+    """All gates of a level, both stages of pairs and the group, as `clusterctl burnin` measures and judges them."""
 
     def measured(plan: GatePlan, *_: object, **__: object) -> tuple[RawRecord, ...]:
         return tuple(records(rack, plan))
@@ -41,7 +42,7 @@ def burn_in(rack: Rack) -> tuple[GateResult, ...]:
     with TemporaryDirectory() as folder:
         rundir = RunDir(rack.seed, Path(folder))  # the run's id is the seed of its pairs
         with mock.patch.object(measure_and_judge, "measure", measured):
-            return measure_and_judge.run_burnin(subjects, rundir, Config(Path(folder), (), Path(folder)), LEVEL)
+            return measure_and_judge.run_burnin(subjects, rundir, Config(Path(folder), (), Path(folder)), level)
 
 
 def records(rack: Rack, plan: GatePlan) -> Iterator[RawRecord]:

@@ -71,7 +71,8 @@ def of_gates(results: Iterable[GateResult], words: Vocabulary) -> tuple[Statemen
     found = []
     for r in (r for r in results if r.outcome in SHOWN and r.reason is not GateReason.LEFT_OUT):  # of a group, for what another gate says
         key = ".".join((r.gate, r.rule, r.metric, r.reason.value if r.reason else ""))
-        found.append(Statement(r.node, key, _component(key, words), _device(r.device), r.outcome, _actions(r.hint, words)))
+        device = _device(r.device)
+        found.append(Statement(r.node, key, _component(key, device, words), device, r.outcome, _actions(r.hint, words)))
     return tuple(found)
 
 
@@ -82,7 +83,7 @@ def of_checks(node: str, findings: Iterable[Finding], words: Vocabulary) -> tupl
         item = next(iter(_ITEM.findall(f.check)), "")
         key = _ITEM.sub("", f.check)
         device = f"gpu{item}" if f.check.startswith("hardware.gpu[") else item
-        found.append(Statement(node, key, _component(key, words), device, f.outcome, _actions(f.hint, words)))
+        found.append(Statement(node, key, _component(key, device, words), device, f.outcome, _actions(f.hint, words)))
     return tuple(found)
 
 
@@ -102,8 +103,9 @@ def grade(oracle: Oracle, stated: Sequence[Statement], healthy: Sequence[Stateme
     )
 
 
-def _component(key: str, words: Vocabulary) -> str:
-    return next((place.component for place in words.places if fnmatchcase(key, place.field)), "")
+def _component(key: str, device: str, words: Vocabulary) -> str:
+    fitting = (p.component for p in words.places if fnmatchcase(key, p.field) and fnmatchcase(device, p.device))
+    return next(fitting, "")
 
 
 def _device(text: str) -> str:

@@ -86,9 +86,10 @@ class Row(_Model):
 
 
 class Place(_Model):
-    """Which component a result states. `field`: a pattern of its key; the first place that fits counts."""
+    """Which component a result states. `field`: a pattern of its key, `device` of its device; the first place that fits counts."""
 
     field: str
+    device: str = "*"
     component: str
 
 

@@ -76,7 +76,10 @@ def run_group(
             lines += nccl_debug_log.info_lines(group, rack_nvlink=rack_nvlink)
     lines += [f"NCCL version {nccl}+cuda13.0", "#", *_HEADER]
     in_a_ring = environment.get("NCCL_ALGO") == "Ring"
-    table, average = _table(name, _sizes(low, high, step), bus_bandwidth(name, group, rack_nvlink=rack_nvlink, in_a_ring=in_a_ring), ranks)
+    best = bus_bandwidth(name, group, rack_nvlink=rack_nvlink, in_a_ring=in_a_ring)
+    if len(group) > 1 and not rack_nvlink:
+        best *= _share_of_adapters(environment.get("NCCL_IB_HCA", ""))
+    table, average = _table(name, _sizes(low, high, step), best, ranks)
     lines += [
         *table,
         "# Out of bounds values : 0 OK",
@@ -122,6 +125,14 @@ def bus_bandwidth(name: str, group: list[tuple[Peer, int]], *, rack_nvlink: bool
     if of_two and not machine.THIS.rack_nvlink:
         best = min(of_two, rate * _carried_gbs(sum(count for _, count in group)))
     return best * (1.0 if all(d.gdr for d, _ in group) else peers.WITHOUT_GDR) * slowest * _RELATIVE_TO_ALL_REDUCE[name]
+
+
+def _share_of_adapters(chosen: str) -> float:
+    """The share that NCCL_IB_HCA leaves: `=` and whole names. Other forms of it are not simulated, and leave all."""
+    names = set(chosen.removeprefix("=").split(",")) if chosen.startswith("=") else set()
+    live = [machine.hca_name(i) for i in machine.live_hcas()]
+    used = [name for name in live if name in names]
+    return len(used) / len(live) if used else 1.0
 
 
 def _carried_gbs(ranks: int) -> float:

@@ -9,7 +9,8 @@ import pytest
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl_validators.finding import Finding, Severity
-from faults.grading import Statement, grade, of_checks, of_gates
+from faults.burnin import burn_in
+from faults.grading import HOLDS, Statement, grade, of_checks, of_gates
 from faults.rows import Oracle, Row, load_rows, load_vocabulary
 from faults.trials import stated_about, tried
 from faults.world import GPUS, NODES, Rack, device_at, gpu_address, hca_address
@@ -103,6 +104,20 @@ def test_what_is_right() -> None:
 def test_what_is_not(stated: list[Statement], healthy: list[Statement], expected: tuple[bool, ...]) -> None:
     found = grade(ORACLE, stated, healthy, frozenset())
     assert (found.detected, found.held, found.right_component, found.right_action, found.named_action) == expected
+
+
+def test_level_full_names_the_adapter_over_which_nccl_fails() -> None:
+    """The incident nccl#1715; at `standard` the node is found, and the hint leads to the adapter."""
+    row = next(row for row in ROWS if row.incident == "nccl#1715")
+    (oracle,) = row.oracle
+    rack = Rack("twin0", row.changes)
+    graded = {}
+    for level in ("standard", "full"):
+        stated, healthy = (of_gates(burn_in(r, level), WORDS) for r in (rack, Rack("twin0")))
+        found = grade(oracle, stated, healthy, frozenset({oracle.node}))
+        graded[level] = (found.held, found.right_component, found.right_action)
+        assert {s.node for s in stated if s.outcome in HOLDS} == {oracle.node}
+    assert graded == {"standard": (True, False, False), "full": (True, True, True)}
 
 
 def test_a_slice_of_the_drill() -> None:

@@ -270,8 +270,8 @@ def test_switches_that_reduce_over_the_network_are_no_nvlink() -> None:
 def test_only_the_plain_run_must_use_sharp() -> None:
     gate = gate_named("nccl_group")
     assert isinstance(gate, NcclGroup)
-    settings = subject_of(node("n1", declared=of_sharp("required")), TODAY).profile.settings_of(gate)
-    found = {name: own.sharp for name, own in gate.variants(settings).items()}
+    subject = subject_of(node("n1", rails=2, declared=of_sharp("required")), TODAY)
+    found = {name: own.sharp for name, own in gate.variants(subject).items()}
     assert found.pop("") == "required"
     assert set(found.values()) == {"accepted"}
 

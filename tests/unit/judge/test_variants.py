@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +18,11 @@ from clusterctl.model.level import LEVELS, Level
 from clusterctl.model.node import Place
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
 from support.rank_logs import GPUS, rank_document
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterctl.core.gates.subject import Subject
 
 NAMES = ("n1", "n2")
 RING = {"ring": {"environment": {"NCCL_ALGO": "Ring"}}}
@@ -141,18 +146,48 @@ def test_a_tray_that_crosses_by_tcp_is_named() -> None:
     assert failed == {("r1-n1", GateReason.WRONG_TRANSPORT)}
 
 
-@pytest.mark.parametrize(("level", "expected"), [("standard", {"", "ring"}), ("full", {"", "ring", "alltoall", "reducescatter", "small"})])
+ADAPTERS = {f"adapter-{i}" for i in range(8)}
+
+
+def launched(subjects: Sequence[Subject], level: Level) -> dict[str, tuple[str, ...]]:
+    """Variant -> the command line of its run on the last rung."""
+    steps = plan_gates(subjects, level, ["nccl_group"], BurnInPart.GROUP).steps["n1"]
+    return {s.name.partition("@")[2]: s.argv for s in steps if s.peers}
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"), [("standard", {"", "ring"}), ("full", {"", "ring", "alltoall", "reducescatter", "small", *ADAPTERS})]
+)
 def test_other_collectives_and_small_messages_are_measured_at_full(level: Level, expected: set[str]) -> None:
     declared = gates(gates_levels={name: ["nccl_group"] for name in LEVELS})
     subjects = [subject_of(node(n, rails=8, declared=declared), TODAY) for n in NAMES]
-    steps = plan_gates(subjects, level, ["nccl_group"], BurnInPart.GROUP).steps["n1"]
-    launched = {s.name.partition("@")[2]: s.argv for s in steps if s.peers}
-    assert set(launched) == expected
+    runs_of = launched(subjects, level)
+    assert set(runs_of) == expected
     if level == "full":
-        assert "alltoall_perf" in launched["alltoall"]
-        assert "reduce_scatter_perf" in launched["reducescatter"]
-        words = launched["small"]
+        assert "alltoall_perf" in runs_of["alltoall"]
+        assert "reduce_scatter_perf" in runs_of["reducescatter"]
+        assert {"NCCL_IB_HCA==mlx5_3", "NCCL_ALGO=Ring", "NCCL_NVLS_ENABLE=0"} <= set(runs_of["adapter-3"])
+        assert not any("NCCL_IB_HCA" in word for name in set(runs_of) - ADAPTERS for word in runs_of[name])
+        words = runs_of["small"]
         assert words[words.index("-b") : words.index("-b") + 4] == ("-b", "1048576", "-e", "1048576")
+
+
+def test_one_adapter_at_a_time_needs_several_and_equal_names() -> None:
+    declared = gates(gates_levels={name: ["nccl_group"] for name in LEVELS})
+    both = [subject_of(node(n, rails=2, declared=declared), TODAY) for n in NAMES]
+    other = replace(both[1], hcas=(both[1].hcas[0], replace(both[1].hcas[1], name="mlx5_bond_0")))
+    assert set(launched(both, "full")) & ADAPTERS == {"adapter-0", "adapter-1"}
+    assert set(launched([both[0], other], "full")) & ADAPTERS == {"adapter-0"}
+    single = [subject_of(node(n, rails=1, declared=declared), TODAY) for n in NAMES]
+    assert set(launched(single, "full")) & ADAPTERS == set()
+
+
+@pytest.mark.parametrize(("way", "outcome"), [("NET/IB/0", Outcome.PASS), ("NET/Socket/0", Outcome.FAIL)])
+def test_a_run_over_one_adapter_names_it_and_needs_no_gpudirect(way: str, outcome: Outcome) -> None:
+    records = [replace(r, step=r.step.replace("@ring", "@adapter-5")) for r in runs(90.0, 5.0, way)]
+    found = judged(records, variants={"adapter": {"each_adapter": True, "environment": {}}})
+    assert {(r.device, r.outcome) for r in found if r.metric == "transport"} == {("", Outcome.PASS), ("mlx5_5", outcome)}
+    assert [r.device for r in found if r.metric == "busbw"] == [""]
 
 
 def test_a_variant_has_the_correctness_of_its_own_collective() -> None:

@@ -90,9 +90,17 @@ class GroupGate(Gate[G]):
         """The sizes of groups to measure, in this order; the last one is `all`."""
         return (ALL,)
 
-    def variants(self, settings: G) -> Mapping[str, G]:
-        """The runs of a rung, one after the other: name -> settings; the plain one has no name."""
-        return {"": settings}
+    def variants(self, subject: Subject) -> Mapping[str, G]:
+        """The runs of a rung in which a node takes part, one after the other: name -> settings; the plain one has no name."""
+        return {"": subject.profile.settings_of(self)}
+
+    def device_of(self, subject: Subject, variant: str) -> str:  # noqa: ARG002 for gates to override
+        """The device of a node that a variant measures; empty for several."""
+        return ""
+
+    def culprit_hint(self, result: GateResult) -> str:  # noqa: ARG002 for gates to override
+        """The next action for a node that a search found to be at fault; empty = as for any result like this."""
+        return ""
 
     def measured_at(self, settings: G, variant: str, level: Level) -> bool:  # noqa: ARG002 for gates to override
         """Whether a variant is measured at a burn-in level."""
@@ -123,7 +131,7 @@ class GroupGate(Gate[G]):
         for variant, joined in self._runs_of(together, subjects, rung, level).items():
             batch, after = next(batches), next(batches)
             for group in joined:
-                settings = self.variants(group[0].profile.settings_of(self))[variant]
+                settings = self.variants(group[0])[variant]
                 planner = GroupPlanner(self, group, level, settings, "" if rung == ALL else f".{rung}", variant)
                 for member in group:
                     steps[member.name] = (*steps.get(member.name, ()), *planner.steps(member, batch, after))
@@ -147,7 +155,7 @@ class GroupGate(Gate[G]):
             lead = taking.get(search.run.record.node)
             if lead is None or not lead.profile.settings_of(self).search or not {*search.run.record.peers} <= set(taking):
                 continue
-            settings = self.variants(lead.profile.settings_of(self))[search.variant]
+            settings = self.variants(lead)[search.variant]
             for group in search.search.next_level():
                 members = [taking[name] for name in group]
                 planner = GroupPlanner(self, members, evidence.level, settings, f".{search_rung(rung, number)}", search.variant)
@@ -168,7 +176,7 @@ class GroupGate(Gate[G]):
 
     def _variants_at(self, subject: Subject, level: Level) -> list[str]:
         settings = subject.profile.settings_of(self)
-        return [variant for variant in self.variants(settings) if self.measured_at(settings, variant, level)]
+        return [variant for variant in self.variants(subject) if self.measured_at(settings, variant, level)]
 
     def groups_of(self, subjects: Sequence[Subject], rung: str, variant: str = "") -> Mapping[str, Sequence[Subject]]:
         """The nodes that a rung measures together by a variant, by the name of their group."""
@@ -198,9 +206,11 @@ class GroupGate(Gate[G]):
             lead = evidence.subjects.get(record.node)
             if lead is not None:
                 others = [evidence.subjects[n] for n in record.peers if n in evidence.subjects and n != lead.name]
-                run = GroupRun(record, (lead, *others), tuple(self._verdicts((lead, *others), record)))
+                device = self.device_of(lead, variant_of(record))
+                run = GroupRun(record, (lead, *others), tuple(replace(v, device=device) for v in self._verdicts((lead, *others), record)))
                 own = {} if run.passed else self._own_errors(evidence, record)
-                found.append(replace(run, proofs=self.proofs(record, evidence, finished=run.passed), own_errors=own))
+                proofs = {n: replace(p, device=device) for n, p in self.proofs(record, evidence, finished=run.passed).items()}
+                found.append(replace(run, proofs=proofs, own_errors=own))
         return tuple(found)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
@@ -214,7 +224,7 @@ class GroupGate(Gate[G]):
         proved: dict[str, bool] = {}
         for run in (r for r in runs if not r.of_search):
             found = {s.name: self._results_in(run, s.name, evidence) for s in evidence.judged if s.name in run.record.peers}
-            found |= by_search(run, runs, found)
+            found |= by_search(run, runs, found, self.culprit_hint)
             for name, own in found.items():
                 results += (self._with_action(r) for r in own)
                 if run in last.get(name, ()):

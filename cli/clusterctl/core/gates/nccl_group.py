@@ -15,9 +15,18 @@ from clusterctl.core.gates.judging.missing_evidence import hint_for
 from clusterctl.core.gates.mpi_options import mpi_options
 from clusterctl.core.gates.nccl_proof import LOG_VARIABLE, Proof, is_by_rank, log_file, logs_of
 from clusterctl.core.gates.nccl_rules import NCCL_ACTIONS, NcclSettings
-from clusterctl.core.gates.nccl_variants import DEFAULT_VARIANTS, NcclVariant, VariantName, limits_for, samples_for
+from clusterctl.core.gates.nccl_variants import (
+    DEFAULT_VARIANTS,
+    NcclVariant,
+    VariantName,
+    declared_name,
+    hca_of_run,
+    limits_for,
+    samples_for,
+    variant_runs,
+)
 from clusterctl.core.gates.planning.group_steps import AFTER, ALL, of_run, variant_of
-from clusterctl.model.gate_reason import NOT_MEASURED
+from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +35,6 @@ if TYPE_CHECKING:
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_reason import GateReason
     from clusterctl.model.gate_result import Baseline, GateResult, RawRecord
     from clusterctl.model.level import Level
 
@@ -34,6 +42,7 @@ _LEAST_NODES = 2
 # Assumed: MPI starts its daemons and NCCL connects within this time.
 _START_S = 120
 _LONGEST_S = 86400
+_UNEXPLAINED = frozenset({GateReason.EXIT_STATUS, GateReason.TOOL_FAILED})
 
 
 class NcclGroupSettings(GroupSettings, NcclSettings):
@@ -107,14 +116,21 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
             "1",
         )
 
-    def variants(self, settings: NcclGroupSettings) -> Mapping[str, NcclGroupSettings]:
+    def variants(self, subject: Subject) -> Mapping[str, NcclGroupSettings]:
         """The plain run, then the declared ones."""
+        settings = subject.profile.settings_of(self)
         others = settings.model_copy(update={"sharp": "accepted"}) if settings.sharp == "required" else settings
-        return {"": settings, **{name: v.applied_to(others) for name, v in settings.variants.items()}}
+        alone = others.model_copy(update={"require_gdr": False})
+        runs = variant_runs(settings.variants, subject.hcas)
+        return {"": settings, **{name: v.applied_to(alone if v.each_adapter else others) for name, v in runs.items()}}
+
+    def device_of(self, subject: Subject, variant: str) -> str:
+        """The adapter that a run is over."""
+        return hca_of_run(variant, subject.hcas)
 
     def measured_at(self, settings: NcclGroupSettings, variant: str, level: Level) -> bool:
         """Those that name the level, and the plain run."""
-        declared = settings.variants.get(variant)
+        declared = settings.variants.get(declared_name(variant))
         return declared is None or level in declared.levels
 
     def after_variant(self, variant: str) -> tuple[str, ...]:
@@ -140,12 +156,14 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         return subject.node.place.domain if settings.over_nvlink and not self._crosses(subject, variant) else ""
 
     def shows_something(self, group: Sequence[Subject], variant: str) -> bool:
-        """Between domains, there have to be several."""
+        """Between domains, there have to be several; over one adapter, it must have one name on all nodes, as all get the same variables."""
+        if len({hca_of_run(variant, s.hcas) for s in group}) > 1:
+            return False
         several = len({s.node.place.domain for s in group}) > 1
         return len(group) > 1 and (several or not self._crosses(group[0], variant))
 
     def _crosses(self, subject: Subject, variant: str) -> bool:
-        declared = subject.profile.settings_of(self).variants.get(variant)
+        declared = subject.profile.settings_of(self).variants.get(declared_name(variant))
         return declared is not None and declared.across_domains
 
     def nvlink_groups(self, groups: Sequence[Sequence[Subject]]) -> Mapping[str, tuple[str, ...]]:
@@ -158,8 +176,9 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         lead = members[0]
         variant = variant_of(record)
         settings = self._settings_of(lead, variant)
-        limits = limits_for(self.limits_of(lead, len(record.peers)), len(record.peers), variant, settings.variants)
-        reading = replace(reading, samples=samples_for(reading.samples, variant))
+        name = declared_name(variant)
+        limits = limits_for(self.limits_of(lead, len(record.peers)), len(record.peers), name, settings.variants)
+        reading = replace(reading, samples=samples_for(reading.samples, name))
         by_rank = is_by_rank(record)
         found = nccl_rules.nccl_verdicts(lead, record, reading, settings, limits, network=settings.network, by_rank=by_rank)
         known = len(members) == len(record.peers)
@@ -196,8 +215,7 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
         return {r.node: r for r in evidence.records if of_run(r, run, AFTER)}
 
     def _settings_of(self, subject: Subject, variant: str) -> NcclGroupSettings:
-        settings = subject.profile.settings_of(self)
-        return self.variants(settings).get(variant, settings)
+        return self.variants(subject).get(variant, subject.profile.settings_of(self))
 
     def _names(self, subjects: Sequence[Subject], rung: str, level: Level) -> set[tuple[str, ...]]:
         """Each variant with its groups."""
@@ -216,6 +234,13 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
     def hint(self, result: GateResult) -> str:
         """By the rule that did not pass."""
         return nccl_rules.nccl_hint(result)
+
+    def culprit_hint(self, result: GateResult) -> str:
+        """For an adapter that fails alone; where NCCL ended with an error over all adapters, how to find which it is."""
+        if result.device:
+            return nccl_rules.ADAPTER_HINT.format(device=result.device, node=result.node)
+        others = ",".join(name for name in result.peers if name != result.node)
+        return nccl_rules.ONE_BY_ONE_HINT.format(node=result.node, others=others) if result.reason in _UNEXPLAINED else ""
 
     def line_rate(self, baseline: Baseline, settings: NcclGroupSettings, hcas: Sequence[Hca], gpus: int) -> float | None:
         """The bus bandwidth that the HCAs of a node carry; no limit over NVLink.

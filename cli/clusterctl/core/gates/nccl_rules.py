@@ -48,6 +48,12 @@ NCCL_ACTIONS = {
 }
 _TRANSPORT_HINT = "look at the NCCL INFO lines in the raw output: IB devices, nvidia_peermem or DMA-BUF, NCCL_IB_HCA in /etc/nccl.conf"
 
+ADAPTER_HINT = (
+    "NCCL fails over {device} alone: reseat it and its cable, check its firmware and its PCIe settings, then `clusterctl burnin {node} --level full`; "
+    "if it fails again, replace it"
+)
+ONE_BY_ONE_HINT = "`clusterctl burnin {node} --partners {others} --level full --gates nccl_group` measures one adapter at a time, and names the one at fault"
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkRules:

@@ -12,7 +12,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from clusterctl.core.gates.subject import Subject
 
@@ -38,6 +38,11 @@ class GroupRun:
     verdicts: tuple[GateResult, ...]
     proofs: Mapping[str, GateResult] = field(default_factory=dict)
     own_errors: Mapping[str, GateResult] = field(default_factory=dict)
+
+    @property
+    def device(self) -> str:
+        """The device that it measured on each node; empty for several."""
+        return next((v.device for v in self.verdicts), "")
 
     @property
     def of_search(self) -> bool:
@@ -80,17 +85,21 @@ class Search:
 
 
 def searches(runs: Sequence[GroupRun], rung: str) -> tuple[Search, ...]:
-    """The searches in the groups of a rung that were bad: one for each group, in a variant where one was bad, since the plain run hides adapters."""
+    """The searches in the groups of a rung that were bad: one for each group, in the bad run that tells most: over one device, then a variant, since the plain run hides adapters."""
     bad: dict[frozenset[str], GroupRun] = {}
-    for run in runs:
+    for run in sorted(runs, key=lambda r: (bool(r.device), bool(variant_of(r.record)))):
         if rung_of(run.record) == rung and run.state is GroupState.BAD:
-            nodes = frozenset(run.record.peers)
-            bad[nodes] = run if variant_of(run.record) or nodes not in bad else bad[nodes]
+            bad[frozenset(run.record.peers)] = run
     return tuple(_search(run, runs, rung) for run in bad.values())
 
 
-def by_search(run: GroupRun, runs: Sequence[GroupRun], results: Mapping[str, Sequence[GateResult]]) -> dict[str, Sequence[GateResult]]:
-    """Node -> its results of a bad run, where a search in its group says more than the run; `results` are those without it."""
+def by_search(
+    run: GroupRun, runs: Sequence[GroupRun], results: Mapping[str, Sequence[GateResult]], culprit_hint: Callable[[GateResult], str]
+) -> dict[str, Sequence[GateResult]]:
+    """Node -> its results of a bad run, where a search in its group says more than the run; `results` are those without it.
+
+    `culprit_hint` is the next action for a node at fault; empty where its result has the usual one.
+    """
     if run.state is not GroupState.BAD or not any(r.of_search for r in runs):
         return {}
     same = (s for s in searches(runs, rung_of(run.record)) if set(s.run.record.peers) == set(run.record.peers))
@@ -102,7 +111,7 @@ def by_search(run: GroupRun, runs: Sequence[GroupRun], results: Mapping[str, Seq
         culprits = search.search.culprits()
         shown = {v.reason for name in culprits for v in search.last_of(name).verdicts if _is_bad(v)}
         named = culprits if run.record.step == search.run.record.step else ()
-        return {name: _found(search, name) if name in named else _spoiled(own, shown) for name, own in results.items()}
+        return {name: _found(search, name, culprit_hint) if name in named else _spoiled(own, shown) for name, own in results.items()}
     if end is SearchEnd.COLLISION:
         # Wrong results and errors need no repetition.
         slow = all(v.reason is GateReason.BELOW_FLOOR for v in run.verdicts if _is_bad(v))
@@ -136,13 +145,14 @@ def _search(run: GroupRun, runs: Iterable[GroupRun], rung: str) -> Search:
     return Search(run, variant, GroupSearch(tuple(order), leaves, tuple((r.record.peers, r.state) for r in own)), own)
 
 
-def _found(search: Search, name: str) -> Sequence[GateResult]:
+def _found(search: Search, name: str, culprit_hint: Callable[[GateResult], str]) -> Sequence[GateResult]:
     pair = search.last_of(name)
     bad = next(v for v in pair.verdicts if _is_bad(v))
     others = ", ".join(sorted(set(pair.record.peers) - {name}))
     found = f": {bad.detail}" if bad.detail else ""
     detail = f"bad in every group that it was in, at last with {others}, whose other group is good{found}"
-    return [replace(bad, node=name, peers=pair.record.peers, detail=detail, simulated=pair.record.simulated)]
+    result = replace(bad, node=name, peers=pair.record.peers, detail=detail, simulated=pair.record.simulated)
+    return [replace(result, hint=culprit_hint(result))]
 
 
 def _spoiled(own: Sequence[GateResult], shown: Collection[GateReason | None]) -> Sequence[GateResult]:
