@@ -1,4 +1,4 @@
-"""`clusterctl status`: where nodes stand, from the store alone; no node is contacted."""
+"""`clusterctl status`: where nodes stand, from the store, and with --ask-pool from the scheduler; no node is contacted."""
 
 from __future__ import annotations
 
@@ -19,18 +19,23 @@ from clusterctl.commands.options import load_config, output_option
     metavar="FILE",
     help="Only write metrics of the record for node exporter.",
 )
+@click.option("--ask-pool", is_flag=True, help="Ask the pool which nodes run jobs: `in_use` of the JSON.")
 @click.pass_context
-def command(ctx: click.Context, target: str, output: str, textfile: Path | None) -> None:
+def command(ctx: click.Context, target: str, output: str, textfile: Path | None, *, ask_pool: bool) -> None:
     """Show the state of each node, and why.
 
     TARGET is a node, a rack, a group, a pattern, a comma-separated list of those, or `all`.
     """
     from clusterctl.terminal import status as view  # noqa: PLC0415 `--help` must not pay for it
-    from clusterctl.workflows.status import overview  # noqa: PLC0415
+    from clusterctl.workflows.status import hardware_of_all, overview, with_pool  # noqa: PLC0415
 
+    config = load_config(ctx, gates=False)
     if textfile:
         from clusterctl.workflows.fleet_figures import export_fleet  # noqa: PLC0415
 
-        export_fleet(load_config(ctx, gates=False), target, textfile)
+        export_fleet(config, target, textfile)
         return
-    view.show_status(overview(load_config(ctx, gates=False).store_url, target), output)
+    found = overview(config.store_url, target)
+    if ask_pool:
+        found = with_pool(config, found)
+    view.show_status(found, output, {} if output == "table" else hardware_of_all(config.store_url))

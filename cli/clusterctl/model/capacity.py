@@ -1,4 +1,4 @@
-"""Capacity in numbers, for those who poll it."""
+"""Capacity in numbers, for those who poll it. The words are those of buyers of GPU capacity (NVIDIA/ai-cloud-validation, CAP01)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """How many nodes there are.
+    """How many there are.
 
     Attributes:
         delivered: recorded and not retired.
         healthy: admitted, and answered when last validated.
-        reserved: a run holds them, or a person took them out.
-        in_use: running jobs; null where only the scheduler knows.
+        reserved: allocated to a tenant; null: no pool tells that.
+        in_use: running jobs; null where the pool was not asked, or does not tell.
+        withheld: from tenants, for now: a run holds them, or a person took them out.
     """
 
     delivered: int
     healthy: int
-    reserved: int
+    reserved: int | None
     in_use: int | None
+    withheld: int
+
+
+@dataclass(frozen=True, slots=True)
+class GpuCapacity(Capacity):
+    """How many GPUs there are in these nodes, of those whose serial is recorded.
+
+    Attributes:
+        uncounted_nodes: delivered nodes of which no part is recorded: their GPUs are in no number.
+    """
+
+    uncounted_nodes: int

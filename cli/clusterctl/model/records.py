@@ -26,6 +26,7 @@ class NodeRecord:
         last_run: id of the last run that included it.
         since: when it entered its state.
         owner: the person who drained or quarantined it; it stays out until it is released or explicitly included. Empty = nobody.
+        leaf, spine, nvlink_domain: where it is in the fabric, as its inventory declares it; empty where it does not. So it was before 0013, until a run reads it again.
         epoch: counts how often its evidence was voided; evidence counts only in the epoch in which it was gathered.
     """
 
@@ -42,6 +43,9 @@ class NodeRecord:
     declared_digest: str = ""
     epoch: int = 0
     owner: str = ""
+    leaf: str = ""
+    spine: str = ""
+    nvlink_domain: str = ""
 
     @property
     def spec_moved_on(self) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # Pydantic reads the annotations when documents are written and the OpenAPI document is generated.
-from clusterctl.model.capacity import Capacity  # noqa: TC001
+from clusterctl.model.capacity import Capacity, GpuCapacity  # noqa: TC001
 from clusterctl.model.documents import RecordedPart  # noqa: TC001
 from clusterctl.model.gate_result import GateResult  # noqa: TC001
+from clusterctl.model.listed_node import ListedNode  # noqa: TC001
 from clusterctl.model.measurement_series import MeasurementSeries  # noqa: TC001
-from clusterctl.model.node_summary import NodeSummary
 from clusterctl.model.rack_condition import RackCondition  # noqa: TC001
 from clusterctl.model.state import State  # noqa: TC001
 from clusterctl.model.verdict import ReasonKind  # noqa: TC001
@@ -22,49 +22,6 @@ class ProblemDocument:
 
     detail: str
     hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class HoldingRun:
-    """The run that is changing a node now, and until when it may go on without a sign of life."""
-
-    holder: str
-    run_id: str
-    since: str
-    until: str
-
-
-@dataclass(frozen=True, slots=True)
-class FailedValidation:
-    """The newest validation of a node, where it gave no findings: how it ended, and in whose words."""
-
-    status: str
-    detail: str
-    run_id: str
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListedNode(NodeSummary):
-    """A node for those who poll it.
-
-    Attributes:
-        groups: of the inventory, nearest last.
-        healthy: admitted, and answered when last validated.
-        admitted_at: since when it is available; null where it is not admitted.
-        serial: of the machine, its identity whatever it is called; empty where none is recorded. So for the next one.
-        gpu_model: of its GPUs.
-        gpus: how many GPUs with a serial were seen in it.
-    """
-
-    groups: tuple[str, ...]
-    healthy: bool
-    admitted_at: str | None
-    serial: str
-    gpu_model: str
-    gpus: int
-    held_by: HoldingRun | None
-    unanswered: FailedValidation | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +53,14 @@ class FleetDocument:
     """The whole fleet in numbers.
 
     Attributes:
+        counts: of nodes.
+        gpu_counts: of their GPUs.
         states: state -> number of nodes.
         without_rack: how many nodes are in no rack.
     """
 
     counts: Capacity
+    gpu_counts: GpuCapacity
     states: dict[State, int]
     racks: tuple[ListedRack, ...]
     without_rack: int

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
+from clusterctl.core.listed_nodes import listed_nodes
 from clusterctl.model.run_comparison import ComparisonDocument
 from clusterctl.model.web_documents import (
     FleetDocument,
@@ -19,7 +20,7 @@ from clusterctl.model.web_documents import (
 )
 from clusterctl.serve import parameters as p
 from clusterctl.serve.answers import UnknownRackError, json_answer
-from clusterctl.serve.web_documents import fleet_document, listed_nodes, listed_racks, node_document, run_document, run_summary
+from clusterctl.serve.web_documents import fleet_document, listed_racks, node_document, run_document, run_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,8 +55,9 @@ class Endpoint:
         return any(one.required for one in self.parameters)
 
 
-def _fleet(source: Source) -> FleetDocument:
-    return fleet_document(source.fleet())
+def fleet_in_numbers(source: Source) -> FleetDocument:
+    """The whole fleet in numbers."""
+    return fleet_document(source.fleet(), source.hardware())
 
 
 def nodes_document(source: Source, *, rack: str | None, state: State | None, since: str | None, limit: int, offset: int) -> NodesDocument:
@@ -64,7 +66,7 @@ def nodes_document(source: Source, *, rack: str | None, state: State | None, sin
     begin = (since or "").removesuffix("Z")  # text order is time order, of a part of a time too
     matching = [n for n in found.nodes if rack in (None, n.rack) and state in (None, n.state) and n.since >= begin]
     shown = matching[offset : offset + limit]
-    return NodesDocument(len(matching), offset, limit, listed_nodes(found, shown, source.parts(n.name for n in shown)))
+    return NodesDocument(len(matching), offset, limit, listed_nodes(found, shown, source.hardware(n.name for n in shown)))
 
 
 def rack_document(source: Source, *, name: str) -> RackDocument:
@@ -78,7 +80,7 @@ def rack_document(source: Source, *, name: str) -> RackDocument:
     rack = next((r for r in listed_racks(found) if r.name == name), None)
     if rack is None:
         raise UnknownRackError(target=name)
-    return RackDocument(rack, listed_nodes(found, shown, source.parts(n.name for n in shown)))
+    return RackDocument(rack, listed_nodes(found, shown, source.hardware(n.name for n in shown)))
 
 
 def one_node(source: Source, *, name: str) -> NodeDocument:
@@ -88,7 +90,7 @@ def one_node(source: Source, *, name: str) -> NodeDocument:
         UnknownNodeError: it is not recorded.
     """
     page = source.node(name)
-    return node_document(source.fleet(), page)
+    return node_document(source.fleet(), page, source.hardware([name]))
 
 
 def newest_runs(source: Source) -> RunsDocument:
@@ -116,7 +118,7 @@ def _progress(source: Source) -> ProgressDocument:
 
 BASE = "/api/v1"
 ENDPOINTS = (
-    Endpoint("/fleet", "fleet", "Capacity, states and racks of the whole fleet.", FleetDocument, _fleet),
+    Endpoint("/fleet", "fleet", "Capacity, states and racks of the whole fleet.", FleetDocument, fleet_in_numbers),
     Endpoint(
         "/nodes",
         "nodes",

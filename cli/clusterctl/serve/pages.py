@@ -12,10 +12,9 @@ from clusterctl.core.lifecycle import MEANING
 from clusterctl.model.rack_condition import RackCondition
 from clusterctl.report.templating import environment, own_file
 from clusterctl.serve import parameters as p
-from clusterctl.serve.api import newest_runs, nodes_document, one_node, one_run, rack_document
+from clusterctl.serve.api import fleet_in_numbers, newest_runs, nodes_document, one_node, one_run, rack_document
 from clusterctl.serve.progress_events import EVENTS_PATH
 from clusterctl.serve.sparkline import sparkline
-from clusterctl.serve.web_documents import fleet_document
 from clusterctl.terminal.comparison import comparison_summary, comparison_tables
 from clusterctl.terminal.states import SIGNS
 
@@ -73,7 +72,7 @@ def _page(template: str, status: int = 200, **values: Any) -> Response:
 
 
 def _fleet(source: Source, *, condition: RackCondition | None, offset: int) -> dict[str, Any]:
-    fleet = fleet_document(source.fleet())
+    fleet = fleet_in_numbers(source)
     racks = [r for r in fleet.racks if condition in (None, r.condition)]
     conditions = {c: sum(r.condition is c for r in fleet.racks) for c in RackCondition}
     shown = racks[offset : offset + _RACKS]

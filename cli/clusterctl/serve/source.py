@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from clusterctl.model.browsed import NodePage, RunPage
+    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.overview import Overview
-    from clusterctl.model.part import PartRow
     from clusterctl.model.records import RunRow
     from clusterctl.model.run_comparison import ComparisonDocument
     from clusterctl.model.web_documents import RunProgress
@@ -22,8 +22,8 @@ class Source(Protocol):
         """All nodes."""
         ...
 
-    def parts(self, names: Iterable[str]) -> Sequence[PartRow]:
-        """The parts of these nodes."""
+    def hardware(self, names: Iterable[str] | None = None) -> Mapping[str, NodeHardware]:
+        """What the recorded parts of these nodes, or of all, say; nodes without one are left out."""
         ...
 
     def node(self, name: str) -> NodePage:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import fields, replace
-from itertools import groupby
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clusterctl.core.capacity import capacity_of, is_healthy
+from clusterctl.core.capacity import capacity_of, gpu_capacity_of
 from clusterctl.core.finding_hint import named_hint
-from clusterctl.core.node_summary import node_summary
+from clusterctl.core.listed_nodes import listed_nodes
 from clusterctl.core.recorded_parts import recorded_parts
 from clusterctl.model.node_story import shown_status
-from clusterctl.model.node_summary import NodeSummary
 from clusterctl.model.state import State
 from clusterctl.model.web_documents import (
     AdmissionSummary,
-    FailedValidation,
     FleetDocument,
-    HoldingRun,
     LifecycleStep,
-    ListedNode,
     ListedRack,
     NewestFindings,
     NodeDocument,
@@ -32,21 +27,20 @@ from clusterctl.model.web_documents import (
 from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from clusterctl.model.browsed import NodePage, RunPage
     from clusterctl.model.findings import NodeFindings
+    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.overview import Overview
-    from clusterctl.model.part import PartRow
-    from clusterctl.model.records import Lease, NodeRecord, RunRow, Unanswered
-
-_SUMMARY = tuple(f.name for f in fields(NodeSummary))
+    from clusterctl.model.records import RunRow
 
 
-def fleet_document(found: Overview) -> FleetDocument:
+def fleet_document(found: Overview, hardware: Mapping[str, NodeHardware]) -> FleetDocument:
     """The fleet in numbers."""
     return FleetDocument(
         counts=capacity_of(found),
+        gpu_counts=gpu_capacity_of(found, hardware),
         states=_by_state(n.state for n in found.nodes),
         racks=listed_racks(found),
         without_rack=sum(not n.rack for n in found.nodes),
@@ -71,41 +65,11 @@ def _by_state(states: Iterable[State]) -> dict[State, int]:
     return {s: found[s] for s in State if found[s]}
 
 
-def listed_nodes(found: Overview, nodes: Sequence[NodeRecord], parts: Iterable[PartRow]) -> tuple[ListedNode, ...]:
-    """These nodes of the fleet, with what their recorded parts say; parts are in the order of the store."""
-    present = {name: [r for r in rows if not r.ended_run] for name, rows in groupby(parts, key=lambda r: r.node)}
-    return tuple(_listed(found, n, present.get(n.name, ())) for n in nodes)
-
-
-def _listed(found: Overview, node: NodeRecord, parts: Sequence[PartRow]) -> ListedNode:
-    summary = node_summary(node)
-    gpus = [r.part for r in parts if r.part.kind == "gpu"]
-    return ListedNode(
-        **{name: getattr(summary, name) for name in _SUMMARY},
-        groups=node.groups,
-        healthy=is_healthy(node, found),
-        admitted_at=node.since if node.state is State.ADMITTED else None,
-        serial=next((r.part.serial for r in parts if r.part.kind == "system"), ""),
-        gpu_model=gpus[0].model if gpus else "",
-        gpus=len(gpus),
-        held_by=_held(found.held.get(node.name)),
-        unanswered=_unanswered(found.unanswered.get(node.name)),
-    )
-
-
-def _held(lease: Lease | None) -> HoldingRun | None:
-    return HoldingRun(lease.holder, lease.run_id, lease.acquired_at, lease.expires_at) if lease else None
-
-
-def _unanswered(last: Unanswered | None) -> FailedValidation | None:
-    return FailedValidation(last.status, last.detail, last.run_id, last.at) if last else None
-
-
-def node_document(found: Overview, page: NodePage) -> NodeDocument:
+def node_document(found: Overview, page: NodePage, hardware: Mapping[str, NodeHardware]) -> NodeDocument:
     """Everything recorded of a node."""
     story = page.story
     return NodeDocument(
-        node=listed_nodes(found, (story.node,), story.parts)[0],
+        node=listed_nodes(found, (story.node,), hardware)[0],
         transitions=tuple(
             LifecycleStep(s.at, s.from_state, s.to_state, s.operator, s.run_id, s.reason, s.cause) for s in story.transitions
         ),

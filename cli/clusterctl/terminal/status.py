@@ -8,9 +8,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from clusterctl.core import timestamps
-from clusterctl.core.capacity import capacity_of
+from clusterctl.core.capacity import capacity_of, gpu_capacity_of
 from clusterctl.core.lifecycle import MAY_BE_SILENT
+from clusterctl.core.listed_nodes import listed_nodes
 from clusterctl.core.node_summary import node_summary
+from clusterctl.model.listed_node import ListedNode
 from clusterctl.model.node_summary import NodeSummary
 from clusterctl.model.rack_condition import RackCondition
 from clusterctl.model.state import State
@@ -20,8 +22,9 @@ from clusterctl.terminal.safe_text import printable
 from clusterctl.terminal.states import badge, coloured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.overview import Overview, Unfinished
     from clusterctl.model.records import Lease, NodeRecord, Unanswered
 
@@ -32,28 +35,26 @@ _SHOWN = frozenset({RackCondition.DEGRADED, RackCondition.MAINTENANCE})
 
 # not `asdict`, which copies every value: at thousands of nodes that takes longer than all else
 _SUMMARY = tuple(f.name for f in fields(NodeSummary))
+_LISTED = tuple(f.name for f in fields(ListedNode))
 
 
-def show_status(overview: Overview, output: str) -> None:
-    """Print it."""
+def show_status(overview: Overview, output: str, hardware: Mapping[str, NodeHardware]) -> None:
+    """Print it; the table shows no hardware."""
     if output == "table":
         out.print_text("\n".join(_lines(overview)))
     else:
-        out.emit(output, "status", status_body(overview))
+        out.emit(output, "status", status_body(overview, hardware))
 
 
-def status_body(overview: Overview) -> dict[str, Any]:
+def status_body(overview: Overview, hardware: Mapping[str, NodeHardware]) -> dict[str, Any]:
     """The document, without its envelope. Schema: docs/reference/schemas/status.schema.json."""
-    held = overview.held
     counts = Counter(n.state for n in overview.nodes)
     return {
         "summary": {s.value: counts[s] for s in State if counts[s]},
         "counts": asdict(capacity_of(overview)),
+        "gpu_counts": asdict(gpu_capacity_of(overview, hardware)),
         "racks": [{"name": r.name, "condition": r.condition.value, "admitted": r.admitted, "nodes": r.nodes} for r in overview.racks],
-        "nodes": [
-            node_json(n) | {"held_by": _held(held.get(n.name)), "unanswered": _unanswered(overview.unanswered.get(n.name))}
-            for n in overview.nodes
-        ],
+        "nodes": [_listed_json(n) for n in listed_nodes(overview, overview.nodes, hardware)],
         "unfinished_runs": [
             {
                 "id": u.run.id,
@@ -75,16 +76,13 @@ def node_json(node: NodeRecord) -> dict[str, Any]:
     return {name: getattr(summary, name) for name in _SUMMARY}
 
 
-def _held(lease: Lease | None) -> dict[str, str] | None:
-    if lease is None:
-        return None
-    return {"holder": lease.holder, "run_id": lease.run_id, "since": lease.acquired_at, "until": lease.expires_at}
-
-
-def _unanswered(last: Unanswered | None) -> dict[str, str] | None:
-    if last is None:
-        return None
-    return {"status": last.status, "detail": last.detail, "run_id": last.run_id, "at": last.at}
+def _listed_json(node: ListedNode) -> dict[str, Any]:
+    plain = {name: getattr(node, name) for name in _LISTED}
+    return plain | {
+        "groups": list(node.groups),
+        "held_by": asdict(node.held_by) if node.held_by else None,
+        "unanswered": asdict(node.unanswered) if node.unanswered else None,
+    }
 
 
 def _lines(overview: Overview) -> Iterator[str]:

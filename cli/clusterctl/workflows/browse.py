@@ -11,13 +11,13 @@ from clusterctl.model.overview import Overview
 from clusterctl.model.own_history import LAST_RUNS
 from clusterctl.model.web_documents import RunProgress
 from clusterctl.workflows.node_story import node_story
-from clusterctl.workflows.status import overview
+from clusterctl.workflows.status import hardware_of_all, overview
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from clusterctl.adapters.store import Store
-    from clusterctl.model.part import PartRow
+    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.records import RunRow
     from clusterctl.model.run_comparison import ComparisonDocument
 
@@ -41,10 +41,12 @@ class Browser:
         except NothingRecordedError:
             return Overview((), {})
 
-    def parts(self, names: Iterable[str]) -> Sequence[PartRow]:
-        """The parts of these nodes, in the order of the store."""
+    def hardware(self, names: Iterable[str] | None = None) -> Mapping[str, NodeHardware]:
+        """What the recorded parts of these nodes, or of all, say; nodes without one are left out."""
+        if names is None:
+            return hardware_of_all(self._store_url)
         with self._store() as store:
-            return store.parts(names)
+            return store.hardware(names)
 
     def node(self, name: str) -> NodePage:
         """A node by its exact name.

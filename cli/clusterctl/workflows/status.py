@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock, processes
@@ -13,6 +14,8 @@ from clusterctl.model.overview import Overview, Unfinished
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from clusterctl.adapters.config import Config
+    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.rack_condition import RackStatus
     from clusterctl.model.records import Lease, NodeRecord, Unanswered
 
@@ -36,6 +39,36 @@ def overview(store_url: str, target: str) -> Overview:
         dead = tuple(Unfinished(r, store.nodes_in_progress(r.id), store.admitted_by(r.id)) for r in store.unfinished_runs())
         held = _held(store.leases(), {u.run.id for u in dead})
         return Overview(shown, held, _by_node(store.unanswered()), dead, _racks(nodes, shown))
+
+
+def hardware_of_all(store_url: str) -> dict[str, NodeHardware]:
+    """What the recorded parts of all nodes say; nodes without one are left out.
+
+    Raises:
+        StoreError: the database cannot be used.
+    """
+    found = sqlite_reader.read_hardware(store_url)
+    if found is not None:
+        return found
+    from clusterctl.adapters.store import Store  # noqa: PLC0415 as in `overview`
+
+    with Store.open_to_read(store_url) as store:
+        return store.hardware()
+
+
+def with_pool(config: Config, found: Overview) -> Overview:
+    """An overview with the nodes on which the pool says that a job runs; unchanged where it does not tell.
+
+    Raises:
+        PoolError: the scheduler does not answer.
+    """
+    from clusterctl.adapters.pools.loader import load_pool  # noqa: PLC0415 as in `overview`
+    from clusterctl.adapters.pools.vacating import Vacating  # noqa: PLC0415
+    from clusterctl.adapters.store import Store  # noqa: PLC0415
+
+    with Store.open_to_read(config.store_url) as store:
+        pool = load_pool(config.pool, store)
+        return replace(found, busy=frozenset(pool.busy([n.name for n in found.nodes]))) if isinstance(pool, Vacating) else found
 
 
 def _racks(nodes: Sequence[NodeRecord], shown: Sequence[NodeRecord]) -> tuple[RackStatus, ...]:

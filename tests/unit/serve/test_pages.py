@@ -16,7 +16,7 @@ from clusterctl.serve.guard import HEADERS
 from clusterctl.serve.progress_events import EVENTS_PATH
 from clusterctl.terminal.status import show_status
 from clusterctl.workflows.browse import Browser
-from clusterctl.workflows.status import overview
+from clusterctl.workflows.status import hardware_of_all, overview
 from support.asgi import ask
 from support.stores import fresh
 from support.web_site import BAD, FIRST, LONELY, LOOPBACK, NODE, SECOND, SILENT, app_of, store_url, write_site
@@ -28,7 +28,17 @@ if TYPE_CHECKING:
 
 HOSTILE = "</td><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b[2J\u202e{{ 7*7 }}"
 PAGES = {
-    "/": ("4 nodes delivered", "rack_12", "1/2", "degraded", "rack_13", "out of service", "1 node without a rack"),
+    "/": (
+        "4 nodes delivered",
+        "2 withheld",
+        "2 GPUs, 2 healthy",
+        "rack_12",
+        "1/2",
+        "degraded",
+        "rack_13",
+        "out of service",
+        "1 node without a rack",
+    ),
     "/?condition=degraded": ("rack_12",),
     "/racks/rack_12": (NODE, BAD, "1 of 2 nodes admitted", "2 &times; H100"),
     "/nodes": (NODE, BAD, SILENT, "unreachable", "held by bob", "SYS-1"),
@@ -87,7 +97,7 @@ def test_a_polled_node_has_identity_hardware_and_the_time_since_when_it_is_there
     assert (node["serial"], node["gpu_model"], node["gpus"], node["healthy"], node["rack"]) == ("SYS-1", "H100", 2, True, "rack_12")
     assert node["admitted_at"] == node["since"]
     bad = ask(app, f"{BASE}/nodes/{BAD}").json()["node"]
-    assert (bad["healthy"], bad["admitted_at"], bad["gpus"]) == (False, None, 0)
+    assert (bad["healthy"], bad["admitted_at"], bad["gpus"]) == (False, None, None)
 
 
 def test_a_part_of_the_nodes_at_a_time(app: Guard) -> None:
@@ -206,13 +216,13 @@ def test_a_hostile_name_in_an_address_is_text(app: Guard) -> None:
 
 
 def test_the_documents_are_one_with_what_the_command_line_says(app: Guard, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    show_status(overview(store_url(folder), "all"), "json")
+    show_status(overview(store_url(folder), "all"), "json", hardware_of_all(store_url(folder)))
     said = json.loads(capsys.readouterr().out)
     fleet, nodes = ask(app, f"{BASE}/fleet").json(), ask(app, f"{BASE}/nodes").json()["nodes"]
-    assert fleet["counts"] == said["counts"]
+    assert (fleet["counts"], fleet["gpu_counts"]) == (said["counts"], said["gpu_counts"])
     assert fleet["states"] == said["summary"]
     assert [{k: r[k] for k in ("name", "condition", "admitted", "nodes")} for r in fleet["racks"]] == said["racks"]
-    assert [{k: n[k] for k in said["nodes"][0]} for n in nodes] == said["nodes"]
+    assert nodes == said["nodes"]
 
 
 def test_an_empty_record_is_an_empty_fleet(tmp_path: Path) -> None:

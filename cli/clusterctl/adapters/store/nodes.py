@@ -33,7 +33,11 @@ _COLUMNS = (
     t.nodes.c.declared_digest,
     t.nodes.c.epoch,
     t.nodes.c.owner,
+    t.nodes.c.leaf,
+    t.nodes.c.spine,
+    t.nodes.c.nvlink_domain,
 )
+_FROM_INVENTORY = ("rack", "slot", "groups", "profile", "declared_digest", "leaf", "spine", "nvlink_domain")
 _REFERRING = tuple(table for table in t.metadata.sorted_tables if any(key.column is t.nodes.c.name for key in table.foreign_keys))
 
 
@@ -55,10 +59,10 @@ class NodeRepository(Repository):
         self._declared.update((n.name, n.spec.digest) for n in nodes)
         now = self._clock()
         with writing(self._engine) as connection:
-            known: dict[str, tuple[Any, ...]] = {}
+            known: dict[str, dict[str, Any]] = {}
             for part in slices(n.name for n in nodes):
                 rows = connection.execute(select(*_COLUMNS).where(t.nodes.c.name.in_(part)))
-                known |= {r.name: (r.rack, r.slot, r.groups, r.profile, r.declared_digest) for r in rows}
+                known |= {r.name: {column: getattr(r, column) for column in _FROM_INVENTORY} for r in rows}
             fresh = [
                 {
                     "name": n.name,
@@ -78,7 +82,7 @@ class NodeRepository(Repository):
                 connection.execute(insert(t.nodes), fresh)
             for node in () if only_new else nodes:
                 facts = _facts(node)
-                if node.name in known and tuple(facts.values()) != known[node.name]:
+                if node.name in known and facts != known[node.name]:
                     connection.execute(update(t.nodes).where(t.nodes.c.name == node.name).values(**facts))
 
     def forget(self, names: Iterable[str]) -> None:
@@ -123,6 +127,9 @@ def _facts(node: Node) -> dict[str, Any]:
         "groups": list(node.groups),
         "profile": node.profile,
         "declared_digest": node.spec.digest,
+        "leaf": node.place.leaf,
+        "spine": node.place.spine,
+        "nvlink_domain": node.place.nvlink_domain,
     }
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, text, update
 
 from clusterctl.adapters.store import tables as t
 from clusterctl.adapters.store.engine import reading, writing
+from clusterctl.adapters.store.hardware_query import OF_ALL_NODES, OF_NAMED_NODES, hardware_by_node
 from clusterctl.adapters.store.repository import Repository, slices, storable_text
 from clusterctl.core.part_changes import part_changes
 from clusterctl.model.part import Part, PartRow
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from clusterctl.core.part_changes import PartChanges
+    from clusterctl.model.node_hardware import NodeHardware
 
 
 class PartRepository(Repository):
@@ -30,6 +32,15 @@ class PartRepository(Repository):
             for part in slices(nodes):
                 found += _rows(connection, part)
         return tuple(found)
+
+    def hardware(self, nodes: Iterable[str] | None = None) -> dict[str, NodeHardware]:
+        """What the present parts of these nodes, or of all, say; nodes without a recorded part are left out."""
+        with reading(self._engine) as connection:
+            if nodes is None:
+                return hardware_by_node(connection.execute(text(OF_ALL_NODES)))
+            query = text(OF_NAMED_NODES).bindparams(bindparam("names", expanding=True))
+            rows = [row for part in slices(nodes) for row in connection.execute(query, {"names": list(part)})]
+        return hardware_by_node(rows)
 
     def save_parts(self, run_id: str, node: str, parts: Iterable[Part]) -> PartChanges:
         """Record what a run found on a node, in one transaction. The node must be registered."""

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from clusterctl.adapters import clock
 from clusterctl.adapters.processes import is_dead
+from clusterctl.adapters.store.hardware_query import OF_ALL_NODES, hardware_by_node
 from clusterctl.adapters.store.schema_head import HEAD
 from clusterctl.model.holder import Holder
 from clusterctl.model.records import Lease, NodeRecord, Unanswered
@@ -22,12 +23,14 @@ from clusterctl.model.state import State
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clusterctl.model.node_hardware import NodeHardware
+
 _FILE = re.compile(r"sqlite:///([^?#%]+)")
 _BUSY_TIMEOUT_S = 20
 _STATES = {s.value: s for s in State}
 _NODES = (
-    "SELECT name, rack, slot, groups, state, reason, spec_digest, last_run, since, profile, declared_digest, epoch, owner"
-    " FROM nodes ORDER BY rack, slot, name"
+    "SELECT name, rack, slot, groups, state, reason, spec_digest, last_run, since, profile, declared_digest, epoch, owner,"
+    " leaf, spine, nvlink_domain FROM nodes ORDER BY rack, slot, name"
 )
 _LEASES = "SELECT node, run_id, holder, host, pid, mark, acquired_at, expires_at FROM leases ORDER BY node"
 _UNANSWERED = (
@@ -58,6 +61,18 @@ def read_snapshot(url: str) -> StoreSnapshot | None:
     try:
         with closing(_connect(found[1])) as database:
             return _read(database)
+    except sqlite3.Error:
+        return None
+
+
+def read_hardware(url: str) -> dict[str, NodeHardware] | None:
+    """The result of `Store.hardware()`. None if a Store is needed, as for `read_snapshot`."""
+    found = _FILE.fullmatch(url)
+    if found is None or not Path(found[1]).is_file():
+        return None
+    try:
+        with closing(_connect(found[1])) as database:
+            return hardware_by_node(database.execute(OF_ALL_NODES))
     except sqlite3.Error:
         return None
 

@@ -48,6 +48,9 @@ nodes = Table(
     Column("since", TIMESTAMP, nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("owner", NAME, nullable=False),
+    Column("leaf", NAME, nullable=False, server_default=""),
+    Column("spine", NAME, nullable=False, server_default=""),
+    Column("nvlink_domain", NAME, nullable=False, server_default=""),
 )
 
 transitions = Table(

@@ -1,0 +1,136 @@
+"""Capacity in the words of those who buy it: in `status -o json` and in the API, of nodes and of GPUs. What is not known is null."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from clusterctl import main
+from clusterctl.adapters.pools import loader
+from clusterctl.adapters.store import sqlite_reader
+from clusterctl.model.node import Place
+from clusterctl.model.part import Part
+from clusterctl.model.state import State
+from clusterctl.serve.api import BASE
+from support.asgi import ask
+from support.busy_pool import BusyPool
+from support.roles import ROOT
+from support.stores import a_node, a_run, bring, burn_in, fresh
+from support.web_site import app_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.adapters.store import Store
+    from clusterctl.model.node import Node
+
+SCHEMA = json.loads((ROOT / "docs/reference/schemas/status.schema.json").read_text())
+GOOD, OUT, NEW, GONE = "r12-n01", "r12-n02", "r12-n03", "r12-n04"
+PLACE = Place(rack="rack_12", leaf="leaf-1", spine="spine-1", nvlink_domain="nvl-1", slot=1)
+
+
+def write_rack(folder: Path) -> Store:
+    """One node in service, one that a person took out, one of which nothing is recorded, one that is retired."""
+    store = fresh(folder)
+    nodes: list[Node] = [replace(a_node(GOOD), place=PLACE), *(a_node(n, slot=i) for i, n in enumerate((OUT, NEW, GONE), 2))]
+    store.register(nodes)
+    store.start_run(a_run(), [n.name for n in nodes])
+    burn_in(store, a_run(), GOOD)
+    bring(store, GOOD, State.ADMITTED)
+    store.transition(OUT, State.DRAINED, run_id="", operator="bob", reason="noise", owner="bob")
+    bring(store, GONE, State.RETIRED)
+    for name, gpus in ((GOOD, 8), (OUT, 4), (GONE, 8)):
+        found = [Part("gpu", f"0000:0{i}:00.0", f"GPU {i}", "H100", f"{name}-{i}") for i in range(gpus)]
+        store.save_parts(a_run().id, name, [*found, Part("system", "", "system", "XE9680", f"SYS-{name}")])
+    return store
+
+
+def status(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main.call(["--state-dir", str(folder), "status", "-o", "json", *words]) == 0
+    data: dict[str, Any] = json.loads(capsys.readouterr().out)
+    Draft202012Validator(SCHEMA).validate(data)
+    return data
+
+
+@pytest.mark.parametrize("quickly", [True, False])
+def test_nodes_and_gpus_are_counted_and_what_nobody_knows_is_null(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, quickly: bool
+) -> None:
+    write_rack(tmp_path).close()
+    if not quickly:
+        monkeypatch.setattr(sqlite_reader, "read_snapshot", lambda _url: None)
+        monkeypatch.setattr(sqlite_reader, "read_hardware", lambda _url: None)
+    data = status(tmp_path, capsys)
+    assert data["counts"] == {"delivered": 3, "healthy": 1, "reserved": None, "in_use": None, "withheld": 1}
+    gpus = {"delivered": 12, "healthy": 8, "reserved": None, "in_use": None, "withheld": 4, "uncounted_nodes": 1}
+    assert data["gpu_counts"] == gpus
+
+
+def test_a_node_has_identity_health_hardware_and_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_rack(tmp_path).close()
+    good, out, new, _ = status(tmp_path, capsys)["nodes"]
+    assert (good["serial"], good["hardware_type"], good["gpu_model"], good["gpus"]) == (f"SYS-{GOOD}", "XE9680", "H100", 8)
+    assert (good["leaf"], good["spine"], good["nvlink_domain"]) == ("leaf-1", "spine-1", "nvl-1")
+    assert (good["healthy"], good["admitted_at"], good["in_use"]) == (True, good["since"], None)
+    assert (out["healthy"], out["admitted_at"], out["gpus"]) == (False, None, 4)
+    assert (new["gpus"], new["serial"], new["hardware_type"], new["leaf"]) == (None, "", "", "")
+
+
+def test_the_api_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_rack(tmp_path).close()
+    said, app = status(tmp_path, capsys), app_of(tmp_path)
+    fleet = ask(app, f"{BASE}/fleet").json()
+    assert (fleet["counts"], fleet["gpu_counts"]) == (said["counts"], said["gpu_counts"])
+    assert ask(app, f"{BASE}/nodes").json()["nodes"] == said["nodes"]
+    assert ask(app, f"{BASE}/nodes/{GOOD}").json()["node"] == said["nodes"][0]
+
+
+def test_a_part_that_was_replaced_is_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with write_rack(tmp_path) as store:
+        present = [r.part for r in store.parts([OUT])]
+        store.save_parts(a_run().id, OUT, [replace(p, serial="another") if p.name == "GPU 0" else p for p in present])
+    out = status(tmp_path, capsys)["nodes"][1]
+    assert out["gpus"] == 4
+    assert out["serial"] == f"SYS-{OUT}"
+
+
+def test_a_node_that_moved_has_its_new_place_once_a_run_read_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with write_rack(tmp_path) as store:
+        moved = replace(a_node(GOOD), place=replace(PLACE, leaf="leaf-2", spine=""))
+        store.register_new([moved])
+        assert store.nodes([GOOD])[0].leaf == "leaf-1"
+        store.register([moved])
+    good = status(tmp_path, capsys)["nodes"][0]
+    assert (good["leaf"], good["spine"], good["nvlink_domain"]) == ("leaf-2", "", "nvl-1")
+
+
+def test_a_pool_that_is_asked_says_what_is_in_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rack(tmp_path).close()
+    monkeypatch.setattr(
+        loader, "load_pool", lambda _settings, store: BusyPool(store, {OUT: "job 17 of eve", GONE: "job 18", "other": "job 1"})
+    )
+    data = status(tmp_path, capsys, "--ask-pool")
+    assert (data["counts"]["in_use"], data["gpu_counts"]["in_use"], data["counts"]["reserved"]) == (1, 4, None)
+    assert [n["in_use"] for n in data["nodes"]] == [False, True, False, True]
+
+
+def test_the_local_pool_does_not_know_what_is_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_rack(tmp_path).close()
+    data = status(tmp_path, capsys, "--ask-pool")
+    assert data["counts"]["in_use"] is None
+    assert {n["in_use"] for n in data["nodes"]} == {None}
+
+
+def test_a_pool_that_does_not_answer_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rack(tmp_path).close()
+    monkeypatch.setattr(loader, "load_pool", lambda _settings, store: BusyPool(store, {}, silent=True))
+    assert main.call(["--state-dir", str(tmp_path), "status", "--ask-pool", "-o", "json"]) != 0
+    assert "slurmctld does not answer" in capsys.readouterr().err
