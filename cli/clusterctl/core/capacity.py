@@ -10,8 +10,8 @@ from clusterctl.model.state import State
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.overview import Overview
+    from clusterctl.model.recorded_hardware import RecordedHardware
     from clusterctl.model.records import NodeRecord
 
 
@@ -20,7 +20,7 @@ def capacity_of(overview: Overview) -> Capacity:
     return Capacity(*_sums(overview, lambda _name: 1))
 
 
-def gpu_capacity_of(overview: Overview, hardware: Mapping[str, NodeHardware]) -> GpuCapacity:
+def gpu_capacity_of(overview: Overview, hardware: Mapping[str, RecordedHardware]) -> GpuCapacity:
     """The same in GPUs."""
     uncounted = sum(n.name not in hardware for n in _delivered(overview))
     return GpuCapacity(*_sums(overview, lambda name: hardware[name].gpus if name in hardware else 0), uncounted)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from clusterctl.core.capacity import is_healthy
 from clusterctl.core.node_summary import node_summary
 from clusterctl.model.listed_node import FailedValidation, HoldingRun, ListedNode
-from clusterctl.model.node_hardware import NodeHardware
 from clusterctl.model.node_summary import NodeSummary
+from clusterctl.model.recorded_hardware import RecordedHardware
 from clusterctl.model.state import State
 
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from clusterctl.model.records import Lease, NodeRecord, Unanswered
 
 _SUMMARY = tuple(f.name for f in fields(NodeSummary))
-_UNSEEN = NodeHardware("", "", "", 0)
+_UNSEEN = RecordedHardware("", "", "", 0)
 
 
-def listed_nodes(found: Overview, nodes: Iterable[NodeRecord], hardware: Mapping[str, NodeHardware]) -> tuple[ListedNode, ...]:
+def listed_nodes(found: Overview, nodes: Iterable[NodeRecord], hardware: Mapping[str, RecordedHardware]) -> tuple[ListedNode, ...]:
     """These nodes of an overview, with what their recorded parts say."""
     return tuple(_listed(found, n, hardware.get(n.name)) for n in nodes)
 
 
-def _listed(found: Overview, node: NodeRecord, hardware: NodeHardware | None) -> ListedNode:
+def _listed(found: Overview, node: NodeRecord, hardware: RecordedHardware | None) -> ListedNode:
     summary, seen = node_summary(node), hardware or _UNSEEN
     return ListedNode(
         **{name: getattr(summary, name) for name in _SUMMARY},

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from clusterctl.model.browsed import NodePage, RunPage
-    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.overview import Overview
+    from clusterctl.model.recorded_hardware import RecordedHardware
     from clusterctl.model.records import RunRow
     from clusterctl.model.run_comparison import ComparisonDocument
     from clusterctl.model.web_documents import RunProgress
@@ -22,7 +22,7 @@ class Source(Protocol):
         """All nodes."""
         ...
 
-    def hardware(self, names: Iterable[str] | None = None) -> Mapping[str, NodeHardware]:
+    def hardware(self, names: Iterable[str] | None = None) -> Mapping[str, RecordedHardware]:
         """What the recorded parts of these nodes, or of all, say; nodes without one are left out."""
         ...
 

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     from clusterctl.model.browsed import NodePage, RunPage
     from clusterctl.model.findings import NodeFindings
-    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.overview import Overview
+    from clusterctl.model.recorded_hardware import RecordedHardware
     from clusterctl.model.records import RunRow
 
 
-def fleet_document(found: Overview, hardware: Mapping[str, NodeHardware]) -> FleetDocument:
+def fleet_document(found: Overview, hardware: Mapping[str, RecordedHardware]) -> FleetDocument:
     """The fleet in numbers."""
     return FleetDocument(
         counts=capacity_of(found),
@@ -65,7 +65,7 @@ def _by_state(states: Iterable[State]) -> dict[State, int]:
     return {s: found[s] for s in State if found[s]}
 
 
-def node_document(found: Overview, page: NodePage, hardware: Mapping[str, NodeHardware]) -> NodeDocument:
+def node_document(found: Overview, page: NodePage, hardware: Mapping[str, RecordedHardware]) -> NodeDocument:
     """Everything recorded of a node."""
     story = page.story
     return NodeDocument(

@@ -24,8 +24,8 @@ from clusterctl.terminal.states import badge, coloured
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.overview import Overview, Unfinished
+    from clusterctl.model.recorded_hardware import RecordedHardware
     from clusterctl.model.records import Lease, NodeRecord, Unanswered
 
 # Above this many nodes, the admitted ones of a rack share its heading; the others keep their lines.
@@ -38,7 +38,7 @@ _SUMMARY = tuple(f.name for f in fields(NodeSummary))
 _LISTED = tuple(f.name for f in fields(ListedNode))
 
 
-def show_status(overview: Overview, output: str, hardware: Mapping[str, NodeHardware]) -> None:
+def show_status(overview: Overview, output: str, hardware: Mapping[str, RecordedHardware]) -> None:
     """Print it; the table shows no hardware."""
     if output == "table":
         out.print_text("\n".join(_lines(overview)))
@@ -46,7 +46,7 @@ def show_status(overview: Overview, output: str, hardware: Mapping[str, NodeHard
         out.emit(output, "status", status_body(overview, hardware))
 
 
-def status_body(overview: Overview, hardware: Mapping[str, NodeHardware]) -> dict[str, Any]:
+def status_body(overview: Overview, hardware: Mapping[str, RecordedHardware]) -> dict[str, Any]:
     """The document, without its envelope. Schema: docs/reference/schemas/status.schema.json."""
     counts = Counter(n.state for n in overview.nodes)
     return {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from clusterctl.adapters.store import Store
-    from clusterctl.model.node_hardware import NodeHardware
+    from clusterctl.model.recorded_hardware import RecordedHardware
     from clusterctl.model.records import RunRow
     from clusterctl.model.run_comparison import ComparisonDocument
 
@@ -41,7 +41,7 @@ class Browser:
         except NothingRecordedError:
             return Overview((), {})
 
-    def hardware(self, names: Iterable[str] | None = None) -> Mapping[str, NodeHardware]:
+    def hardware(self, names: Iterable[str] | None = None) -> Mapping[str, RecordedHardware]:
         """What the recorded parts of these nodes, or of all, say; nodes without one are left out."""
         if names is None:
             return hardware_of_all(self._store_url)

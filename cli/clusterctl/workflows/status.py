@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from clusterctl.adapters.config import Config
-    from clusterctl.model.node_hardware import NodeHardware
     from clusterctl.model.rack_condition import RackStatus
+    from clusterctl.model.recorded_hardware import RecordedHardware
     from clusterctl.model.records import Lease, NodeRecord, Unanswered
 
 
@@ -41,7 +41,7 @@ def overview(store_url: str, target: str) -> Overview:
         return Overview(shown, held, _by_node(store.unanswered()), dead, _racks(nodes, shown))
 
 
-def hardware_of_all(store_url: str) -> dict[str, NodeHardware]:
+def hardware_of_all(store_url: str) -> dict[str, RecordedHardware]:
     """What the recorded parts of all nodes say; nodes without one are left out.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterctl.model.node_hardware import NodeHardware
+from clusterctl.model.recorded_hardware import RecordedHardware
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,9 +18,9 @@ OF_ALL_NODES = f"{_FIELDS} GROUP BY node"
 OF_NAMED_NODES = f"{_FIELDS} AND node IN :names GROUP BY node"
 
 
-def hardware_by_node(rows: Iterable[Sequence[Any]]) -> dict[str, NodeHardware]:
+def hardware_by_node(rows: Iterable[Sequence[Any]]) -> dict[str, RecordedHardware]:
     """Node -> its hardware, from rows of one of these queries. Nodes without a recorded part have none."""
     return {
-        node: NodeHardware(serial or "", machine_model or "", gpu_model or "", int(gpus))
+        node: RecordedHardware(serial or "", machine_model or "", gpu_model or "", int(gpus))
         for node, serial, machine_model, gpu_model, gpus in rows
     }

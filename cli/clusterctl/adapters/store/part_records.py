@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from clusterctl.core.part_changes import PartChanges
-    from clusterctl.model.node_hardware import NodeHardware
+    from clusterctl.model.recorded_hardware import RecordedHardware
 
 
 class PartRepository(Repository):
@@ -33,7 +33,7 @@ class PartRepository(Repository):
                 found += _rows(connection, part)
         return tuple(found)
 
-    def hardware(self, nodes: Iterable[str] | None = None) -> dict[str, NodeHardware]:
+    def hardware(self, nodes: Iterable[str] | None = None) -> dict[str, RecordedHardware]:
         """What the present parts of these nodes, or of all, say; nodes without a recorded part are left out."""
         with reading(self._engine) as connection:
             if nodes is None:

@@ -23,7 +23,7 @@ from clusterctl.model.state import State
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterctl.model.node_hardware import NodeHardware
+    from clusterctl.model.recorded_hardware import RecordedHardware
 
 _FILE = re.compile(r"sqlite:///([^?#%]+)")
 _BUSY_TIMEOUT_S = 20
@@ -65,7 +65,7 @@ def read_snapshot(url: str) -> StoreSnapshot | None:
         return None
 
 
-def read_hardware(url: str) -> dict[str, NodeHardware] | None:
+def read_hardware(url: str) -> dict[str, RecordedHardware] | None:
     """The result of `Store.hardware()`. None if a Store is needed, as for `read_snapshot`."""
     found = _FILE.fullmatch(url)
     if found is None or not Path(found[1]).is_file():

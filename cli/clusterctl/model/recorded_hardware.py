@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class NodeHardware:
+class RecordedHardware:
     """The present parts of one node.
 
     Attributes:
