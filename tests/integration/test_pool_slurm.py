@@ -21,6 +21,7 @@ from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.power import PowerAction
 from clusterctl.model.provision import Note
 from clusterctl.model.state import State
+from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.drain import drain as drain_nodes
 from clusterctl.workflows.drain import still_running
 from clusterctl.workflows.power.run_power import run_power
@@ -105,6 +106,21 @@ def test_a_reason_is_text(slurm: Slurm, pool: SlurmPool) -> None:
         assert slurm.field(N1, "Reason").startswith("clusterctl: ")
         assert removed(pool, "") == {N1}
         slurm.run("scontrol", "update", f"NodeName={N1}", "State=UNDRAIN")
+
+
+def test_a_mark_says_what_was_found_and_the_node_stays_ours_under_another_leader(slurm: Slurm, tmp_path: Path) -> None:
+    found = Reason(ReasonKind.GATE_FAILED, "x", device="mlx5_3", item="rdma_pair")
+    pool = pool_of(slurm, tmp_path, reason_leader="[HC]")
+    assert pool.remove(N1, "\"quoted\" 'twice' größer = 4,5 " + "x" * 3000)
+    assert removed(pool, "") == {N1}
+    assert pool.mark(N1, found)
+    assert slurm.field(N1, "Reason").startswith(f"[HC] gate.rdma_pair {N1}:mlx5_3 (clusterctl ")
+    assert not pool.mark(N1, found)
+    assert slurm.state(N1) == {"IDLE", "DRAIN"}
+    assert pool_of(slurm, tmp_path, reason_leader="NHC:").admit(N1, "admitted by ada")
+    drain(slurm, N1, "[HC] fan 3")
+    assert not pool.mark(N1, found)
+    assert slurm.field(N1, "Reason") == "[HC] fan 3"
 
 
 @pytest.mark.parametrize("state", ["DRAIN", "DOWN", "FAIL"])

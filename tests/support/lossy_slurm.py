@@ -35,6 +35,8 @@ if words[0] == "update" and (fault is None or fault.get("acts")):
         nodes[changes["NodeName"]] = {"state": "IDLE", "reason": ""}
     elif changes.get("State") == "DRAIN":
         nodes[changes["NodeName"]] = {"state": "IDLE+DRAIN", "reason": changes["Reason"]}
+    elif "Reason" in changes:
+        nodes[changes["NodeName"]]["reason"] = changes["Reason"]
     write("nodes.json", nodes)
 if fault:
     sys.exit(fault["answer"])
@@ -65,6 +67,15 @@ class LossySlurm:
         """What happens to the next calls whose words contain `of`: `answer` on stderr; it `acts` before, or not;
         `times`; `after` so many calls that are answered."""
         (self._folder / "faults.json").write_text(json.dumps(list(faults)))
+
+    def reason(self, name: str = "r12-n01") -> str:
+        """Why a node is out."""
+        return str(json.loads((self._folder / "nodes.json").read_text())[name]["reason"])
+
+    def hold(self, name: str, reason: str) -> None:
+        """Somebody drains a node."""
+        nodes = json.loads((self._folder / "nodes.json").read_text())
+        (self._folder / "nodes.json").write_text(json.dumps(nodes | {name: {"state": "IDLE+DRAIN", "reason": reason}}))
 
     def members(self) -> frozenset[str]:
         """The nodes on which jobs would start."""

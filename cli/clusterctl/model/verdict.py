@@ -62,12 +62,19 @@ class Reason:
         text: what, found and expected, with the source of the expectation.
         device: the GPU or HCA concerned; empty where it is the whole node.
         hint: what to do next.
+        item: the gate, check or role concerned: `rdma_pair`, `hugepages.pages[1G].running`; empty where it is none of them.
     """
 
     kind: ReasonKind
     text: str
     device: str = ""
     hint: str = ""
+    item: str = ""
+
+    @property
+    def code(self) -> str:
+        """What it is about, for programs: `gate.rdma_pair`, `check.gpu.count`, `role.ofed`; the kind alone where no item is named, `unreachable`."""
+        return f"{self.kind.value.split('_', 1)[0].removesuffix('s')}.{self.item}" if self.item else self.kind.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import Headroom
+from clusterctl.adapters.pools.marking import Marker
 from clusterctl.adapters.pools.read_back import take_out
 from clusterctl.adapters.pools.vacating import busy, vacate
 from clusterctl.core.lifecycle import OWNABLE, is_legal, next_action
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.pools.base import Pool
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.records import NodeRecord
-    from clusterctl.model.verdict import ReasonKind
-
+    from clusterctl.model.verdict import Reason, ReasonKind
 RELEASABLE = OWNABLE
 
 
@@ -38,11 +38,13 @@ def drain(
     owner: str = "",
     cause: ReasonKind | None = None,
     limits: PoolLimits = PoolLimits(),  # noqa: B008 frozen
+    found: Mapping[str, Reason] | None = None,
 ) -> tuple[Move, ...]:
     """Take nodes out: first of the pool, then in the record. Killed in between, no node is in the pool without being admitted.
 
     `to` is `drained`; or `maintenance`, `quarantined`, `rma` or `retired`: then its evidence no longer counts. With an `owner`, the person who does it, they
-    stay out until they are released or explicitly included. `cause`: what a policy drains them for. Nodes that are there already, or cannot go there, stay as they are.
+    stay out until they are released or explicitly included. `cause`: what a policy drains them for;
+    `found`: node -> what was found on it, for the scheduler to show. Nodes that are there already, or cannot go there, stay as they are.
 
     Raises:
         PoolError: `limits` forbid it, and `force` is not given; none was drained.
@@ -58,8 +60,10 @@ def drain(
         take_out(pool, node.name, f"{to.value} by {operator}: {reason}")
         store.end_doubt(node.name)
         store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=cause)
-        return Move(node.name, node.state, to, reason)
+        unmarked = marker.mark(node.name, found[node.name]) if found and node.name in found else ""
+        return Move(node.name, node.state, to, f"{reason}; {unmarked}" if unmarked else reason)
 
+    marker = Marker(pool)
     reconcile(store, pool, operator)
     with lease_for(store, [n.name for n in nodes], verb="drain", holder=operator):
         known = store.nodes([n.name for n in nodes])

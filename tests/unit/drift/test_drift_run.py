@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.pools.local import LocalPool
+from clusterctl.adapters.pools.marking import mark_text
 from clusterctl.adapters.store import Store
 from clusterctl.adapters.validators import ValidationSettings
+from clusterctl.core.breaker import Breaker
 from clusterctl.core.maintenance_windows import DatedWindow, MaintenanceWindows
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.drift import DriftAction
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.node import Node
+    from clusterctl.model.verdict import Reason
     from clusterctl.workflows.drift.check_drift import DriftRun
     from clusterctl.workflows.run import Run
 
@@ -137,6 +140,30 @@ def test_who_is_out_is_told_where_a_drain_breaks_off(config: Config, monkeypatch
     found = watch(config, monkeypatch, *(findings(BAD, node=n) for n in NAMES[:2]), options=options)
     assert [(a["node"], a["action"]) for a in found.body["actions"]] == [(NAMES[0], "drained"), (NAMES[1], "drain refused")]
     assert found.body["actions"][1]["detail"] == "the scheduler does not answer"
+
+
+class MarkedPool(LocalPool):
+    """Keeps what it was told to show."""
+
+    shown: ClassVar[dict[str, str]] = {}
+
+    def mark(self, node: str, found: Reason) -> bool:
+        """See `Marking.mark`."""
+        if node == NAMES[1]:
+            raise PoolError(detail="permission denied", hint="ask for it")
+        self.shown[node] = mark_text(node, found)
+        return True
+
+
+def test_the_scheduler_shows_the_worst_check_of_a_node_that_drifted(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    admitted(config)
+    monkeypatch.setattr(drift_run, "load_pool", lambda _name, store: MarkedPool(store))
+    config = replace(config, limits=PoolLimits(Breaker(limit_percent=100)))
+    worse = replace(OTHER, severity=Severity.CRITICAL)
+    found = watch(config, monkeypatch, *(findings(BAD, worse, node=n) for n in NAMES[:2]), options=DRAIN)
+    assert MarkedPool.shown == {NAMES[0]: f"check.{OTHER.check} {NAMES[0]}"}
+    assert [a["action"] for a in found.body["actions"]] == ["drained", "drained"]
+    assert found.body["actions"][1]["detail"].endswith("its scheduler does not show what was found: permission denied")
 
 
 def test_what_is_still_bad_is_not_reported_as_repaired(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store.store import Store
 
 LEADER = "clusterctl:"
+_SIGNED = re.compile(r"(?P<text>.*) \(clusterctl (?P<checksum>[0-9a-f]{8})\)", re.DOTALL)
 
 
 @runtime_checkable
@@ -53,11 +56,30 @@ class Pool(Protocol):
         ...
 
 
-def signed(reason: str) -> str:
-    """A reason with our leader in front."""
-    return reason if is_ours(reason) else f"{LEADER} {reason}"
+def signed(reason: str, leader: str = LEADER, longest: int | None = None) -> str:
+    """A reason with a leader in front, cut to `longest` characters.
+
+    After a leader of the site stands our signature: it is known after the leader has changed, and what others write behind the same leader has none.
+    """
+    if is_ours(reason):
+        return reason
+    text = f"{leader} {reason}"
+    if leader == LEADER:
+        return text[:longest]
+    room = None if longest is None else longest - len(_signature(text))
+    return text[:room] + _signature(text[:room])
 
 
 def is_ours(reason: str) -> bool:
-    """Whether clusterctl wrote this reason."""
-    return reason.startswith(LEADER)
+    """Whether clusterctl wrote this reason, and nobody changed it since."""
+    found = _SIGNED.fullmatch(reason)
+    return reason.startswith(LEADER) or (found is not None and found["checksum"] == _checksum(found["text"]))
+
+
+def _signature(text: str) -> str:
+    return f" (clusterctl {_checksum(text)})"
+
+
+def _checksum(text: str) -> str:
+    """Of letters and digits only: schedulers change spaces, quotes and what is not ASCII."""
+    return hashlib.sha256("".join(c for c in text if c.isascii() and c.isalnum()).encode()).hexdigest()[:8]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from clusterctl.adapters.pools.base import is_ours, signed
+from clusterctl.adapters.pools.base import LEADER, is_ours, signed
+from clusterctl.adapters.pools.marking import mark_text
 from clusterctl.adapters.pools.settings import PoolSettings
-from clusterctl.adapters.pools.slurm_commands import SlurmCommands
+from clusterctl.adapters.pools.slurm_commands import LONGEST_REASON, SlurmCommands
 from clusterctl.adapters.pools.slurm_nodes import DYNAMIC, SlurmNode
 from clusterctl.adapters.pools.vacating import wait_until_empty
 from clusterctl.model.errors import PoolError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from clusterctl.adapters.store.store import Store
+    from clusterctl.model.verdict import Reason
 
 _PAUSE_S = 1.0
 _JOBS_PAUSE_S = 5.0
@@ -33,6 +35,7 @@ class SlurmSettings(PoolSettings):
         timeout_s: how long one command of Slurm may take.
         answer_s: how long a node that is admitted has to answer slurmctld.
         wait_minutes: how long `provision` and `drain --wait` wait for running jobs.
+        reason_leader: how the reasons begin that clusterctl writes. No space, because what reads reasons splits there; none of the characters that scontrol or a shell reads.
     """
 
     partition: str = ""
@@ -41,6 +44,7 @@ class SlurmSettings(PoolSettings):
     timeout_s: float = Field(default=60.0, gt=0)
     answer_s: float = Field(default=60.0, ge=0)
     wait_minutes: float = Field(default=30.0, ge=0)
+    reason_leader: Annotated[str, Field(pattern=r"^[A-Za-z0-9\[\](){}<>_.:#/+-]{1,32}$")] = LEADER
 
 
 class SlurmPool:
@@ -80,8 +84,17 @@ class SlurmPool:
         if "DRAIN" in present.states:
             return False
         foreign = present.is_held and present.reason and not present.is_away and not is_ours(present.reason)
-        self._commands.update(node, {"State": "DRAIN", "Reason": present.reason if foreign else signed(reason)})
+        self._commands.update(node, {"State": "DRAIN", "Reason": present.reason if foreign else self._signed(reason)})
         return present.takes_jobs
+
+    def mark(self, node: str, found: Reason) -> bool:
+        """See `Marking.mark`. Slurm dates a reason anew when its text changes."""
+        present = self._commands.node(node)
+        text = self._signed(mark_text(node, found))
+        if present is None or "DRAIN" not in present.states or not _may_resume(present) or present.reason == text:
+            return False
+        self._commands.update(node, {"Reason": text})
+        return True
 
     def members(self) -> frozenset[str]:
         """See `Pool.members`."""
@@ -105,6 +118,9 @@ class SlurmPool:
     def vacate(self, nodes: Collection[str], waiting: Callable[[Mapping[str, str]], None]) -> Mapping[str, str]:
         """See `Vacating.vacate`. No job is ended: those that run may finish."""
         return wait_until_empty(lambda: self.busy(nodes), waiting, limit_s=60 * self._settings.wait_minutes, pause_s=_JOBS_PAUSE_S)
+
+    def _signed(self, reason: str) -> str:
+        return signed(reason, self._settings.reason_leader, LONGEST_REASON)
 
     def _nodes(self) -> list[SlurmNode]:
         return [n for n in self._commands.nodes() if self._settings.partition in ("", *n.partitions)]

@@ -23,7 +23,7 @@ _UNREACHABLE = (
 )
 # every state of a job that holds its nodes
 _HOLDING = "RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,STAGE_OUT,RESIZING,REQUEUE_HOLD"
-_LONGEST_REASON = 400
+LONGEST_REASON = 400
 
 
 class SlurmCommands:
@@ -52,7 +52,7 @@ class SlurmCommands:
 
     def update(self, name: str, changes: Mapping[str, str]) -> None:
         """`scontrol update`; values may hold anything but control characters, which become spaces."""
-        plain = [f"{key}={''.join(c if c.isprintable() else ' ' for c in value)[:_LONGEST_REASON]}" for key, value in changes.items()]
+        plain = [f"{key}={''.join(c if c.isprintable() else ' ' for c in value)[:LONGEST_REASON]}" for key, value in changes.items()]
         self._run(["scontrol", "update", f"NodeName={name}", *plain])
 
     def jobs(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -99,9 +99,8 @@ def _apply(outcome: HostOutcome | None, node: str) -> Iterator[Reason]:
         yield Reason(K.UNREACHABLE, "unreachable while roles were applied", hint="check its network, SSH and BMC")
     elif outcome.status is not HostStatus.OK or outcome.failures:
         for failure in outcome.failures:
-            yield Reason(
-                K.ROLE_FAILED, f"role {failure.role}: {failure.task}: {failure.message}", hint="the full output is in the run directory"
-            )
+            text = f"role {failure.role}: {failure.task}: {failure.message}"
+            yield Reason(K.ROLE_FAILED, text, hint="the full output is in the run directory", item=failure.role)
         if not outcome.failures:
             yield Reason(K.ROLE_FAILED, "a role failed and did not say where", hint="the full output is in the run directory")
 
@@ -110,16 +109,16 @@ def _checks(findings: NodeFindings | None, severities: set[Severity]) -> Iterato
     for finding, hint in _hinted(findings):
         if finding.outcome not in GOOD and finding.severity in severities:
             kind = K.CHECK_FAILED if finding.outcome is Outcome.FAIL else K.CHECK_COULD_NOT_RUN
-            yield Reason(kind, _finding_text(finding), hint=hint)
+            yield Reason(kind, _finding_text(finding), hint=hint, item=finding.check)
 
 
 def _warnings(findings: NodeFindings | None, results: Iterable[GateResult]) -> Iterator[Reason]:
     for finding, hint in _hinted(findings):
         if finding.outcome is Outcome.WARN:
-            yield Reason(K.CHECK_WARNED, _finding_text(finding), hint=hint)
+            yield Reason(K.CHECK_WARNED, _finding_text(finding), hint=hint, item=finding.check)
     for result in results:
         if result.outcome is Outcome.WARN:
-            yield Reason(K.GATE_WARNED, gate_text(result), device=result.device, hint=result.hint)
+            yield Reason(K.GATE_WARNED, gate_text(result), device=result.device, hint=result.hint, item=result.gate)
 
 
 def _hinted(findings: NodeFindings | None) -> Iterator[tuple[Finding, str]]:
@@ -153,7 +152,7 @@ def _gates(results: Collection[GateResult]) -> Iterator[Reason]:
     for result in results:
         if result.outcome not in GOOD:
             kind = K.GATE_FAILED if result.outcome is Outcome.FAIL else K.GATE_COULD_NOT_RUN
-            yield Reason(kind, gate_text(result), device=result.device, hint=result.hint)
+            yield Reason(kind, gate_text(result), device=result.device, hint=result.hint, item=result.gate)
 
 
 def gate_text(result: GateResult) -> str:
@@ -172,6 +171,6 @@ def _gates_missing(results: Collection[GateResult], expected_gates: Collection[s
     seen = {r.gate for r in results}
     for gate in sorted(g for g in expected_gates if g not in judged):
         what = "has no passing result" if gate in seen else "has no result since the node was last touched"
-        yield Reason(K.GATE_MISSING, f"{gate} {what}", hint=f"run `clusterctl burnin {node}`; its profile expects {gate}")
+        yield Reason(K.GATE_MISSING, f"{gate} {what}", hint=f"run `clusterctl burnin {node}`; its profile expects {gate}", item=gate)
     if not expected_gates:
         yield Reason(K.GATE_MISSING, "no gate is expected of it, so nothing is proven", hint="declare gates_levels in its profile")

@@ -11,17 +11,17 @@ from clusterctl.adapters.pools.loader import load_pool
 from clusterctl.adapters.run_directory import RunDir
 from clusterctl.adapters.store import Store
 from clusterctl.core.drift import compare, document, memory, policy
-from clusterctl.model.drift import DriftAction, Known
+from clusterctl.model.drift import DriftAction, DriftKind, Known
 from clusterctl.model.errors import BreakerError, LeaseHeldError, PoolError
 from clusterctl.model.exit_codes import ExitCode, worst
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
-from clusterctl.model.verdict import ReasonKind
+from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.drain import drain
 from clusterctl.workflows.drift.files import Documents, no_documents, write_files
 from clusterctl.workflows.lemons import flapping_of
 from clusterctl.workflows.validate import read_only_run, record_each
-from clusterctl_validators.finding import GOOD
+from clusterctl_validators.finding import GOOD, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -116,7 +116,7 @@ def check_drift(
         flapping = _flapping(run.store, config, options, report.nodes)
         decisions = policy.decide_actions(report, options.policy, known, heal=options.heal, flapping=flapping)
         actions = [
-            *_drain(run.store, config, decisions.drain, _DRIFTED),
+            *_drain(run.store, config, decisions.drain, _DRIFTED, _worst(report, decisions.drain)),
             *_drain(run.store, config, decisions.flapping, _FLAPPING),
             *({"node": n, "action": "left", "detail": w} for n, w in decisions.left.items()),
         ]
@@ -220,14 +220,23 @@ def _flapping(store: Store, config: Config, options: DriftOptions, names: Sequen
     return flapping_of(store, config.lemon_limits, store.nodes(names))
 
 
-def _drain(store: Store, config: Config, names: Sequence[str], reason: str) -> list[dict[str, str]]:
+def _worst(report: DriftReport, names: Sequence[str]) -> dict[str, Reason]:
+    """Node -> the most severe check that fails now and was as declared before."""
+    worst_of = {n: min(report.of(n, DriftKind.DRIFT), key=lambda d: list(Severity).index(d.severity)) for n in names}
+    texts = {n: f"{d.check}: found {d.found or 'nothing'}, expected {d.expected}" for n, d in worst_of.items()}
+    return {n: Reason(ReasonKind.CHECK_FAILED, texts[n], hint=d.hint, item=d.check) for n, d in worst_of.items()}
+
+
+def _drain(
+    store: Store, config: Config, names: Sequence[str], reason: str, found: Mapping[str, Reason] | None = None
+) -> list[dict[str, str]]:
     """Drain; what circuit breaker (which then stays open), lease or pool refuse is reported, each node as it is after an incomplete drain."""
     if not names:
         return []
     try:
         pool = load_pool(config.pool, store)
         limits, why = config.limits.unplanned(), ReasonKind.CHECK_FAILED
-        moves = drain(store, pool, store.nodes(names), operator=config.operator, reason=reason, cause=why, limits=limits)
+        moves = drain(store, pool, store.nodes(names), operator=config.operator, reason=reason, cause=why, limits=limits, found=found)
     except (PoolError, LeaseHeldError) as e:
         if isinstance(e, BreakerError):  # nobody looked at these nodes: one person must
             store.trip_breaker(operator=config.operator, reason=f"drift: {e}")

@@ -109,7 +109,7 @@ def failed(context: RunContext, run: PlaybookResult, name: str) -> tuple[Reason,
     if host.failures:
         last = host.failures[-1]
         where = f"role {last.role}: {last.task}" if last.role else last.task
-        return (Reason(ReasonKind.ROLE_FAILED, f"{where}: {last.message}", hint=hint),)
+        return (Reason(ReasonKind.ROLE_FAILED, f"{where}: {last.message}", hint=hint, item=last.role),)
     ends: Mapping[PlaybookStatus, str] = {
         PlaybookStatus.TIMED_OUT: "the playbook ran out of time",
         PlaybookStatus.CANCELLED: "the playbook was cancelled",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterctl.adapters.config_keys import REBOOT_BUDGET
 from clusterctl.adapters.pools.headroom import Headroom
+from clusterctl.adapters.pools.marking import Marker
 from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import IllegalTransitionError
 from clusterctl.model.exit_codes import ExitCode, worst
@@ -54,6 +55,10 @@ class RunContext:
     _results: dict[str, NodeResult] = field(default_factory=dict, init=False)
     _playbooks: int = field(default=0, init=False)
     _started: float = field(default_factory=time.monotonic, init=False)
+    _marker: Marker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._marker = Marker(self.services.pool)
 
     @property
     def run_id(self) -> str:
@@ -128,10 +133,13 @@ class RunContext:
         self.notify(NodeMoved(name, to, step, reason))
 
     def quarantine(self, name: str, step: Phase, reasons: Sequence[Reason], exit_code: ExitCode | None = None) -> None:
-        """Quarantine a node; the others continue."""
+        """Quarantine a node, and have its scheduler show the first reason; the others continue."""
         text = reasons[0].text + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
         if not self.move(name, State.QUARANTINED, step, text, reasons[0].kind):
             return
+        unmarked = self._marker.mark(name, reasons[0])
+        if unmarked:
+            self.notify(Note(unmarked))
         code = worst([EXIT_CODES[r.kind] for r in reasons]) if exit_code is None else exit_code
         self.end(name, State.QUARANTINED, code, text, tuple(reasons))
 
