@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.records import NodeRecord
     from clusterctl.model.verdict import Reason, ReasonKind
+
 RELEASABLE = OWNABLE
 
 
