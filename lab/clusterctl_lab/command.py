@@ -80,10 +80,15 @@ def up(
 ) -> None:
     """Start the nodes of TARGET (`rack-12`); running nodes are left as they are."""
     factor = time_factor if real_time else 0
+    paths = _paths(ctx)
     started = rack.up(
-        _paths(ctx), lab_rack(target, nodes), messages.note, healthy=healthy, hardware=hardware, real_time=factor, fresh=fresh_installer
+        paths, lab_rack(target, nodes), messages.note, healthy=healthy, hardware=hardware, real_time=factor, fresh=fresh_installer
     )
     messages.note(f"{target}: {len(started)} of {nodes} nodes started; all hardware values and measurements are simulated")
+    if paths.hosts_dir.resolve() not in {layer.resolve() for layer in load_config(ctx, gates=False).inventory}:
+        messages.note(
+            f'this site does not use these nodes: its inventory needs the layers "@lab" and {paths.hosts_dir}; `clusterctl init DIR --lab` writes such a site'
+        )
 
 
 @command.command()

@@ -38,12 +38,12 @@ def write(folder: Path, text: str) -> Path:
     return folder
 
 
-def test_layers_are_relative_to_the_file_and_common_is_the_packaged_layer(tmp_path: Path) -> None:
-    write(tmp_path, "inventory: ['@common', inventory/site]\n")
+def test_layers_are_relative_to_the_file_or_packaged(tmp_path: Path) -> None:
+    write(tmp_path, "inventory: ['@common', '@lab', inventory/site]\n")
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
     found = config.read_config(start=below)
-    assert found.inventory == (content_dir() / "inventory" / "common", tmp_path / "inventory" / "site")
+    assert found.inventory == (content_dir() / "inventory" / "common", content_dir() / "inventory" / "lab", tmp_path / "inventory" / "site")
     assert found.state_dir == tmp_path / ".clusterctl"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from clusterctl.adapters.ansible.content import content_dir
-from clusterctl.adapters.config_keys import APPLY_ON_NODE, BY_NAME, COMMON, CPU_QUOTA_PERCENT, REBOOT_BUDGET
+from clusterctl.adapters.config_keys import APPLY_ON_NODE, BY_NAME, CPU_QUOTA_PERCENT, PACKAGED_LAYERS, REBOOT_BUDGET
 from clusterctl.adapters.given_file import read_given_text
 from clusterctl.adapters.yaml_line import yaml_line
 from clusterctl.core.breaker import Breaker
@@ -55,7 +55,7 @@ class Config:
 
     Attributes:
         root: the folder that holds clusterctl.yml (or the working directory); relative paths start there.
-        inventory: the inventory layers, common first; `@common` in the file stands for the packaged common inventory.
+        inventory: the inventory layers, common first; `@common` and `@lab` in the file stand for those that come with clusterctl.
         state_dir: database, run directories, lab.
         database_url: SQLAlchemy URL; empty = SQLite in `state_dir`.
         operator: who is acting, for the record.
@@ -177,10 +177,10 @@ class _Given:
 
 
 def _layer(base: Path, name: str) -> Path:
-    """A layer's path; `@common` is the common inventory that comes with clusterctl, `a,b` a list of hosts as Ansible has it."""
+    """A layer's path; `@common` and `@lab` come with clusterctl, `a,b` is a list of hosts as Ansible has it."""
     if "," in name and not (base / name).exists():
         return Path(name)
-    return content_dir() / "inventory" / "common" if name == COMMON else base / name
+    return content_dir() / "inventory" / PACKAGED_LAYERS[name] if name in PACKAGED_LAYERS else base / name
 
 
 def _windows(data: Mapping[str, object], file: Path | None) -> MaintenanceWindows:

@@ -15,7 +15,7 @@ from clusterctl.core.lemons.lemon_limits import DEFAULTS, limits_problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-COMMON = "@common"
+PACKAGED_LAYERS = {"@common": "common", "@lab": "lab"}
 REBOOT_BUDGET = "50%"
 APPLY_ON_NODE = "node"
 _APPLY = (APPLY_ON_NODE, "ssh")
@@ -133,7 +133,7 @@ KEYS = (
         _TEXTS,
         _texts("paths"),
         "write inventory: [inventory/common, inventory/mysite]",
-        f'list of the inventory layers, common first; `"{COMMON}"` stands for the groups and profiles that come with clusterctl',
+        'list of the inventory layers, common first; of those that come with clusterctl, `"@common"` has groups and profiles, `"@lab"` the profiles of the lab',
         (),
         "none",
         option="-i",

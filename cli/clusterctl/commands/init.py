@@ -12,8 +12,10 @@ from clusterctl.terminal import messages, out
 
 @click.command("init")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-def command(folder: Path) -> None:
+@click.option("--lab", is_flag=True, help="The nodes of the site are those of the lab.")
+def command(folder: Path, *, lab: bool) -> None:
     """Write a site folder: clusterctl.yml and a commented inventory with two example nodes."""
-    for file in write_site(folder):
+    for file in write_site(folder, lab=lab):
         out.print_text(str(file))
-    messages.note(f"next: cd {folder} && clusterctl doctor && clusterctl profile check")
+    then = "clusterctl lab up rack-12" if lab else "clusterctl doctor && clusterctl profile check"
+    messages.note(f"next: cd {folder} && {then}")

@@ -7,8 +7,9 @@ import pytest
 from clusterctl.adapters.config import read_config
 from clusterctl.adapters.inventory.load import list_hosts
 from clusterctl.adapters.inventory.site import write_site
-from clusterctl.model.errors import SpecInvalidError, UsageProblemError
+from clusterctl.model.errors import ConfigError, SpecInvalidError, UsageProblemError
 from clusterctl.workflows.check_declared_state import check_declared_state
+from clusterctl_lab.layout import LabPaths
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -24,6 +25,16 @@ def test_a_site_has_configuration_and_inventory(tmp_path: Path) -> None:
         "my site/inventory/my_site/group_vars/all.yml",
     }
     assert "- inventory/my_site " in (tmp_path / "my site" / "clusterctl.yml").read_text()
+
+
+def test_the_site_of_a_lab_takes_its_nodes_from_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {p.relative_to(tmp_path).as_posix() for p in write_site(tmp_path / "lab", lab=True)}
+    assert files == {"lab/.gitignore", "lab/clusterctl.yml"}
+    monkeypatch.chdir(tmp_path / "lab")
+    config = read_config()
+    assert config.inventory[-1] == LabPaths(config.state_dir / "lab").hosts_dir
+    with pytest.raises(ConfigError, match="the lab is not up"):
+        list_hosts(config.inventory, "rack-12")
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
