@@ -1,0 +1,35 @@
+"""The steps that nothing in the record of clusterctl can answer: the suite is told so, and skips them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from site_answers import NotAnsweredError, NotShownError, Option, Site, report
+
+if TYPE_CHECKING:
+    import argparse
+
+_WHY: dict[str, tuple[str, dict[str, Any]]] = {
+    "query_switch_firmware": ("clusterctl reads no NVSwitch trays", {"trays": []}),
+    "query_node_health_agents": (
+        "clusterctl does not record whether gpud or NVSentinel runs on a node",
+        {"agents_observable": False, "agents": []},
+    ),
+    "query_planned_notifications": (
+        "clusterctl sends no notice ahead of planned maintenance",
+        {"notification_channel_observable": False, "notifications": []},
+    ),
+}
+
+
+def read(_site: Site, given: argparse.Namespace) -> dict[str, Any]:
+    """Never an answer."""
+    if given.step not in _WHY:
+        raise NotAnsweredError(f"no step is called {given.step!r}; there are {', '.join(_WHY)}")
+    why, fields = _WHY[given.step]
+    raise NotShownError(why, **fields)
+
+
+if __name__ == "__main__":
+    sys.exit(report("not_recorded", __doc__, read, Option("step", "the step of the suite", required=True)))

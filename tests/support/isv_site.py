@@ -1,0 +1,101 @@
+"""A site whose record has a bit of everything that buyers ask for, with the scripts of contrib/isv on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from clusterctl.model.part import Part
+from clusterctl.model.state import State
+from support.roles import ROOT
+from support.stores import a_node, a_run, bring, burn_in, fresh
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterctl.adapters.store import Store
+
+SCRIPTS = ROOT / "contrib" / "isv" / "scripts"
+GOOD, BUSY, BAD, GONE = "r12-n01", "r12-n02", "r12-n03", "r12-n04"
+_POOL = f"""
+from clusterctl.adapters.pools.local import LocalPool
+
+class BusySitePool(LocalPool):
+    def busy(self, nodes):
+        return {{"{BUSY}": "job 17 of eve"}} if "{BUSY}" in nodes else {{}}
+
+    def vacate(self, nodes, waiting):
+        return {{}}
+"""
+_PLACE = {
+    "leaf": "leaf-1",
+    "spine": "spine-1",
+    "nvlink_domain": "nvl-1",
+    "node_labels": {"tenant": "acme", "project": "train", "core": "core-1"},
+}
+_KINDS = ("system", "chassis", "baseboard", "cpu", "nic")
+
+
+@dataclass(frozen=True)
+class IsvSite:
+    """A site, and its scripts as isvctl runs them."""
+
+    folder: Path
+
+    def run(self, script: str, *words: str, command: str = "") -> tuple[int, dict[str, Any]]:
+        """Exit status and answer of a script."""
+        clusterctl = command or f"{sys.executable} -m clusterctl"
+        environment = {**os.environ, "CLUSTERCTL": clusterctl, "CLUSTERCTL_SITE": str(self.folder), "PYTHONPATH": ":".join(sys.path)}
+        done = subprocess.run(
+            [sys.executable, str(SCRIPTS / f"{script}.py"), *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.stderr == ""
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return done.returncode, answer
+
+
+def write_isv_site(folder: Path, *, pool: bool = True) -> IsvSite:
+    """Four nodes: in service, in use, in quarantine, retired. With `pool`, the pool of the site tells what runs; else it is `local`."""
+    hosts: dict[str, dict[str, Any]] = {
+        n: {"ansible_host": f"192.0.2.{i}", "rack_slot": i} for i, n in enumerate((GOOD, BUSY, BAD, GONE), 1)
+    }
+    hosts[GOOD] |= _PLACE
+    hosts[BUSY] |= {"node_labels": {"tenant": "acme", "project": "train"}, "leaf": "leaf-1"}
+    rack = {"vars": {"rack": "rack-12"}, "hosts": hosts}
+    groups = {"profile_hgx_h100_ib": {"children": {"rack_12": {}}}, "rack_12": rack}
+    (folder / "site").mkdir(parents=True)
+    (folder / "site" / "hosts.yml").write_text(yaml.safe_dump({"all": {"children": groups}}))
+    settings: dict[str, Any] = {"inventory": [str(ROOT / "inventory" / "common"), "site"], "state_dir": "state"}
+    if pool:
+        (folder / "plugins").mkdir()
+        (folder / "plugins" / "busy_site_pool.py").write_text(_POOL)
+        settings["pool"] = {"kind": "busy_site_pool:BusySitePool"}
+    (folder / "clusterctl.yml").write_text(yaml.safe_dump(settings))
+    with fresh(folder / "state") as store:
+        _write_record(store)
+    return IsvSite(folder)
+
+
+def _write_record(store: Store) -> None:
+    nodes = [a_node(n, rack="rack-12", slot=i) for i, n in enumerate((GOOD, BUSY, BAD, GONE), 1)]
+    store.register([replace(n, groups=("all", "rack_12", "profile_lab")) for n in nodes])
+    store.start_run(a_run(), [n.name for n in nodes])
+    for name in (GOOD, BUSY):
+        burn_in(store, a_run(), name)
+        bring(store, name, State.ADMITTED, run_id=a_run().id)
+    store.transition(BAD, State.QUARANTINED, run_id=a_run().id, operator="alice", reason="rdma_pair mlx5_3 is slow")
+    bring(store, GONE, State.RETIRED)
+    for name in (GOOD, BUSY, BAD, GONE):
+        gpus = [Part("gpu", f"0000:0{i}:00.0", f"GPU {i}", "H100", f"{name}-gpu-{i}") for i in range(8)]
+        store.save_parts(a_run().id, name, [*gpus, *(Part(kind, "", kind, "XE9680", f"{name}-{kind}") for kind in _KINDS)])

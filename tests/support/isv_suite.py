@@ -1,0 +1,45 @@
+"""The checks of NVIDIA/ai-cloud-validation, out of a checkout: the environment variable CLUSTERCTL_ISV_SUITE names its folder."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_FOLDER = os.environ.get("CLUSTERCTL_ISV_SUITE", "")
+
+
+def has_suite() -> bool:
+    """Whether a checkout is named."""
+    return bool(_FOLDER)
+
+
+def verdict(check: str, answer: Mapping[str, Any], limits: Mapping[str, Any]) -> str:
+    """What a check says of an answer: `passed`, `skipped: WHY` or `failed: WHY`."""
+    module, _, name = check.partition(".")
+    one: Any = getattr(_module(f"validations.{module}"), name)(config={"step_output": answer, **limits})
+    if answer.get("skipped") is True:  # as its BaseValidation.execute does before any check
+        return f"skipped: {answer['skip_reason']}"
+    try:
+        one.run()
+    except pytest.skip.Exception as e:
+        return f"skipped: {e}"
+    return "passed" if one.passed else f"failed: {one.message}"
+
+
+def _module(name: str) -> ModuleType:
+    """A module of isvtest without what its packages import: that needs the other packages of the checkout."""
+    for package in ("isvtest", "isvtest.core", "isvtest.validations"):
+        if package not in sys.modules:
+            made = ModuleType(package)
+            made.__path__ = [str(Path(_FOLDER, "isvtest", "src", *package.split(".")))]
+            sys.modules[package] = made
+    return importlib.import_module(f"isvtest.{name}")

@@ -1,0 +1,174 @@
+"""The scripts of contrib/isv on a site with a prepared record: what they claim, and what they do not."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from support.isv_site import BAD, BUSY, GOOD, SCRIPTS, IsvSite, write_isv_site
+from support.isv_suite import has_suite, verdict
+from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STEPS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "tests/cases/isv/steps.yml").read_text())
+SKIPPED = ("query_switch_firmware", "query_node_health_agents", "query_planned_notifications")
+EVENT = {
+    "specversion": "1.0",
+    "type": "clusterctl.node.quarantined",
+    "subject": BAD,
+    "time": "2026-03-14T09:00:00Z",
+    "data": {"reason": "slow"},
+}
+ENTRY = {"log": "SEL", "id": "1", "created": "", "severity": "OK", "message": "power on"}
+BMC = {"name": GOOD, "problem": "", "serial": "SYS-1", "log": [ENTRY], "missing": {}}
+
+
+def printing(folder: Path, document: dict[str, Any]) -> str:
+    """A command that prints a document, as clusterctl would."""
+    (folder / "document.json").write_text(json.dumps(document))
+    return shlex.join([sys.executable, "-c", f"print(open({str(folder / 'document.json')!r}).read())"])
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, dict[str, Any]]]:
+    """The answer of every step, in an order in which maintenance is seen after it was asked for."""
+    folder = tmp_path_factory.mktemp("isv") / "site"
+    site = write_isv_site(folder)
+    (folder / "delivered.jsonl").write_text(json.dumps(EVENT) + json.dumps(EVENT | {"type": "clusterctl.node.admitted"}))
+    order = [s for s in STEPS if s not in {"query_bmc_kernel_logs", "query_maintenance_events"}]
+    found = {step: site.run(step, *STEPS[step]["words"]) for step in (*order, "query_maintenance_events")}
+    return found | {"query_bmc_kernel_logs": site.run("query_bmc_kernel_logs", command=printing(folder, {"nodes": [BMC]}))}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> IsvSite:
+    return write_isv_site(tmp_path / "site")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_answer_has_what_the_suite_wants(answers: dict[str, tuple[int, dict[str, Any]]], step: str) -> None:
+    code, answer = answers[step]
+    assert (code, answer["success"], answer.get("skipped")) == (0, True, None), answer
+    assert [e.message for e in Draft202012Validator(STEPS[step]["passes"]).iter_errors(answer)] == []
+    assert not Draft202012Validator(STEPS[step]["passes"]).is_valid({"success": True}), "a schema that takes anything"
+
+
+@pytest.mark.skipif(not has_suite(), reason="CLUSTERCTL_ISV_SUITE names no checkout of NVIDIA/ai-cloud-validation")
+@pytest.mark.parametrize("step", STEPS)
+def test_the_check_of_the_suite_passes(answers: dict[str, tuple[int, dict[str, Any]]], step: str) -> None:
+    assert verdict(STEPS[step]["check"], answers[step][1], STEPS[step].get("limits", {})) == "passed"
+
+
+def test_the_numbers_are_those_of_the_record(answers: dict[str, tuple[int, dict[str, Any]]]) -> None:
+    metrics = answers["query_governance_metrics"][1]["metrics"]
+    assert metrics["delivered"] == {"nodes": 3, "gpus": 24}
+    assert metrics["healthy"] == metrics["reserved"] == {"nodes": 2, "gpus": 16}
+    assert metrics["active"] == {"nodes": 1, "gpus": 8}
+    nodes = {n["instance_id"]: n for n in answers["query_fleet_inventory"][1]["nodes"]}
+    assert {n: (v["health_state"], v["in_use"], v["account_id"]) for n, v in nodes.items()} == {
+        GOOD: ("healthy", False, "acme"),
+        BUSY: ("healthy", True, "acme"),
+        BAD: ("unhealthy", False, "own"),
+    }
+    assert answers["query_maintenance_events"][1]["events"][0]["machine_id"] == f"{GOOD}-system"
+    assert [n["machine_id"] for n in answers["query_failure_notifications"][1]["notifications"]] == [BAD]
+
+
+@pytest.mark.parametrize("step", SKIPPED)
+def test_what_is_never_recorded_is_skipped_with_the_reason(tmp_path: Path, step: str) -> None:
+    code, answer = IsvSite(tmp_path).run("not_recorded", "--step", step)
+    assert (code, answer["skipped"]) == (0, True)
+    assert answer["skip_reason"].startswith("clusterctl ")
+
+
+NOTHING_SHOWN: dict[str, tuple[tuple[str, ...], str]] = {
+    "query_failure_notifications": ((), "no receiver keeps what it got"),
+    "request_host_replacement": (("--machine-id", BUSY), "crossed no threshold"),
+}
+
+
+@pytest.mark.parametrize("script", NOTHING_SHOWN)
+def test_what_is_not_shown_here_is_skipped(site: IsvSite, script: str) -> None:
+    words, why = NOTHING_SHOWN[script]
+    code, answer = site.run(script, *words)
+    assert (code, answer["skipped"]) == (0, True)
+    assert why in answer["skip_reason"]
+
+
+FAILURES: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "no tenant": ("query_governance_metrics", (), "no pool tells which tenant"),
+    "no core switch": ("backend_switch_fabric", ("--node-id", GOOD), "declares no core switch"),
+    "no spine": ("backend_switch_fabric", ("--node-id", BUSY), "no spine and no core switch"),
+    "unknown node": ("backend_switch_fabric", ("--node-id", "n9"), "no node of the inventory is called 'n9'"),
+    "no NVLink domain": ("nvlink_domain", ("--node-id", BUSY), "declares no nvlink_domain"),
+    "unknown machine": ("return_node_maintenance", ("--machine-id", "n9"), "no recorded node has the name or the serial 'n9'"),
+    "unknown rack": ("return_rack_maintenance", ("--rack-id", "r9"), "no recorded node is in the rack 'r9'"),
+    "no such file": ("query_failure_notifications", ("--delivered", "no.jsonl"), "no.jsonl"),
+    "no such step": ("not_recorded", ("--step", "x"), "no step is called 'x'"),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_what_is_not_known_is_a_failure_with_the_reason(site: IsvSite, case: str) -> None:
+    script, words, why = FAILURES[case]
+    code, answer = site.run(script, *words)
+    assert (code, answer["success"]) == (1, False)
+    assert why in answer["error"]
+
+
+@pytest.mark.parametrize("script", ["query_governance_metrics", "query_fleet_inventory"])
+def test_the_local_pool_does_not_tell_what_is_in_use(tmp_path: Path, script: str) -> None:
+    code, answer = write_isv_site(tmp_path / "site", pool=False).run(script, "--tenant-label", "tenant")
+    assert (code, answer["error"]) == (1, "the pool does not tell which nodes run jobs")
+
+
+def test_cpus_without_a_serial_are_no_machine_without_cpus(tmp_path: Path) -> None:
+    parts = [{"kind": "system", "serial": "S1"}, {"kind": "gpu", "serial": "G1"}]
+    command = printing(tmp_path, {"nodes": [{"name": GOOD, "parts": parts}, {"name": BUSY, "parts": []}]})
+    (machine,) = IsvSite(tmp_path).run("query_serial_numbers", command=command)[1]["machines"]
+    assert machine["components"]["cpu"] == {"present": True, "identifiers": []}
+    assert machine["components"]["nic"] == {"present": False, "identifiers": []}
+    assert machine["machine_id"] == "S1"
+
+
+@pytest.mark.parametrize(
+    "bmc", [{**BMC, "log": []}, {"name": GOOD, "problem": "HTTP 503"}, {**BMC, "log": [], "missing": {"log": "HTTP 404"}}]
+)
+def test_a_bmc_without_entries_shows_none(tmp_path: Path, bmc: dict[str, Any]) -> None:
+    (host,) = IsvSite(tmp_path).run("query_bmc_kernel_logs", command=printing(tmp_path, {"nodes": [bmc]}))[1]["hosts"]
+    assert host["kernel_log_available"] is False
+    assert host["why"]
+
+
+def test_a_clusterctl_that_is_not_there_or_prints_no_document_is_a_failure(tmp_path: Path) -> None:
+    for command, why in (("no-such-clusterctl", "does not start"), ("false", "ended with 1: it printed nothing")):
+        code, answer = IsvSite(tmp_path).run("query_maintenance_events", command=command)
+        assert (code, answer["success"]) == (1, False)
+        assert why in answer["error"]
+
+
+@pytest.mark.parametrize("suite", ["bare_metal", "network"])
+def test_the_configuration_of_the_provider_names_scripts_and_settings_that_exist(suite: str) -> None:
+    text = (ROOT / f"contrib/isv/config/{suite}.yaml").read_text()
+    data = yaml.safe_load(text)
+    steps = data["commands"][suite]["steps"]
+    assert {s["name"] for s in steps} == {n for n, s in STEPS.items() if s["suite"] == suite} | (
+        set(SKIPPED) if suite == "bare_metal" else set()
+    )
+    for step in steps:
+        script = SCRIPTS / step["command"].split("/")[-1]
+        assert script.is_file()
+        options = {w for w in step.get("args", []) if w.startswith("--")}
+        assert {o for o in options if f'Option("{o[2:]}"' not in script.read_text()} == set()
+        used = {w[2:-2] for w in step.get("args", []) if w.startswith("{{")}
+        assert used <= set(data["tests"]["settings"])
+    changing = {"return_node_maintenance", "return_rack_maintenance", "request_host_replacement"}
+    assert {s["name"] for s in steps if s.get("skip")} == changing & {s["name"] for s in steps}
