@@ -65,7 +65,7 @@ class Site:
             found = json.loads(done.stdout)
         except ValueError as e:
             words_of_it = " ".join(done.stderr.split()) or "it printed nothing"
-            raise NotAnsweredError(f"`clusterctl {' '.join(words)}` ended with {done.returncode}: {words_of_it}") from e
+            raise NotAnsweredError(f"{' '.join(('clusterctl', *words))} ended with {done.returncode}: {words_of_it}") from e
         return dict(found)
 
     def nodes(self, *words: str) -> list[dict[str, Any]]:
