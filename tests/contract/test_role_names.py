@@ -31,6 +31,7 @@ HOMONYMS = {
     ("core/gates/dcgm_diag.py", "pcie"): "a test of DCGM",
     ("adapters/inventory/ansible_worker/places.py", "nvlink_domain"): "a variable of a place",
     ("core/rack_comparison.py", "nvlink_domain"): "a variable of a place",
+    ("adapters/store/", "nvlink_domain"): "a variable of a place",
 }
 
 
