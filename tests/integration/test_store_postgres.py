@@ -15,6 +15,8 @@ from clusterctl.adapters.store.tables import metadata
 from clusterctl.model.errors import IllegalTransitionError, LeaseHeldError, StoreError
 from clusterctl.model.findings import NodeStatus
 from clusterctl.model.gate_result import Outcome
+from clusterctl.model.part import Part
+from clusterctl.model.recorded_hardware import RecordedHardware
 from clusterctl.model.state import State
 from clusterctl_validators.finding import Finding, Severity
 from support.lease_race import acquire_in_race
@@ -134,3 +136,11 @@ def test_a_node_is_forgotten_with_all_that_refers_to_it(store: Store) -> None:
     assert (store.history(NAME), store.findings(NAME), store.admissions(NAME)) == ((), None, ())
     store.register([a_node()])
     assert store.node(NAME) is not None
+
+
+def test_the_hardware_of_nodes_is_counted_in_the_database(store: Store) -> None:
+    gpus = [Part("gpu", f"0000:0{i}:00.0", f"GPU {i}", "H100", f"G{i}") for i in range(8)]
+    store.save_parts(a_run().id, NAME, [*gpus, Part("system", "", "system", "XE9680", "S1")])
+    expected = {NAME: RecordedHardware("S1", "XE9680", "H100", 8)}
+    assert store.hardware() == store.hardware([NAME, "no"]) == expected
+    assert store.hardware([]) == {}
