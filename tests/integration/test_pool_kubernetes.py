@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +21,10 @@ from clusterctl.core import timestamps
 from clusterctl.model.errors import PoolError, PoolUnreachableError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.state import State
+from support.doc_blocks import blocks_of
 from support.kube import Kube, missing_kube
 from support.provisioning import World
+from support.roles import ROOT
 from support.stores import fresh
 
 if TYPE_CHECKING:
@@ -106,6 +111,19 @@ def test_out_and_in_again(kube: Kube, pool: KubernetesPool) -> None:
 def _cordon_taint(node: Any) -> list[Any]:
     """What the node controller adds to a cordoned node, where one runs."""
     return [t for t in node["spec"].get("taints", []) if t["key"].startswith("node.kubernetes.io/")]
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl here")
+def test_the_page_takes_a_node_back_by_hand(kube: Kube, pool: KubernetesPool) -> None:
+    assert pool.remove(N1, "provisioning")
+    page, here = ROOT / "docs/how-to/pools.md", "tests/integration/test_pool_kubernetes.py"
+    (block,) = (b for b in blocks_of(page) if b.marks.get("runs-in") == here)
+    environment = {**os.environ, "KUBECONFIG": str(kube.kubeconfig)}
+    done = subprocess.run(["bash", "-euc", block.text], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert pool.takes_jobs(N1)
+    left = kube.node(N1)["metadata"]
+    assert [key for key in (*left.get("annotations", {}), *left["labels"]) if key.startswith("clusterctl/")] == []
 
 
 def test_a_member_without_the_label_gets_it(kube: Kube, pool: KubernetesPool) -> None:

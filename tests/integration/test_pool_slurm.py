@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,9 @@ from clusterctl.workflows.drain import drain as drain_nodes
 from clusterctl.workflows.drain import still_running
 from clusterctl.workflows.power.run_power import run_power
 from clusterctl.workflows.power.switch import PowerLimits
+from support.doc_blocks import blocks_of
 from support.provisioning import World, node
+from support.roles import ROOT
 from support.slurm import ABSENT, DYNAMIC, NODES, Slurm, missing_slurm, slurm_environment
 from support.stores import fresh
 
@@ -121,6 +124,13 @@ def test_a_mark_says_what_was_found_and_the_node_stays_ours_under_another_leader
     drain(slurm, N1, "[HC] fan 3")
     assert not pool.mark(N1, found)
     assert slurm.field(N1, "Reason") == "[HC] fan 3"
+
+
+def test_the_page_takes_a_node_back_by_hand(slurm: Slurm, pool: SlurmPool) -> None:
+    assert pool.remove(N1, "provisioning")
+    (block,) = (b for b in blocks_of(ROOT / "docs/how-to/pools.md") if b.marks.get("runs-in") == "tests/integration/test_pool_slurm.py")
+    slurm.run(*shlex.split(block.text))
+    assert pool.takes_jobs(N1)
 
 
 @pytest.mark.parametrize("state", ["DRAIN", "DOWN", "FAIL"])

@@ -1,0 +1,41 @@
+"""docs/how-to/pools.md: its settings are those of the pools, and its rights those that the calls need."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from clusterctl.adapters.config import PoolDeclaration
+from clusterctl.adapters.pools.loader import check_pool
+from support.doc_blocks import blocks_of
+from support.roles import ROOT
+
+PAGE = ROOT / "docs" / "how-to" / "pools.md"
+BLOCKS = [b.text for b in blocks_of(PAGE) if b.language == "yaml"]
+DECLARED = [yaml.safe_load(text)["pool"] for text in BLOCKS if text.startswith("pool:")]
+# what a call of the client asks of the API server; the list of resources is open to every account (system:discovery)
+RIGHTS = {
+    "list_node": ("nodes", "list"),
+    "read_node": ("nodes", "get"),
+    "patch_node": ("nodes", "patch"),
+    "patch_node_status": ("nodes/status", "patch"),
+    "list_pod_for_all_namespaces": ("pods", "list"),
+    "create_namespaced_pod_eviction": ("pods/eviction", "create"),
+    "get_api_resources": None,
+}
+
+
+@pytest.mark.parametrize("declared", DECLARED, ids=lambda d: str(d["kind"]))
+def test_the_pools_take_the_settings_of_the_page(declared: dict[str, object]) -> None:
+    settings = {key: value for key, value in declared.items() if key != "kind"}
+    _, checked = check_pool(PoolDeclaration(str(declared["kind"]), settings))
+    assert {key: getattr(checked, key) for key in settings} == settings
+
+
+def test_the_account_has_the_rights_that_the_calls_need_and_no_others() -> None:
+    source = (ROOT / "cli/clusterctl/adapters/pools/kubernetes_api.py").read_text()
+    needed = {RIGHTS[call] for call in re.findall(r"self\._api\.([a-z_]+)", source)} - {None}
+    (role,) = (d for text in BLOCKS for d in yaml.safe_load_all(text) if d.get("kind") == "ClusterRole")
+    assert {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]} == needed
