@@ -1,4 +1,4 @@
-"""docs/how-to/pools.md: its settings are those of the pools, and its rights those that the calls need."""
+"""docs/how-to/pools.md, and the condition in docs/reference/configuration.md: their settings are those of the pools, and its rights those that the calls need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from support.roles import ROOT
 
 PAGE = ROOT / "docs" / "how-to" / "pools.md"
 BLOCKS = [b.text for b in blocks_of(PAGE) if b.language == "yaml"]
-DECLARED = [yaml.safe_load(text)["pool"] for text in BLOCKS if text.startswith("pool:")]
+CONDITIONS = [b.text for b in blocks_of(ROOT / "docs/reference/configuration.md") if b.language == "yaml" and "condition:" in b.text]
+DECLARED = [yaml.safe_load(text)["pool"] for text in (*BLOCKS, *CONDITIONS) if text.startswith("pool:")]
 # what a call of the client asks of the API server; the list of resources is open to every account (system:discovery)
 RIGHTS = {
     "list_node": ("nodes", "list"),
@@ -27,11 +28,15 @@ RIGHTS = {
 }
 
 
-@pytest.mark.parametrize("declared", DECLARED, ids=lambda d: str(d["kind"]))
+@pytest.mark.parametrize("declared", DECLARED, ids="-".join)
 def test_the_pools_take_the_settings_of_the_page(declared: dict[str, object]) -> None:
     settings = {key: value for key, value in declared.items() if key != "kind"}
     _, checked = check_pool(PoolDeclaration(str(declared["kind"]), settings))
-    assert {key: getattr(checked, key) for key in settings} == settings
+    assert checked.model_dump(include=set(settings)) == settings
+
+
+def test_the_page_has_a_condition() -> None:
+    assert len(CONDITIONS) == 1
 
 
 def test_the_account_has_the_rights_that_the_calls_need_and_no_others() -> None:

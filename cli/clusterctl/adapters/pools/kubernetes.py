@@ -8,6 +8,7 @@ from pydantic import Field
 
 from clusterctl.adapters import clock
 from clusterctl.adapters.pools.base import is_ours, signed
+from clusterctl.adapters.pools.fault_condition import FaultCondition, FaultConditionSettings
 from clusterctl.adapters.pools.kubernetes_nodes import (
     ADMITTED,
     REASON,
@@ -17,9 +18,11 @@ from clusterctl.adapters.pools.kubernetes_nodes import (
     admission_condition,
     keeps_node_busy,
     owners,
+    retaining,
     taking_in,
     taking_out,
 )
+from clusterctl.adapters.pools.marking import mark_text
 from clusterctl.adapters.pools.settings import PoolSettings
 from clusterctl.adapters.pools.vacating import wait_until_empty
 from clusterctl.model.errors import PoolError
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.pools.kubernetes_api import KubernetesApi
     from clusterctl.adapters.store.store import Store
+    from clusterctl.model.verdict import Reason
 
 _PAUSE_S = 5.0
 
@@ -45,6 +49,7 @@ class KubernetesSettings(PoolSettings):
         wait_minutes: how long `provision` and `drain --wait` wait for pods.
         quarantine_marks: patterns of the taints and annotations by which another controller says that a node is in its quarantine. The default is
             NVSentinel's (fault-quarantine/pkg/common of NVIDIA/NVSentinel; the taint of its validation of new nodes).
+        condition: what a faulty node has for automatic repair to read; none by default, for whatever reads it may replace the node.
     """
 
     kubeconfig: str = ""
@@ -55,6 +60,7 @@ class KubernetesSettings(PoolSettings):
     timeout_s: float = Field(default=30.0, gt=0)
     wait_minutes: float = Field(default=30.0, ge=0)
     quarantine_marks: tuple[str, ...] = ("quarantineHealthEvent", "nvsentinel.nvidia.com/*")
+    condition: FaultConditionSettings | None = None
 
 
 class KubernetesPool:
@@ -64,6 +70,7 @@ class KubernetesPool:
 
     def __init__(self, settings: KubernetesSettings, api: KubernetesApi) -> None:
         self._settings, self._api = settings, api
+        self._fault = FaultCondition(settings.condition, api) if settings.condition else None
 
     @classmethod
     def create(cls, _store: Store, settings: KubernetesSettings, /) -> KubernetesPool:
@@ -100,6 +107,8 @@ class KubernetesPool:
                 )
             return taking_in(present)
 
+        if self._fault:  # before pods start: whatever repairs the node would end them
+            self._fault.end(node, signed(reason))
         try:
             changed = self._api.change(node, patch)
         except _NotReadyError:
@@ -120,6 +129,19 @@ class KubernetesPool:
         if self._api.change(node, patch):
             self._api.set_status(node, admission_condition(admitted=False, reason=text, now=clock.now()))
         return was[0]
+
+    def mark(self, node: str, found: Reason) -> bool:
+        """See `Marking.mark`. Also sets the condition of the site."""
+        text = signed(mark_text(node, found))
+
+        def patch(present: KubernetesNode) -> Patch | None:
+            written = present.annotations.get(REASON, "")
+            return retaining(present, text) if present.is_out and is_ours(written) and written != text else None
+
+        changed = self._api.change(node, patch)
+        if changed:
+            self._api.set_status(node, admission_condition(admitted=False, reason=text, now=clock.now()))
+        return bool(self._fault and self._fault.begin(node, text)) or changed
 
     def members(self) -> frozenset[str]:
         """See `Pool.members`."""

@@ -59,13 +59,20 @@ class KubernetesApi:
 
     def change(self, name: str, patch: Callable[[KubernetesNode], Patch | None]) -> bool:
         """Change a node as it is at that moment; made again if somebody changed it in between. Returns whether there was something to change."""
+        return self._change(self._api.patch_node, name, patch)
+
+    def change_status(self, name: str, patch: Callable[[KubernetesNode], Patch | None]) -> bool:
+        """As `change`, of the status of a node."""
+        return self._change(self._api.patch_node_status, name, patch)
+
+    def _change(self, call: Callable[..., Any], name: str, patch: Callable[[KubernetesNode], Patch | None]) -> bool:
         for _ in range(_TRIES):
             present = self.node(name)
             wanted = None if present is None else patch(present)
             if wanted is None:
                 return False
             try:
-                self._call(self._api.patch_node, name, wanted)
+                self._call(call, name, wanted)
             except PoolError as e:
                 if _status(e) != _CONFLICT:
                     raise

@@ -27,6 +27,7 @@ class KubernetesNode:
         taints: all of them, as the API has them; only the one of `TAINT` is ours.
         version: its resourceVersion: a patch that names it fails if somebody changed the node since.
         ready: whether its kubelet says so.
+        conditions: all of them, as the API has them.
     """
 
     name: str
@@ -36,6 +37,7 @@ class KubernetesNode:
     annotations: dict[str, str]
     ready: bool
     version: str
+    conditions: tuple[dict[str, Any], ...] = ()
 
     @property
     def is_out(self) -> bool:
@@ -52,6 +54,11 @@ class KubernetesNode:
         taints = (str(t["key"]) for t in self.taints if t.get("effect") in _KEEP_AWAY and t["key"] != TAINT)
         found = (*taints, *(name for name, value in self.annotations.items() if value))
         return tuple(dict.fromkeys(n for n in found if any(fnmatchcase(n, mark) for mark in marks)))
+
+    def condition(self, kind: str) -> tuple[str, str] | None:
+        """Status and message of the condition of a type; None if the node has none."""
+        found = next((c for c in self.conditions if c["type"] == kind), None)
+        return None if found is None else (str(found.get("status", "")), str(found.get("message") or ""))
 
     @property
     def takes_pods(self) -> bool:
@@ -75,6 +82,7 @@ def read_node(found: dict[str, Any]) -> KubernetesNode:
         metadata.get("annotations") or {},
         any(c["type"] == "Ready" and c["status"] == "True" for c in conditions),
         metadata["resourceVersion"],
+        tuple({**c, "type": c["type"]} for c in conditions),
     )
 
 
@@ -101,10 +109,19 @@ def taking_in(node: KubernetesNode) -> Patch:
 
 def admission_condition(*, admitted: bool, reason: str, now: str) -> Patch:
     """The condition that says why, for `kubectl describe node`."""
-    status, word = ("True", "Admitted") if admitted else ("False", "OutOfPool")
+    return condition_patch(CONDITION, status=admitted, reason="Admitted" if admitted else "OutOfPool", message=reason, now=now)
+
+
+def condition_patch(kind: str, *, status: bool, reason: str, message: str, now: str) -> Patch:
+    """Sets one condition; the API server keeps those of other types."""
     at = f"{now[:19]}Z"
-    found = {"type": CONDITION, "status": status, "reason": word, "message": reason, "lastTransitionTime": at, "lastHeartbeatTime": at}
+    found = {"type": kind, "status": str(status), "reason": reason, "message": message, "lastTransitionTime": at, "lastHeartbeatTime": at}
     return {"status": {"conditions": [found]}}
+
+
+def retaining(node: KubernetesNode, reason: str) -> Patch:
+    """Another reason for a node that stays out."""
+    return {"metadata": {"resourceVersion": node.version, "annotations": {REASON: reason}}}
 
 
 def keeps_node_busy(pod: dict[str, Any]) -> bool:
