@@ -51,7 +51,7 @@ environment() {
   python=$(find_python)
   uv=$(get_uv "$python")
   [ -x .venv/bin/python ] || { log "creating .venv with $python"; "$uv" venv -q --python "$python" .venv; }
-  log "installing locked Python packages into .venv (about 270 MB)"
+  log "installing locked Python packages into .venv (470 MB on disk)"
   "$uv" pip sync -q --python .venv/bin/python --require-hashes requirements/dev.txt
   # its build hook downloads what travels to nodes into build/node_packages
   "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation -e .
