@@ -51,7 +51,7 @@ environment() {
   python=$(find_python)
   uv=$(get_uv "$python")
   [ -x .venv/bin/python ] || { log "creating .venv with $python"; "$uv" venv -q --python "$python" .venv; }
-  log "installing locked Python packages into .venv (470 MB on disk)"
+  log "installing locked Python packages into .venv (750 MB on disk, mostly Ansible collections for one test)"
   "$uv" pip sync -q --python .venv/bin/python --require-hashes requirements/dev.txt
   # its build hook downloads what travels to nodes into build/node_packages
   "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation -e .

@@ -27,7 +27,7 @@ FILTERS = """
     - ansible.builtin.assert:
         that:
           - "{'hugepages_pages': [{'size': '1G', 'node': 0, 'count': -1}], 'hugepages_mounts': []} | clusterctl.gpu.hugepages_problems == ['hugepages_pages[0].count: -1 is below 0']"
-          - "[{'Id': 'BIOS', 'Version': '1.4'}] | clusterctl.gpu.bios_firmware_problems([{'name': 'it', 'ids': ['BIOS'], 'version': '1.4'}]) == []"
+          - "{'BIOS': '1.4'} | clusterctl.gpu.bios_firmware_problems([{'name': 'it', 'ids': ['BIOS'], 'version': '1.4'}]) == []"
           - "['a-b'] | map('clusterctl.gpu.kernel_module_name') | first == 'a_b'"
     - clusterctl.gpu.redfish_bios: {baseurl: "https://127.0.0.1:9", username: u, password: p, timeout: 1}
       register: answer
