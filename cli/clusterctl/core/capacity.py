@@ -1,4 +1,4 @@
-"""Counts capacity from the record, and from what the pool told. Pure."""
+"""Counts capacity from the record, and from what the pool reports. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools that say to others what was found on a node that is out: gate, check or role, and part."""
+"""Pools whose scheduler can show what was found on a node that is out: gate, check or role, and part."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Marker:
     _unreachable: bool = field(default=False, init=False)
 
     def mark(self, node: str, found: Reason) -> str:
-        """Mark a node where the pool can. Returns why it is not marked, or an empty string; a scheduler that did not answer once is not asked again."""
+        """Mark a node where the pool can. Returns why it is not marked, or an empty string; a scheduler that did not answer once is not queried again."""
         if not isinstance(self.pool, Marking) or self._unreachable:
             return ""
         try:
