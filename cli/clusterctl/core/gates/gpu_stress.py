@@ -65,7 +65,7 @@ class GpuStress(Gate[GpuStressSettings]):
     tool = "ubergemm"
     units: ClassVar[Mapping[str, str]] = {"gemm": "TFLOPS"}
     installed_by = "gpu_tools"
-    default_levels = ("standard", "full")
+    default_levels: ClassVar[tuple[Level, ...]] = ("standard", "full")
     # Good GPUs of some models differ by 9 %, so not every model has a floor; peers and the clock decide without one, too.
     needs_floor = False
 
@@ -95,8 +95,15 @@ class GpuStress(Gate[GpuStressSettings]):
         )
         yield replace(blank, trace_argv=tuple(nvidia_smi.load_argv()), trace_s=settings.trace_s)
         for gpu in range(subject.gpus):
-            argv = tuple(ubergemm.load_argv(gpu, seconds, settings.program))
-            yield replace(blank, name=f"gpu{gpu}", argv=argv, device=f"gpu{gpu}")
+            yield replace(blank, name=f"gpu{gpu}", argv=self.load_argv(settings, gpu, seconds), device=f"gpu{gpu}")
+
+    def load_argv(self, settings: GpuStressSettings, gpu: int, seconds: int) -> tuple[str, ...]:
+        """The command that loads one GPU for so long."""
+        return tuple(ubergemm.load_argv(gpu, seconds, settings.program))
+
+    def asked_s(self, argv: Sequence[str]) -> float:
+        """How long a command of `load_argv` was to run."""
+        return ubergemm.asked_s(argv)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """Each node's records, and its GPUs among all of the run."""
@@ -126,7 +133,7 @@ class GpuStress(Gate[GpuStressSettings]):
             return None
         reading = read_record(self, record)
         if not reading.rule:
-            reading = cut_short(record, ubergemm.asked_s(record.argv)) or reading
+            reading = cut_short(record, self.asked_s(record.argv)) or reading
         return not_run(self, record, reading) if reading.rule or not reading.samples else None
 
     def hint(self, result: GateResult) -> str:

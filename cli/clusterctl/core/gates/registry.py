@@ -15,6 +15,7 @@ _FILES = (
     "nvbandwidth",
     "gpu_stress",
     "gpu_results",
+    "torch_gemm",
     "cpu_stream",
     "nccl_node",
     "rdma_pair",

@@ -26,6 +26,7 @@ TOOLS: dict[str, str] = {
     "perfquery": "perfquery",
     "perftest": "ib_write_bw, ib_send_bw, ib_read_bw and their latency tests",
     "stream": "STREAM",
+    "torch_gemm": "torch_gemm.py of the burn-in: products of PyTorch on one GPU",
     "ubergemm": "ubergemm of DCGM",
 }
 ALIASES = {
