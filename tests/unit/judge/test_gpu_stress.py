@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from clusterctl.core.gates.gpu_stress import GATE
 from clusterctl.core.gates.judging.judge import judge
+from clusterctl.core.gates.planning.gate_plan import plan_again
 from clusterctl.core.gates.subject import subject_of
 from clusterctl.core.parsers import UnparsableError, parse_output
 from clusterctl.model.gate_reason import GateReason
@@ -22,6 +23,9 @@ from clusterctl_tools import nvidia_smi, ubergemm
 from clusterctl_tools.gpu import UnreadableGpuError
 from support.gates import CASES, SOURCE, TODAY, gates, node, plan, record
 from support.recorded import recorded
+
+if TYPE_CHECKING:
+    from clusterctl.core.gates.subject import Subject
 
 EXAMPLES = yaml.safe_load((CASES / "judge_gpu_stress" / "cases.yml").read_text(encoding="utf-8"))
 FLOOR = {"gate": "gpu_stress", "metric": "gemm", "kind": "floor", "value": 715.0, "unit": "TFLOPS", **SOURCE}
@@ -179,3 +183,78 @@ def test_what_holds_a_clock_back() -> None:
 
 def test_it_is_registered_for_the_levels_with_load() -> None:
     assert GATE.default_levels == ("standard", "full")
+
+
+REPEATS = yaml.safe_load((CASES / "judge_gpu_stress" / "repeats.yml").read_text(encoding="utf-8"))
+
+
+def twice(first: dict[int, dict[str, Any]], again: dict[int, dict[str, Any]] | None, **of_repeat: Any) -> list[RawRecord]:
+    """The records of a node of eight GPUs, and of its repeat."""
+    runs = records("n1", {"gpus": 8}, first)
+    repeats = [] if again is None else records("n1", {"gpus": 8, **of_repeat}, again)
+    return [*runs, *(replace(r, step=f"again.{r.step}") for r in repeats)]
+
+
+def one_node(*, floor: bool = False, **settings: Any) -> Subject:
+    return subject_of(node("n1", declared=declared(floor=floor, **settings)), TODAY)
+
+
+@pytest.mark.parametrize("case", REPEATS, ids=lambda c: c["name"])
+def test_a_figure_fails_where_both_measurements_say_so(case: dict[str, Any]) -> None:
+    subject = one_node(floor=case.get("floor", False))
+    planned = plan_again([subject], twice(case["first"], None), "standard", ["gpu_stress"], seed="r")
+    assert bool(planned.busy) is case["repeated"]
+    runs = twice(case["first"], case.get("again"), **case.get("again_case", {}))
+    bad = [r for r in judge([subject], runs, level="standard", gates=["gpu_stress"]) if r.outcome not in SILENT]
+    assert sorted(f"{r.outcome.value} {r.rule} {r.device or '-'} {r.reason}" for r in bad) == sorted(case["results"])
+    assert all(r.hint for r in bad)
+    if "says" in case:
+        assert any(case["says"] in r.detail for r in bad), [r.detail for r in bad]
+
+
+@pytest.mark.parametrize(("settings", "seconds"), [({}, 300), ({"repeat_s": 60}, 60), ({"duration_s": 1}, 1), ({"duration_s": 100}, 34)])
+def test_the_repeat_is_the_same_load_for_a_shorter_time(settings: dict[str, Any], seconds: int) -> None:
+    healthy = subject_of(node("n2", declared=declared(floor=False)), TODAY)
+    runs = [*twice({5: {"rate_gflops": 268000}}, None), *records("n2", {"gpus": 8}, {})]
+    planned = plan_again([one_node(**settings), healthy], runs, "standard", ["gpu_stress"], seed="r")
+    assert planned.busy == ("n1",)
+    trace, *loads = planned.steps["n1"]
+    assert (trace.name, trace.argv[-1], bool(trace.trace_argv)) == ("again.trace", str(seconds + 30), True)
+    assert [(s.name, s.device) for s in loads] == [(f"again.gpu{i}", f"gpu{i}") for i in range(8)]
+    assert {s.argv[-1] for s in loads} == {str(seconds)}
+    assert len({s.batch for s in planned.steps["n1"]}) == 1
+
+
+def test_a_repeat_is_compared_with_what_the_others_read_at_first() -> None:
+    names = ("n1", "n2", "n3")
+    subjects = [subject_of(node(name, gpus=4, declared=declared(floor=False)), TODAY) for name in names]
+    low = {1: {"rate_gflops": 300000}, 2: {"rate_gflops": 300000}}
+    runs = [r for name in names for r in records(name, {"gpus": 4}, low if name == "n1" else {})]
+    again = [replace(r, step=f"again.{r.step}") for r in records("n1", {"gpus": 4}, low)]
+    bad = [r for r in judge(subjects, [*runs, *again], level="standard", gates=["gpu_stress"]) if r.outcome not in SILENT]
+    assert [(r.node, r.device, r.outcome) for r in bad] == [("n1", "gpu1", Outcome.FAIL), ("n1", "gpu2", Outcome.FAIL)]
+
+
+def test_a_repeat_that_is_lost_takes_no_peers_from_another_one() -> None:
+    names = ("n1", "n2", "n3")
+    subjects = [subject_of(node(name, gpus=4, declared=declared(floor=False)), TODAY) for name in names]
+    two, one = ({gpu: {"rate_gflops": 300000} for gpu in gpus} for gpus in ((1, 2), (0,)))
+    runs = [r for name, low in (("n1", two), ("n2", one), ("n3", {})) for r in records(name, {"gpus": 4}, low)]
+    late = {"exit_status": None, "error": "timed out after 60 s", "error_code": GateReason.TIMED_OUT, "stdout": "", "trace": ()}
+    lost = [replace(r, **late) for r in records("n2", {"gpus": 4}, {})]  # type: ignore[arg-type]
+    again = [replace(r, step=f"again.{r.step}") for r in (*records("n1", {"gpus": 4}, two), *lost)]
+    bad = [r for r in judge(subjects, [*runs, *again], level="standard", gates=["gpu_stress"]) if r.outcome not in SILENT]
+    assert [(r.node, r.device, r.outcome) for r in bad] == [
+        ("n1", "gpu1", Outcome.FAIL),
+        ("n1", "gpu2", Outcome.FAIL),
+        ("n2", "gpu0", Outcome.FAIL),
+        ("n2", "", Outcome.COULD_NOT_RUN),
+    ]
+
+
+@given(st.sets(st.integers(0, 7), max_size=3), st.sets(st.integers(0, 7), max_size=3))
+def test_what_fails_is_what_was_low_both_times(first: set[int], again: set[int]) -> None:
+    slow = ({gpu: {"rate_gflops": 268000} for gpu in gpus} for gpus in (first, again))
+    found = judge([one_node()], twice(next(slow), next(slow)), level="standard", gates=["gpu_stress"])
+    assert {r.device for r in found if r.outcome is Outcome.FAIL} == {f"gpu{gpu}" for gpu in first & again}
+    assert {r.device for r in found if r.outcome is Outcome.WARN} == {f"gpu{gpu}" for gpu in first ^ again}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from clusterctl.core.gates.planning.step import GateSteps
 from clusterctl.core.gates.settings import GateSettings
 from clusterctl.core.parsers import parse_output
 from clusterctl.model.gate_reason import GateReason
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.planning.devices import Hca
-    from clusterctl.core.gates.planning.step import GateStep, GateSteps
+    from clusterctl.core.gates.planning.step import GateStep
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import Baseline, GateResult, RawRecord, Sample
     from clusterctl.model.level import Level
@@ -74,6 +75,10 @@ class Gate(ABC, Generic[S]):
         Raises:
             ConfigError: the settings cannot be met.
         """
+
+    def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:  # noqa: ARG002 for gates to override
+        """The steps of the nodes that are to be measured once more, from the records of the first time; none by default."""
+        return GateSteps({})
 
     def closing_steps(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int], part: str) -> Mapping[str, GateStep]:  # noqa: ARG002 for gates to override
         """For a gate of the whole burn-in: node -> its step after all other gates of a part."""

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from clusterctl.core.gates.gate import Gate, Scope
-from clusterctl.core.gates.judging.gpu_load import POWER_BRAKE, judge_load
+from clusterctl.core.gates.judging.gpu_load import POWER_BRAKE, judge_load, load_figures
 from clusterctl.core.gates.judging.missing_evidence import with_hint
+from clusterctl.core.gates.judging.peers import by_peers
 from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
-from clusterctl.core.gates.planning.step import GateStep, GateSteps, Side
+from clusterctl.core.gates.judging.two_of_two import asks_for_repeat, is_low_figure, two_of_two
+from clusterctl.core.gates.planning.step import AGAIN, GateStep, GateSteps, Side
 from clusterctl.core.gates.settings import GateSettings, Seconds, at_level
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
 from clusterctl_tools import nvidia_smi, ubergemm
+from clusterctl_validators.finding import GOOD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult, RawRecord
 
 _TRACE = "trace"
+_REPEATED = f"{AGAIN}."
 _COOLING = "compare fans, inlet temperature and power supplies in the BMC (`clusterctl bmc {node} sensors`), the power limit of {gpu} and its cold plate or heat sink"
 # By rule.
 _ACTIONS = {
@@ -44,6 +49,7 @@ class GpuStressSettings(GateSettings):
     Attributes:
         program: of DCGM; its path differs between versions.
         duration_s: of the load. 900 s is Azure's thermal test (skills/slurm/thermal_stress_test); most faults show under sustained load only.
+        repeat_s: of the second load of a node whose figures are too low in the first; None = a third of `duration_s`. Assumed: the clock settles in the first minutes.
         start_s: the trace goes on for so much longer, because the program searches for its fastest kernel before it counts the time. Assumed.
         trace_s: between two samples of clocks, power and temperatures.
         timeout_s: for start and end, on top of `duration_s` and `start_s`.
@@ -51,9 +57,33 @@ class GpuStressSettings(GateSettings):
 
     program: Annotated[str, Field(min_length=1)] = ubergemm.PROGRAM
     duration_s: Seconds | dict[Level, Seconds] = {"quick": 60, "standard": 900, "full": 7200}
+    repeat_s: Seconds | dict[Level, Seconds] | None = None
     start_s: Seconds = 30
     trace_s: Annotated[float, Field(gt=0, le=60)] = 5.0
     timeout_s: Seconds | dict[Level, Seconds] = 300
+
+    def repeat_at(self, level: Level) -> int:
+        """Seconds of the second load."""
+        return ceil(at_level(self.duration_s, level) / 3) if self.repeat_s is None else at_level(self.repeat_s, level)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """One measurement of each node, judged: `rates` of each GPU in TFLOPS, `traces` of each node."""
+
+    evidence: Evidence
+    results: tuple[GateResult, ...]
+    rates: Mapping[tuple[str, str], float]
+    traces: Mapping[str, RawRecord]
+
+    def of(self, node: str) -> tuple[GateResult, ...]:
+        """The results of a node; what reaches its floor and is below equal nodes fails."""
+        compared = zip(self.results, by_peers(self.results, self.evidence), strict=True)
+        return tuple(low if is_low_figure(low) else r for r, low in compared if r.node == node)
+
+    def figures(self, gate: Gate[Any], node: str) -> dict[tuple[str, str], str]:
+        """The figures of a node, for people."""
+        return load_figures(gate, self.evidence.subjects[node], self.rates, self.traces.get(node), nvidia_smi.parse_load)
 
 
 class GpuStress(Gate[GpuStressSettings]):
@@ -76,11 +106,19 @@ class GpuStress(Gate[GpuStressSettings]):
     def plan(self, subjects: Sequence[Subject], level: Level, batches: Iterator[int]) -> GateSteps:
         """One step for each GPU and one for the trace, on all nodes at the same time."""
         batch = next(batches)
-        return GateSteps({s.name: tuple(self._steps(s, level, batch)) for s in subjects})
+        times = {s.name: at_level(s.profile.settings_of(self).duration_s, level) for s in subjects}
+        return GateSteps({s.name: tuple(self._steps(s, level, batch, times[s.name])) for s in subjects})
 
-    def _steps(self, subject: Subject, level: Level, batch: int) -> Iterator[GateStep]:
+    def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
+        """All GPUs of a node once more, for a shorter time, where figures and nothing else fail."""
+        results = tuple(by_peers(self.judge(evidence), evidence))
+        taking = [s for s in subjects if asks_for_repeat([r for r in results if r.node == s.name])]
+        batch = next(batches) if taking else 0
+        steps = {s.name: self._steps(s, evidence.level, batch, s.profile.settings_of(self).repeat_at(evidence.level)) for s in taking}
+        return GateSteps({name: tuple(replace(step, name=_REPEATED + step.name) for step in own) for name, own in steps.items()})
+
+    def _steps(self, subject: Subject, level: Level, batch: int, seconds: int) -> Iterator[GateStep]:
         settings = subject.profile.settings_of(self)
-        seconds = at_level(settings.duration_s, level)
         blank = GateStep(
             gate=self.name,
             name=_TRACE,
@@ -106,7 +144,25 @@ class GpuStress(Gate[GpuStressSettings]):
         return ubergemm.asked_s(argv)
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
-        """Each node's records, and its GPUs among all of the run."""
+        """Each node's records, and its GPUs among all of the run; a node that was repeated by both measurements, its second one among the first ones of the others."""
+        repeats = [replace(r, step=r.step.removeprefix(_REPEATED)) for r in evidence.records if r.step.startswith(_REPEATED)]
+        once = replace(evidence, records=[r for r in evidence.records if not r.step.startswith(_REPEATED)])
+        first, again = self._measured(once), {r.node for r in repeats}
+        if not again:
+            return first.results
+        second = self._measured(_among(once, repeats, again))
+        # A repeat that is no evidence must not take peers from the others.
+        ended = {r.node for r in second.results if r.node in again and r.outcome not in GOOD and not is_low_figure(r)}
+        third = self._measured(_among(once, repeats, again - ended)) if ended and ended != again else second
+        results = [r for r in first.results if r.node not in again]
+        for name in sorted(again):
+            pair = (first, second if name in ended else third)
+            at_first, repeated = (one.figures(self, name) for one in pair)
+            results += two_of_two(pair[0].of(name), pair[1].of(name), at_first=at_first, repeated=repeated)
+        return tuple(results)
+
+    def _measured(self, evidence: Evidence) -> _Measured:
+        """What one measurement of each node shows."""
         results: list[GateResult] = []
         rates: dict[tuple[str, str], float] = {}
         traces: dict[str, RawRecord] = {}
@@ -125,7 +181,8 @@ class GpuStress(Gate[GpuStressSettings]):
         results += judge_load(self, evidence, rates, traces, nvidia_smi.parse_load)
         simulated = {r.node for r in evidence.records if r.simulated}
         judged = {s.name for s in evidence.judged}
-        return tuple(with_hint(self, replace(r, simulated=r.node in simulated)) for r in results if r.node in judged)
+        hinted = (with_hint(self, replace(r, simulated=r.node in simulated)) for r in results if r.node in judged)
+        return _Measured(evidence, tuple(hinted), rates, traces)
 
     def _broken(self, record: RawRecord) -> GateResult | None:
         """Why a record is no evidence; None where it is. That of the trace holds in its `trace` what counts."""
@@ -143,6 +200,11 @@ class GpuStress(Gate[GpuStressSettings]):
         return f"{action}, then `clusterctl burnin {result.node} --gates {self.name}`".format(
             node=result.node, gpu=result.device or "the GPU"
         )
+
+
+def _among(once: Evidence, repeats: Sequence[RawRecord], nodes: Collection[str]) -> Evidence:
+    """The repeats of some nodes among the first measurements of all others."""
+    return replace(once, records=[*(r for r in once.records if r.node not in nodes), *(r for r in repeats if r.node in nodes)])
 
 
 GATE = GpuStress()

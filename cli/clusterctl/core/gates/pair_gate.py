@@ -99,7 +99,7 @@ class PairGate(Gate[P]):
         obstacles = {s.name: Obstacle(GateReason.NO_DEVICE, "hardware_hcas declares no HCA") for s in subjects if not s.hcas}
         return self._steps(planner, planner.steps(batches, seed), obstacles)
 
-    def plan_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int], seed: str) -> GateSteps:
+    def plan_pairs_again(self, subjects: Sequence[Subject], evidence: Evidence, batches: Iterator[int], seed: str) -> GateSteps:
         """The second stage: the devices that the first left without a proof, and those far below their own earlier runs, each with two different proven partners.
 
         None where there is nothing to find out.

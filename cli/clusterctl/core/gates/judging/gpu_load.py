@@ -68,6 +68,25 @@ def judge_load(
     yield from _among_peers(gate, evidence, rates, loaded)
 
 
+def load_figures(
+    gate: Gate[Any], subject: Subject, rates: Mapping[Key, float], trace: RawRecord | None, read: ReadLoad
+) -> dict[tuple[str, str], str]:
+    """What was measured of each GPU of a node, for people: (metric, GPU) -> the figure with its unit."""
+    own = {key: rate for key, rate in rates.items() if key[0] == subject.name}
+    loaded, _ = read_trace(gate, subject, trace, read)
+    clocks = _clocks(own, {(subject.name, device): load for device, load in (loaded or {}).items()})
+    found = (("gemm", "TFLOPS", own), (_RATE.metric, _RATE.unit, _per_clock(own, clocks)), (_CLOCK.metric, _CLOCK.unit, clocks))
+    return {(metric, gpu): f"{limit_text(value)} {unit}" for metric, unit, values in found for (_node, gpu), value in values.items()}
+
+
+def _clocks(rates: Mapping[Key, float], loaded: Mapping[Key, Loaded]) -> dict[Key, float]:
+    return {key: load.clock_mhz for key, load in loaded.items() if load.clock_mhz and key in rates}
+
+
+def _per_clock(rates: Mapping[Key, float], clocks: Mapping[Key, float]) -> dict[Key, float]:
+    return {key: 1000 * rates[key] / clock for key, clock in clocks.items()}
+
+
 def _missing(gate: Gate[Any], subject: Subject, evidence: Evidence, own: Mapping[str, Loaded]) -> Iterator[GateResult]:
     """GPUs without a load, or without enough samples."""
     ran = {r.device for r in evidence.records if r.node == subject.name}
@@ -142,8 +161,8 @@ def _among_peers(gate: Gate[Any], evidence: Evidence, rates: Mapping[Key, float]
     """Rate per clock, which is of the GPU, and clock, which is of cooling and power, among the GPUs of the node and of the run."""
     versions = {r.node: r.tool_version for r in evidence.records}
     models = {name: (gpu_model_of(s.node), versions.get(name, "")) for name, s in evidence.subjects.items()}
-    clocks = {key: load.clock_mhz for key, load in loaded.items() if load.clock_mhz and key in rates}
-    per_clock = {key: 1000 * rates[key] / clock for key, clock in clocks.items()}
+    clocks = _clocks(rates, loaded)
+    per_clock = _per_clock(rates, clocks)
     for name in sorted({node for node, _gpu in clocks}):
         yield from _against(gate, name, per_clock, models, _RATE)
         yield from _against(gate, name, clocks, models, _CLOCK)

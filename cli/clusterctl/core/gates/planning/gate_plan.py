@@ -10,7 +10,6 @@ from clusterctl.core.gates.gate import Scope
 from clusterctl.core.gates.gate_class import raised_while_planned
 from clusterctl.core.gates.group_gate import GroupGate
 from clusterctl.core.gates.judging.evidence import Evidence
-from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.pair_gate import PairGate
 from clusterctl.core.gates.planning.devices import gpu_vendor_of
 from clusterctl.core.gates.planning.group_steps import REST, search_rung
@@ -145,7 +144,7 @@ def plan_again(
 ) -> GatePlan:
     """Plan what is measured again, from the records of the first stage. It ends with its own snapshots.
 
-    Gates of pairs: suspects with proven partners. Gates of pairs and of nodes: what is far below `usual`, the device's own earlier runs.
+    Gates of pairs: suspects with proven partners. Gates of pairs and of nodes: what is far below `usual`, the device's own earlier runs. Other gates: what they ask for.
 
     Raises:
         ConfigError: as `plan_gates`.
@@ -155,13 +154,13 @@ def plan_again(
     for gate, taking, measured in _measured(subjects, records, level, gates):
         evidence = replace(measured, usual=usual or {})
         if isinstance(gate, PairGate):
-            planned.append(gate.plan_again(taking, evidence, batches, seed))
-        elif isinstance(gate, NodeGate):
+            planned.append(gate.plan_pairs_again(taking, evidence, batches, seed))
+        else:
             planned.append(_repeats(gate, taking, evidence, batches))
     return _further(subjects, level, gates, planned, batches, part=part_name(BurnInPart.NODES, SECOND))
 
 
-def _repeats(gate: NodeGate[Any], taking: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
+def _repeats(gate: Gate[Any], taking: Sequence[Subject], evidence: Evidence, batches: Iterator[int]) -> GateSteps:
     try:
         return gate.plan_again(taking, evidence, batches)
     except ClusterctlError:

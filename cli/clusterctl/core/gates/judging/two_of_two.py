@@ -1,0 +1,78 @@
+"""A node that was measured twice: a figure fails where both measurements say so, everything else at once. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterctl.model.gate_reason import GateReason
+from clusterctl.model.gate_result import Outcome
+from clusterctl_validators.finding import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from clusterctl.model.gate_result import GateResult
+
+# metric and device
+Place = tuple[str, str]
+
+_FIGURES = frozenset({GateReason.BELOW_FLOOR, GateReason.BELOW_PEERS})
+
+
+def is_low_figure(result: GateResult) -> bool:
+    """Whether a result fails for a figure: what a busy moment can lower, and a second measurement can deny."""
+    return result.outcome is Outcome.FAIL and result.reason in _FIGURES
+
+
+def asks_for_repeat(results: Sequence[GateResult]) -> bool:
+    """Whether the results of a node hold it back for figures and nothing else: a node that fails anyway is not measured again."""
+    bad = [r for r in results if r.outcome not in GOOD]
+    return bool(bad) and all(map(is_low_figure, bad))
+
+
+def two_of_two(
+    first: Sequence[GateResult], again: Sequence[GateResult], *, at_first: Mapping[Place, str], repeated: Mapping[Place, str]
+) -> Iterator[GateResult]:
+    """The results of a node from both its measurements; `at_first`, `repeated`: the figures of each with their units, for people.
+
+    What is low in one of two is a warning with both figures. A repeat without a figure denies nothing. Whatever else a repeat finds counts as in any other measurement.
+    """
+    low = {_place(r) for r in first if is_low_figure(r)}
+    low_again = {_place(r) for r in again if is_low_figure(r)}
+    for result in first:
+        place = _place(result)
+        if not is_low_figure(result):
+            yield result
+        elif place not in repeated:
+            yield _with(result, "the repeat gave no figure")
+        elif place in low_again:
+            yield _with(result, f"also when it was repeated, {repeated[place]}")
+        else:
+            yield _once(result, at_first, repeated)
+    known = {_kind(r) for r in first if r.outcome is Outcome.WARN}
+    for result in again:
+        if is_low_figure(result):
+            yield from (_once(result, at_first, repeated),) if _place(result) not in low else ()
+        elif result.outcome not in GOOD or (
+            result.outcome is Outcome.WARN and result.reason not in _FIGURES and _kind(result) not in known
+        ):
+            yield result
+
+
+def _place(result: GateResult) -> Place:
+    return result.metric, result.device
+
+
+def _kind(result: GateResult) -> tuple[str, str]:
+    return result.rule, result.device
+
+
+def _once(result: GateResult, at_first: Mapping[Place, str], repeated: Mapping[Place, str]) -> GateResult:
+    figures = (known.get(_place(result), "no figure") for known in (at_first, repeated))
+    text = "{} at first, {} when it was repeated: one of two".format(*figures)
+    return replace(_with(result, text), outcome=Outcome.WARN)
+
+
+def _with(result: GateResult, text: str) -> GateResult:
+    return replace(result, detail="; ".join(filter(None, (result.detail, text))))
