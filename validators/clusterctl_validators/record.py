@@ -5,6 +5,7 @@ from typing import Any, Dict, List
 
 from clusterctl_validators.finding import Finding, Outcome, Severity
 
+UNDECLARED = "not declared for this node"
 _ORDER = (Outcome.PASS, Outcome.WAIVED, Outcome.NOT_APPLICABLE, Outcome.WARN, Outcome.COULD_NOT_RUN, Outcome.FAIL)
 
 
@@ -49,6 +50,10 @@ class Record:
     def not_applicable(self, check: str, reason: str) -> None:
         """The spec does not require this on this node."""
         self._add(Finding(check, self.role, Outcome.NOT_APPLICABLE, Severity.MINOR, reason=reason))
+
+    def seen(self, check: str, found: Any) -> None:
+        """A value for which nothing is declared: kept, so that the nodes of a scalable unit can be compared, and judged by nothing."""
+        self._add(Finding(check, self.role, Outcome.NOT_APPLICABLE, Severity.MINOR, found=as_text(found), reason=UNDECLARED))
 
     def _add(self, finding: Finding) -> None:
         if finding.check.startswith(self.role + "."):

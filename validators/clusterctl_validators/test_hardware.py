@@ -11,11 +11,11 @@ from clusterctl_validators.finding import Severity
 from clusterctl_validators.gpu import GpuReader
 from clusterctl_validators.gpu_health import Limits, memory_rules
 from clusterctl_validators.gpu_vendor import reader_of
-from clusterctl_validators.hardware_machine import judge_model, judge_release
+from clusterctl_validators.hardware_machine import judge_model, judge_release, keep_bios_version
 from clusterctl_validators.hardware_pcie import hca_device, judge_iommu, judge_link, judge_widths
 from clusterctl_validators.hca_place import absence_hint, judge_place
 from clusterctl_validators.probe import Probe
-from clusterctl_validators.record import Record
+from clusterctl_validators.record import UNDECLARED, Record
 
 ROLE = "hardware"
 ASSERTS_ONLY = True
@@ -23,7 +23,6 @@ Spec = Mapping[str, Any]
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70
 
-_UNDECLARED = "not declared for this node"
 _NO_GPUS = "no GPUs are declared for this node"
 _RESEAT = "power off the node and reseat it; if the fault remains, RMA"
 _CABLE = "reseat or replace the cable and transceivers on both ends, then the HCA, then the switch port"
@@ -59,6 +58,7 @@ def _gpu_hint(gpu: Gpu, advice: str) -> str:
 def test_machine(spec: Spec, record: Record, probe: Probe) -> None:
     judge_release(spec["hardware_os"], record, probe)
     judge_model(spec["hardware_machines"], record, probe)
+    keep_bios_version(record, probe)
 
 
 def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
@@ -71,7 +71,7 @@ def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
     expected = {field: (name, value) for field, (name, value) in declared.items() if value}
     for name, value in declared.values():
         if not value:
-            record.not_applicable("hardware.cpu." + name, _UNDECLARED)
+            record.not_applicable("hardware.cpu." + name, UNDECLARED)
     if not expected:
         return
     result = probe.run(LSCPU)
@@ -87,7 +87,7 @@ def test_processors(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_numa_nodes(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["hardware_numa_nodes"]:
-        record.not_applicable("hardware.numa_nodes", _UNDECLARED)
+        record.not_applicable("hardware.numa_nodes", UNDECLARED)
         return
     found = len(probe.glob("/sys/devices/system/node/node[0-9]*"))
     record.equal("hardware.numa_nodes", spec["hardware_numa_nodes"], found, hint="compare the BIOS setting NPS / SNC with the profile")
@@ -96,7 +96,7 @@ def test_numa_nodes(spec: Spec, record: Record, probe: Probe) -> None:
 def test_memory(spec: Spec, record: Record, probe: Probe) -> None:
     floor = spec["hardware_memory_min_gib"]
     if not floor:
-        record.not_applicable("hardware.memory", _UNDECLARED)
+        record.not_applicable("hardware.memory", UNDECLARED)
         return
     found = parse_memory_gib(probe.read("/proc/meminfo") or "")
     hint = "find the missing DIMM in the inventory and event log of the BMC; reseat or replace it"
@@ -140,12 +140,12 @@ def _declared(record: Record, check: str, declared: str, found: str, hint: str) 
     if declared:
         record.equal(check, declared, found, hint=hint)
     else:
-        record.not_applicable(check, _UNDECLARED)
+        record.seen(check, found)
 
 
 def _floor(record: Record, reader: GpuReader, check: str, minimum: int, found: Optional[int], *, hint: str) -> None:
     if not minimum:
-        record.not_applicable(check, _UNDECLARED)
+        record.not_applicable(check, UNDECLARED)
     elif found is None:
         record.could_not_run(check, _unreported(reader))
     else:
@@ -232,7 +232,7 @@ def test_gpu_power_brake(spec: Spec, record: Record, probe: Probe) -> None:
 def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
     expected = spec["hardware_gpu_nvlinks"]
     if not expected or not spec["hardware_gpus"]:
-        record.not_applicable("hardware.gpus.nvlinks", _UNDECLARED if spec["hardware_gpus"] else _NO_GPUS)
+        record.not_applicable("hardware.gpus.nvlinks", UNDECLARED if spec["hardware_gpus"] else _NO_GPUS)
         return
     reader = reader_of(probe, spec["hardware_gpu_vendor"])
     try:
@@ -251,7 +251,7 @@ def test_nvlinks(spec: Spec, record: Record, probe: Probe) -> None:
 def _judge_rate(record: Record, check: str, floor: float, links: Mapping[int, float], *, hint: str) -> None:
     """The slowest active link; links that are down are counted elsewhere."""
     if not floor or not links:
-        record.not_applicable(check, "no link is active" if floor else _UNDECLARED)
+        record.not_applicable(check, "no link is active" if floor else UNDECLARED)
         return
     slow = {number: rate for number, rate in links.items() if rate < floor}
     shown = ", ".join("link {}: {:g}".format(number, rate) for number, rate in sorted(slow.items())) or "{:g}".format(min(links.values()))
@@ -260,7 +260,7 @@ def _judge_rate(record: Record, check: str, floor: float, links: Mapping[int, fl
 
 def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:
     if not spec["hardware_hcas"]:
-        record.not_applicable("hardware.hcas", _UNDECLARED)
+        record.not_applicable("hardware.hcas", UNDECLARED)
     for hca in spec["hardware_hcas"]:
         at = "hardware.hca[{}].".format(hca["name"])
         port = rdma_sysfs.read_port(probe, hca["name"])
@@ -293,7 +293,7 @@ def test_hcas(spec: Spec, record: Record, probe: Probe) -> None:
 def test_hca_affinity(spec: Spec, record: Record, probe: Probe) -> None:
     near = {h["name"]: h["gpu"] for h in spec["hardware_hcas"] if h.get("gpu") is not None}
     if not near:
-        record.not_applicable("hardware.hcas.affinity", _UNDECLARED)
+        record.not_applicable("hardware.hcas.affinity", UNDECLARED)
         return
     reader = reader_of(probe, spec["hardware_gpu_vendor"])
     try:
@@ -321,7 +321,7 @@ def test_hca_affinity(spec: Spec, record: Record, probe: Probe) -> None:
 def test_nvme_data_disks(spec: Spec, record: Record, probe: Probe) -> None:
     minimum = spec["hardware_nvme_data_disks"]
     if not minimum:
-        record.not_applicable("hardware.nvme_data_disks", _UNDECLARED)
+        record.not_applicable("hardware.nvme_data_disks", UNDECLARED)
         return
     result = probe.run(LSBLK)
     try:
@@ -341,9 +341,9 @@ def test_pcie_links(spec: Spec, record: Record, probe: Probe) -> None:
             at = "hardware.hca[{}].".format(hca["name"])
             judge_link(record, at, pcie.read_link(probe, device), (spec["hardware_hca_pcie_gen"], spec["hardware_hca_pcie_width"]))
     if not spec["hardware_hcas"]:
-        record.not_applicable("hardware.hcas.pcie", _UNDECLARED)
+        record.not_applicable("hardware.hcas.pcie", UNDECLARED)
     if not spec["hardware_nvme_data_disks"]:
-        record.not_applicable("hardware.nvme.pcie", _UNDECLARED)
+        record.not_applicable("hardware.nvme.pcie", UNDECLARED)
         return
     for name, device in pcie.nvme_devices(probe).items():
         declared = (spec["hardware_nvme_pcie_gen"], spec["hardware_nvme_pcie_width"])

@@ -79,14 +79,14 @@ def _version(package: Optional[Package], declared: str) -> str:
 
 def test_release(spec: SpecView, probe: Probe, record: Record) -> None:
     release = spec["kernel_release"]
-    if not release:
-        record.not_applicable("kernel.release", "kernel_release is empty")
-        return
     uname = probe.run(["uname", "-r"])
+    if not release:
+        record.seen(RUNNING_KERNEL, uname.stdout.strip())
+        return
     if uname.error or uname.rc != 0:
-        record.could_not_run("kernel.release.running", "uname: " + (uname.error or uname.stderr.strip()), Severity.CRITICAL)
+        record.could_not_run(RUNNING_KERNEL, "uname: " + (uname.error or uname.stderr.strip()), Severity.CRITICAL)
     else:
-        record.equal("kernel.release.running", release, uname.stdout.strip(), severity=Severity.CRITICAL, hint="reboot the node")
+        record.equal(RUNNING_KERNEL, release, uname.stdout.strip(), severity=Severity.CRITICAL, hint="reboot the node")
     try:
         next_release = default_kernel(probe).rpartition("vmlinuz-")[2]
     except ProbeError as e:

@@ -265,11 +265,15 @@ def test_device_names(spec: Spec, record: Record, probe: Probe) -> None:
 
 def test_firmware(spec: Spec, record: Record, probe: Probe, device: str) -> None:
     declared = {f["psid"]: f["version"] for f in spec["ofed_firmware"]}
-    if not declared or not device:
-        record.not_applicable("ofed.firmware", "none is declared" if device else _NO_DEVICE)
+    if not device:
+        record.not_applicable("ofed.firmware", _NO_DEVICE)
         return
     hint = "flash the declared firmware by the site's own procedure; the role ofed does not flash firmware"
     check = "ofed.firmware[{}]".format(device)
+    if not declared:
+        record.seen(check + ".psid", probe.read(RDMA.format(device) + "board_id"))
+        record.seen(check + ".running", probe.read(RDMA.format(device) + "fw_ver"))
+        return
     address = _address(record, probe, check + ".running", device)
     if address is None:
         return

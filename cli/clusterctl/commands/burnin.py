@@ -68,7 +68,7 @@ def command(
             messages.note(text)
         with burnin_progress(names, level) as on_event:
             run.results = run_burnin(subjects, run.rundir, config, level, gates=only, usual=run.usual, on_event=on_event)
-        run.group = group_findings(subjects, run.results)
+        run.group = group_findings(subjects, run.results, run.installed)
     header = read_header(run.rundir.path)
     body = {"run": run.rundir.id, "directory": str(run.rundir.path), "level": level, "gates": list(header.gates)}
     view.show_results(

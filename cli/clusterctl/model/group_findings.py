@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from clusterctl.model.installed_skew import InstalledSkew
     from clusterctl.model.slow_class import SlowClass
     from clusterctl.model.version_skew import VersionSkew
 
@@ -16,7 +17,9 @@ class GroupFindings:
 
     Attributes:
         slow_classes: classes that are slow as a whole; version_skews: scalable units with several versions of a tool.
+        installed_skews: scalable units with several versions of a driver, firmware or kernel.
     """
 
     slow_classes: tuple[SlowClass, ...] = ()
     version_skews: tuple[VersionSkew, ...] = ()
+    installed_skews: tuple[InstalledSkew, ...] = ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from clusterctl.adapters.given_file import read_given_text
+from clusterctl.adapters.installed_versions_file import read_installed
 from clusterctl.adapters.raw_records import read_all, read_header
 from clusterctl.adapters.usual_values import read_usual
 from clusterctl.core.gates.judging.group_findings import group_findings
@@ -61,7 +62,7 @@ def judge_stored(
     subjects = [subject_of(n, today, partner=n.name in header.partners) for n in nodes]
     results = judge(subjects, records, level=header.level, gates=header.gates, impossible=header.impossible, usual=read_usual(directory))
     chosen = tuple(r for r in results if gate in ("", r.gate))
-    return Rejudged(header, header.nodes, chosen, group_findings(subjects, chosen))
+    return Rejudged(header, header.nodes, chosen, group_findings(subjects, chosen, read_installed(directory)))
 
 
 def _today(header: Header, load: Callable[[str], Sequence[Node]]) -> Sequence[Node]:

@@ -6,7 +6,7 @@ import pytest
 
 from clusterctl_tools.linux_files import parse_os_release
 from clusterctl_validators import test_hardware as module
-from clusterctl_validators.finding import GOOD, Severity
+from clusterctl_validators.finding import GOOD, Outcome, Severity
 from support.checks import run_checks, write_files
 from support.gpu_node import declared
 from support.recorded import recorded
@@ -20,10 +20,11 @@ RELEASE = 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nNAME="Ubuntu"\nVERSION_ID="24.04"\n
 
 
 def found_of(root: Path, text: str = RELEASE, **changes: Any) -> dict[str, Finding]:
-    files = {"/etc/os-release": text, "/sys/class/dmi/id/product_name": "SYS-821GE-TNHR\n", "/proc/meminfo": "MemTotal: 1 kB\n"}
+    dmi = {"/sys/class/dmi/id/product_name": "SYS-821GE-TNHR\n", "/sys/class/dmi/id/bios_version": "3.2\n"}
+    files = {"/etc/os-release": text, **dmi, "/proc/meminfo": "MemTotal: 1 kB\n"}
     lscpu = {"lscpu -J": recorded("lscpu/sparecores-gcp-a3-highgpu-8g.json").read_text()}
     findings = run_checks(module, declared("hardware", **changes), write_files(root, files), lscpu)
-    names = ("hardware.os", "hardware.machine", "hardware.cpu.architecture")
+    names = ("hardware.os", "hardware.machine", "hardware.bios_version", "hardware.cpu.architecture")
     return {name: findings[name] for name in names}
 
 
@@ -42,6 +43,15 @@ def found_of(root: Path, text: str = RELEASE, **changes: Any) -> dict[str, Findi
 def test_the_machine_is_the_declared_one(changes: dict[str, Any], failed: dict[str, str], tmp_path: Path) -> None:
     bad = {name: f for name, f in found_of(tmp_path, **changes).items() if f.outcome not in GOOD}
     assert {name: f.found for name, f in bad.items()} == failed
+
+
+def test_the_bios_version_is_kept_and_so_is_a_model_that_is_not_declared(tmp_path: Path) -> None:
+    found = found_of(tmp_path, hardware_machines=[])
+    kept = {name: (f.outcome, f.found) for name, f in found.items() if name in {"hardware.machine", "hardware.bios_version"}}
+    assert kept == {
+        "hardware.machine": (Outcome.NOT_APPLICABLE, "SYS-821GE-TNHR"),
+        "hardware.bios_version": (Outcome.NOT_APPLICABLE, "3.2"),
+    }
 
 
 @pytest.mark.parametrize("text", ["", "NAME=x\n", "\0\0", "ID\nVERSION_ID\n"])

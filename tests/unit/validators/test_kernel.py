@@ -37,6 +37,12 @@ def test_defaults_declare_nothing(tmp_path: Path) -> None:
     assert {f.outcome.value for f in found.values()} == {"not_applicable"}
 
 
+def test_a_release_that_is_not_declared_is_kept(tmp_path: Path) -> None:
+    found = findings(Case("kernel", "any kernel", {"spec": {**ROLE.defaults, "kernel_release": ""}}, {}), module, tmp_path)
+    kept = found["kernel.release.running"]
+    assert (kept.outcome.value, kept.found) == ("not_applicable", "6.8.0-1046-nvidia")
+
+
 @pytest.mark.parametrize("menu", [None, "", "set default=0\nmenuentry 'a' {\n\tchainloader /efi\n}\n"])
 def test_a_missing_boot_menu_is_not_a_pass(menu: str | None, tmp_path: Path) -> None:
     case = Case("kernel", "no menu", {"files": {"/boot/grub/grub.cfg": menu}}, {})

@@ -240,6 +240,15 @@ def test_nothing_is_asked_without_a_device(tmp_path: Path) -> None:
     assert {findings[c].outcome for c in ("ofed.firmware", "ofed.mlxconfig")} == {Outcome.NOT_APPLICABLE}
 
 
+def test_firmware_that_is_not_declared_is_kept_with_its_board(tmp_path: Path) -> None:
+    findings = check(tmp_path, variables=spec(ofed_firmware=[]))
+    kept = {c: (f.outcome, f.found) for c, f in findings.items() if c.startswith("ofed.firmware")}
+    assert kept == {
+        "ofed.firmware[mlx5_0].psid": (Outcome.NOT_APPLICABLE, "MT_0000000838"),
+        "ofed.firmware[mlx5_0].running": (Outcome.NOT_APPLICABLE, "28.39.3560"),
+    }
+
+
 def test_a_missing_device_fails_all_its_checks(tmp_path: Path) -> None:
     gone: dict[str, str | None] = {path: None for path in FILES if "/infiniband/" in path}
     assert set(bad(check(tmp_path, files=gone))) == {"firmware[mlx5_0].running", "mlxconfig[mlx5_0]", "max_read_request[mlx5_0].running"}

@@ -46,6 +46,16 @@ def test_the_other_outcomes() -> None:
     ]
 
 
+@pytest.mark.parametrize(("found", "kept"), [("96.00.A5.00.01", "96.00.A5.00.01"), (None, "")])
+def test_what_is_seen_and_not_declared_is_kept_and_decides_nothing(found: str | None, kept: str) -> None:
+    record = Record("hardware")
+    record.seen("hardware.gpu[0].vbios", found)
+    reason = "not declared for this node"
+    assert record.findings == [
+        Finding("hardware.gpu[0].vbios", "hardware", Outcome.NOT_APPLICABLE, Severity.MINOR, found=kept, reason=reason)
+    ]
+
+
 @pytest.mark.parametrize("check", ["kernel.release", "ncclx.library", "nccl"])
 def test_a_check_id_of_another_role_could_not_run(check: str) -> None:
     record = Record("nccl")

@@ -13,6 +13,7 @@ from clusterctl.model.gate_result import gates_exit_code
 from clusterctl.model.group_findings import GroupFindings
 from clusterctl.model.records import RunStatus
 from clusterctl.model.state import State
+from clusterctl.workflows.installed_versions import keep_installed
 from clusterctl.workflows.lease import leases_on
 from clusterctl.workflows.own_history import usual_of
 from clusterctl.workflows.run import RunStart, recorded_run
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from clusterctl.adapters.config import Config
     from clusterctl.adapters.run_directory import RunDir
     from clusterctl.model.gate_result import GateResult
+    from clusterctl.model.installed_skew import InstalledVersion
     from clusterctl.model.level import Level
     from clusterctl.model.node import Node
     from clusterctl.model.own_history import HistoryKey
@@ -38,12 +40,14 @@ class BurninRun:
     Attributes:
         notes: what it found of burn-ins before it.
         usual: what the nodes read in earlier runs.
+        installed: the versions of driver, firmware and kernel on the nodes and partners, where they are known.
         group: what is of groups of nodes.
     """
 
     rundir: RunDir
     notes: tuple[str, ...] = ()
     usual: Mapping[HistoryKey, float] = field(default_factory=dict)
+    installed: Mapping[str, Sequence[InstalledVersion]] = field(default_factory=dict)
     results: tuple[GateResult, ...] = field(default=())
     group: GroupFindings = GroupFindings()  # noqa: RUF009 frozen
 
@@ -83,7 +87,8 @@ def burnin_run(
         )
         with recorded_run(store, start) as recorded:
             store.register(everyone)
-            run = BurninRun(recorded.rundir, _close_killed(store, names), usual_of(store, [n.name for n in nodes]))
+            installed = keep_installed(store, names, recorded.rundir)
+            run = BurninRun(recorded.rundir, _close_killed(store, names), usual_of(store, [n.name for n in nodes]), installed)
             yield run
             judged = {n.name for n in nodes}
             store.save_gate_results(recorded.rundir.id, [r for r in run.results if r.node in judged], level)

@@ -26,6 +26,7 @@ from clusterctl.model.provision import Note
 from clusterctl.model.state import State
 from clusterctl.workflows.admit import Admitter, Candidate
 from clusterctl.workflows.burnin.measure_and_judge import run_burnin, subjects_of
+from clusterctl.workflows.installed_versions import keep_installed
 from clusterctl.workflows.lease import leases_on
 from clusterctl.workflows.lemons import due_of
 from clusterctl.workflows.own_history import usual_of
@@ -212,7 +213,8 @@ def _context(
         subjects = _together(selected, nodes, partners)
         usual = usual_of(store, [n.name for n in nodes])
         results = run_burnin(subjects, rundir, site, options.level, usual=usual, on_event=on_event)
-        for text in group_texts(group_findings(subjects, results)):
+        installed = keep_installed(store, [s.name for s in subjects], rundir)
+        for text in group_texts(group_findings(subjects, results, installed)):
             listener.notify(Note(f"warning: {text}"))
         return results
 

@@ -8,7 +8,7 @@ from clusterctl.core.gates.registry import gate_named
 from clusterctl.model.version_skew import VersionNodes, VersionSkew
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult
@@ -28,7 +28,7 @@ def version_skews(subjects: Sequence[Subject], results: Sequence[GateResult]) ->
             versions = found.setdefault((result.gate, units[result.node]), {})
             versions.setdefault(result.tool_version, set()).add(result.node)
     return tuple(
-        VersionSkew(unit, gate, gate_named(gate).tool, _most_first(versions))
+        VersionSkew(unit, gate, gate_named(gate).tool, most_first(versions))
         for (gate, unit), versions in sorted(found.items())
         if len(versions) > 1
     )
@@ -36,15 +36,17 @@ def version_skews(subjects: Sequence[Subject], results: Sequence[GateResult]) ->
 
 def skew_text(one: VersionSkew) -> str:
     """For people: the versions with their nodes, and what to do."""
-    versions = "; ".join(f"{v.version} on {_names(v.nodes)}" for v in one.versions)
+    versions = "; ".join(f"{v.version} on {names_text(v.nodes)}" for v in one.versions)
     where = f" in scalable unit {one.unit}" if one.unit else ""
     return f"{one.gate} was measured with different versions of {one.tool}{where}, so these nodes are not compared with each other: {versions}; install one version, then burn in again"
 
 
-def _most_first(versions: dict[str, set[str]]) -> tuple[VersionNodes, ...]:
+def most_first(versions: Mapping[str, Collection[str]]) -> tuple[VersionNodes, ...]:
+    """The versions with their nodes, that of most nodes first."""
     order = sorted(versions, key=lambda version: (-len(versions[version]), version))
     return tuple(VersionNodes(version, tuple(sorted(versions[version]))) for version in order)
 
 
-def _names(nodes: Sequence[str]) -> str:
+def names_text(nodes: Sequence[str]) -> str:
+    """For people: the first nodes, and how many more there are."""
     return ", ".join(nodes) if len(nodes) <= _SHOWN else f"{', '.join(nodes[:_SHOWN])} and {len(nodes) - _SHOWN} more"

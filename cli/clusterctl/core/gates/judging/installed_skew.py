@@ -1,0 +1,49 @@
+"""Versions of driver, firmware and kernel that differ between the nodes of a scalable unit. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterctl.core.gates.judging.version_skew import most_first, names_text
+from clusterctl.model.installed_skew import Component, InstalledSkew
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clusterctl.core.gates.subject import Subject
+    from clusterctl.model.installed_skew import InstalledVersion
+    from clusterctl.model.version_skew import VersionNodes
+
+_LABELS = {
+    Component.KERNEL: "the running kernel",
+    Component.GPU_DRIVER: "the loaded GPU driver",
+    Component.GPU_VBIOS: "the VBIOS of GPUs",
+    Component.HCA_FIRMWARE: "the firmware of HCAs",
+    Component.BIOS: "the BIOS",
+}
+
+
+def installed_skews(subjects: Sequence[Subject], installed: Mapping[str, Sequence[InstalledVersion]]) -> tuple[InstalledSkew, ...]:
+    """For each scalable unit and component of which its nodes, partners included, have more than one version; a node that is not in `installed` is not compared."""
+    found: dict[tuple[str, Component, str], dict[str, set[str]]] = {}
+    for subject in subjects:
+        for one in installed.get(subject.name, ()):
+            versions = found.setdefault((subject.node.place.su, one.component, one.model), {})
+            versions.setdefault(one.version, set()).add(subject.name)
+    return tuple(_skew(*key, most_first(versions)) for key, versions in sorted(found.items()) if len(versions) > 1)
+
+
+def installed_text(one: InstalledSkew) -> str:
+    """For people: the nodes of the minority with their versions, that of the others, and what to do."""
+    what = f"{_LABELS[one.component]}{f' ({one.model})' if one.model else ''} differs{f' in scalable unit {one.unit}' if one.unit else ''}"
+    first, *others = one.versions
+    if one.majority:
+        other = "; ".join(f"{names_text(v.nodes)}: {v.version}" for v in others)
+        versions = f"{other}, against {first.version} on most ({len(first.nodes)} {'node' if len(first.nodes) == 1 else 'nodes'})"
+    else:
+        versions = "; ".join(f"{names_text(v.nodes)}: {v.version}" for v in one.versions)
+    return f"{what}: {versions}; no verdict on a node depends on it: bring them to one version, or declare the version, and its check names the nodes"
+
+
+def _skew(unit: str, component: Component, model: str, versions: tuple[VersionNodes, ...]) -> InstalledSkew:
+    return InstalledSkew(unit, component, model, versions, majority=len(versions[0].nodes) > len(versions[1].nodes))
