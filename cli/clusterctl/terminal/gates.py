@@ -44,6 +44,7 @@ def show_results(
     lines += unreachable_lines(unreachable)
     lines += [line for r in results if r.outcome is Outcome.WARN for line in result_lines(r)]
     lines += [printable(f"warning: {text}") for text in group_texts(group)]
+    lines += not_covered_lines(results)
     coverage = body.get("pair_coverage")
     if coverage:
         lines.append(coverage_line(coverage))
@@ -87,6 +88,12 @@ def unreachable_lines(results: Sequence[GateResult]) -> list[str]:
     lines = [f"{name}: could not run ({len(own)} results missing): {printable(one_line(own[0].detail))}" for name, own in by_name.items()]
     hint = f"  hint: check network, SSH and power of what was not reached, then `clusterctl burnin {','.join(by_name)}`"
     return [*lines, hint] if lines else []
+
+
+def not_covered_lines(results: Sequence[GateResult]) -> list[str]:
+    """What was left out of a group's measurement, once for the group: it is no fault of a node, and nothing proves it either."""
+    left_out = [r for r in results if r.outcome is Outcome.NOT_APPLICABLE and r.reason is GateReason.NOT_COVERED]
+    return list(dict.fromkeys(printable(f"not covered: {r.gate}: {r.detail}") for r in left_out))
 
 
 def coverage_line(coverage: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 from clusterctl.model.level import LEVELS, Level
 from clusterctl.model.node import Place
+from clusterctl.terminal.gates import show_results
 from support.gates import GROUP_FLOOR, NODE_FLOOR, RDMA_FLOOR, TODAY, gates, nccl, node, record
 from support.rank_logs import GPUS, rank_document
 
@@ -180,6 +181,48 @@ def test_one_adapter_at_a_time_needs_several_and_equal_names() -> None:
     assert set(launched([both[0], other], "full")) & ADAPTERS == {"adapter-0"}
     single = [subject_of(node(n, rails=1, declared=declared), TODAY) for n in NAMES]
     assert set(launched(single, "full")) & ADAPTERS == set()
+
+
+EACH = gates(gates_levels={name: ["nccl_group"] for name in LEVELS}, gates_baselines=[RDMA_FLOOR, NODE_FLOOR, GROUP_FLOOR])
+LEFT_OUT = "the variant adapter left out rail 1 of this group of 2 nodes: its adapter is mlx5_1 on n1; mlx5_bond_0 on n2"
+
+
+def among_names(level: Level, *, other: str, rails: int = 2, partner: bool = False, step: str = "group") -> list[GateResult]:
+    """The plain run of two nodes, the second of which names the adapter of rail 1 `other`."""
+    one, two = (subject_of(node(n, rails=rails, declared=EACH), TODAY, partner=partner and n == "n2") for n in NAMES)
+    two = replace(two, hcas=tuple(replace(h, name=other) if h.rail == 1 else h for h in two.hcas))
+    records = [replace(r, step=step) if r.step == "group" else r for r in runs(90.0, 90.0) if "@" not in r.step]
+    return [r for r in judge([one, two], records, level=level, gates=["nccl_group"]) if r.rule == "coverage"]
+
+
+def test_a_rail_that_is_left_out_for_its_names_is_a_result_that_names_nodes_and_rail(capsys: pytest.CaptureFixture[str]) -> None:
+    found = among_names("full", other="mlx5_bond_0")
+    assert [(r.node, r.device, r.outcome, r.reason) for r in found] == [
+        ("n1", "mlx5_1", Outcome.NOT_APPLICABLE, GateReason.NOT_COVERED),
+        ("n2", "mlx5_bond_0", Outcome.NOT_APPLICABLE, GateReason.NOT_COVERED),
+    ]
+    assert {r.detail for r in found} == {LEFT_OUT}
+    assert all("ofed_device_names" in r.hint for r in found)
+    show_results("burnin", "table", {"run": "r", "directory": "d"}, found, NAMES)
+    assert " ".join(capsys.readouterr().out.split()).count(f"not covered: nccl_group: {LEFT_OUT}") == 1
+
+
+def test_a_partner_is_named_and_not_judged() -> None:
+    assert [(r.node, r.detail) for r in among_names("full", other="mlx5_bond_0", partner=True)] == [("n1", LEFT_OUT)]
+
+
+@pytest.mark.parametrize(
+    ("level", "how"),
+    [
+        ("full", {"other": "mlx5_1"}),
+        ("full", {"other": "mlx5_9", "rails": 1}),
+        ("standard", {"other": "mlx5_bond_0"}),
+        ("full", {"other": "mlx5_bond_0", "step": "group.all-search1"}),
+    ],
+    ids=["equal names", "one adapter", "a level without the variant", "a run of a search"],
+)
+def test_nothing_is_left_out(level: Level, how: dict[str, Any]) -> None:
+    assert among_names(level, **how) == []
 
 
 @pytest.mark.parametrize(("way", "outcome"), [("NET/IB/0", Outcome.PASS), ("NET/Socket/0", Outcome.FAIL)])

@@ -31,7 +31,7 @@ from clusterctl.model.gate_reason import ABOUT_THE_PEER, GateReason
 from clusterctl.model.gate_result import GateResult, Outcome, RawRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
     from clusterctl.core.gates.judging.reading import Reading
@@ -80,6 +80,10 @@ class GroupGate(Gate[G]):
     def shows_something(self, group: Sequence[Subject], variant: str) -> bool:  # noqa: ARG002 for gates to override
         """Whether a variant is measured on a group."""
         return len(group) > 1
+
+    def left_out(self, run: GroupRun, level: Level) -> Iterable[GateResult]:  # noqa: ARG002 for gates to override
+        """What could not be measured on the group of a plain run, as results of all its members that it concerns."""
+        return ()
 
     def verdicts(self, members: Sequence[Subject], record: RawRecord, reading: Reading) -> Sequence[GateResult]:
         """The results of a run that has samples, without hints; the first member started it."""
@@ -230,7 +234,20 @@ class GroupGate(Gate[G]):
                 if run in last.get(name, ()):
                     proved[name] = proved.get(name, True) and all(r.outcome is Outcome.PASS for r in own)
         # What another node spoiled was measured again, without that node.
-        return tuple(r for r in results if not (proved.get(r.node) and r.reason is GateReason.GROUP_SPOILED))
+        counting = (r for r in results if not (proved.get(r.node) and r.reason is GateReason.GROUP_SPOILED))
+        return (*counting, *self._left_out(runs, evidence))
+
+    def _left_out(self, runs: Sequence[GroupRun], evidence: Evidence) -> Iterator[GateResult]:
+        """Once for each node and device, of the widest group."""
+        judged = {s.name for s in evidence.judged}
+        found: dict[tuple[str, str], GateResult] = {}
+        plain = (r for r in runs if not r.of_search and not variant_of(r.record))
+        for run in sorted(plain, key=lambda r: len(r.record.peers)):
+            simulated = run.record.simulated
+            found |= {
+                (r.node, r.device): replace(r, peers=run.record.peers, simulated=simulated) for r in self.left_out(run, evidence.level)
+            }
+        return (one for (node, _), one in found.items() if node in judged)
 
     def _with_action(self, result: GateResult) -> GateResult:
         """What a search found has the gate's own hint."""

@@ -21,27 +21,32 @@ from clusterctl.core.gates.nccl_variants import (
     VariantName,
     declared_name,
     hca_of_run,
+    left_out_text,
     limits_for,
+    names_on_rail,
     samples_for,
     variant_runs,
 )
 from clusterctl.core.gates.planning.group_steps import AFTER, ALL, of_run, variant_of
 from clusterctl.model.gate_reason import NOT_MEASURED, GateReason
+from clusterctl.model.gate_result import GateResult, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from clusterctl.core.gates.judging.evidence import Evidence
+    from clusterctl.core.gates.judging.group_runs import GroupRun
     from clusterctl.core.gates.judging.reading import Reading
     from clusterctl.core.gates.planning.devices import Hca
     from clusterctl.core.gates.subject import Subject
-    from clusterctl.model.gate_result import Baseline, GateResult, RawRecord
+    from clusterctl.model.gate_result import Baseline, RawRecord
     from clusterctl.model.level import Level
 
 _LEAST_NODES = 2
 # Assumed: MPI starts its daemons and NCCL connects within this time.
 _START_S = 120
 _LONGEST_S = 86400
+_ONE_NAME = "name the adapters of a rail alike on all nodes (`ofed_device_names` and `ofed_device_addresses` of the role ofed), or measure nodes with equal names together"
 _UNEXPLAINED = frozenset({GateReason.EXIT_STATUS, GateReason.TOOL_FAILED})
 
 
@@ -157,10 +162,28 @@ class NcclGroup(GroupGate[NcclGroupSettings]):
 
     def shows_something(self, group: Sequence[Subject], variant: str) -> bool:
         """Between domains, there have to be several; over one adapter, it must have one name on all nodes, as all get the same variables."""
-        if len({hca_of_run(variant, s.hcas) for s in group}) > 1:
+        if len(names_on_rail(variant, {s.name: s.hcas for s in group})) > 1:
             return False
         several = len({s.node.place.domain for s in group}) > 1
         return len(group) > 1 and (several or not self._crosses(group[0], variant))
+
+    def left_out(self, run: GroupRun, level: Level) -> Iterator[GateResult]:
+        """The rails whose adapter has several names in the group, so that no run over it alone was planned."""
+        having = {s.name: self._variants_at(s, level) for s in run.members}
+        for variant in dict.fromkeys(v for own in having.values() for v in own):
+            names = names_on_rail(variant, {s.name: s.hcas for s in run.members if variant in having[s.name]})
+            blank = GateResult(
+                self.name,
+                "",
+                Outcome.NOT_APPLICABLE,
+                "coverage",
+                reason=GateReason.NOT_COVERED,
+                expected="one name on all nodes",
+                detail=left_out_text(variant, names),
+                hint=_ONE_NAME,
+            )
+            for name, nodes in names.items() if len(names) > 1 else ():
+                yield from (replace(blank, node=node, device=name, found=name) for node in nodes)
 
     def _crosses(self, subject: Subject, variant: str) -> bool:
         declared = subject.profile.settings_of(self).variants.get(declared_name(variant))

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from clusterctl.core.gates.judging.limits import applicable, floors
 from clusterctl.core.gates.nccl_rules import UNITS, Collective, NcclSettings
+from clusterctl.core.node_names import names_text
 from clusterctl.model.level import LEVELS, Level
 
 if TYPE_CHECKING:
@@ -98,6 +99,23 @@ def hca_of_run(run: str, hcas: Sequence[Hca]) -> str:
     """The adapter that a run is over; empty where it uses all, or the node has none on this rail."""
     rail = run.partition(_RAIL)[2]
     return next((h.name for h in hcas if str(h.rail) == rail), "")
+
+
+def names_on_rail(run: str, hcas: Mapping[str, Sequence[Hca]]) -> dict[str, list[str]]:
+    """For a run over one adapter: its name -> the nodes, of those in `hcas`, that name it so. Several cannot be measured together, as all nodes of a run get the same variables."""
+    names: dict[str, list[str]] = {}
+    for node, own in hcas.items():
+        if name := hca_of_run(run, own):
+            names.setdefault(name, []).append(node)
+    return names
+
+
+def left_out_text(run: str, names: Mapping[str, Sequence[str]]) -> str:
+    """For people: the rail that a variant left out, and how the nodes name its adapter."""
+    variant, _, rail = run.partition(_RAIL)
+    count = sum(len(nodes) for nodes in names.values())
+    shown = "; ".join(f"{name} on {names_text(nodes)}" for name, nodes in sorted(names.items()))
+    return f"the variant {variant} left out rail {rail} of this group of {count} nodes: its adapter is {shown}"
 
 
 def samples_for(samples: Sequence[Sample], variant: str) -> tuple[Sample, ...]:

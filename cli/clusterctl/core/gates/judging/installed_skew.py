@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterctl.core.gates.judging.version_skew import most_first, names_text
+from clusterctl.core.gates.judging.version_skew import most_first
+from clusterctl.core.node_names import names_text
 from clusterctl.model.installed_skew import Component, InstalledSkew
 
 if TYPE_CHECKING:

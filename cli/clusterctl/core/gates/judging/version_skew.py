@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.registry import gate_named
+from clusterctl.core.node_names import names_text
 from clusterctl.model.version_skew import VersionNodes, VersionSkew
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
     from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult
-
-_SHOWN = 4
 
 
 def version_skews(subjects: Sequence[Subject], results: Sequence[GateResult]) -> tuple[VersionSkew, ...]:
@@ -45,8 +44,3 @@ def most_first(versions: Mapping[str, Collection[str]]) -> tuple[VersionNodes, .
     """The versions with their nodes, that of most nodes first."""
     order = sorted(versions, key=lambda version: (-len(versions[version]), version))
     return tuple(VersionNodes(version, tuple(sorted(versions[version]))) for version in order)
-
-
-def names_text(nodes: Sequence[str]) -> str:
-    """For people: the first nodes, and how many more there are."""
-    return ", ".join(nodes) if len(nodes) <= _SHOWN else f"{', '.join(nodes[:_SHOWN])} and {len(nodes) - _SHOWN} more"
