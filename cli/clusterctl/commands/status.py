@@ -19,18 +19,21 @@ from clusterctl.commands.options import load_config, output_option
     metavar="FILE",
     help="Only write metrics of the record for node exporter.",
 )
-@click.option("--ask-pool", is_flag=True, help="Ask the pool which nodes run jobs: `in_use` of the JSON.")
+@click.option("--ask-pool", is_flag=True, help="Query the pool for the nodes that run jobs.")
 @click.pass_context
 def command(ctx: click.Context, target: str, output: str, textfile: Path | None, *, ask_pool: bool) -> None:
     """Show the state of each node, and why.
 
     TARGET is a node, a rack, a group, a pattern, a comma-separated list of those, or `all`.
     """
-    from clusterctl.terminal import status as view  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.terminal import messages  # noqa: PLC0415 `--help` must not pay for it
+    from clusterctl.terminal import status as view  # noqa: PLC0415
     from clusterctl.workflows.status import hardware_of_all, overview, with_pool  # noqa: PLC0415
 
     config = load_config(ctx, gates=False)
     if textfile:
+        if ask_pool:
+            raise click.UsageError("--textfile exports the record alone, without --ask-pool")
         from clusterctl.workflows.fleet_figures import export_fleet  # noqa: PLC0415
 
         export_fleet(config, target, textfile)
@@ -38,4 +41,6 @@ def command(ctx: click.Context, target: str, output: str, textfile: Path | None,
     found = overview(config.store_url, target)
     if ask_pool:
         found = with_pool(config, found)
+        if found.busy is None:
+            messages.note(f"the pool `{config.pool.kind}` does not report which nodes run jobs")
     view.show_status(found, output, {} if output == "table" else hardware_of_all(config.store_url))

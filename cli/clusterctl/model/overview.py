@@ -30,7 +30,7 @@ class Overview:
         unanswered: node -> its newest validation, of the nodes of which that gave no findings.
         dead_runs: runs whose process is gone.
         racks: those of the nodes, each with all of its nodes.
-        busy: the nodes on which the pool says that a job runs; None: it was not asked, or does not tell.
+        busy: node -> what runs on it, as the pool reports; None: the pool was not queried, or does not report it.
     """
 
     nodes: Sequence[NodeRecord]
@@ -38,7 +38,7 @@ class Overview:
     unanswered: Mapping[str, Unanswered] = field(default_factory=dict)
     dead_runs: Sequence[Unfinished] = ()
     racks: Sequence[RackStatus] = ()
-    busy: frozenset[str] | None = None
+    busy: Mapping[str, str] | None = None
 
     @property
     def unfinished(self) -> tuple[Unfinished, ...]:

@@ -97,19 +97,28 @@ def _lines(overview: Overview) -> Iterator[str]:
         counts = Counter(n.state for n in nodes)
         silent = sum(n.name in unanswered for n in nodes)
         heading = ", ".join(coloured(f"{counts[s]} {s.value}", s) for s in State if counts[s])
-        yield f"{rack or 'no rack'}{conditions.get(rack, '')}: {heading}" + (f" ({silent} gave no answer)" if silent else "")
+        used = "" if overview.busy is None else f"; {sum(n.name in overview.busy for n in nodes)} in use"
+        yield f"{rack or 'no rack'}{conditions.get(rack, '')}: {heading}" + (f" ({silent} gave no answer)" if silent else "") + used
         for node in nodes:
             if not (many and node.state is State.ADMITTED and not node.spec_moved_on and node.name not in unanswered):
-                yield _line(node, width, held.get(node.name), unanswered.get(node.name))
+                use = _use(overview.busy, node.name)
+                yield _line(node, width, held.get(node.name), unanswered.get(node.name), use)
     for dead in overview.unfinished:
         yield from _unfinished(dead)
     if many:
         yield f"{len(overview.nodes)} nodes; admitted ones are counted, not listed: `-o json` lists all"
 
 
-def _line(node: NodeRecord, width: int, lease: Lease | None, last: Unanswered | None) -> str:
+def _use(busy: Mapping[str, str] | None, node: str) -> tuple[str, ...]:
+    """No note where nothing is known."""
+    if busy is None:
+        return ()
+    return (f"in use: {printable(busy[node])}" if node in busy else "not in use",)
+
+
+def _line(node: NodeRecord, width: int, lease: Lease | None, last: Unanswered | None, use: tuple[str, ...]) -> str:
     by = f"by {printable(node.owner)}: " if node.owner else ""
-    notes = [f"{by}{printable(node.reason)}"] if node.reason or by else []
+    notes = [*use, *([f"{by}{printable(node.reason)}"] if node.reason or by else [])]
     if last is not None:
         why = f": {printable(last.detail)}" if last.detail else ""
         notes.append(f"{last.status.replace('_', ' ')} at {timestamps.short(last.at)}{why} (run {last.run_id})")

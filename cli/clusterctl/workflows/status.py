@@ -57,7 +57,7 @@ def hardware_of_all(store_url: str) -> dict[str, RecordedHardware]:
 
 
 def with_pool(config: Config, found: Overview) -> Overview:
-    """An overview with the nodes on which the pool says that a job runs; unchanged where it does not tell.
+    """An overview with what runs on each node, as the pool reports; unchanged where the pool does not report it.
 
     Raises:
         PoolError: the scheduler does not answer.
@@ -68,7 +68,7 @@ def with_pool(config: Config, found: Overview) -> Overview:
 
     with Store.open_to_read(config.store_url) as store:
         pool = load_pool(config.pool, store)
-        return replace(found, busy=frozenset(pool.busy([n.name for n in found.nodes]))) if isinstance(pool, Vacating) else found
+        return replace(found, busy=pool.busy([n.name for n in found.nodes])) if isinstance(pool, Vacating) else found
 
 
 def _racks(nodes: Sequence[NodeRecord], shown: Sequence[NodeRecord]) -> tuple[RackStatus, ...]:

@@ -134,3 +134,52 @@ def test_a_pool_that_does_not_answer_is_an_error(
     monkeypatch.setattr(loader, "load_pool", lambda _settings, store: BusyPool(store, {}, silent=True))
     assert main.call(["--state-dir", str(tmp_path), "status", "--ask-pool", "-o", "json"]) != 0
     assert "slurmctld does not answer" in capsys.readouterr().err
+
+
+def table(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str], str]:
+    assert main.call(["--state-dir", str(folder), "status", *words]) == 0
+    printed = capsys.readouterr()
+    return printed.out.splitlines(), printed.err
+
+
+def test_the_table_shows_which_nodes_jobs_use(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    write_rack(tmp_path).close()
+    monkeypatch.setattr(loader, "load_pool", lambda _settings, store: BusyPool(store, {OUT: "job 17 of e\x1b[2Jve", "other": "job 1"}))
+    (rack, *nodes), _ = table(tmp_path, capsys, "--ask-pool")
+    assert rack.endswith("; 1 in use")
+    assert [("not in use" in n, "in use: job 17 of e\\x1b[2Jve" in n) for n in nodes] == [
+        (True, False),
+        (False, True),
+        (True, False),
+        (True, False),
+    ]
+    assert "in use" not in "".join(table(tmp_path, capsys)[0])
+
+
+def test_the_table_of_many_nodes_counts_those_in_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fresh(tmp_path) as store:
+        store.register([a_node(f"n{i:03d}", slot=i) for i in range(201)])
+        with store._engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE nodes SET state = 'admitted'")
+    monkeypatch.setattr(loader, "load_pool", lambda _settings, store: BusyPool(store, {"n003": "job 1", "n007": "job 1"}))
+    lines, _ = table(tmp_path, capsys, "--ask-pool")
+    assert lines[0].endswith("; 2 in use")
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize("words", [(), ("-o", "json")])
+def test_a_pool_that_does_not_report_jobs_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    write_rack(tmp_path).close()
+    lines, notes = table(tmp_path, capsys, "--ask-pool", *words)
+    assert notes == "the pool `local` does not report which nodes run jobs\n"
+    assert not words or json.loads("\n".join(lines))["counts"]["in_use"] is None
+
+
+def test_metrics_of_the_record_query_no_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_rack(tmp_path).close()
+    file = tmp_path / "fleet.prom"
+    assert main.call(["--state-dir", str(tmp_path), "status", "--ask-pool", "--textfile", str(file)]) == 2
+    assert "--ask-pool" in capsys.readouterr().err
+    assert not file.exists()
