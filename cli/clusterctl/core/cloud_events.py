@@ -23,6 +23,7 @@ def transition_event(row: TransitionRow, source: str, mask: Callable[[str], str]
         "to_state": row.to_state.value,
         "reason": _text(row.reason, mask),
         "cause": row.cause.value if row.cause else None,
+        "reason_code": row.reason_code,
         "operator": row.operator,
         "run_id": row.run_id,
     }

@@ -16,6 +16,7 @@ def node_summary(node: NodeRecord) -> NodeSummary:
         node.name,
         node.state,
         node.reason,
+        node.reason_code,
         node.owner,
         node.since,
         node.rack,

@@ -13,6 +13,7 @@ class NodeSummary:
 
     Attributes:
         reason: why it is in this state.
+        reason_code: what took it out, for programs: `gate.rdma_pair`, `check.gpu.count`, `role.ofed`; empty where nothing was found.
         owner: the person who took it out; empty = nobody.
         since: when it entered its state.
         spec_digest: the declared state that was last applied.
@@ -24,6 +25,7 @@ class NodeSummary:
     name: str
     state: State
     reason: str
+    reason_code: str
     owner: str
     since: str
     rack: str

@@ -21,6 +21,7 @@ class NodeRecord:
     Attributes:
         groups: its inventory groups, nearest last.
         reason: why it is in this state.
+        reason_code: what took it out, `Reason.code`; empty where nothing was found, and before 0014.
         spec_digest: the declared state that was last applied (provisioned, admitted ...).
         declared_digest: the declared state when a run that held the node last read the inventory; differs from `spec_digest` when it changed since.
         last_run: id of the last run that included it.
@@ -46,6 +47,7 @@ class NodeRecord:
     leaf: str = ""
     spine: str = ""
     nvlink_domain: str = ""
+    reason_code: str = ""
 
     @property
     def spec_moved_on(self) -> bool:
@@ -55,7 +57,10 @@ class NodeRecord:
 
 @dataclass(frozen=True, slots=True)
 class TransitionRow:
-    """One transition of one node. `epoch` is the node's after it; `cause` is why a run or a policy took it out, None for all others and before 0010."""
+    """One transition of one node. `epoch` is the node's after it; `cause` is why a run or a policy took it out, None for all others and before 0010.
+
+    `reason_code` is what was found, as `NodeRecord.reason_code`.
+    """
 
     id: int
     node: str
@@ -68,6 +73,7 @@ class TransitionRow:
     at: str
     epoch: int
     cause: ReasonKind | None = None
+    reason_code: str = ""
 
 
 class RunStatus(StrEnum):

@@ -76,6 +76,10 @@ class Reason:
         """What it is about, for programs: `gate.rdma_pair`, `check.gpu.count`, `role.ofed`; the kind alone where no item is named, `unreachable`."""
         return f"{self.kind.value.split('_', 1)[0].removesuffix('s')}.{self.item}" if self.item else self.kind.value
 
+    def to_json(self) -> dict[str, str]:
+        """As every document shows it."""
+        return {"kind": self.kind.value, "code": self.code, "text": self.text, "device": self.device, "hint": self.hint}
+
 
 @dataclass(frozen=True, slots=True)
 class NodeVerdict:

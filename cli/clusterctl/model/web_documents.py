@@ -87,7 +87,7 @@ class RackDocument:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleStep:
-    """A node changed its state; `cause` is why a run or a policy took it out, null for all others."""
+    """A node changed its state; `cause` is why a run or a policy took it out, null for all others; `reason_code` is that of the node then."""
 
     at: str
     from_state: State
@@ -96,6 +96,7 @@ class LifecycleStep:
     run_id: str
     reason: str
     cause: ReasonKind | None
+    reason_code: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def node_document(found: Overview, page: NodePage, hardware: Mapping[str, Record
     return NodeDocument(
         node=listed_nodes(found, (story.node,), hardware)[0],
         transitions=tuple(
-            LifecycleStep(s.at, s.from_state, s.to_state, s.operator, s.run_id, s.reason, s.cause) for s in story.transitions
+            LifecycleStep(s.at, s.from_state, s.to_state, s.operator, s.run_id, s.reason, s.cause, s.reason_code) for s in story.transitions
         ),
         runs=tuple(run_summary(r, story.unfinished) for r in story.runs),
         findings=_findings(story.findings),

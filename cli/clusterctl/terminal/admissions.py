@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from clusterctl.model.records import Verification
-    from clusterctl.model.verdict import Admission, Reason
+    from clusterctl.model.verdict import Admission
 
 
 def show_admissions(admissions: Sequence[Admission], output: str) -> int:
@@ -31,13 +31,9 @@ def _json(admission: Admission) -> dict[str, object]:
         "name": verdict.node,
         "from": admission.from_state.value,
         "admitted": verdict.admit,
-        "reasons": [_reason_json(r) for r in verdict.reasons],
-        "notes": [_reason_json(r) for r in verdict.notes],
+        "reasons": [r.to_json() for r in verdict.reasons],
+        "notes": [r.to_json() for r in verdict.notes],
     }
-
-
-def _reason_json(reason: Reason) -> dict[str, str]:
-    return {"kind": reason.kind.value, "text": reason.text, "device": reason.device, "hint": reason.hint}
 
 
 def _lines(admission: Admission) -> Iterator[str]:

@@ -46,6 +46,7 @@ def history_body(story: Story) -> dict[str, Any]:
                 "run_id": s.run_id,
                 "reason": s.reason,
                 "cause": s.cause.value if s.cause else None,
+                "reason_code": s.reason_code,
                 "spec_digest": s.spec_digest,
             }
             for s in story.transitions

@@ -86,7 +86,7 @@ def provision_document(result: ProvisionResult) -> dict[str, Any]:
                 "name": n.node,
                 "state": n.state.value,
                 "reason": n.reason,
-                "reasons": [{"kind": r.kind.value, "text": r.text, "device": r.device, "hint": r.hint} for r in n.reasons],
+                "reasons": [r.to_json() for r in n.reasons],
                 "changed": n.changed,
                 "duration_s": round(n.duration_s, 1),
                 "touched": n.touched,

@@ -60,8 +60,10 @@ def drain(
     def move(node: NodeRecord) -> Move:
         take_out(pool, node.name, f"{to.value} by {operator}: {reason}")
         store.end_doubt(node.name)
-        store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=cause)
-        unmarked = marker.mark(node.name, found[node.name]) if found and node.name in found else ""
+        why = found.get(node.name) if found else None
+        code = why.code if why else cause.value if cause else ""
+        store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=cause, reason_code=code)
+        unmarked = marker.mark(node.name, why) if why else ""
         return Move(node.name, node.state, to, f"{reason}; {unmarked}" if unmarked else reason)
 
     marker = Marker(pool)

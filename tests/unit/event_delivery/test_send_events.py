@@ -51,7 +51,9 @@ class Site:
     def quarantine(self, reason: str = "gate_failed") -> None:
         """Two transitions."""
         self.store.transition(NODE, State.PROVISIONING, run_id="", operator="alice")
-        self.store.transition(NODE, State.QUARANTINED, run_id="", operator="alice", reason=reason, cause=ReasonKind.GATE_FAILED)
+        self.store.transition(
+            NODE, State.QUARANTINED, run_id="", operator="alice", reason=reason, cause=ReasonKind.GATE_FAILED, reason_code="gate.rdma_pair"
+        )
 
     @property
     def letters(self) -> tuple[DeadLetter, ...]:
@@ -109,6 +111,7 @@ def test_an_event_is_a_cloud_event_in_structured_mode(site: Site, hook: Webhook)
         "to_state": "quarantined",
         "reason": "gate_failed",
         "cause": "gate_failed",
+        "reason_code": "gate.rdma_pair",
         "operator": "alice",
         "run_id": "",
     }

@@ -46,7 +46,10 @@ def alter(folder: Path, statement: str) -> None:
 def test_the_snapshot_equals_the_data_of_the_store(store: Store, tmp_path: Path) -> None:
     store.start_run(a_run(), ["n1"])
     store.acquire(["n1", "n2"], run_id=a_run().id, holder="alice")
-    alter(tmp_path, "UPDATE nodes SET state = 'quarantined', reason = 'text: \u00e9', spec_digest = 'x', epoch = 3 WHERE name = 'n2'")
+    alter(
+        tmp_path,
+        "UPDATE nodes SET state = 'quarantined', reason = 'text: \u00e9', reason_code = 'role.ofed', spec_digest = 'x', epoch = 3 WHERE name = 'n2'",
+    )
     store.save_findings(a_run().id, findings(node="n1", status=NodeStatus.UNREACHABLE, detail="no route"), findings(node="n2"))
     assert sqlite_reader.read_snapshot(url(tmp_path)) == sqlite_reader.StoreSnapshot(store.nodes(), store.leases(), store.unanswered())
     assert [x.node for x in store.unanswered()] == ["n1"]

@@ -20,6 +20,7 @@ BAD = Reason(
     ReasonKind.GATE_FAILED,
     "rdma_pair mlx5_3: bandwidth_average 196 Gb/s, expected >= 360 Gb/s [a published floor]; all its partners were fine with others",
     device="mlx5_3",
+    item="rdma_pair",
     hint="reseat or replace its cable, then `clusterctl provision r12-n04 --retest`",
 )
 RESULT = ProvisionResult(
@@ -57,6 +58,7 @@ def test_programs_read_a_document(output: str, capsys: pytest.CaptureFixture[str
     Draft202012Validator(SCHEMA).validate(data)
     assert (data["schema_version"], data["kind"], data["exit_code"]) == (1, "provision", 7)
     assert data["nodes"][1]["reasons"][0]["device"] == "mlx5_3"
+    assert data["nodes"][1]["reasons"][0]["code"] == "gate.rdma_pair"
 
 
 def test_an_unknown_key_breaks_the_schema() -> None:

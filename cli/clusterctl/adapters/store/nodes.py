@@ -36,6 +36,7 @@ _COLUMNS = (
     t.nodes.c.leaf,
     t.nodes.c.spine,
     t.nodes.c.nvlink_domain,
+    t.nodes.c.reason_code,
 )
 _FROM_INVENTORY = ("rack", "slot", "groups", "profile", "declared_digest", "leaf", "spine", "nvlink_domain")
 _REFERRING = tuple(table for table in t.metadata.sorted_tables if any(key.column is t.nodes.c.name for key in table.foreign_keys))
@@ -68,6 +69,7 @@ class NodeRepository(Repository):
                     "name": n.name,
                     "state": State.REGISTERED.value,
                     "reason": "",
+                    "reason_code": "",
                     "spec_digest": "",
                     "last_run": "",
                     "since": now,

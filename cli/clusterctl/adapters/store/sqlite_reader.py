@@ -30,7 +30,7 @@ _BUSY_TIMEOUT_S = 20
 _STATES = {s.value: s for s in State}
 _NODES = (
     "SELECT name, rack, slot, groups, state, reason, spec_digest, last_run, since, profile, declared_digest, epoch, owner,"
-    " leaf, spine, nvlink_domain FROM nodes ORDER BY rack, slot, name"
+    " leaf, spine, nvlink_domain, reason_code FROM nodes ORDER BY rack, slot, name"
 )
 _LEASES = "SELECT node, run_id, holder, host, pid, mark, acquired_at, expires_at FROM leases ORDER BY node"
 _UNANSWERED = (

@@ -51,6 +51,7 @@ nodes = Table(
     Column("leaf", NAME, nullable=False, server_default=""),
     Column("spine", NAME, nullable=False, server_default=""),
     Column("nvlink_domain", NAME, nullable=False, server_default=""),
+    Column("reason_code", Text, nullable=False, server_default=""),
 )
 
 transitions = Table(
@@ -67,6 +68,7 @@ transitions = Table(
     Column("at", TIMESTAMP, nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("cause", SHORT_TEXT),
+    Column("reason_code", Text, nullable=False, server_default=""),
     Index("ix_transitions_node_id", "node", "id"),
 )
 

@@ -45,10 +45,11 @@ class TransitionRepository(Repository):
         owner: str = "",
         include_owned: bool = False,
         cause: ReasonKind | None = None,
+        reason_code: str = "",
     ) -> TransitionRow:
         """Change the state of a node. `run_id` is empty outside of a run; with `spec_digest` None the node keeps its digest.
 
-        `owner`: the person who takes it out. `cause`: why a run or a policy does; None where a person decides. `include_owned`: go on although somebody owns it.
+        `owner`: the person who takes it out. `cause`: why a run or a policy does; None where a person decides. `reason_code`: what was found or stated, `Reason.code`. `include_owned`: go on although somebody owns it.
 
         Raises:
             IllegalTransitionError: the lifecycle forbids it, the node is unknown, or its evidence does not allow `admitted`.
@@ -78,9 +79,13 @@ class TransitionRepository(Repository):
                 "at": self._clock(),
                 "epoch": node.epoch + 1 if to in VOIDS_EVIDENCE else node.epoch,
                 "cause": cause.value if cause else None,
+                "reason_code": reason_code,
             }
             key = connection.execute(insert(t.transitions).values(**row)).inserted_primary_key
-            changes = {"state": to.value, "reason": row["reason"], "spec_digest": digest, "since": row["at"], "epoch": row["epoch"]}
+            changes = {name: row[name] for name in ("reason", "reason_code", "spec_digest", "epoch")} | {
+                "state": to.value,
+                "since": row["at"],
+            }
             changes["owner"] = owner_after(node.owner, to, owner, operator)
             if run_id:
                 changes["last_run"] = run_id

@@ -103,16 +103,16 @@ class RunContext:
         """The nodes that have not ended yet."""
         return [self.candidates[n].node for n in self._active]
 
-    def move(self, name: str, to: State, step: Phase, reason: str = "", cause: ReasonKind | None = None) -> bool:
+    def move(self, name: str, to: State, step: Phase, reason: str = "", found: Reason | None = None) -> bool:
         """Record a transition of a node and report it. Where the record refuses it, the node ends as it is, and the others go on: False."""
         try:
-            self.step(name, to, step, reason, cause)
+            self.step(name, to, step, reason, found)
         except IllegalTransitionError as e:
             self.refuse(name, e)
             return False
         return True
 
-    def step(self, name: str, to: State, step: Phase, reason: str = "", cause: ReasonKind | None = None) -> None:
+    def step(self, name: str, to: State, step: Phase, reason: str = "", found: Reason | None = None) -> None:
         """As `move`.
 
         Raises:
@@ -127,7 +127,8 @@ class RunContext:
             reason=reason,
             spec_digest=digest,
             include_owned=self.options.include_drained,
-            cause=cause,
+            cause=found.kind if found else None,
+            reason_code=found.code if found else "",
         )
         self.services.store.save_run_node(self.run_id, name, phase=step.value)
         self.notify(NodeMoved(name, to, step, reason))
@@ -135,7 +136,7 @@ class RunContext:
     def quarantine(self, name: str, step: Phase, reasons: Sequence[Reason], exit_code: ExitCode | None = None) -> None:
         """Quarantine a node, and have its scheduler show the first reason; the others continue."""
         text = reasons[0].text + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
-        if not self.move(name, State.QUARANTINED, step, text, reasons[0].kind):
+        if not self.move(name, State.QUARANTINED, step, text, reasons[0]):
             return
         unmarked = self._marker.mark(name, reasons[0])
         if unmarked:

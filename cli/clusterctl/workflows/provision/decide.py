@@ -49,9 +49,7 @@ def return_to_pool(context: RunContext, findings: NodeFindings) -> None:
     results = context.services.store.gate_results(name, current=True)
     verdict = _verdict(context, name, findings, results, HostOutcome(name, HostStatus.OK))
     if not verdict.admit:
-        if context.move(
-            name, State.DRAINED, Phase.CHECK, f"not in the pool, and not proven good: {verdict.summary}", verdict.reasons[0].kind
-        ):
+        if context.move(name, State.DRAINED, Phase.CHECK, f"not in the pool, and not proven good: {verdict.summary}", verdict.reasons[0]):
             context.end(name, State.DRAINED, ExitCode.CHANGES_PENDING, verdict.summary, verdict.reasons)
         return
     try:
@@ -97,6 +95,6 @@ def _plain(verdict: NodeVerdict) -> dict[str, object]:
     return {
         "node": verdict.node,
         "admit": verdict.admit,
-        "reasons": [{"kind": r.kind.value, "text": r.text, "device": r.device, "hint": r.hint} for r in verdict.reasons],
+        "reasons": [r.to_json() for r in verdict.reasons],
         "notes": [r.text for r in verdict.notes],
     }
