@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import rich_click as click
 
-from clusterctl.commands.option_types import SENTENCE
+from clusterctl.commands.option_types import CODE, SENTENCE
 from clusterctl.commands.options import load_config, output_option, target_argument
 
 
 @click.command("drain")
 @target_argument
 @click.option("--reason", type=SENTENCE, required=True, metavar="TEXT", help="Why, for the record and the scheduler.")
+@click.option(
+    "--code",
+    type=CODE,
+    metavar="CODE",
+    help="What it is, for programs: record and scheduler show person.CODE. With `--to quarantined`, automatic repair may act on it.",
+)
 @click.option("--force", is_flag=True, help="Past the circuit breaker and the maintenance windows.")
 @click.option(
     "--to",
@@ -24,7 +30,7 @@ from clusterctl.commands.options import load_config, output_option, target_argum
 )
 @output_option
 @click.pass_context
-def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: str, wait: bool, output: str) -> int:
+def command(ctx: click.Context, *, target: str, reason: str, code: str | None, force: bool, to: str, wait: bool, output: str) -> int:
     """Take the nodes of TARGET out of the pool: for now, for work on them (maintenance), for the vendor (rma) or for good (retired).
 
     Outside of the maintenance windows of clusterctl.yml only `--to quarantined` takes members out: a faulty node need not wait.
@@ -44,7 +50,7 @@ def command(ctx: click.Context, *, target: str, reason: str, force: bool, to: st
         nodes = match(store.nodes(), target)
         pool, who = load_pool(config.pool, store), config.operator
         limits = config.limits.unplanned() if to == State.QUARANTINED else config.limits
-        moves = drain(store, pool, nodes, operator=who, reason=reason, force=force, to=State(to), owner=who, limits=limits)
+        moves = drain(store, pool, nodes, operator=who, reason=reason, force=force, to=State(to), owner=who, code=code or "", limits=limits)
         running = still_running(pool, moves, view.note_waiting if wait else None)
     unknown = ExitCode.CONFIG if running.problem else ExitCode.OK
     left = ExitCode.CHANGES_PENDING if running.jobs else unknown

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 if TYPE_CHECKING:
     from click import Context, Parameter
+
+
+_CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 
 class FiniteRange(click.FloatRange):
@@ -35,5 +39,18 @@ class Sentence(click.ParamType[str]):
         return text
 
 
+class Code(click.ParamType[str]):
+    """A word for programs, of characters that neither a scheduler nor a shell reads otherwise; up to 32."""
+
+    name = "code"
+
+    def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> str:
+        """The word as it is."""
+        if not _CODE.fullmatch(value):
+            self.fail(f"{value!r} is no word of letters, digits, `.`, `_` and `-`, up to 32 characters.", param, ctx)
+        return str(value)
+
+
 TIMEOUT_S = FiniteRange(1, 86_400)
 SENTENCE = Sentence()
+CODE = Code()

@@ -22,7 +22,10 @@ class MoveOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A transition of one node. `from_state` equals `to_state` if nothing changed; then `detail` is why, and `hint` what to do."""
+    """A transition of one node. `from_state` equals `to_state` if nothing changed; then `detail` is why, and `hint` what to do.
+
+    `reason_code`: that of the node after it.
+    """
 
     node: str
     from_state: State
@@ -30,6 +33,7 @@ class Move:
     detail: str = ""
     outcome: MoveOutcome = MoveOutcome.MOVED
     hint: str = ""
+    reason_code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ class NodeSummary:
 
     Attributes:
         reason: why it is in this state.
-        reason_code: what took it out, for programs: `gate.rdma_pair`, `check.gpu.count`, `role.ofed`; empty where nothing was found.
+        reason_code: what took it out, for programs: `gate.rdma_pair`, `check.gpu.count`, `role.ofed`, `person` for a drain; empty where nobody and nothing took it out.
         owner: the person who took it out; empty = nobody.
         since: when it entered its state.
         spec_digest: the declared state that was last applied.

@@ -21,7 +21,7 @@ class NodeRecord:
     Attributes:
         groups: its inventory groups, nearest last.
         reason: why it is in this state.
-        reason_code: what took it out, `Reason.code`; empty where nothing was found, and before 0014.
+        reason_code: what took it out, `Reason.code`; empty where nobody and nothing did, and before 0014.
         spec_digest: the declared state that was last applied (provisioned, admitted ...).
         declared_digest: the declared state when a run that held the node last read the inventory; differs from `spec_digest` when it changed since.
         last_run: id of the last run that included it.

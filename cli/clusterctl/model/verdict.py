@@ -18,7 +18,7 @@ class ReasonKind(StrEnum):
     """What kept a node out.
 
     REFUSED: the evidence is good, but its state or its pool says no. POOL_UNKNOWN: nobody knows whether the pool has it.
-    CHECK_WARNED, GATE_WARNED: notes, never reasons.
+    CHECK_WARNED, GATE_WARNED: notes, never reasons. PERSON: a person took it out; no verdict has it, nor is it a cause.
     """
 
     UNREACHABLE = "unreachable"
@@ -34,6 +34,7 @@ class ReasonKind(StrEnum):
     POOL_UNKNOWN = "pool_unknown"
     CHECK_WARNED = "check_warned"
     GATE_WARNED = "gate_warned"
+    PERSON = "person"
 
 
 K = ReasonKind
@@ -51,6 +52,7 @@ EXIT_CODES: dict[ReasonKind, ExitCode] = {
     K.POOL_UNKNOWN: ExitCode.CHANGES_PENDING,
     K.CHECK_WARNED: ExitCode.OK,
     K.GATE_WARNED: ExitCode.OK,
+    K.PERSON: ExitCode.CHANGES_PENDING,
 }
 
 
@@ -62,7 +64,7 @@ class Reason:
         text: what, found and expected, with the source of the expectation.
         device: the GPU or HCA concerned; empty where it is the whole node.
         hint: what to do next.
-        item: the gate, check or role concerned: `rdma_pair`, `hugepages.pages[1G].running`; empty where it is none of them.
+        item: the gate, check or role concerned, or what a person states: `rdma_pair`, `hugepages.pages[1G].running`; empty where it is none of them.
     """
 
     kind: ReasonKind
@@ -73,7 +75,7 @@ class Reason:
 
     @property
     def code(self) -> str:
-        """What it is about, for programs: `gate.rdma_pair`, `check.gpu.count`, `role.ofed`; the kind alone where no item is named, `unreachable`."""
+        """What it is about, for programs: `gate.rdma_pair`, `check.gpu.count`, `role.ofed`, `person.fan`; the kind alone where no item is named, `unreachable`."""
         return f"{self.kind.value.split('_', 1)[0].removesuffix('s')}.{self.item}" if self.item else self.kind.value
 
     def to_json(self) -> dict[str, str]:

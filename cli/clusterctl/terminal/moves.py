@@ -56,4 +56,4 @@ def _reason(move: Move) -> str:
 
 def _json(move: Move) -> dict[str, Any]:
     states = {"from": move.from_state.value, "state": move.to_state.value}
-    return {"name": move.node, **states, "outcome": move.outcome.value, "reason": move.detail}
+    return {"name": move.node, **states, "outcome": move.outcome.value, "reason": move.detail, "reason_code": move.reason_code}

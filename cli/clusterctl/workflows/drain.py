@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.pools.headroom import Headroom
-from clusterctl.adapters.pools.marking import Marker
+from clusterctl.adapters.pools.marking import Marker, mark_text
 from clusterctl.adapters.pools.read_back import take_out
 from clusterctl.adapters.pools.vacating import busy, vacate
 from clusterctl.core.lifecycle import OWNABLE, is_legal, next_action
@@ -13,6 +13,7 @@ from clusterctl.core.pool_limits import PoolLimits
 from clusterctl.model.errors import IllegalTransitionError, PoolError
 from clusterctl.model.move import Move, MoveOutcome, StillRunning
 from clusterctl.model.state import State
+from clusterctl.model.verdict import Reason, ReasonKind
 from clusterctl.workflows.lease import lease_for
 from clusterctl.workflows.reconcile import reconcile
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from clusterctl.adapters.pools.base import Pool
     from clusterctl.adapters.store.store import Store
     from clusterctl.model.records import NodeRecord
-    from clusterctl.model.verdict import Reason, ReasonKind
 
 RELEASABLE = OWNABLE
 
@@ -40,12 +40,15 @@ def drain(
     cause: ReasonKind | None = None,
     limits: PoolLimits = PoolLimits(),  # noqa: B008 frozen
     found: Mapping[str, Reason] | None = None,
+    code: str = "",
 ) -> tuple[Move, ...]:
     """Take nodes out: first of the pool, then in the record. Killed in between, no node is in the pool without being admitted.
 
     `to` is `drained`; or `maintenance`, `quarantined`, `rma` or `retired`: then its evidence no longer counts. With an `owner`, the person who does it, they
     stay out until they are released or explicitly included. `cause`: what a policy drains them for;
-    `found`: node -> what was found on it, for the scheduler to show. Nodes that are there already, or cannot go there, stay as they are.
+    `found`: node -> what was found on it, for the scheduler to show; `code`: what the owner states. A person's drain is no fault, so that automatic repair
+    does not act on planned work: the scheduler shows one only where the owner quarantines and states what for. Nodes that are there already, or cannot
+    go there, stay as they are.
 
     Raises:
         PoolError: `limits` forbid it, and `force` is not given; none was drained.
@@ -58,13 +61,16 @@ def drain(
         return None if is_legal(node.state, to) else _refused(node, to.value)
 
     def move(node: NodeRecord) -> Move:
-        take_out(pool, node.name, f"{to.value} by {operator}: {reason}")
+        text = f"{to.value} by {operator}: {reason}"
+        stated = Reason(ReasonKind.PERSON, text, item=code) if owner else None
+        take_out(pool, node.name, mark_text(node.name, stated) if stated else text)
         store.end_doubt(node.name)
-        why = found.get(node.name) if found else None
-        code = why.code if why else cause.value if cause else ""
-        store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=cause, reason_code=code)
-        unmarked = marker.mark(node.name, why) if why else ""
-        return Move(node.name, node.state, to, f"{reason}; {unmarked}" if unmarked else reason)
+        why = found.get(node.name) if found else stated
+        shown = why.code if why else cause.value if cause else ""
+        store.transition(node.name, to, run_id="", operator=operator, reason=reason, owner=owner, cause=cause, reason_code=shown)
+        is_fault = why is not stated or (code and to is State.QUARANTINED)
+        unmarked = marker.mark(node.name, why) if why and is_fault else ""
+        return Move(node.name, node.state, to, f"{reason}; {unmarked}" if unmarked else reason, reason_code=shown)
 
     marker = Marker(pool)
     reconcile(store, pool, operator)
@@ -112,9 +118,9 @@ def _each(nodes: Sequence[NodeRecord], left: Callable[[NodeRecord], Move | None]
 
 def _already(node: NodeRecord) -> Move:
     detail = f"by {node.owner}: {node.reason}" if node.owner else node.reason
-    return Move(node.name, node.state, node.state, detail, MoveOutcome.ALREADY)
+    return Move(node.name, node.state, node.state, detail, MoveOutcome.ALREADY, reason_code=node.reason_code)
 
 
 def _refused(node: NodeRecord, wanted: str) -> Move:
     error = IllegalTransitionError(node=node.name, current=node.state.value, wanted=wanted, hint=next_action(node.name, node.state))
-    return Move(node.name, node.state, node.state, str(error), MoveOutcome.REFUSED, error.hint)
+    return Move(node.name, node.state, node.state, str(error), MoveOutcome.REFUSED, error.hint, node.reason_code)

@@ -94,3 +94,19 @@ def test_the_jobs_of_a_node_that_stays_where_it_is_are_not_named(site: Site) -> 
     assert code == ExitCode.USAGE
     assert "job" not in err
     assert [(n["outcome"], n["running"]) for n in json.loads(out)["nodes"]] == [("refused", None), ("moved", "")]
+
+
+@pytest.mark.parametrize(("words", "code"), [((), "person"), (("--code", "fan.psu-2"), "person.fan.psu-2")])
+def test_the_record_has_a_code_for_what_a_person_does(site: Site, words: tuple[str, ...], code: str) -> None:
+    site.has({})
+    assert [n["reason_code"] for n in json.loads(site.run("-o", "json", *words)[1])["nodes"]] == [code, code]
+    step = site.store.history("r12-n01")[-1]
+    assert (step.reason, step.reason_code, step.cause) == ("fan noise", code, None)
+    assert [n["reason_code"] for n in json.loads(site.run("-o", "json")[1])["nodes"]] == [code, code], "it stays where nothing is changed"
+
+
+@pytest.mark.parametrize("code", ["", "two words", "$(id)", "a,b", "a=b", "größe", "'x'", "x\ny", "-x", "x" * 33])
+def test_a_code_that_a_scheduler_or_a_shell_would_read_otherwise_is_a_usage_error(site: Site, code: str) -> None:
+    site.has({})
+    assert site.run("--code", code)[0] == ExitCode.USAGE
+    assert site.states() == {State.ADMITTED}

@@ -12,6 +12,7 @@ from clusterctl.model.errors import ConfigError, PoolError
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 from support.lossy_kube import LossyKube
+from support.persons import drained_by_a_person
 from support.provisioning import World
 from support.stores import fresh
 
@@ -123,6 +124,25 @@ def test_a_quarantine_sets_it(kube: LossyKube, tmp_path: Path) -> None:
     assert world.states()[NAME] is State.QUARANTINED
     assert (shown(kube) or ("", "", ""))[2].startswith("clusterctl: gate.rdma_pair r12-n01")
     assert kube.members() == set(NAMES[1:])
+
+
+@pytest.mark.parametrize(
+    ("to", "code", "faulty"),
+    [
+        (State.DRAINED, "", False),
+        (State.DRAINED, "fan", False),
+        (State.MAINTENANCE, "fan", False),
+        (State.QUARANTINED, "", False),
+        (State.QUARANTINED, "fan", True),
+    ],
+)
+def test_a_person_sets_it_by_a_quarantine_with_a_code_alone(kube: LossyKube, tmp_path: Path, to: State, code: str, *, faulty: bool) -> None:
+    pool = pool_of(kube, condition=DECLARED)
+    pool.admit(NAME, "x")
+    drained_by_a_person(tmp_path / "site", pool, to, code)
+    text = f"clusterctl: person{'.fan' if code else ''} {NAME} {to} by ada: new DIMMs"
+    assert shown(kube, "ClusterctlAdmitted") == ("False", "OutOfPool", text)
+    assert shown(kube) == (("False", "ClusterctlGate", text) if faulty else None)
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
+import shlex
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
+from clusterctl import main
 from clusterctl.adapters.config import PoolDeclaration
 from clusterctl.adapters.pools.loader import check_pool
+from clusterctl.adapters.pools.marking import mark_text
+from clusterctl.model.verdict import Reason, ReasonKind
 from support.doc_blocks import blocks_of
+from support.rack_after_run import pooled_rack
 from support.roles import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PAGE = ROOT / "docs" / "how-to" / "pools.md"
 BLOCKS = [b.text for b in blocks_of(PAGE) if b.language == "yaml"]
@@ -44,3 +53,17 @@ def test_the_account_has_the_rights_that_the_calls_need_and_no_others() -> None:
     needed = {RIGHTS[call] for call in re.findall(r"self\._api\.([a-z_]+)", source)} - {None}
     (role,) = (d for text in BLOCKS for d in yaml.safe_load_all(text) if d.get("kind") == "ClusterRole")
     assert {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]} == needed
+
+
+def test_the_drain_of_the_page_states_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (text,) = (b.text for b in blocks_of(PAGE) if b.marks.get("runs-in") == "tests/unit/pools/test_pool_page.py")
+    store = pooled_rack(tmp_path)
+    (tmp_path / "clusterctl.yml").write_text("state_dir: .\noperator: ada\n")
+    monkeypatch.chdir(tmp_path)
+    assert main.call(shlex.split(text)[1:]) == 0
+    assert store.history("r12-n01")[-1].reason_code == "person.fan"
+
+
+@pytest.mark.parametrize(("code", "text"), [("", "drained by ada: fan noise"), ("fan", "maintenance by ada: new fan tray")])
+def test_the_reasons_of_the_page_are_those_of_a_persons_drain(code: str, text: str) -> None:
+    assert f"\nclusterctl: {mark_text('r12-n01', Reason(ReasonKind.PERSON, text, item=code))}\n" in PAGE.read_text()

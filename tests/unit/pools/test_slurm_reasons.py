@@ -18,6 +18,7 @@ from clusterctl.model.errors import ConfigError, PoolError
 from clusterctl.model.state import State
 from clusterctl.model.verdict import Reason, ReasonKind
 from support.lossy_slurm import LossySlurm
+from support.persons import drained_by_a_person
 from support.provisioning import World
 from support.roles import ROOT
 from support.stores import fresh
@@ -48,6 +49,8 @@ def pool_of(tmp_path: Path, **settings: Any) -> SlurmPool:
         (Reason(ReasonKind.ROLE_FAILED, "x", item="ofed"), "role.ofed"),
         (Reason(ReasonKind.ROLE_FAILED, "the playbook was cancelled"), "role_failed"),
         (Reason(ReasonKind.UNREACHABLE, "x"), "unreachable"),
+        (Reason(ReasonKind.PERSON, "x"), "person"),
+        (Reason(ReasonKind.PERSON, "x", item="fan"), "person.fan"),
     ],
 )
 def test_a_code_names_what_was_found(found: Reason, code: str) -> None:
@@ -164,3 +167,26 @@ def test_a_scheduler_that_does_not_answer_is_asked_once(slurm: LossySlurm, tmp_p
     slurm.faults(())
     assert marker.mark("r12-n02", GATE) == ""
     assert slurm.reason("r12-n02") == "clusterctl: drained"
+
+
+@pytest.mark.parametrize(("code", "shown"), [("", "person"), ("fan", "person.fan")])
+def test_a_persons_drain_begins_with_a_code_as_findings_do(slurm: LossySlurm, tmp_path: Path, code: str, shown: str) -> None:
+    pool = pool_of(tmp_path, reason_leader="[HC]")
+    pool.admit(NAME, "x")
+    drained_by_a_person(tmp_path / "state", pool, State.MAINTENANCE, code)
+    assert slurm.reason().startswith(f"[HC] {shown} {NAME} maintenance by ada: new DIMMs (clusterctl ")
+    assert pool.admit(NAME, "admitted by ada"), "it is ours"
+
+
+def test_what_a_run_found_stays_when_a_person_takes_the_node_over(slurm: LossySlurm, tmp_path: Path) -> None:
+    pool = pool_of(tmp_path)
+    pool.mark(NAME, GATE)
+    drained_by_a_person(tmp_path / "state", pool, State.MAINTENANCE, "fan")
+    assert slurm.reason() == "clusterctl: gate.rdma_pair r12-n01:mlx5_3"
+
+
+def test_a_person_who_says_what_is_broken_marks_the_node(slurm: LossySlurm, tmp_path: Path) -> None:
+    pool = pool_of(tmp_path)
+    pool.mark(NAME, GATE)
+    drained_by_a_person(tmp_path / "state", pool, State.QUARANTINED, "fan")
+    assert slurm.reason() == "clusterctl: person.fan r12-n01 quarantined by ada: new DIMMs"

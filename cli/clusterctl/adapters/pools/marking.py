@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from clusterctl.model.errors import PoolError, PoolUnreachableError
+from clusterctl.model.verdict import ReasonKind
 
 if TYPE_CHECKING:
     from clusterctl.adapters.pools.base import Pool
@@ -45,5 +46,6 @@ class Marker:
 
 
 def mark_text(node: str, found: Reason) -> str:
-    """`gate.rdma_pair r12-n04:mlx5_3`; without a part, `role.ofed r12-n04`."""
-    return f"{found.code} {node}" + (f":{found.device}" if found.device else "")
+    """`gate.rdma_pair r12-n04:mlx5_3`; without a part, `role.ofed r12-n04`. What a person writes follows, because no finding has it: `person r12-n04 drained by ada: fan`."""
+    text = f" {found.text}" if found.kind is ReasonKind.PERSON else ""
+    return f"{found.code} {node}" + (f":{found.device}" if found.device else "") + text
