@@ -24,19 +24,11 @@ short_description: Plan and write BIOS attributes through Redfish
 description:
   - Compares declared attributes with the current and the pending ones, and writes those that differ to the settings object of the machine.
     Nothing takes effect before a reset, which this module never triggers.
+extends_documentation_fragment: [clusterctl.gpu.bmc, clusterctl.gpu.bmc.writing]
 options:
-  baseurl: {description: "URL of the BMC, https only.", type: str, required: true}
-  username: {description: User of the BMC., type: str, required: true}
-  password: {description: Password of the user., type: str, required: true}
-  validate_certs: {description: Check the certificate of the BMC., type: bool, default: true}
-  ca_path: {description: PEM file of the authority that signed the certificate., type: path}
-  timeout: {description: Time limit of one request in seconds., type: int, default: 60}
-  system: {description: Id of the system if several have a BIOS., type: str, default: ""}
   vendor: {description: Vendor whose attributes are used; empty means as reported by the service., type: str, default: ""}
   attributes: {description: "Vendor to list of {name, value, also, optional}.", type: dict, default: {}}
   overrides: {description: Values that replace or add to those of the vendor; null removes one., type: dict, default: {}}
-  apply: {description: Write the changes; false only plans them., type: bool, default: false}
-  record_dir: {description: Folder on this machine for a record of written values; empty means none., type: path}
 author: clusterctl authors
 """
 EXAMPLES = r"""

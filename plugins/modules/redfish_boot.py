@@ -41,18 +41,10 @@ short_description: Set the boot order of a machine, or boot it once from its dis
 description:
   - Compares the boot order with a declaration and writes it. It takes effect at the next reset, which this module never triggers.
   - With O(disk_once) it makes the next boot start from the disk, whatever the order. Where the order starts with a disk already, nothing is written.
+extends_documentation_fragment: [clusterctl.gpu.bmc, clusterctl.gpu.bmc.writing]
 options:
-  baseurl: {description: "URL of the BMC, https only.", type: str, required: true}
-  username: {description: User of the BMC., type: str, required: true}
-  password: {description: Password of the user., type: str, required: true}
-  validate_certs: {description: Check the certificate of the BMC., type: bool, default: true}
-  ca_path: {description: PEM file of the authority that signed the certificate., type: path}
-  timeout: {description: Time limit of one request in seconds., type: int, default: 60}
-  system: {description: Id of the system if several have a BIOS., type: str, default: ""}
   order: {description: "Kinds (disk, network, cd, usb, shell), globs over names, or references, first to last.", type: list, elements: str, default: []}
   disk_once: {description: Boot once from the disk., type: bool, default: false}
-  apply: {description: Write the order; false only plans it., type: bool, default: false}
-  record_dir: {description: Folder on this machine for a record of the written order; empty means none., type: path}
 author: clusterctl authors
 """
 EXAMPLES = r"""

@@ -15,13 +15,8 @@ module: redfish_firmware
 short_description: Read firmware versions through Redfish
 description:
   - Reads the versions of the named components from the firmware inventory of a BMC. It writes nothing.
+extends_documentation_fragment: [clusterctl.gpu.bmc]
 options:
-  baseurl: {description: "URL of the BMC, https only.", type: str, required: true}
-  username: {description: User of the BMC., type: str, required: true}
-  password: {description: Password of the user., type: str, required: true}
-  validate_certs: {description: Check the certificate of the BMC., type: bool, default: true}
-  ca_path: {description: PEM file of the authority that signed the certificate., type: path}
-  timeout: {description: Time limit of one request in seconds., type: int, default: 60}
   components: {description: Globs of the names of the components., type: list, elements: str, required: true}
 author: clusterctl authors
 """

@@ -78,7 +78,7 @@ def test_it_carries_what_it_needs_and_nothing_else(archive: Path) -> None:
         names = files.getnames()
     assert {n.split("/")[0] for n in names} == LEVEL
     assert [n for n in names if "__pycache__" in n or "/collections" in n] == []
-    for kind, file in (("filter", "hugepages"), ("modules", "redfish_bios"), ("module_utils", "bios_plan")):
+    for kind, file in (("filter", "hugepages"), ("modules", "redfish_bios"), ("doc_fragments", "bmc"), ("module_utils", "bios_plan")):
         assert f"plugins/{kind}/{file}.py" in names
     assert {f"tools/clusterctl_tools/{p.name}" for p in (ROOT / "tools" / "clusterctl_tools").glob("*.py")} <= set(names)
 
@@ -94,6 +94,12 @@ def test_filters_and_the_module_are_found(installed: Path) -> None:
     done = play(installed, "play.yml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Skipping callback" not in done.stderr
+
+
+def test_the_documentation_of_a_module_has_what_it_shares_with_others(installed: Path) -> None:
+    argv = [str(BIN / "ansible-doc"), "-t", "module", "clusterctl.gpu.redfish_bios"]
+    done = subprocess.run(argv, cwd=installed, env=environment(installed), check=True, capture_output=True, text=True, timeout=300)
+    assert {"baseurl", "record_dir", "overrides"} <= set(done.stdout.split())
 
 
 @pytest.fixture(scope="module")

@@ -24,12 +24,13 @@ def test_the_program_that_forks_modules_is_where_the_plug_in_looks_for_it() -> N
     assert MEMBERS["payload/content/preloaded_python.py"] == MEMBERS["clusterctl_on_node/preloaded_python.py"]
 
 
-def test_filters_travel_without_their_documentation() -> None:
+def test_filters_and_modules_travel_without_their_documentation() -> None:
     """Nothing on a node reads it."""
     folder = "payload/content/playbooks/collections/ansible_collections/clusterctl/gpu/plugins/filter/"
     names = {name.removeprefix(folder) for name in MEMBERS if name.startswith(folder)}
     assert "ofed_names.py" in names
     assert [n for n in names if n.endswith(".yml")] == []
+    assert [n for n in MEMBERS if "gpu/plugins/doc_fragments/" in n] == []
 
 
 @pytest.mark.parametrize("where", ["path", "home"])

@@ -34,7 +34,7 @@ _KEPT_OF_DIST_INFO = frozenset({"METADATA", "entry_points.txt"})
 _COMPILED = (".so", ".pyc", ".pyd")
 _FQCN = re.compile(r"\b([a-z_]+)\.([a-z_]+)\.([a-z_0-9]+)\b")
 # ansible-doc alone reads them
-_FILTER_DOCUMENTS = re.compile(rf"{PAYLOAD}/content/.*plugins/filter/[^/]+\.ya?ml$")
+_DOCUMENTS = re.compile(rf"{PAYLOAD}/content/.*plugins/(filter/[^/]+\.ya?ml|doc_fragments/.+)$")
 _OWN = frozenset({("ansible", "builtin"), ("clusterctl", "gpu")})
 
 
@@ -55,7 +55,7 @@ def members() -> dict[str, bytes]:
     site = [(folder, f"site_roles/{name}") for name, folder in site_content().roles.items()]
     for folder, name in (*own, *site):
         found |= {f"{content}/{name}/{path}": data for path, data in _tree(folder)}
-    found = {name: data for name, data in found.items() if not _FILTER_DOCUMENTS.match(name)}
+    found = {name: data for name, data in found.items() if not _DOCUMENTS.match(name)}
     found[f"{content}/ansible.cfg"] = (root / "ansible.cfg").read_bytes()
     texts = [data for name, data in found.items() if name.startswith(content) and name.endswith((".yml", ".yaml"))]
     found |= {f"{content}/collections/{path}": data for path, data in collection_files(texts)}
