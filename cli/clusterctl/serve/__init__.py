@@ -1,1 +1,1 @@
-"""The web view and the JSON API: a view that knows results only, with Starlette and uvicorn of the extra `serve`."""
+"""The web view and the JSON API: a view of results that decides nothing, with Starlette and uvicorn of the extra `serve`."""

@@ -1,4 +1,4 @@
-"""Who may read: nobody but this machine, unless a token or a reverse proxy tells who asks. Pure."""
+"""Who may read: only this machine, unless a token is required or a reverse proxy identifies the client. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HOST = re.compile(r"(?:\[([0-9A-Fa-f:]+)\]|([^\s:\[\]@/]+))(?::[0-9]+)?")
 
 
 class Denial(StrEnum):
-    """Why a request gets no data."""
+    """Why a request is denied."""
 
     NO_TOKEN = "no_token"  # noqa: S105 no password
     NO_USER = "no_user"
@@ -33,12 +33,12 @@ class Denial(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a request must bring.
+    """What a request must contain.
 
     Attributes:
         token: as a bearer token, or as the password in a browser; empty = none is required.
-        header: of a reverse proxy that has proven who asks; lower case; empty = no proxy is believed.
-        proxies: the addresses from which the header is believed; empty = loopback addresses and the Unix socket.
+        header: set by a reverse proxy that has authenticated the client; lower case; empty = no proxy is trusted.
+        proxies: the addresses from which the header is trusted; empty = loopback addresses and the Unix socket.
         needs_own_host: neither is required, so the requested host name must be one of this machine: a page from elsewhere
             could have its own name resolved to 127.0.0.1 (DNS rebinding).
     """
@@ -53,7 +53,7 @@ def is_loopback(address: str) -> bool:
     """Whether an address reaches this machine only; `localhost` does.
 
     Raises:
-        UsageProblemError: it is no address.
+        UsageProblemError: the text is not an address.
     """
     if address == "localhost":
         return True
@@ -64,10 +64,10 @@ def is_loopback(address: str) -> bool:
 
 
 def access_of(*, address: str, token: str | None, header: str, proxies: Sequence[str]) -> Access:
-    """What requests must bring that come to an address; an empty one is a Unix socket. `token`: the content of the file, None without one.
+    """What requests to an address must contain; an empty address is a Unix socket. `token`: the content of the file, None without one.
 
     Raises:
-        UsageProblemError: everybody could read, or the options do not fit together.
+        UsageProblemError: anyone could read, or the options contradict each other.
     """
     networks = tuple(_network(p) for p in proxies)
     if networks and not header:
@@ -95,9 +95,9 @@ def _network(text: str) -> Network:
 
 
 def denial(access: Access, headers: Iterable[tuple[bytes, bytes]], peer: str | None) -> Denial | None:
-    """Why a request gets no data; None if it may read.
+    """Why a request is denied; None if it may read.
 
-    `headers` are as ASGI has them, names in lower case; `peer` is the address of the other end, None of a Unix socket.
+    `headers` as ASGI passes them, names in lower case; `peer` is the address of the client, None on a Unix socket.
     """
     sent = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
     if access.needs_own_host:
@@ -112,7 +112,7 @@ def denial(access: Access, headers: Iterable[tuple[bytes, bytes]], peer: str | N
 
 
 def _only(headers: Iterable[tuple[str, str]], name: str) -> str:
-    """The value of a header that came once: of two, nobody knows which one a proxy checked."""
+    """The value of a header that occurs once: with two, it is unknown which one the proxy checked."""
     found = [value for key, value in headers if key == name]
     return found[0] if len(found) == 1 else ""
 

@@ -1,4 +1,4 @@
-"""Documents as JSON answers."""
+"""Documents as JSON responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterctl.model.web_documents import ProblemDocument
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What is no fault of the server; the others are, and may pass.
+# Errors of the client; all others are errors of the server, and may be temporary.
 _STATUS = ((UnknownNodeError, 404), (UnknownRunError, 404), (UsageProblemError, 400))
 
 
@@ -27,7 +27,7 @@ class UnknownRackError(UnknownNodeError):
 
 @cache
 def adapter(document: Any) -> TypeAdapter[Any]:
-    """Writes documents of a class, and knows their schema."""
+    """Serializes documents of a class, and generates their schema."""
     return TypeAdapter(document)
 
 
@@ -37,15 +37,15 @@ def json_text(document: Any, value: Any) -> bytes:
 
 
 def json_answer(document: Any, value: Any) -> Response:
-    """A document as an answer."""
+    """A document as a response."""
     return Response(json_text(document, value), media_type="application/json")
 
 
 def problem(status: int, detail: str, hint: str = "", headers: Mapping[str, str] | None = None) -> Response:
-    """Why there is no answer."""
+    """An error as a response."""
     return Response(json_text(ProblemDocument, ProblemDocument(detail, hint)), status, headers, "application/json")
 
 
 def http_status(error: ClusterctlError) -> int:
-    """The status of an answer that reports an error."""
+    """The HTTP status of a response that reports an error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 503)

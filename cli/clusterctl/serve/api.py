@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A path that answers with a document.
+    """A path that returns a document.
 
     Attributes:
         path: below `/api/v1`.
-        said: what it answers, in a sentence.
+        said: what it returns, in a sentence.
         read: called with the source and the values of the parameters.
     """
 
@@ -51,7 +51,7 @@ class Endpoint:
 
     @property
     def can_miss(self) -> bool:
-        """Whether what is asked for may not be recorded."""
+        """Whether the requested item may be missing from the record."""
         return any(one.required for one in self.parameters)
 
 

@@ -1,4 +1,4 @@
-"""The application: routes, errors as answers, the guard before all of it."""
+"""The application: routes, errors as responses, the guard before all of it."""
 
 from __future__ import annotations
 

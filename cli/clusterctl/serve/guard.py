@@ -1,4 +1,4 @@
-"""Stands before all routes: refuses who may not read and whatever is no reading, and sets the headers that every answer has."""
+"""Runs before all routes: rejects clients that may not read and methods that do not read, and sets the headers of every response."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Guard:
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; of other protocols than HTTP there are none."""
+        """Handle a request; protocols other than HTTP are not supported."""
         if scope["type"] != "http":
             return
 

@@ -53,7 +53,7 @@ def page_routes(source: Source) -> Iterator[Route]:
 
 
 def problem_page(status: int, detail: str, hint: str) -> Response:
-    """Why there is no page."""
+    """An error as a page."""
     return _page("problem", status, detail=detail, hint=hint)
 
 

@@ -1,4 +1,4 @@
-"""Server-sent events for runs in progress: one when something changed, and a sign of life now and then."""
+"""Server-sent events for runs in progress: one after each change, and a keep-alive comment at intervals."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def listen(address: str, port: int) -> socket.socket:
     """A listening socket; of `localhost` on 127.0.0.1.
 
     Raises:
-        ListenError: the address is taken, or not of this machine.
+        ListenError: the address is in use, or does not belong to this machine.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
@@ -58,7 +58,7 @@ def listen_unix(path: Path) -> socket.socket:
     """A listening socket that this user and its group can reach; the socket of an earlier process is replaced.
 
     Raises:
-        ListenError: another process listens there, or it cannot be made.
+        ListenError: another process listens there, or the socket cannot be created.
     """
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -100,7 +100,7 @@ class _Stoppable(uvicorn.Server):
         self.stopped_by: signal.Signals | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's; from now on requests are answered and signals end it well."""
+        """As uvicorn's; from now on requests are served, and signals shut it down cleanly."""
         await super().startup(sockets=sockets)
         self.on_start()
 
@@ -119,11 +119,11 @@ class _Stoppable(uvicorn.Server):
         self.should_exit = True
         self.stopped_by = self.stopped_by or signal.Signals(number)
         self.stop.set()
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # that a request was cut off at the end is no error
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a request that is cut off at shutdown is not an error
 
 
 def serve_until_stopped(source: Source, access: Access, listening: socket.socket, on_start: Callable[[], None]) -> signal.Signals | None:
-    """Answer requests until a signal ends it; returns which one."""
+    """Serve requests until a signal ends it; returns the signal."""
     stop = threading.Event()
     path = listening.getsockname() if listening.family == socket.AF_UNIX else ""
     config = uvicorn.Config(
@@ -134,7 +134,7 @@ def serve_until_stopped(source: Source, access: Access, listening: socket.socket
         limit_concurrency=_MOST_CONNECTIONS,
         log_config=None,
         loop="asyncio",
-        proxy_headers=False,  # else a header could say which address a request comes from
+        proxy_headers=False,  # else a header could set the address that a request comes from
         server_header=False,
         timeout_graceful_shutdown=_STOP_WITHIN_S,
         ws="none",

@@ -23,7 +23,7 @@ class Source(Protocol):
         ...
 
     def hardware(self, names: Iterable[str] | None = None) -> Mapping[str, RecordedHardware]:
-        """What the recorded parts of these nodes, or of all, say; nodes without one are left out."""
+        """Hardware by node, from the recorded parts of these nodes or of all; nodes without a recorded part are left out."""
         ...
 
     def node(self, name: str) -> NodePage:

@@ -1,7 +1,7 @@
 """NET01-01: the leaf, spine and core switches above a node, as the inventory declares them.
 
-A site declares no core switch in words of clusterctl. Where it has one, it is a label of `node_labels`; a fabric of two tiers has none,
-and the suite, which wants all three, fails it.
+clusterctl has no variable for core switches. A site that has them declares them as a label of `node_labels`; a fabric of two tiers has none,
+and fails, because the suite requires all three.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The steps that nothing in the record of clusterctl can answer: the suite is told so, and skips them."""
+"""Steps for which the record of clusterctl has no data: reported as skipped, with the reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WHY: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def read(_site: Site, given: argparse.Namespace) -> dict[str, Any]:
-    """Never an answer."""
+    """Always raises: no step has data."""
     if given.step not in _WHY:
         raise NotAnsweredError(f"no step is called {given.step!r}; there are {', '.join(_WHY)}")
     why, fields = _WHY[given.step]

@@ -1,6 +1,6 @@
 """NET02-02: the NVLink domain of a node, as the inventory declares it.
 
-Where none is declared, nothing says whether the node has no NVLink or only no domain beyond its own board: that is no answer.
+Where none is declared, it is unknown whether the node has no NVLink or only no domain beyond its own board: the step fails.
 """
 
 from __future__ import annotations

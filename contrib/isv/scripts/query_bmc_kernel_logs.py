@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def read(site: Site, given: argparse.Namespace) -> dict[str, Any]:
-    """Which BMCs gave entries."""
+    """The BMCs that returned log entries."""
     found = site.ask("bmc", given.target, "--only", "log", "--entries", "1")["nodes"]
     hosts = [{"host_id": n.get("serial") or n["name"], "kernel_log_available": bool(n.get("log")), "why": _why(n)} for n in found]
     return {"hosts": hosts}
@@ -23,4 +23,4 @@ def _why(node: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(report("query_bmc_kernel_logs", __doc__, read, Option("target", "nodes to ask", "all")))
+    sys.exit(report("query_bmc_kernel_logs", __doc__, read, Option("target", "nodes to query", "all")))

@@ -1,6 +1,6 @@
 """CAP02-01: a record for each node.
 
-A machine is known by its serial. On bare metal the instance of a tenant is the machine under its name. It was created when it was
+A machine is identified by its serial. On bare metal the instance of a tenant is the machine under its name. It was created when it was
 admitted; one that is not in service, when its machine was first seen. Account, project and region are the site's: options and labels.
 """
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def read(site: Site, given: argparse.Namespace) -> dict[str, Any]:
-    """The records; a field that nobody recorded is empty or null, and fails its node."""
+    """The records; a field that is not recorded is empty or null, and fails its node."""
     nodes, labels, first_seen = site.nodes("--ask-pool"), site.labels(), _first_seen(site)
     records = [_record(n, labels.get(n["name"], {}), first_seen.get(n["name"], ""), given) for n in nodes]
     if any(n["in_use"] is None for n in nodes):
-        raise NotAnsweredError("the pool does not tell which nodes run jobs", nodes=records)
+        raise NotAnsweredError("the pool does not report which nodes run jobs", nodes=records)
     return {"nodes_checked": len(records), "nodes": records}
 
 

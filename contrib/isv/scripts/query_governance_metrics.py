@@ -1,7 +1,7 @@
 """CAP01-01: delivered, healthy, reserved and active, in nodes and GPUs.
 
-`active` is `in_use` of clusterctl, as the pool says. No pool says which tenant has a node: `reserved` are the nodes with the label that
-the site sets for that in `node_labels` of its inventory.
+`active` is `in_use` of clusterctl, as the pool reports it. No pool reports the tenant of a node: `reserved` counts the nodes with the label
+that the site sets for it in `node_labels` of its inventory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read(site: Site, given: argparse.Namespace) -> dict[str, Any]:
-    """All four, or why one of them is not known; the others are given all the same."""
+    """All four, or why one of them is unknown; the others are returned with the error."""
     found = site.ask("status", "--ask-pool")
     nodes, gpus = dict(found["counts"]), dict(found["gpu_counts"])
     gap = ""
@@ -25,9 +25,9 @@ def read(site: Site, given: argparse.Namespace) -> dict[str, Any]:
         held = [n for n in found["nodes"] if n["state"] != "retired" and labels.get(n["name"], {}).get(given.tenant_label)]
         nodes["reserved"], gpus["reserved"] = len(held), sum(n["gpus"] or 0 for n in held)
     else:
-        gap = "no pool tells which tenant a node is allocated to; name a label of node_labels with --tenant-label"
+        gap = "no pool reports the tenant of a node; name a label of node_labels with --tenant-label"
     if nodes["in_use"] is None:
-        gap = "the pool does not tell which nodes run jobs"
+        gap = "the pool does not report which nodes run jobs"
     if gpus["uncounted_nodes"]:
         gap = f"no part is recorded of {gpus['uncounted_nodes']} nodes: `clusterctl inventory TARGET --parts --read` reads them"
     ours = {"delivered": "delivered", "healthy": "healthy", "reserved": "reserved", "active": "in_use"}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read(site: Site, given: argparse.Namespace) -> dict[str, Any]:
-    """What the polls saw. A node whose serial nobody read yet has no identifier, and fails."""
+    """What the polls saw. A node whose serial has not been read yet has no identifier, and fails."""
     polls, pause_s = max(1, int(given.polls)), max(0, int(given.poll_interval))
     seen: list[list[dict[str, Any]]] = []
     for number in range(polls):

@@ -1,6 +1,6 @@
 """BFX03-01: serial numbers of chassis, baseboard, CPUs, GPUs and NICs, as recorded.
 
-Every machine has a chassis, a baseboard and CPUs, whether they tell a serial or not: x86 CPUs tell none.
+Every machine has a chassis, a baseboard and CPUs, whether they report a serial or not: x86 CPUs report none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BFX01-05: ask for another machine in place of one that crossed a health threshold; it leaves the pool for the vendor.
+"""BFX01-05: request another machine in place of one that crossed a health threshold; it leaves the pool for the vendor.
 
 A threshold is crossed where clusterctl quarantined the node, or a limit of `lemon_limits` is reached. A healthy machine is left alone.
 """

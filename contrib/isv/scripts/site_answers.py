@@ -1,6 +1,6 @@
-"""Asks clusterctl, and prints what NVIDIA/ai-cloud-validation reads: one JSON object.
+"""Queries clusterctl, and prints what NVIDIA/ai-cloud-validation reads: one JSON object.
 
-What clusterctl could not answer is `success: false` with the reason, and a failed check of the suite. What it never records is
+A query that failed is `success: false` with the reason, and a failed check of the suite. What clusterctl never records is
 `skipped: true` with the reason, which the suite reports as not shown. Exit status 1 with `success: false`.
 """
 
@@ -32,7 +32,7 @@ class Option:
 
 
 class NotAnsweredError(Exception):
-    """clusterctl could not answer; `fields` are what is known all the same."""
+    """clusterctl returned no result; `fields` are what is known anyway."""
 
     def __init__(self, why: str, **fields: Any) -> None:
         super().__init__(why)
@@ -40,7 +40,7 @@ class NotAnsweredError(Exception):
 
 
 class NotShownError(NotAnsweredError):
-    """Nothing in the record can show this: the suite is to skip it."""
+    """The record has no data for this: the suite skips it."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Site:
         raise NotAnsweredError(f"no recorded node has the name or the serial {machine!r}")
 
     def labels(self) -> dict[str, dict[str, str]]:
-        """Node -> its `node_labels`, as the inventory has them."""
+        """Node -> its `node_labels`, from the inventory."""
         return {n["name"]: n["labels"] for n in self.ask("inventory")["nodes"]}
 
 
@@ -94,7 +94,7 @@ def machine_id(node: dict[str, Any]) -> str:
 
 
 def report(step: str, said: str | None, read: Read, *options: Option) -> int:
-    """Parse the command line, ask, print; returns the exit status."""
+    """Parse the command line, query, print; returns the exit status."""
     parser = argparse.ArgumentParser(description=said)
     parser.add_argument("--site", default=os.environ.get("CLUSTERCTL_SITE", "."), help="folder of clusterctl.yml")
     for one in options:

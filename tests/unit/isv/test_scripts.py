@@ -104,7 +104,7 @@ def test_what_is_not_shown_here_is_skipped(site: IsvSite, script: str) -> None:
 
 
 FAILURES: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "no tenant": ("query_governance_metrics", (), "no pool tells which tenant"),
+    "no tenant": ("query_governance_metrics", (), "no pool reports the tenant of a node"),
     "no core switch": ("backend_switch_fabric", ("--node-id", GOOD), "declares no core switch"),
     "no spine": ("backend_switch_fabric", ("--node-id", BUSY), "no spine and no core switch"),
     "unknown node": ("backend_switch_fabric", ("--node-id", "n9"), "no node of the inventory is called 'n9'"),
@@ -127,7 +127,7 @@ def test_what_is_not_known_is_a_failure_with_the_reason(site: IsvSite, case: str
 @pytest.mark.parametrize("script", ["query_governance_metrics", "query_fleet_inventory"])
 def test_the_local_pool_does_not_tell_what_is_in_use(tmp_path: Path, script: str) -> None:
     code, answer = write_isv_site(tmp_path / "site", pool=False).run(script, "--tenant-label", "tenant")
-    assert (code, answer["error"]) == (1, "the pool does not tell which nodes run jobs")
+    assert (code, answer["error"]) == (1, "the pool does not report which nodes run jobs")
 
 
 def test_cpus_without_a_serial_are_no_machine_without_cpus(tmp_path: Path) -> None:
