@@ -139,7 +139,8 @@ def test_history_refuses_several_nodes(rack: tuple[Store, RunRow], capsys: pytes
 def test_drain_and_release_change_the_state(rack: tuple[Store, RunRow], capsys: pytest.CaptureFixture[str]) -> None:
     data = run_json(capsys, "drain", "r12-n01", "--reason", "fan noise")
     (node,) = data["nodes"]
-    assert node == {"name": "r12-n01", "from": "admitted", "state": "drained", "outcome": "moved", "reason": "fan noise", "running": ""}
+    why = {"reason": "fan noise", "reason_code": "person"}
+    assert node == {"name": "r12-n01", "from": "admitted", "state": "drained", "outcome": "moved", **why, "running": ""}
     data = run_json(capsys, "release", "r12-n01,r12-n04", "--reason", "repaired")
     assert [(n["name"], n["state"]) for n in data["nodes"]] == [("r12-n01", "registered"), ("r12-n04", "registered")]
     assert rack[0].history("r12-n04")[-1].operator == "bob"
@@ -150,7 +151,8 @@ def test_a_node_is_drained_to_rma_and_released(rack: tuple[Store, RunRow], capsy
     assert "hint: `clusterctl drain r12-n01" in capsys.readouterr().err
     data = run_json(capsys, "drain", "r12-n04", "--to", "rma", "--reason", "RMA 4711")
     (node,) = data["nodes"]
-    assert node == {"name": "r12-n04", "from": "quarantined", "state": "rma", "outcome": "moved", "reason": "RMA 4711", "running": ""}
+    why = {"reason": "RMA 4711", "reason_code": "person"}
+    assert node == {"name": "r12-n04", "from": "quarantined", "state": "rma", "outcome": "moved", **why, "running": ""}
     assert [n["state"] for n in run_json(capsys, "release", "r12-n04")["nodes"]] == ["registered"]
 
 

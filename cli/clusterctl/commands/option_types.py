@@ -47,7 +47,7 @@ class Code(click.ParamType[str]):
     def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> str:
         """The word as it is."""
         if not _CODE.fullmatch(value):
-            self.fail(f"{value!r} is no word of letters, digits, `.`, `_` and `-`, up to 32 characters.", param, ctx)
+            self.fail(f"{value!r} must be 1 to 32 letters, digits, `.`, `_` or `-`, and begin with a letter or digit.", param, ctx)
         return str(value)
 
 
