@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     from clusterctl.model.findings import NodeFindings
     from clusterctl.model.gate_result import GateResult, RawRecord
+    from clusterctl.model.installed_skew import InstalledSkew
     from clusterctl.model.part import Part
     from clusterctl.model.records import NodeRecord, RunRow, TransitionRow
     from clusterctl.model.slow_class import SlowClass
     from clusterctl.model.state import State
+    from clusterctl.model.version_skew import VersionSkew
 
 _ORDER = (Outcome.FAIL, Outcome.COULD_NOT_RUN, Outcome.WARN, Outcome.WAIVED, Outcome.PASS, Outcome.NOT_APPLICABLE)
 WORST_FIRST = {outcome: rank for rank, outcome in enumerate(_ORDER)}
@@ -87,6 +89,7 @@ class RunReport:
         no_records: why there are none; empty where there are.
         records_of: the runs that wrote `records`; empty where this run did.
         slow: classes that were slow as a whole in this run.
+        version_skews, installed_skews: scalable units with several versions of a tool, or of what runs on their nodes.
     """
 
     run: RunRow
@@ -98,6 +101,8 @@ class RunReport:
     no_records: str = ""
     records_of: tuple[str, ...] = ()
     slow: tuple[SlowClass, ...] = ()
+    version_skews: tuple[VersionSkew, ...] = ()
+    installed_skews: tuple[InstalledSkew, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ class Page:
         more_failures: the others of these nodes.
         warnings: what is only shown: warnings, and nodes taken out on purpose.
         slow: classes that were slow as a whole.
+        skews: versions that differ inside a scalable unit, for people.
         heatmap_of: the earlier runs that measured the heatmap; empty where this run did.
         data: what is drawn on demand.
     """
@@ -120,6 +121,7 @@ class Page:
     more_failures: tuple[AlikeRows, ...]
     warnings: tuple[AlikeRows, ...]
     slow: tuple[SlowClass, ...]
+    skews: tuple[str, ...]
     heatmap: Heatmap
     heatmap_of: tuple[str, ...]
     links: tuple[EvidenceLink, ...]

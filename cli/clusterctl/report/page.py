@@ -6,6 +6,8 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING
 
+from clusterctl.core.gates.judging.installed_skew import installed_text
+from clusterctl.core.gates.judging.version_skew import skew_text
 from clusterctl.core.lifecycle import MEANING
 from clusterctl.report import heatmap
 from clusterctl.report.alike import alike, first_of_same_nodes
@@ -56,6 +58,7 @@ def page_of(report: RunReport) -> Page:
         more_failures=more,
         warnings=tuple(p for p in problems if p.first.outcome in GOOD),
         slow=report.slow,
+        skews=(*map(skew_text, report.version_skews), *map(installed_text, report.installed_skews)),
         heatmap=heat,
         heatmap_of=report.records_of,
         links=report.links,

@@ -7,7 +7,12 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters import clock, raw_records
+from clusterctl.adapters.installed_versions_file import read_installed
 from clusterctl.adapters.slow_classes_file import read_slow
+from clusterctl.core.gates.judging.installed_skew import installed_skews
+from clusterctl.core.gates.judging.version_skew import version_skews
+from clusterctl.core.gates.planning.header import FILE as HEADER_FILE
+from clusterctl.core.gates.registry import gate_names
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.records import RunStatus
 from clusterctl.model.run_report import Earlier, EvidenceLink, NodeSection, RunReport
@@ -48,6 +53,7 @@ def collect(store: Store, run: RunRow, page_folder: Path) -> RunReport:
     unfinished = run.id in {r.id for r in store.unfinished_runs()}
     sections = tuple(node_sections(store, run, links))
     records, no_records, records_of = _records(store, run, files, sections)
+    units = _units(Path(run.directory))
     return RunReport(
         run=run,
         status="unfinished" if unfinished else run.status.value,
@@ -58,7 +64,18 @@ def collect(store: Store, run: RunRow, page_folder: Path) -> RunReport:
         no_records=no_records,
         records_of=records_of,
         slow=read_slow(Path(run.directory)),
+        version_skews=version_skews(
+            units, [r for s in sections if s.gates_earlier is None for r in s.gate_results if r.gate in gate_names()]
+        ),
+        installed_skews=installed_skews(units, read_installed(Path(run.directory))),
     )
+
+
+def _units(directory: Path) -> Mapping[str, str]:
+    """The scalable unit of each node, partners too, as the burn-in of the run knew it; none where it has no burn-in."""
+    if not (directory / HEADER_FILE).is_file():
+        return {}
+    return {node.name: node.place.su for node in raw_records.read_header(directory).stored_nodes()}
 
 
 def node_sections(store: Store, run: RunRow, links: Mapping[str, Sequence[EvidenceLink]]) -> Iterator[NodeSection]:

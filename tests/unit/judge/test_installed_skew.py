@@ -16,18 +16,16 @@ from clusterctl.adapters.config import Config
 from clusterctl.adapters.installed_versions_file import INSTALLED_FILE, installed_document, read_installed
 from clusterctl.adapters.store import Store
 from clusterctl.core.gates.judging.installed_skew import installed_skews, installed_text
-from clusterctl.core.gates.subject import subject_of
 from clusterctl.core.installed_versions import installed_versions
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.group_findings import GroupFindings
 from clusterctl.model.installed_skew import Component, InstalledVersion
-from clusterctl.model.node import Place
 from clusterctl.model.version_skew import VersionNodes
 from clusterctl.terminal.gates import show_results
 from clusterctl.workflows.burnin.recorded import burnin_run
 from clusterctl_validators.finding import Finding, Outcome, Severity
-from support.gates import CASES, TODAY, node
+from support.gates import CASES, node
 from support.roles import ROOT
 
 if TYPE_CHECKING:
@@ -46,8 +44,7 @@ def findings(found: Mapping[str, str]) -> tuple[Finding, ...]:
 
 
 def skews(nodes: Mapping[str, Mapping[str, str]], units: Mapping[str, str]) -> tuple[InstalledSkew, ...]:
-    subjects = [subject_of(replace(node(n), place=Place(su=units.get(n, ""))), TODAY) for n in nodes]
-    return installed_skews(subjects, {n: installed_versions(findings(found)) for n, found in nodes.items()})
+    return installed_skews({n: units.get(n, "") for n in nodes}, {n: installed_versions(findings(found)) for n, found in nodes.items()})
 
 
 @pytest.mark.parametrize("name", ALL_CASES)

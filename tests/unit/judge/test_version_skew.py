@@ -30,7 +30,7 @@ def skews(versions: Mapping[str, str], units: Mapping[str, str] | None = None) -
     subjects = [subject_of(replace(node(n), place=Place(su=(units or {}).get(n, ""))), TODAY) for n in versions]
     records = [record("nccl_node", n, nccl(477.0), tool_version=version) for n, version in versions.items()]
     results = judge(subjects, records, level="standard", gates=["nccl_node"])
-    return version_skews(subjects, results), results
+    return version_skews({s.name: s.node.place.su for s in subjects}, results), results
 
 
 def test_the_versions_of_a_unit_are_shown_with_their_nodes(capsys: pytest.CaptureFixture[str]) -> None:

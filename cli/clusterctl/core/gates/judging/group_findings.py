@@ -21,7 +21,8 @@ def group_findings(
     subjects: Sequence[Subject], results: Sequence[GateResult], installed: Mapping[str, Sequence[InstalledVersion]]
 ) -> GroupFindings:
     """The classes that are slow as a whole, and the scalable units with several versions of a tool, or of what is `installed` on their nodes."""
-    return GroupFindings(slow_classes(subjects, results), version_skews(subjects, results), installed_skews(subjects, installed))
+    units = {s.name: s.node.place.su for s in subjects}
+    return GroupFindings(slow_classes(subjects, results), version_skews(units, results), installed_skews(units, installed))
 
 
 def group_texts(group: GroupFindings) -> tuple[str, ...]:

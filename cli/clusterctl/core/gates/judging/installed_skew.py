@@ -11,7 +11,6 @@ from clusterctl.model.installed_skew import Component, InstalledSkew
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from clusterctl.core.gates.subject import Subject
     from clusterctl.model.installed_skew import InstalledVersion
     from clusterctl.model.version_skew import VersionNodes
 
@@ -24,13 +23,13 @@ _LABELS = {
 }
 
 
-def installed_skews(subjects: Sequence[Subject], installed: Mapping[str, Sequence[InstalledVersion]]) -> tuple[InstalledSkew, ...]:
-    """For each scalable unit and component of which its nodes, partners included, have more than one version; a node that is not in `installed` is not compared."""
+def installed_skews(units: Mapping[str, str], installed: Mapping[str, Sequence[InstalledVersion]]) -> tuple[InstalledSkew, ...]:
+    """For each scalable unit (`units`: that of each node) and component of which its nodes have more than one version; a node that is not in `installed` is not compared."""
     found: dict[tuple[str, Component, str], dict[str, set[str]]] = {}
-    for subject in subjects:
-        for one in installed.get(subject.name, ()):
-            versions = found.setdefault((subject.node.place.su, one.component, one.model), {})
-            versions.setdefault(one.version, set()).add(subject.name)
+    for node, unit in units.items():
+        for one in installed.get(node, ()):
+            versions = found.setdefault((unit, one.component, one.model), {})
+            versions.setdefault(one.version, set()).add(node)
     return tuple(_skew(*key, most_first(versions)) for key, versions in sorted(found.items()) if len(versions) > 1)
 
 

@@ -11,16 +11,14 @@ from clusterctl.model.version_skew import VersionNodes, VersionSkew
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from clusterctl.core.gates.subject import Subject
     from clusterctl.model.gate_result import GateResult
 
 
-def version_skews(subjects: Sequence[Subject], results: Sequence[GateResult]) -> tuple[VersionSkew, ...]:
-    """For each gate and scalable unit whose results name more than one version of the tool, which nodes have which.
+def version_skews(units: Mapping[str, str], results: Sequence[GateResult]) -> tuple[VersionSkew, ...]:
+    """For each gate and scalable unit (`units`: that of each node) whose results name more than one version of the tool, which nodes have which.
 
     Nodes with different versions are classes of their own, so without this a rack that was half updated is judged by its floors only.
     """
-    units = {s.name: s.node.place.su for s in subjects}
     found: dict[tuple[str, str], dict[str, set[str]]] = {}
     for result in results:
         if result.tool_version and result.node in units:
