@@ -22,6 +22,7 @@ ASSERTS_ONLY = True
 Spec = Mapping[str, Any]
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70
+VERSIONS = {"hardware.gpu[*].vbios": ("GPU VBIOS", "hardware.gpu[*].model"), "hardware.bios_version": ("BIOS", "hardware.machine")}
 
 _NO_GPUS = "no GPUs are declared for this node"
 _RESEAT = "power off the node and reseat it; if the fault remains, RMA"

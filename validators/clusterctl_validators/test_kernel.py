@@ -14,6 +14,7 @@ from clusterctl_validators.spec_view import SpecView
 
 ROLE = "kernel"
 RUNNING_KERNEL = "kernel.release.running"
+VERSIONS = {"kernel.release.running": ("kernel", "")}
 REBOOT = "reboot the node: the running kernel was started with other parameters"
 APPLY = "apply the role kernel"
 KEEP = "provision the node: it starts this kernel once, and keeps it when that boot succeeds"

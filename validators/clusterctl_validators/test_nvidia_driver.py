@@ -17,6 +17,7 @@ ROLE = "nvidia_driver"
 Spec = Mapping[str, Any]
 # nvidia-smi takes up to 30 s on eight GPUs while nvidia-persistenced does not run (Azure/aks-gpu pull 105); its own limit is 60 s.
 LIMIT_S = 70
+VERSIONS = {"nvidia_driver.version.running": ("GPU driver", "")}
 
 OPTIONS_FILE = "/etc/modprobe.d/90-clusterctl-nvidia.conf"
 PEERMEM_FILE = "/etc/modules-load.d/nvidia-peermem.conf"

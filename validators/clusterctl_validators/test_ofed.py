@@ -19,6 +19,8 @@ ROLE = "ofed"
 COLD = {"ofed.mlxconfig[*].running": "ofed.mlxconfig[*].persisted"}
 # With the wrong link type, no link comes up.
 COLD_LINKS = True
+# Boards of one kind (PSID) take one firmware.
+VERSIONS = {"ofed.firmware[*].running": ("HCA firmware", "ofed.firmware[*].psid")}
 # One check for each adapter: the tools need seconds for each, and a check has one time limit.
 EACH = {"device": "ofed_devices"}
 # flint and mlxconfig query an adapter by writing to its PCI configuration and registers.

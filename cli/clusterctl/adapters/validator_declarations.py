@@ -14,7 +14,7 @@ from clusterctl.adapters.site_content import checked_validator_dirs, site_conten
 from clusterctl.core.near_match import did_you_mean
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.node import Place
-from clusterctl.model.validator_traits import ColdSetting, EvidenceScope, RackRule, RoleTraits, ValidatorTraits
+from clusterctl.model.validator_traits import ColdSetting, EvidenceScope, RackRule, RoleTraits, ValidatorTraits, VersionCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -130,6 +130,18 @@ def _running_kernel(value: Any) -> dict[str, Any]:
     return {"running_kernel": value}
 
 
+def _versions(value: Any) -> dict[str, Any]:
+    """`{"<check of a version>": ("<component>", "<check of its model>")}`; a `*` stands for the item."""
+    checks = []
+    for check, (component, model) in dict(value).items():
+        if not all(isinstance(text, str) for text in (check, component, model)) or not component:
+            raise _UnusableError(f"{check!r}: the component, and the check of its model or an empty text")
+        if check.count("*") > 1 or model.count("*") > check.count("*"):
+            raise _UnusableError(f"{check!r}: {model!r}: one * for the item, in both")
+        checks.append(VersionCheck(check, component, model))
+    return {"versions": tuple(checks)}
+
+
 def _rack(value: Any) -> dict[str, Any]:
     known = {f.name for f in fields(RackRule)}
     given = dict(value)
@@ -151,6 +163,7 @@ _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "COLD_LINKS": _flag("cold_links"),
     "ABOUT_OTHERS": lambda value: {"about_others": _texts(value)},
     "RUNNING_KERNEL": _running_kernel,
+    "VERSIONS": _versions,
     "RACK": _rack,
 }
 _CODE = re.compile(r"^(?:def |class |async |@)", re.MULTILINE)

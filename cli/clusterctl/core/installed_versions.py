@@ -1,37 +1,37 @@
-"""The versions of driver, firmware and kernel that the findings of a node say. Pure."""
+"""The versions of drivers, firmware and kernel that the findings of a node say. Pure."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from clusterctl.model.installed_skew import Component, InstalledVersion
+from clusterctl.model.installed_skew import InstalledVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from clusterctl.model.validator_traits import ValidatorTraits, VersionCheck
     from clusterctl_validators.finding import Finding
 
-# check of the version, and the check beside it that names the model; both `found` are a bare value
-_CHECKS: tuple[tuple[Component, str, str], ...] = (
-    (Component.KERNEL, r"kernel\.release\.running", ""),
-    (Component.GPU_DRIVER, r"nvidia_driver\.version\.running", ""),
-    (Component.GPU_VBIOS, r"(hardware\.gpu\[\d+\])\.vbios", ".model"),
-    (Component.HCA_FIRMWARE, r"(ofed\.firmware\[[^\]]+\])\.running", ".psid"),
-    (Component.BIOS, r"(hardware)\.bios_version", ".machine"),
-)
 # A module that is not loaded is told in words.
 _VERSION = re.compile(r"\d")
 
 
-def installed_versions(findings: Iterable[Finding]) -> tuple[InstalledVersion, ...]:
-    """One for each component and model, whatever came of the check; none where the node did not say."""
+def installed_versions(findings: Iterable[Finding], traits: ValidatorTraits) -> tuple[InstalledVersion, ...]:
+    """One for each component and model that validators declare as a version, whatever came of the check; none where the node did not say."""
+    findings = tuple(findings)
     found = {f.check: f.found for f in findings}
-    seen: dict[tuple[Component, str], set[str]] = {}
-    for check, version in found.items():
-        for component, pattern, beside in _CHECKS:
-            match = re.fullmatch(pattern, check)
-            if match and _VERSION.search(version):
-                model = found.get(match[1] + beside, "") if beside else ""
-                seen.setdefault((component, model), set()).add(version)
+    seen: dict[tuple[str, str], set[str]] = {}
+    for finding in findings:
+        for declared in traits.of(finding.role).versions:
+            item = _item(declared, finding.check)
+            if item is not None and _VERSION.search(finding.found):
+                model = found.get(declared.model.replace("*", item), "")
+                seen.setdefault((declared.component, model), set()).add(finding.found)
     return tuple(InstalledVersion(component, model, ", ".join(sorted(versions))) for (component, model), versions in sorted(seen.items()))
+
+
+def _item(declared: VersionCheck, check: str) -> str | None:
+    """The item of a check, empty where it has none; None if it is another check."""
+    match = re.fullmatch(re.escape(declared.check).replace(r"\*", "(.+)"), check)
+    return next(iter(match.groups()), "") if match else None

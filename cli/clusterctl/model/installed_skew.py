@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clusterctl.model.version_skew import VersionNodes
-
-
-class Component(StrEnum):
-    """What has a version on a node."""
-
-    KERNEL = "kernel"
-    GPU_DRIVER = "gpu_driver"
-    GPU_VBIOS = "gpu_vbios"
-    HCA_FIRMWARE = "hca_firmware"
-    BIOS = "bios"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,12 +14,13 @@ class InstalledVersion:
     """A version that a validation saw on a node.
 
     Attributes:
+        component: as validators declare it: `GPU driver`, `HCA firmware` ...
         model: of the GPU, board (PSID) of the HCA, or model of the machine: only equal parts are to have equal versions. Empty where it is not known, and
             for kernel and driver.
         version: of all such parts of the node; several, sorted and joined by a comma, where they differ.
     """
 
-    component: Component
+    component: str
     model: str
     version: str
 
@@ -47,7 +37,7 @@ class InstalledSkew:
     """
 
     unit: str
-    component: Component
+    component: str
     model: str
     versions: tuple[VersionNodes, ...]
     majority: bool

@@ -53,6 +53,21 @@ class ColdSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionCheck:
+    """A check whose `found` is a version that the nodes of a scalable unit should share.
+
+    Attributes:
+        check: a `*` stands for the item.
+        component: what has the version, for people and programs: `GPU VBIOS`.
+        model: the check beside it whose `found` is the model of the part, with the same item; only equal parts are compared. Empty = all are equal.
+    """
+
+    check: str
+    component: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class RoleTraits:
     """The declarations of one module.
 
@@ -62,6 +77,7 @@ class RoleTraits:
         cold_links: links stay down while one of `cold` is not in force.
         about_others: checks about other nodes: no role changes them on this node, and the others have findings of their own.
         running_kernel: its check of the kernel that runs: later roles build for the declared one, so that is booted first. Empty = it declares none.
+        versions: its checks of versions, which burn-in compares inside a scalable unit.
         rack: what is compared; only with scope RACK.
     """
 
@@ -71,6 +87,7 @@ class RoleTraits:
     cold_links: bool = False
     about_others: tuple[str, ...] = ()
     running_kernel: str = ""
+    versions: tuple[VersionCheck, ...] = ()
     rack: RackRule | None = None
 
 

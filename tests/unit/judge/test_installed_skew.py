@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from clusterctl.adapters.config import Config
 from clusterctl.adapters.installed_versions_file import INSTALLED_FILE, installed_document, read_installed
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.core.gates.judging.installed_skew import installed_skews, installed_text
 from clusterctl.core.installed_versions import installed_versions
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.findings import NodeFindings, NodeStatus
 from clusterctl.model.group_findings import GroupFindings
-from clusterctl.model.installed_skew import Component, InstalledVersion
+from clusterctl.model.installed_skew import InstalledVersion
 from clusterctl.model.version_skew import VersionNodes
 from clusterctl.terminal.gates import show_results
 from clusterctl.workflows.burnin.recorded import burnin_run
@@ -44,7 +45,9 @@ def findings(found: Mapping[str, str]) -> tuple[Finding, ...]:
 
 
 def skews(nodes: Mapping[str, Mapping[str, str]], units: Mapping[str, str]) -> tuple[InstalledSkew, ...]:
-    return installed_skews({n: units.get(n, "") for n in nodes}, {n: installed_versions(findings(found)) for n, found in nodes.items()})
+    return installed_skews(
+        {n: units.get(n, "") for n in nodes}, {n: installed_versions(findings(found), validator_traits()) for n, found in nodes.items()}
+    )
 
 
 @pytest.mark.parametrize("name", ALL_CASES)
@@ -65,7 +68,7 @@ def test_a_skew_warns_once_and_is_what_the_schema_says(capsys: pytest.CaptureFix
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, json.loads((ROOT / "docs" / "reference" / "schemas" / "judge.schema.json").read_text(encoding="utf-8")))
     (shown,) = document["installed_skews"]
-    assert (shown["unit"], shown["component"], shown["majority"]) == ("su1", "gpu_driver", True)
+    assert (shown["unit"], shown["component"], shown["majority"]) == ("su1", "GPU driver", True)
     assert shown["versions"][1] == {"version": "575.57.08", "nodes": ["n2"]}
 
 
@@ -92,7 +95,7 @@ def test_a_burnin_knows_what_the_newest_validation_under_the_present_state_saw(t
         store.register([node("n1"), node("p1")])
         store.save_findings(run.rundir.id, *results)
     with burnin_run("n1", [node("n1")], [node("p1")], config, "quick", in_service=False) as run:
-        assert run.installed == {n: (InstalledVersion(Component.KERNEL, "", kernel),) for n, kernel in saw.items()}
+        assert run.installed == {n: (InstalledVersion("kernel", "", kernel),) for n, kernel in saw.items()}
         assert read_installed(run.rundir.path) == run.installed
     changed = replace(node("n1"), spec=replace(node("n1").spec, digest="sha256:1"))
     with burnin_run("n1", [changed], [node("p1")], config, "quick", in_service=False) as run:
@@ -100,7 +103,7 @@ def test_a_burnin_knows_what_the_newest_validation_under_the_present_state_saw(t
 
 
 @pytest.mark.parametrize(
-    "text", ["{", '{"schema_version": 2, "nodes": {}}', '{"schema_version": 1, "nodes": {"n1": [{"component": "fan"}]}}']
+    "text", ["{", '{"schema_version": 2, "nodes": {}}', '{"schema_version": 1, "nodes": {"n1": [{"component": "kernel"}]}}']
 )
 def test_damaged_versions_of_a_run_are_an_error(text: str, tmp_path: Path) -> None:
     assert read_installed(tmp_path) == {}
@@ -111,7 +114,7 @@ def test_damaged_versions_of_a_run_are_an_error(text: str, tmp_path: Path) -> No
 
 
 def test_the_document_says_what_was_read(tmp_path: Path) -> None:
-    installed: dict[str, Sequence[InstalledVersion]] = {"n1": (InstalledVersion(Component.BIOS, "SYS-821GE-TNHR", "3.2"),)}
+    installed: dict[str, Sequence[InstalledVersion]] = {"n1": (InstalledVersion("BIOS", "SYS-821GE-TNHR", "3.2"),)}
     (tmp_path / "gates").mkdir()
     (tmp_path / INSTALLED_FILE).write_text(json.dumps(installed_document(installed)))
     assert read_installed(tmp_path) == installed

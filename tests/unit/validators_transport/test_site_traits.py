@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,9 +12,11 @@ from clusterctl.adapters.inventory.load import load_nodes
 from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.adapters.validators import validate
 from clusterctl.core.cold_settings import awaiting_power_cycle
+from clusterctl.core.installed_versions import installed_versions
 from clusterctl.core.plan import PlanInput, make_plan
 from clusterctl.model.errors import ConfigError
 from clusterctl.model.findings import NodeFindings, NodeStatus
+from clusterctl.model.installed_skew import InstalledVersion
 from clusterctl.model.plan import PlannedAction
 from clusterctl.model.provision import ProvisionOptions
 from clusterctl.model.records import NodeRecord
@@ -149,6 +152,9 @@ BROKEN: list[tuple[str, str]] = [
     ('ASSERTS_ONLY = "yes"\n', "ASSERTS_ONLY: 'yes' is not True or False"),
     ('COLD = {"asset.a": "asset.b"}\n', "each needs one"),
     ("COLD = 5\n", "COLD: not a literal value of the right type"),
+    ('VERSIONS = {"asset.bmc": "BMC"}\n', "VERSIONS: not a literal value of the right type"),
+    ('VERSIONS = {"asset.bmc": ("", "")}\n', "'asset.bmc': the component, and the check of its model"),
+    ('VERSIONS = {"asset.bmc": ("BMC", "asset.model[*]")}\n', r"one \* for the item"),
     ('ABOUT_OTHERS = "asset.x"\n', "is not a tuple of texts"),
     ("def test_a():\n    pass\n\nASSERTS_ONLY = True\n", r"test_asset\.py:4: ASSERTS_ONLY: declared after the first function or class"),
 ]
@@ -161,6 +167,14 @@ def test_a_declaration_that_is_not_valid_is_an_error_with_file_and_line(site: Pa
         validator_traits()
     checks = {c.name: c for c in examine(read_config())}
     assert not checks["site roles"].ok
+
+
+def test_a_site_declares_what_is_a_version(site: Path) -> None:
+    text = 'VERSIONS = {"asset.drive[*].firmware": ("drive firmware", "asset.drive[*].model")}\n'
+    write(site, {"validators/test_asset.py": text})
+    seen = {"asset.drive[nvme0].firmware": "GDC7202Q", "asset.drive[nvme0].model": "PM9A3", "asset.drive[nvme1].firmware": "none"}
+    findings = [replace(_finding(check, Outcome.NOT_APPLICABLE), found=found) for check, found in seen.items()]
+    assert installed_versions(findings, validator_traits()) == (InstalledVersion("drive firmware", "PM9A3", "GDC7202Q"),)
 
 
 def test_a_module_is_not_imported(site: Path) -> None:

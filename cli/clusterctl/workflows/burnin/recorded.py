@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from clusterctl.adapters.store import Store
+from clusterctl.adapters.validator_declarations import validator_traits
 from clusterctl.model.errors import UsageProblemError
 from clusterctl.model.exit_codes import ExitCode
 from clusterctl.model.gate_result import gates_exit_code
@@ -66,9 +67,11 @@ def burnin_run(
     Raises:
         UsageProblemError: a node to be judged is admitted, and `in_service` is not set.
         LeaseHeldError: another run holds one of the nodes.
+        ConfigError: what a validator declares is not valid.
         StoreError: the state directory or the database cannot be used.
         InterruptedRunError: in place of KeyboardInterrupt.
     """
+    traits = validator_traits()
     with Store.open(config.store_url) as store:
         everyone = (*nodes, *partners)
         store.register_new(everyone)
@@ -87,7 +90,7 @@ def burnin_run(
         )
         with recorded_run(store, start) as recorded:
             store.register(everyone)
-            installed = keep_installed(store, names, recorded.rundir)
+            installed = keep_installed(store, names, recorded.rundir, traits)
             run = BurninRun(recorded.rundir, _close_killed(store, names), usual_of(store, [n.name for n in nodes]), installed)
             yield run
             judged = {n.name for n in nodes}

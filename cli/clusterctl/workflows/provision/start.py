@@ -207,13 +207,14 @@ def _context(
     """`lease_lost`: None where nothing is changed, so nothing is held."""
     request = selected.request
     options = request.options
+    traits = validator_traits()
 
     def burn_in(nodes: Sequence[Node], partners: Sequence[Node], on_event: Callable[[TaskEvent], None]) -> Sequence[GateResult]:
         site = replace(config, inventory=request.inventory)
         subjects = _together(selected, nodes, partners)
         usual = usual_of(store, [n.name for n in nodes])
         results = run_burnin(subjects, rundir, site, options.level, usual=usual, on_event=on_event)
-        installed = keep_installed(store, [s.name for s in subjects], rundir)
+        installed = keep_installed(store, [s.name for s in subjects], rundir, traits)
         for text in group_texts(group_findings(subjects, results, installed)):
             listener.notify(Note(f"warning: {text}"))
         return results
@@ -253,7 +254,7 @@ def _context(
         admitter=Admitter(store, pool, config.operator, versions(), signer(config.signing_key)),
         power_cycle=power_cycle,
         read_parts=partial(read_all_parts, inventory=request.inventory),
-        traits=validator_traits(),
+        traits=traits,
         on_node=_on_node(config, request, rundir, listener) if config.apply == APPLY_ON_NODE else None,
     )
     return RunContext(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterctl.core.gates.judging.version_skew import most_first
 from clusterctl.core.node_names import names_text
-from clusterctl.model.installed_skew import Component, InstalledSkew
+from clusterctl.model.installed_skew import InstalledSkew
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,18 +14,10 @@ if TYPE_CHECKING:
     from clusterctl.model.installed_skew import InstalledVersion
     from clusterctl.model.version_skew import VersionNodes
 
-_LABELS = {
-    Component.KERNEL: "the running kernel",
-    Component.GPU_DRIVER: "the loaded GPU driver",
-    Component.GPU_VBIOS: "the VBIOS of GPUs",
-    Component.HCA_FIRMWARE: "the firmware of HCAs",
-    Component.BIOS: "the BIOS",
-}
-
 
 def installed_skews(units: Mapping[str, str], installed: Mapping[str, Sequence[InstalledVersion]]) -> tuple[InstalledSkew, ...]:
     """For each scalable unit (`units`: that of each node) and component of which its nodes have more than one version; a node that is not in `installed` is not compared."""
-    found: dict[tuple[str, Component, str], dict[str, set[str]]] = {}
+    found: dict[tuple[str, str, str], dict[str, set[str]]] = {}
     for node, unit in units.items():
         for one in installed.get(node, ()):
             versions = found.setdefault((unit, one.component, one.model), {})
@@ -35,7 +27,7 @@ def installed_skews(units: Mapping[str, str], installed: Mapping[str, Sequence[I
 
 def installed_text(one: InstalledSkew) -> str:
     """For people: the nodes of the minority with their versions, that of the others, and what to do."""
-    what = f"{_LABELS[one.component]}{f' ({one.model})' if one.model else ''} differs{f' in scalable unit {one.unit}' if one.unit else ''}"
+    what = f"{one.component}{f' ({one.model})' if one.model else ''} differs{f' in scalable unit {one.unit}' if one.unit else ''}"
     first, *others = one.versions
     if one.majority:
         other = "; ".join(f"{names_text(v.nodes)}: {v.version}" for v in others)
@@ -45,5 +37,5 @@ def installed_text(one: InstalledSkew) -> str:
     return f"{what}: {versions}; no verdict on a node depends on it: bring them to one version, or declare the version, and its check names the nodes"
 
 
-def _skew(unit: str, component: Component, model: str, versions: tuple[VersionNodes, ...]) -> InstalledSkew:
+def _skew(unit: str, component: str, model: str, versions: tuple[VersionNodes, ...]) -> InstalledSkew:
     return InstalledSkew(unit, component, model, versions, majority=len(versions[0].nodes) > len(versions[1].nodes))
