@@ -22,6 +22,7 @@ from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.level import LEVELS
 from clusterctl.model.trace_sample import TraceSample
+from clusterctl_tools.torch_gemm import gemm_argv
 from clusterctl_tools.ubergemm import load_argv
 from fuzz.inputs import input_targets
 from support.gates import (
@@ -136,6 +137,7 @@ def _judge_targets() -> list[Target]:
         ),
         *_stress_targets(),
         *_results_targets(),
+        *_products_targets(),
         _solo(
             "nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct"), nccl(_NAN)]
         ),
@@ -185,6 +187,33 @@ def _results_targets() -> list[Target]:
         ]
 
     return [_judge_target("gpu_results", (subject,), [wrong, idle, died], records)]
+
+
+def _products_targets() -> list[Target]:
+    """A GPU one of whose products differs, one whose matrices were copied wrongly, and one that is wrong each time."""
+    declared = gates(gates_levels={level: ["torch_gemm"] for level in LEVELS})
+    subject = subject_of(node("n1", gpus=4, declared=declared), TODAY)
+    head = '{"schema_version": 1, "device": "NVIDIA H100 80GB HBM3", "torch": "2.11.0", "cuda": "13.0", "driver": "580", "dtype": "bfloat16", "size": 256}\n'
+    digests = '{{"first": "{0}", "last": "{1}", "again": "{2}", "products": 160, "differing": {3}}}\n'
+    rate = '{{"at_s": 1.0, "gflops": 669886.4, "products": 160, "differing": {0}}}\n'
+    right, other = "a" * 64, "b" * 64
+    good = head + rate.format(0) + digests.format(right, right, right, 0)
+    bad = [
+        head + rate.format(1) + digests.format(right, right, right, 1),
+        head + rate.format(0) + digests.format(other, other, right, 0),
+        head + rate.format(0) + digests.format(other, other, other, 0),
+    ]
+    cool = "".join(f"{i}, 00000000:{i + 16}:00.0, 1350, 693.50, 700.00, 66, 19, 55, 0x0000000000000004\n" for i in range(4))
+    samples = tuple(TraceSample(5.0 * i, 0.2, 0, cool) for i in range(10))
+
+    def records(text: str) -> list[RawRecord]:
+        loads = [
+            record("torch_gemm", "n1", output, step=f"gpu{i}", device=f"gpu{i}", tool="torch_gemm", argv=tuple(gemm_argv(i, 1)))
+            for i, output in enumerate([text, *[good] * 3])
+        ]
+        return [*loads, record("torch_gemm", "n1", "", step="trace", argv=("sleep", "50"), tool="torch_gemm", trace=samples)]
+
+    return [_judge_target("torch_gemm", (subject,), bad, records)]
 
 
 def _stress_targets() -> list[Target]:

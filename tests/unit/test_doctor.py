@@ -39,6 +39,17 @@ def test_installed_parts_are_found(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
+def test_a_client_without_sftp_loses_records_after_the_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "bin"
+    own.mkdir()
+    (own / "ssh").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", str(own))
+    found = checks(config(tmp_path))
+    assert found["ssh"].ok
+    assert (found["sftp"].ok, found["sftp"].required) == (False, True)
+    assert "openssh-client" in found["sftp"].hint
+
+
 def test_where_roles_run_is_told_with_the_number_of_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = replace(config(tmp_path), inventory=(written(tmp_path),))
     found = checks(site)["apply"]

@@ -83,7 +83,7 @@ def read_run(text: str) -> TorchRun:
     if head is None and not error:
         raise ValueError("it has no line that names the GPU")
     return TorchRun(
-        kind=tuple(str(head.get(name, "")) for name in ("device", "torch", "cuda", "driver", "dtype", "size")) if head else (),
+        kind=_kind(head) if head else (),
         rates_gflops=tuple(rates),
         products=products,
         differing=differing,
@@ -92,6 +92,14 @@ def read_run(text: str) -> TorchRun:
         again=_digest(end, "again"),
         error=error,
     )
+
+
+def _kind(head: Dict[str, Any]) -> Tuple[str, ...]:
+    """Complete: a GPU whose kind is not known would be compared with nobody."""
+    words = [str(_of(head, name, str)) for name in ("device", "torch", "cuda", "driver", "dtype")]
+    if not words[0] or not words[1]:
+        raise ValueError("it does not name the GPU or PyTorch")
+    return (*words, str(_of(head, "size", int)))
 
 
 def _object(line: str) -> Optional[Dict[str, Any]]:

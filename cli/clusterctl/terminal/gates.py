@@ -76,7 +76,8 @@ def result_lines(result: GateResult) -> list[str]:
         text = f"{where} reads {result.found} ({floor}); {result.detail}"
     else:
         detail = f"; {result.detail}" if result.detail else ""
-        text = f"{where}: {result.metric} {result.found}, expected {result.expected}, source {result.source}{detail}"
+        source = f", source {result.source}" if result.source else ""
+        text = f"{where}: {result.metric} {result.found}, expected {result.expected}{source}{detail}"
     return [printable(f"{text}{simulated}"), *([f"  hint: {printable(result.hint)}"] if result.hint else [])]
 
 

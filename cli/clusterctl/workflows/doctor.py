@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from clusterctl.adapters.config import Config
 
+_OPENSSH = "install the OpenSSH client: apt install openssh-client"
+
 
 def examine(config: Config) -> tuple[Check, ...]:
     """All checks, in the order in which one would repair things."""
@@ -37,7 +39,9 @@ def examine(config: Config) -> tuple[Check, ...]:
         _python(),
         _ansible(),
         _node_packages(),
-        _tool("ssh", "install the OpenSSH client: apt install openssh-client"),
+        _tool("ssh", _OPENSSH),
+        # Ansible fetches files with it, such as the records of a burn-in; without it they are lost when everything has been measured.
+        _tool("sftp", _OPENSSH),
         _tool("podman", "only the lab needs it: apt install podman", required=False),
         _state_dir(config.state_dir),
         _inventory(config),

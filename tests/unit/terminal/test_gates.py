@@ -81,3 +81,17 @@ def test_what_a_node_printed_cannot_move_the_cursor_or_pass_for_a_line(capsys: p
     document = shown(capsys, *results, output="json")
     assert document.replace("\n", "").isprintable()
     assert json.loads(document)["nodes"][0]["results"][0]["detail"] == FORGED
+
+
+def test_a_result_without_a_source_names_none(capsys: pytest.CaptureFixture[str]) -> None:
+    bad = replace(
+        a_result(Outcome.FAIL, node="r12-n01"),
+        metric="xid",
+        found="79",
+        expected="none that requires action",
+        detail="under load",
+        peers=(),
+        limit=None,
+    )
+    assert ": xid 79, expected none that requires action; under load" in shown(capsys, replace(bad, source=""))
+    assert "that requires action, source the vendor; under load" in shown(capsys, replace(bad, source="the vendor"))

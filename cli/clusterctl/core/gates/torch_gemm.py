@@ -9,9 +9,9 @@ from pydantic import Field
 from clusterctl.core.gates.gpu_stress import GpuStress, GpuStressSettings
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.product_digests import METRIC, judge_products
+from clusterctl.core.gates.planning.step import AGAIN
 from clusterctl.core.gates.settings import Seconds  # noqa: TC001 pydantic evaluates the annotations
 from clusterctl.core.parsers.torch_gemm import whole_run
-from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import GateResult, Outcome
 from clusterctl.model.level import Level  # noqa: TC001 pydantic evaluates the annotations
@@ -69,11 +69,14 @@ class TorchGemm(GpuStress):
 
     def judge(self, evidence: Evidence) -> tuple[GateResult, ...]:
         """The load as gpu_stress judges it, and the products of every GPU among those of equal ones."""
-        loads = [r for r in evidence.records if r.device]
-        whole = [(r, run) for r in loads if (run := _whole(self, r)) is not None and self._broken(r) is None]
+        whole = [(r, whole_run(self.output_of(r))) for r in evidence.records if r.device and self._broken(r) is None]
+        first = judge_products(self.name, [(r, run) for r, run in whole if not r.step.startswith(AGAIN)])
+        # A repeat of the load is one more chance to be wrong.
+        again = judge_products(self.name, [(r, run) for r, run in whole if r.step.startswith(AGAIN)])
+        worst = {(r.node, r.device): r for r in first}
+        worst |= {(r.node, r.device): r for r in again if r.outcome is Outcome.FAIL}
         judged = {s.name for s in evidence.judged}
-        products = [with_hint(self, r) for r in judge_products(self.name, whole) if r.node in judged]
-        return (*super().judge(evidence), *products)
+        return (*super().judge(evidence), *(with_hint(self, r) for r in worst.values() if r.node in judged))
 
     def _broken(self, record: RawRecord) -> GateResult | None:
         run = _read(record)
@@ -117,15 +120,6 @@ def _read(record: RawRecord) -> TorchRun | None:
     try:
         return torch_gemm.read_run(record.stdout)
     except ValueError:
-        return None
-
-
-def _whole(gate: TorchGemm, record: RawRecord) -> TorchRun | None:
-    if record.error or record.exit_status:
-        return None
-    try:
-        return whole_run(gate.output_of(record))
-    except UnparsableError:
         return None
 
 

@@ -9,6 +9,8 @@ from clusterctl.core.parsers.unparsable import UnparsableError
 from clusterctl.model.gate_result import Sample
 from clusterctl_tools.torch_gemm import TorchRun, read_run
 
+_BYTE_ORDER_MARK = "\ufeff"
+
 
 def whole_run(text: str) -> TorchRun:
     """The output of a run that went to its end.
@@ -17,7 +19,7 @@ def whole_run(text: str) -> TorchRun:
         UnparsableError: it is another output, or it ended early: without a rate, a comparison or its digests.
     """
     try:
-        run = read_run(text)
+        run = read_run(text.replace(_BYTE_ORDER_MARK, ""))
     except ValueError as e:
         raise UnparsableError(tool="torch_gemm", reason=str(e)) from e
     if run.error:

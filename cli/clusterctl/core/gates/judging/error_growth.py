@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from clusterctl_validators.gpu import GpuEvent, GpuVendor
 
 _SECONDS_PER_MINUTE = 60.0
+# An MMU fault (XID 31) of an H100 takes 170 characters.
+_EVENT_LIMIT = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,4 +189,4 @@ def _logged(this: _Comparison) -> Iterator[GateResult]:
 
 
 def _text(event: GpuEvent) -> str:
-    return f"{event.code}: {event.detail[:120]}"
+    return f"{event.code}: {event.detail[:_EVENT_LIMIT]}"

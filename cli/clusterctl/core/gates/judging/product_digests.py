@@ -24,10 +24,13 @@ def judge_products(gate: str, runs: Sequence[tuple[RawRecord, TorchRun]]) -> Ite
     """A result for each GPU, from whole runs.
 
     One product that differs fails it: hard errors need no repetition. So does a first product that most of at least three equal GPUs do not have;
-    it was computed twice, from matrices copied anew. Where equal GPUs have no majority, those of all that differ are not proven.
+    it was computed twice, from matrices copied anew. Where equal GPUs have no majority, none of them is proven. The GPUs of a node are equal: one that
+    names other versions than most of its node would be compared with nobody.
     """
     alike: dict[tuple[str, ...], Counter[str]] = {}
-    for _, run in runs:
+    kinds: dict[str, Counter[tuple[str, ...]]] = {}
+    for record, run in runs:
+        kinds.setdefault(record.node, Counter())[run.kind] += 1
         if _own_problem(run) is None:
             alike.setdefault(run.kind, Counter())[run.first] += 1
     for record, run in runs:
@@ -46,6 +49,9 @@ def judge_products(gate: str, runs: Sequence[tuple[RawRecord, TorchRun]]) -> Ite
         problem = _own_problem(run)
         if problem is not None:
             yield replace(blank, outcome=Outcome.FAIL, reason=GateReason.WRONG_RESULTS, found=problem)
+        elif 2 * kinds[record.node][run.kind] <= kinds[record.node].total():
+            detail = f"{record.device} names other versions than the other GPUs of the node: {', '.join(run.kind)}"
+            yield replace(blank, outcome=Outcome.COULD_NOT_RUN, rule="complete", reason=GateReason.WRONG_RUN, detail=detail)
         else:
             yield _among_equals(blank, run.first, alike[run.kind])
 
