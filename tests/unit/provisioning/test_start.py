@@ -18,7 +18,9 @@ from clusterctl.workflows.provision import start
 from clusterctl.workflows.provision.knowledge import Knowledge
 from clusterctl.workflows.provision.request import ProgressListener, ProvisionRequest
 from clusterctl.workflows.provision.start import plan_provision, run_provision
+from clusterctl_validators.finding import Finding, Outcome, Severity
 from support.gates import node
+from support.stores import a_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,3 +89,30 @@ def test_power_cycles_of_a_run_keep_the_sites_budget(tmp_path: Path, monkeypatch
     silent = ProgressListener(notify=lambda _: None, output=lambda _: None, confirm=lambda _: True)
     plan_provision(config, ProvisionRequest("n1", ProvisionOptions(), vault_ids=("site@v",)), silent)
     assert asked == [(["n1 bmc ('site@v',)"], PowerAction.CYCLE, "3", False)]
+
+
+def test_a_burn_in_names_the_nodes_with_another_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    kernels = {"n1": "6.8.0-1040-nvidia", "n2": "6.8.0-1046-nvidia", "n3": "6.8.0-1046-nvidia"}
+
+    def seen(name: str) -> NodeFindings:
+        kernel = Finding("kernel.release.running", "kernel", Outcome.NOT_APPLICABLE, Severity.MINOR, found=kernels[name])
+        return NodeFindings(name, NodeStatus.OK, "", (kernel,), 0.1)
+
+    def check(context: RunContext) -> Knowledge:
+        services = context.services
+        services.store.start_run(a_run("earlier"), kernels)
+        services.store.save_findings("earlier", *map(seen, kernels))
+        assert services.burn_in(context.nodes, (), lambda _: None) == ()
+        return Knowledge(make_plan((), ProvisionOptions(), read_traits(())), {})
+
+    monkeypatch.setattr(start, "run_burnin", lambda *_args, **_how: ())
+    monkeypatch.setattr(start, "load_nodes", lambda *_args, **_how: tuple(map(node, kernels)))
+    monkeypatch.setattr(start, "check_nodes", check)
+    config = Config(root=tmp_path, inventory=(), state_dir=tmp_path, operator="ada")
+    listener = ProgressListener(notify=told.append, output=lambda _: None, confirm=lambda _: True)
+    plan_provision(config, ProvisionRequest("n1,n2,n3", ProvisionOptions()), listener)
+    notes = [p.text for p in told if isinstance(p, Note) and "differs" in p.text]
+    assert [n.partition("; no verdict")[0] for n in notes] == [
+        "warning: kernel differs: n1: 6.8.0-1040-nvidia, against 6.8.0-1046-nvidia on most (2 nodes)"
+    ]

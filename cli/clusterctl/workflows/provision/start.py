@@ -213,8 +213,8 @@ def _context(
         site = replace(config, inventory=request.inventory)
         subjects = _together(selected, nodes, partners)
         usual = usual_of(store, [n.name for n in nodes])
-        results = run_burnin(subjects, rundir, site, options.level, usual=usual, on_event=on_event)
         installed = keep_installed(store, [s.name for s in subjects], rundir, traits)
+        results = run_burnin(subjects, rundir, site, options.level, usual=usual, on_event=on_event)
         for text in group_texts(group_findings(subjects, results, installed)):
             listener.notify(Note(f"warning: {text}"))
         return results
