@@ -8,7 +8,7 @@ import hmac
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from clusterctl.model.errors import UsageProblemError
@@ -40,7 +40,7 @@ class Access:
         header: set by a reverse proxy that has authenticated the client; lower case; empty = no proxy is trusted.
         proxies: the addresses from which the header is trusted; empty = loopback addresses and the Unix socket.
         needs_own_host: neither is required, so the requested host name must be one of this machine: a page from elsewhere
-            could have its own name resolved to 127.0.0.1 (DNS rebinding).
+            could have its own name resolved to 127.0.0.1 (DNS rebinding). A header from a loopback address counts for such names only, too.
     """
 
     token: str = ""
@@ -107,7 +107,8 @@ def denial(access: Access, headers: Iterable[tuple[bytes, bytes]], peer: str | N
     if access.token and _is_token(_only(sent, "authorization"), access.token):
         return None
     if access.header and _is_proxy(peer, access.proxies) and _only(sent, access.header).strip():
-        return None
+        # A browser on this machine is as near as its proxy: its page could name a user, but not a host of this machine.
+        return Denial.OTHER_HOST if _is_local(peer) and not _is_own_host(_only(sent, "host")) else None
     return Denial.NO_TOKEN if access.token else Denial.NO_USER
 
 
@@ -132,13 +133,21 @@ def _is_token(authorization: str, token: str) -> bool:
 def _is_proxy(peer: str | None, proxies: Sequence[Network]) -> bool:
     if peer is None:
         return not proxies
+    address = _address_of(peer)
+    return address is not None and (any(address in n for n in proxies) if proxies else address.is_loopback)
+
+
+def _is_local(peer: str | None) -> bool:
+    address = None if peer is None else _address_of(peer)
+    return address is not None and address.is_loopback
+
+
+def _address_of(peer: str) -> IPv4Address | IPv6Address | None:
     try:
         address = ip_address(peer)
     except ValueError:
-        return False
-    if isinstance(address, IPv6Address) and address.ipv4_mapped:
-        address = address.ipv4_mapped
-    return any(address in n for n in proxies) if proxies else address.is_loopback
+        return None
+    return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
 
 
 def _is_own_host(host: str) -> bool:

@@ -29,7 +29,7 @@ _WHY = {
     Denial.OTHER_HOST: (
         403,
         "this name is not one of this machine",
-        "open http://localhost or http://127.0.0.1; for other names start it with --token-file",
+        "open http://localhost or http://127.0.0.1; for other names start it with --token-file, or let the reverse proxy use --unix",
     ),
 }
 

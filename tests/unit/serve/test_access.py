@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from clusterctl.model.errors import UsageProblemError
-from clusterctl.serve.access import Access, access_of, denial
+from clusterctl.serve.access import Access, Denial, access_of, denial
 from clusterctl.serve.app import OPENAPI_PATH
 from clusterctl.serve.guard import Guard
 from support.asgi import ask
@@ -107,7 +107,22 @@ def test_a_proxy_is_known_on_a_socket_of_both_families() -> None:
 
 def test_a_proxy_on_this_machine_needs_no_address() -> None:
     for peer, lets_in in ((None, True), ("127.0.0.1", True), ("::1", True), ("10.0.0.1", False)):
-        assert (denial(BY_LOCAL_PROXY, wire([("x-remote-user", "alice")]), peer) is None) == lets_in, peer
+        assert (denial(BY_LOCAL_PROXY, wire([("x-remote-user", "alice"), ("host", "127.0.0.1:8787")]), peer) is None) == lets_in, peer
+
+
+@pytest.mark.parametrize(
+    "access", [BY_LOCAL_PROXY, access_of(address="127.0.0.1", token=None, header="X-Remote-User", proxies=["127.0.0.0/8"])]
+)
+def test_a_page_whose_name_leads_to_this_machine_cannot_name_a_user(access: Access) -> None:
+    """A browser beside the proxy sends what such a page sets, as its own host (DNS rebinding)."""
+    for host, why in (("fleet.evil.example:8787", Denial.OTHER_HOST), ("", Denial.OTHER_HOST), ("localhost:8787", None)):
+        assert denial(access, wire([("x-remote-user", "alice"), ("host", host)]), "127.0.0.1") is why, host
+
+
+def test_the_name_of_the_site_may_pass_through_a_unix_socket_and_from_another_machine() -> None:
+    sent = wire([("x-remote-user", "alice"), ("host", "fleet.site.example")])
+    assert denial(BY_LOCAL_PROXY, sent, None) is None
+    assert denial(BY_PROXY, sent, "10.0.0.1") is None
 
 
 @pytest.fixture(scope="module")
