@@ -17,6 +17,7 @@ _FILES = (
     "gpu_results",
     "torch_gemm",
     "cpu_stream",
+    "nvme_fio",
     "nccl_node",
     "rdma_pair",
     "rdma_pair_gpu",

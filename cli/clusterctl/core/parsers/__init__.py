@@ -23,6 +23,7 @@ TOOLS: dict[str, str] = {
     "nccl_tests": "nccl-tests and rccl-tests (all_reduce_perf ...), with or without NCCL_DEBUG lines and MPI tags",
     "nvbandwidth": "nvbandwidth, JSON (-j) or text",
     "nvidia_smi_query": "nvidia-smi --query-gpu=... --format=csv",
+    "nvme_read": "nvme_read.py of the burn-in: fio on every NVMe data disk of a node",
     "perfquery": "perfquery",
     "perftest": "ib_write_bw, ib_send_bw, ib_read_bw and their latency tests",
     "stream": "STREAM",

@@ -45,6 +45,11 @@ def gpus_of(node: Node) -> int:
     return len(count) if isinstance(count, list) else int(count)
 
 
+def nvme_disks_of(node: Node) -> int:
+    """The number of NVMe data disks of `hardware_nvme_data_disks`; 0 where the spec declares none."""
+    return int(node.spec.roles.get("hardware", {}).get("hardware_nvme_data_disks") or 0)
+
+
 def gpu_vendor_of(node: Node) -> str:
     """The vendor of its GPUs, `hardware_gpu_vendor`; runs that were recorded before there was a choice are of the default."""
     return str(node.spec.roles.get("hardware", {}).get("hardware_gpu_vendor") or DEFAULT)
