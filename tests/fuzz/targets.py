@@ -21,6 +21,7 @@ from clusterctl.core.parsers import UnparsableError, parse_output
 from clusterctl.model.gate_reason import GateReason
 from clusterctl.model.gate_result import Outcome
 from clusterctl.model.level import LEVELS
+from clusterctl.model.node import NodeSpec
 from clusterctl.model.trace_sample import TraceSample
 from clusterctl_tools.torch_gemm import gemm_argv
 from clusterctl_tools.ubergemm import load_argv
@@ -40,6 +41,7 @@ from support.gates import (
     repairs_without_evidence,
     snapshot,
 )
+from support.nvme import node_output, nvme_record
 from support.recorded import RECORDED
 from support.site_gate import FAN_FLOOR, Fans, registered
 
@@ -84,6 +86,7 @@ def _parser_targets() -> list[Target]:
         if file.is_file() and file.stat().st_size <= _LARGEST_BYTES:
             corpus.setdefault(entry["tool"], []).append(file.read_text(encoding="utf-8", errors="replace"))
     corpus.setdefault("error_snapshot", []).append(snapshot(5))
+    corpus.setdefault("nvme_read", []).append(node_output(2))
     return [Target(f"parser {tool}", texts, _parser_check(tool)) for tool, texts in sorted(corpus.items())]
 
 
@@ -138,6 +141,7 @@ def _judge_targets() -> list[Target]:
         *_stress_targets(),
         *_results_targets(),
         *_products_targets(),
+        _disks_target(),
         _solo(
             "nccl_node", one, [nccl(300.0), nccl(477.0, wrong="5", closing="5 FAILED"), nccl(477.0, via="SHM/direct/direct"), nccl(_NAN)]
         ),
@@ -214,6 +218,23 @@ def _products_targets() -> list[Target]:
         return [*loads, record("torch_gemm", "n1", "", step="trace", argv=("sleep", "50"), tool="torch_gemm", trace=samples)]
 
     return [_judge_target("torch_gemm", (subject,), bad, records)]
+
+
+def _disks_target() -> Target:
+    """Disks that are slow, return errors, were read for a moment, or are fewer than declared."""
+    floor = {"gate": "nvme_fio", "metric": "read_bandwidth", "kind": "floor", "value": 6.0, "unit": "GB/s", **SOURCE}
+    declared = gates(gates_levels={level: ["nvme_fio"] for level in LEVELS}, gates_baselines=[floor])
+    one = node("n1", declared=declared)
+    hardware = {**one.spec.roles["hardware"], "hardware_nvme_data_disks": 4}
+    subject = subject_of(replace(one, spec=NodeSpec({"hardware": hardware}, one.spec.gates, (), "sha256:0")), TODAY)
+    bad = [
+        node_output(4, gbps=3.4),
+        node_output(4, fio_error=5),
+        node_output(4, ran_s=3.0),
+        node_output(3),
+        node_output(4, {2: {"gbps": 3.4}}),
+    ]
+    return _judge_target("nvme_fio", (subject,), bad, lambda text: (nvme_record("n1", text),))
 
 
 def _stress_targets() -> list[Target]:

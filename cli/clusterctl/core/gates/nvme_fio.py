@@ -50,7 +50,7 @@ class NvmeFioSettings(GateSettings):
 
     Attributes:
         program: fio of the site's package.
-        ioengine: how fio reads; of a distribution that has engines in packages of their own, that package is needed, too.
+        ioengine: how fio reads; some distributions have engines in packages of their own.
         duration_s: of each measurement. Assumed: no public number says how long a disk must be read.
         timeout_s: for start and end, on top of `duration_s`.
     """
