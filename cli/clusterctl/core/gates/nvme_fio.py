@@ -12,7 +12,7 @@ from clusterctl.core.gates.judging.disk_reads import BANDWIDTH, read_disks
 from clusterctl.core.gates.judging.limits import compare_with_limits, floors, limit_text
 from clusterctl.core.gates.judging.missing_evidence import with_hint
 from clusterctl.core.gates.judging.reading import cut_short, not_run, read_record
-from clusterctl.core.gates.judging.two_of_three import Measurement, two_of_three
+from clusterctl.core.gates.judging.two_of_three import JudgedRun, two_of_three
 from clusterctl.core.gates.judging.two_of_two import asks_for_repeat
 from clusterctl.core.gates.node_gate import NodeGate
 from clusterctl.core.gates.planning.devices import nvme_disks_of
@@ -161,7 +161,7 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
         hinted = tuple(with_hint(self, p) for p in problems)
         return _Run(record, hinted, samples, {s.device: (s.detail, record.tool_version) for s in samples})
 
-    def _measurement(self, subject: Subject, run: _Run, among: Mapping[str, _Run]) -> Measurement:
+    def _measurement(self, subject: Subject, run: _Run, among: Mapping[str, _Run]) -> JudgedRun:
         """Its results, with its disks among those of all runs of `among`."""
         results = list(run.problems)
         if run.samples:
@@ -176,7 +176,7 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
             kinds = {(name, disk): kind for name, one in among.items() for disk, kind in one.kinds.items()}
             results += judge_rates(blank, rates, kinds, floored=bool(floors(limits)))
         own = [replace(r, simulated=run.record.simulated, tool_version=run.record.tool_version) for r in results]
-        return Measurement(own, {(BANDWIDTH, disk): f"{limit_text(rate)} {_UNIT}" for (_, disk), rate in run.rates.items()})
+        return JudgedRun(own, {(BANDWIDTH, disk): f"{limit_text(rate)} {_UNIT}" for (_, disk), rate in run.rates.items()})
 
 
 GATE = NvmeFio()

@@ -38,7 +38,8 @@ _DISK_ERRORS = {
 
 def read_disks(record: RawRecord, output: NvmeRun, declared: int, asked_s: float) -> tuple[tuple[GateResult, ...], tuple[Sample, ...]]:
     """What is wrong, and the samples of the disks that were read for `asked_s`; `declared`: how many there must be, 0 = at least one."""
-    problems, samples = list(_missing(record, output, declared)), []
+    problems = list(_missing(record, output, declared))
+    samples: list[Sample] = []
     for read in output.reads:
         found = _read(record, read, asked_s)
         if isinstance(found, GateResult):

@@ -19,7 +19,7 @@ _FINE_ENOUGH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class JudgedRun:
     """One of three: its results, and all its figures with their units, for people."""
 
     results: Sequence[GateResult]
@@ -31,7 +31,7 @@ class Measurement:
         return frozenset((r.metric, r.device) for r in self.results if is_low_figure(r))
 
 
-def two_of_three(runs: Sequence[Measurement]) -> Iterator[GateResult]:
+def two_of_three(runs: Sequence[JudgedRun]) -> Iterator[GateResult]:
     """The results of a node from all its measurements, the first one first.
 
     What is low in one of them is a warning only if two others are fine: one without a figure denies nothing. Whatever else any of them finds counts.
@@ -48,7 +48,7 @@ def two_of_three(runs: Sequence[Measurement]) -> Iterator[GateResult]:
             yield _decided(result, runs) if is_low_figure(result) else result
 
 
-def _decided(result: GateResult, runs: Sequence[Measurement]) -> GateResult:
+def _decided(result: GateResult, runs: Sequence[JudgedRun]) -> GateResult:
     place = (result.metric, result.device)
     fine = sum(place in run.figures and place not in run.low for run in runs)
     figures = ", ".join(run.figures.get(place, "no figure") for run in runs)
