@@ -112,6 +112,14 @@ def test_a_pass_has_the_lowest_rate_of_equal_disks_and_the_version_of_fio() -> N
     assert [(r.rule, r.value, r.found, r.unit, r.tool_version) for r in passed] == [("peers", 6.7, "6.7 to 6.8 GB/s", "GB/s", "fio-3.36")]
 
 
+def test_a_disk_without_peers_passes_its_floor_and_no_comparison() -> None:
+    for count, other, compared in ((2, {}, None), (5, {0: {"model": "A", "gbps": 6.1}}, "6.8 to 6.8 GB/s")):
+        results = judged([subject(floor=6.0)], [nvme_record("n1", node_output(count, other))])
+        found = {r.rule: (r.outcome, r.found) for r in results}
+        assert found["floor"][0] is Outcome.PASS
+        assert found["peers"] == ((Outcome.PASS, compared) if compared else (Outcome.NOT_APPLICABLE, ""))
+
+
 def test_a_missing_fio_is_installed_by_the_package_of_the_site() -> None:
     run = nvme_record("n1", '{"problem": "fio: No such file or directory"}\n', exit_status=3)
     (result,) = judged([subject()], [run])

@@ -41,6 +41,10 @@ def judge_rates(
     if alone and not floored:
         detail = f"{', '.join(alone)}: fewer than {LEAST_DISKS} equal disks on the node, fewer than {LEAST_PEERS} in the run, and no floor"
         yield replace(blank, outcome=Outcome.COULD_NOT_RUN, rule="baseline", detail=detail, reason=GateReason.NO_BASELINE)
-    elif own and not low:
-        least, most = (limit_text(v) for v in (min(own.values()), max(own.values())))
-        yield replace(blank, found=f"{least} to {most} {blank.unit}", value=min(own.values()))
+    elif not low:
+        compared = [rate for key, rate in own.items() if key[1] not in alone]
+        if compared:
+            least, most = (limit_text(v) for v in (min(compared), max(compared)))
+            yield replace(blank, found=f"{least} to {most} {blank.unit}", value=min(compared))
+        else:
+            yield replace(blank, outcome=Outcome.NOT_APPLICABLE, detail=f"{len(own)} disks are not a comparison")
