@@ -62,7 +62,7 @@ def walk(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def place_of(disk: str, sys_root: Path) -> dict[str, str]:
     """Model, PCI address and NUMA node of a disk, as far as the kernel shows them."""
     owner = sys_root / "block" / disk / "device"
-    # With native multipathing a disk belongs to a subsystem, and its controllers are below that.
+    # Assumed, not confirmed on a node: with native multipathing a disk belongs to a subsystem, and its controllers are below that.
     controllers = [owner, *sorted(p for p in owner.glob("nvme*") if re.match(r"nvme\d+$", p.name))]
     controller = next((c for c in controllers if (c / "address").is_file()), owner)
     return {"model": text(owner / "model"), "address": text(controller / "address"), "numa_node": text(controller / "device" / "numa_node")}
