@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from jinja2 import Environment
 
+from support.ansible_doc import ansible_doc
 from support.filters import filter_plugin
-from support.roles import COLLECTIONS, ROOT
+from support.roles import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 FILTERS: dict[str, Callable[..., Any]] = {
     f"clusterctl.gpu.{name}": function
@@ -29,18 +27,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One call for all: each start of ansible-doc takes seconds."""
-    home: Path = tmp_path_factory.mktemp("ansible")
-    env = {
-        "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
-        "ANSIBLE_HOME": str(home),
-        "HOME": str(home),
-        "PATH": "/usr/bin:/bin",
-        "LC_ALL": "C.UTF-8",
-    }
-    words = [sys.executable, "-m", "ansible.cli.doc", "-t", "filter", "-j", *FILTERS]
-    answer = subprocess.run(words, env=env, cwd=home, check=True, capture_output=True, text=True)
-    found: dict[str, Any] = json.loads(answer.stdout)
-    return found
+    return ansible_doc("filter", FILTERS, tmp_path_factory.mktemp("ansible"))
 
 
 def test_each_filter_is_known(known: dict[str, Any]) -> None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 import yaml
 
+from support.ansible_doc import ansible_doc
 from support.filters import module_plugin
-from support.roles import COLLECTIONS, ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from support.roles import ROOT
 
 FOLDER = ROOT / "plugins" / "modules"
 NAMES = sorted(p.stem for p in FOLDER.glob("*.py"))
@@ -29,17 +24,7 @@ class TakenError(Exception):
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One call for all: each start of ansible-doc takes seconds."""
-    home: Path = tmp_path_factory.mktemp("ansible")
-    env = {
-        "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
-        "ANSIBLE_HOME": str(home),
-        "HOME": str(home),
-        "PATH": "/usr/bin:/bin",
-        "LC_ALL": "C.UTF-8",
-    }
-    words = [sys.executable, "-m", "ansible.cli.doc", "-t", "module", "-j", *(f"clusterctl.gpu.{n}" for n in NAMES)]
-    answer = subprocess.run(words, env=env, cwd=home, check=True, capture_output=True, text=True)
-    found: dict[str, Any] = json.loads(answer.stdout)
+    found = ansible_doc("module", [f"clusterctl.gpu.{n}" for n in NAMES], tmp_path_factory.mktemp("ansible"))
     return {name.rpartition(".")[2]: one["doc"] for name, one in found.items()}
 
 

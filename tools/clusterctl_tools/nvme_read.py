@@ -3,8 +3,9 @@
 The program is clusterctl's own (role burnin); fio is of the site's package.
 """
 
-import json
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from .json_lines import object_in
 
 PROGRAM = "nvme_read.py"
 NO_FIO = 3
@@ -67,7 +68,7 @@ def read_run(text: str) -> NvmeRun:
     reads: List[DiskRead] = []
     problem = ""
     for line in filter(str.strip, text.splitlines()):
-        values = _object(line)
+        values = object_in(line)
         if "problem" in values:
             problem = _text(values, "problem")
         elif "schema_version" in values and disks is None:
@@ -80,16 +81,6 @@ def read_run(text: str) -> NvmeRun:
     if len(set(named)) != len(named) or set(named) - set(disks or ()):
         raise ValueError("a disk is reported twice, or was not to be read")
     return NvmeRun(disks, tuple(reads), problem)
-
-
-def _object(line: str) -> Dict[str, Any]:
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError) as e:
-        raise ValueError("a line of it is cut off: {!r}".format(line[:80])) from e
-    if not isinstance(values, dict):
-        raise ValueError("a line of it is not an object: {!r}".format(line[:80]))  # noqa: TRY004 one kind of error for all bad output
-    return values
 
 
 def _disks(values: Dict[str, Any]) -> Tuple[str, ...]:

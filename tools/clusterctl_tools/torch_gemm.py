@@ -3,8 +3,9 @@
 The program is clusterctl's own (role burnin); it needs an interpreter that has PyTorch.
 """
 
-import json
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from .json_lines import object_in
 
 PROGRAM = "torch_gemm.py"
 # Beside the agent, which runs in its folder; the interpreter is a setting.
@@ -67,9 +68,9 @@ def read_run(text: str) -> TorchRun:
     rates: List[float] = []
     products, differing = 0, None
     for line in text.splitlines():
-        values = _object(line)
-        if values is None:
-            continue
+        if not line.lstrip().startswith("{"):
+            continue  # libraries print lines of their own
+        values = object_in(line)
         if "error" in values:
             error = _of(values, "error", str)
         elif "schema_version" in values:
@@ -100,19 +101,6 @@ def _kind(head: Dict[str, Any]) -> Tuple[str, ...]:
     if not words[0] or not words[1]:
         raise ValueError("it does not name the GPU or PyTorch")
     return (*words, str(_of(head, "size", int)))
-
-
-def _object(line: str) -> Optional[Dict[str, Any]]:
-    """A line of its own; None for what libraries print between them."""
-    if not line.lstrip().startswith("{"):
-        return None
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError) as e:
-        raise ValueError("a line of it is cut off: {!r}".format(line[:80])) from e
-    if not isinstance(values, dict):
-        raise ValueError("a line of it is not an object: {!r}".format(line[:80]))  # noqa: TRY004 one kind of error for all bad output
-    return values
 
 
 def _of(values: Dict[str, Any], name: str, kind: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The versions of drivers, firmware and kernel that the findings of a node say. Pure."""
+"""The versions of drivers, firmware and kernel in the findings of a node. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from clusterctl.model.validator_traits import ValidatorTraits, VersionCheck
     from clusterctl_validators.finding import Finding
 
-# A module that is not loaded is told in words.
+# Where a module is not loaded, `found` has words.
 _VERSION = re.compile(r"\d")
 
 
 def installed_versions(findings: Iterable[Finding], traits: ValidatorTraits) -> tuple[InstalledVersion, ...]:
-    """One for each component and model that validators declare as a version, whatever came of the check; none where the node did not say."""
+    """One for each component and model that validators declare as a version, whatever came of the check; none where the node showed no version."""
     findings = tuple(findings)
     found = {f.check: f.found for f in findings}
     seen: dict[tuple[str, str], set[str]] = {}

@@ -148,16 +148,16 @@ class NvmeFio(NodeGate[NvmeFioSettings]):
         return replace(step, name=name, timeout_s=step.timeout_s + seconds + nvme_read.END_S)
 
     def _run(self, subject: Subject, record: RawRecord) -> _Run:
-        asked = nvme_read.asked_s(record.argv)
+        planned_s = nvme_read.asked_s(record.argv)
         reading = read_record(self, record)
         try:
             output = read_output(self.output_of(record))
         except UnparsableError:
             return _Run(record, (not_run(self, record, reading),))
-        early = cut_short(record, asked)
+        early = cut_short(record, planned_s)
         if record.error or record.exit_status or early:
             return _Run(record, (not_run(self, record, early if early and not reading.rule else reading),))
-        problems, samples = read_disks(record, output, nvme_disks_of(subject.node), asked)
+        problems, samples = read_disks(record, output, nvme_disks_of(subject.node), planned_s)
         hinted = tuple(with_hint(self, p) for p in problems)
         return _Run(record, hinted, samples, {s.device: (s.detail, record.tool_version) for s in samples})
 

@@ -84,8 +84,8 @@ def _ended(record: RawRecord, read: DiskRead, error: int) -> GateResult:
         return replace(failed, outcome=Outcome.FAIL, rule="read", expected="no error", found=_DISK_ERRORS[error], source=_SOURCE)
     if read.exit_status is None:
         return _broken(record, read.disk, GateReason.TIMED_OUT, f"{read.disk}: {read.error}")
-    told = f"error {error}" if error else f"exit status {read.exit_status}"
-    return _broken(record, read.disk, GateReason.TOOL_FAILED, f"fio on {read.disk} ended with {told}: {read.error or 'no message'}")
+    status = f"error {error}" if error else f"exit status {read.exit_status}"
+    return _broken(record, read.disk, GateReason.TOOL_FAILED, f"fio on {read.disk} ended with {status}: {read.error or 'no message'}")
 
 
 def _broken(record: RawRecord, disk: str, reason: GateReason, detail: str) -> GateResult:
